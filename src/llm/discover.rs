@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::error::LlmError;
 use super::gguf::Metadata;
-use super::{LlmError, memory};
+use super::memory;
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
 use crate::event::{Advice, MemoryNeed, ModelRole, Problem};
 

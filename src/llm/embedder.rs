@@ -4,11 +4,13 @@ use std::path::Path;
 
 use llama_cpp_2::token::LlamaToken;
 
+use super::error::LlmError;
 use super::ffi::Pooling;
 use super::load::LoadRequest;
 use super::pool::{Pool, Required};
+use super::role::Embedder;
 use super::runtime::Runtime;
-use super::{Embedder, LlmError, prefixes, template};
+use super::{prefixes, template};
 use crate::config::EmbedderSettings;
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 

@@ -17,8 +17,8 @@ use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_sys_2 as sys;
 
-use super::LlmError;
 use super::cells::Memory;
+use super::error::LlmError;
 use super::log::{self, Buffer, Level};
 use super::threads::Threads;
 use crate::config::{KvCacheType, SplitMode};

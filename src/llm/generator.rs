@@ -9,21 +9,22 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Sharing};
 use super::discover;
+use super::error::LlmError;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
+use super::log;
 use super::numbers::{self, Candidates, Sampler};
 use super::reply_start;
+use super::role::{Generator, LoadedGenerator};
 use super::runtime::Runtime;
 use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
 use super::stream::Stream;
 use super::template::thought::Splitter;
 use super::template::{Opening, Template};
 use super::tree::Job;
-use super::{
-    Completion, Decoding, End, Generator, LlmError, LoadedGenerator, Prompt, Rendered, Token, log,
-};
+use super::values::{Completion, Decoding, End, Prompt, Rendered, Token};
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{
     Alternative, CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32,
@@ -714,7 +715,7 @@ mod tests {
 
     use super::*;
     use crate::config::Layers;
-    use crate::llm::{Sampling, StopRule};
+    use crate::llm::values::{Sampling, StopRule};
 
     #[test]
     fn without_shared_prefixes_the_text_is_the_same() {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
-use super::LlmError;
+use super::error::LlmError;
 
 const MAGIC: &[u8; 4] = b"GGUF";
 /// The versions that llama.cpp reads. Version 1 had 32-bit lengths and was in use for weeks only.

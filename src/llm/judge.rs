@@ -7,79 +7,18 @@ use std::path::Path;
 
 use llama_cpp_2::token::LlamaToken;
 
+use super::error::LlmError;
 use super::ffi::{Pooling, class_label};
 use super::gguf::Metadata;
 use super::load::LoadRequest;
 use super::pool::{Pool, Required};
-use super::reranker::{Part, parts};
+use super::rerank_template::{Part, parts};
+use super::role::{EntailmentJudge, Reranker};
 use super::runtime::Runtime;
-use super::{LlmError, template};
+use super::template;
+use super::values::Entailment;
 use crate::config::EmbedderSettings;
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
-
-/// Scores the relevance of texts to a question.
-pub trait Reranker {
-    /// Returns one score per text in 0..=1, in order; higher is more relevant.
-    ///
-    /// # Errors
-    /// [`LlmError::Stopped`]; failures of llama.cpp.
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError>;
-
-    /// Describes the model.
-    fn card(&self) -> &ModelCard;
-}
-
-/// Judges whether one answer entails another.
-pub trait EntailmentJudge {
-    /// Returns one judgement per pair: whether the second answer to the question follows from the
-    /// first.
-    ///
-    /// # Errors
-    /// [`LlmError::Stopped`]; failures of llama.cpp.
-    fn judge(
-        &mut self,
-        question: &str,
-        pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, LlmError>;
-
-    /// Describes the model.
-    fn card(&self) -> &ModelCard;
-}
-
-/// Probabilities of the three judgements; they sum to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Entailment {
-    pub entailment: f32,
-    pub neutral: f32,
-    pub contradiction: f32,
-}
-
-impl Entailment {
-    /// The three labels, as a generator is asked for them.
-    pub const LABELS: [&str; 3] = ["entailment", "neutral", "contradiction"];
-
-    /// The judgement on a text and itself, which needs no judge.
-    pub const CERTAIN: Self = Self {
-        entailment: 1.0,
-        neutral: 0.0,
-        contradiction: 0.0,
-    };
-
-    /// Converts a row of [`super::Scorer::classify`] over [`Self::LABELS`].
-    pub fn of_row(row: &[f32]) -> Self {
-        let at = |label: usize| row.get(label).copied().unwrap_or_default();
-        Self {
-            entailment: at(0),
-            neutral: at(1),
-            contradiction: at(2),
-        }
-    }
-
-    /// Returns whether entailment is the likeliest of the three.
-    pub fn is_entailed(&self) -> bool {
-        self.entailment > self.neutral.max(self.contradiction)
-    }
-}
 
 /// A sequence-classification model on llama.cpp (rank pooling in its metadata).
 pub struct LlamaClassifier {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::LlmError;
+use super::error::LlmError;
 use super::gguf::Metadata;
 use crate::event::ModelCard;
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use llama_cpp_2::model::LlamaModel;
 
+use super::error::LlmError;
 use super::ffi::{Attention, CONTEXT_STEP, ContextParams, ModelParams, ModelPart};
 use super::fit::{self, Need, Shape};
 use super::gguf::Metadata;
 use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
-use super::{LlmError, bundled, ffi, log, rpc};
+use super::{bundled, ffi, log, rpc};
 use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType, SplitMode};
 use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopFlag};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::LlmError;
+use super::error::LlmError;
 use super::gguf::Metadata;
 use super::load::cell_bytes;
 use super::rpc::RpcWorker;

@@ -1,6 +1,7 @@
 //! Stands in for the embedder where nothing compares vectors.
 
-use super::{Embedder, LlmError};
+use super::error::LlmError;
+use super::role::Embedder;
 use crate::event::{ModelCard, ModelRole};
 
 /// An embedder that computes nothing: BM25 search needs no vectors.

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::{LlmError, Sampling};
+use super::error::LlmError;
+use super::values::Sampling;
 
 /// Numbers of a SIMD register that the loops below are unrolled for.
 const LANES: usize = 16;
@@ -356,7 +357,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Candidates, Sampler, alternatives, distribution, exp};
-    use crate::llm::Sampling;
+    use crate::llm::values::Sampling;
 
     #[test]
     fn exp_is_close_to_the_standard_library() {

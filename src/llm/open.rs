@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use super::{IsolatedGenerator, LlmError, LoadedGenerator, Runtime, load_generator};
+use super::error::LlmError;
+use super::generator::load_generator;
+use super::isolated::IsolatedGenerator;
+use super::role::LoadedGenerator;
+use super::runtime::Runtime;
 use crate::config::GeneratorSettings;
 use crate::event::{Flow, StopFlag};
 

@@ -1,7 +1,7 @@
 //! Evaluates texts to pooled rows, with many texts in one batch.
 
-use super::LlmError;
 use super::cells::Memory;
+use super::error::LlmError;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
 use super::fit;
 use super::gguf::Metadata;

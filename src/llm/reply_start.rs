@@ -1,6 +1,8 @@
 //! How a model begins a reply.
 
-use super::{Decoding, End, Generator, LlmError, Prompt, Sampling, StopRule};
+use super::error::LlmError;
+use super::role::Generator;
+use super::values::{Decoding, End, Prompt, Sampling, StopRule};
 use crate::event::Flow;
 
 /// Returns the text before the first word of the replies of a model: a space or nothing, found by

@@ -3,9 +3,14 @@
 
 use std::path::Path;
 
-use super::judge::{LlamaClassifier, Reranker, load_classifying_reranker};
+use super::error::LlmError;
+use super::generator::{LlamaGenerator, load_generator};
+use super::judge::{LlamaClassifier, load_classifying_reranker};
 use super::load::LoadRequest;
-use super::{LlamaGenerator, LlmError, Prompt, Scorer as _, discover, gguf, load_generator};
+use super::rerank_template::{Part, parts};
+use super::role::{Generator as _, Reranker, Scorer as _};
+use super::values::Prompt;
+use super::{discover, gguf};
 use crate::config::{
     Config, EmbedderSettings, GeneratorSettings, GpuLayers, RerankerSettings, ServerSettings,
     Thinking,
@@ -70,7 +75,7 @@ pub enum LlamaReranker {
 /// # Errors
 /// As [`super::load_generator`]; [`LlmError::Settings`] for a template without its placeholders.
 pub fn load_reranker(
-    runtime: &super::Runtime,
+    runtime: &super::runtime::Runtime,
     file: &Path,
     settings: &RerankerLoad,
     stop: &StopFlag,
@@ -131,36 +136,6 @@ fn filled(template: &str, query: &str, document: &str) -> String {
     text
 }
 
-/// A part of a template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'t> {
-    Text(&'t str),
-    Query,
-    Document,
-}
-
-/// Splits a template at its placeholders.
-pub(super) fn parts(template: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    let mut rest = template;
-    while !rest.is_empty() {
-        let next = [("{query}", Part::Query), ("{document}", Part::Document)]
-            .into_iter()
-            .filter_map(|(sign, part)| Some((rest.find(sign)?, sign.len(), part)))
-            .min_by_key(|(at, ..)| *at);
-        let Some((at, length, part)) = next else {
-            parts.push(Part::Text(rest));
-            break;
-        };
-        if at > 0 {
-            parts.push(Part::Text(&rest[..at]));
-        }
-        parts.push(part);
-        rest = &rest[at + length..];
-    }
-    parts
-}
-
 /// A generator whose reply says whether a text fits the question, such as Qwen3-Reranker.
 pub struct GenerativeReranker {
     generator: LlamaGenerator,
@@ -171,7 +146,6 @@ pub struct GenerativeReranker {
 
 impl GenerativeReranker {
     fn new(generator: LlamaGenerator, template: Option<String>) -> Self {
-        use super::Generator as _;
         let name = if template.is_some() { "file" } else { "qwen3" };
         let card = ModelCard {
             role: ModelRole::Reranker,

@@ -8,9 +8,10 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use super::error::LlmError;
+use super::ffi;
 use super::runtime::{Device, Runtime};
 use super::threads::Threads;
-use super::{LlmError, ffi};
 
 /// The port that a worker listens on unless another one is named.
 pub const WORKER_PORT: u16 = 50052;

@@ -6,7 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::{LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
-use super::{LlmError, ffi, log};
+use super::error::LlmError;
+use super::{ffi, log};
 use crate::event::harmless;
 
 /// A device that can run a model.

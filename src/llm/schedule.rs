@@ -4,8 +4,8 @@
 //! If not everything fits into the KV cache, the branch that was started last is preempted: its
 //! cells are freed and it continues later.
 
-use super::LlmError;
 use super::cells::{Cells, Memory};
+use super::error::LlmError;
 use super::ffi::{Batch, Context, Decoded};
 use super::numbers::{Distribution, distribution};
 use super::tree::{Job, Tree};

@@ -2,10 +2,13 @@
 
 use std::time::Instant;
 
+use super::error::LlmError;
 use super::generator::LlamaGenerator;
+use super::role::Scorer;
 use super::schedule::{self, JobEnd, Next, Reader, Report, Row};
 use super::tree::Job;
-use super::{Labelled, LlmError, Prompt, Scorer, labels, template};
+use super::values::{Labelled, Prompt};
+use super::{labels, template};
 
 /// Spellings whose first token is less likely than the likeliest one's by this factor are left out:
 /// what they would add is not seen in the shares.

@@ -11,16 +11,16 @@ use std::time::Instant;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Memory};
+use super::error::LlmError;
 use super::ffi::{
     Attention, Batch, Context, ContextParams, Decoded, Purpose, Tensor, TensorReader,
 };
 use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, generated};
+use super::role::{Generator as _, Tap};
 use super::schedule::{self, Evaluator, Next, OutputIndex, Reader, Row};
 use super::tree::Job;
-use super::{
-    Decoding, Generator as _, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped,
-    Taps, Token, log, template,
-};
+use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
+use super::{log, template};
 use crate::event::Flow;
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
@@ -524,7 +524,10 @@ mod tests {
     use crate::event::{Flow, StopFlag};
     use crate::llm::cells::Memory;
     use crate::llm::ffi::Tensor;
-    use crate::llm::{LlamaGenerator, Runtime, Tap, load_generator, template};
+    use crate::llm::generator::{LlamaGenerator, load_generator};
+    use crate::llm::role::Tap;
+    use crate::llm::runtime::Runtime;
+    use crate::llm::template;
 
     fn generator() -> LlamaGenerator {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));

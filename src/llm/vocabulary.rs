@@ -4,11 +4,12 @@ use std::path::Path;
 
 use llama_cpp_2::model::LlamaModel;
 
+use super::error::LlmError;
 use super::ffi::ModelParams;
 use super::load::refused;
 use super::runtime::Runtime;
 use super::template::tokenize;
-use super::{LlmError, ffi, log};
+use super::{ffi, log};
 
 /// Splits text into the tokens of a model, as llama.cpp does it. It can be shared between threads.
 #[derive(Debug)]

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use super::message::{Outcome, Reply, Request};
 use crate::config::{Config, GeneratorSettings};
 use crate::event::{Flow, StopFlag};
+use crate::llm::error::LlmError;
+use crate::llm::log;
 use crate::llm::rpc::RpcWorker;
-use crate::llm::{LlmError, Token, log};
+use crate::llm::values::Token;
 use crate::process::{Pipes, Process, frame};
 
 /// The hidden subcommand of the process.

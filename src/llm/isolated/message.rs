@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{CallUsage, ModelCard};
-use crate::llm::{
-    Decoding, Labelled, Layers, LlmError, Prompt, Rendered, Tapped, Taps, Token, exact,
-};
+use crate::llm::error::LlmError;
+use crate::llm::exact;
+use crate::llm::values::{Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token};
 
 /// A message to the process.
 #[derive(Debug, Serialize, Deserialize)]

@@ -18,11 +18,12 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::error::LlmError;
+use super::error::ServerError;
+use super::role::{Generator, LoadedGenerator, Scorer, Tap};
 use super::rpc::RpcWorker;
-use super::server::ServerError;
-use super::{
-    Completion, Decoding, Generator, Labelled, Layers, LlmError, LoadedGenerator, Prompt, Rendered,
-    Scorer, Tap, Tapped, Taps, Token,
+use super::values::{
+    Completion, Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, StopFlag};

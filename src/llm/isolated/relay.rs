@@ -12,7 +12,8 @@ use serde::de::IgnoredAny;
 
 use super::message::{Outcome, Reply, Request};
 use crate::event::{CallUsage, Problem};
-use crate::llm::{LlmError, Taps};
+use crate::llm::error::LlmError;
+use crate::llm::values::Taps;
 
 /// The name and version of these messages, for the header `Upgrade`.
 pub const PROTOCOL: &str = "ragscope-generator/1";
@@ -152,7 +153,7 @@ fn written(reply: &Reply) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::{Decoding, HiddenAt, Layers, Prompt, Sampling, StopRule, Token};
+    use crate::llm::values::{Decoding, HiddenAt, Layers, Prompt, Sampling, StopRule, Token};
 
     fn complete(taps: Option<Taps>) -> Request {
         Request::Complete {

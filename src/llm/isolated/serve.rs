@@ -7,10 +7,11 @@ use std::sync::mpsc::{Receiver, channel};
 use super::message::{Outcome, Reply, Request, Value};
 use crate::config::Config;
 use crate::event::{CallUsage, Flow, StopFlag};
-use crate::llm::{
-    Generator as _, LlamaGenerator, LlmError, LoadedGenerator as _, Runtime, Scorer as _, Tap as _,
-    Tapped, Token, load_generator,
-};
+use crate::llm::error::LlmError;
+use crate::llm::generator::{LlamaGenerator, load_generator};
+use crate::llm::role::{Generator as _, LoadedGenerator as _, Scorer as _, Tap as _};
+use crate::llm::runtime::Runtime;
+use crate::llm::values::{Tapped, Token};
 use crate::process::frame;
 
 /// Carries out requests on stdin until it is closed. The process never outlives the program that

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::llm::LlmError;
+use crate::llm::error::LlmError;
 
 /// The address of a server, without the path of its interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]

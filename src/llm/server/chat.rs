@@ -8,8 +8,9 @@ use super::given::Given;
 use super::http::{Client, Request};
 use super::native::{Likely, lacks_probabilities, read};
 use super::reply::{Piece, Step};
+use crate::llm::error::LlmError;
 use crate::llm::labels::spellings;
-use crate::llm::{Decoding, End, Labelled, LlmError, Prompt};
+use crate::llm::values::{Decoding, End, Labelled, Prompt};
 
 /// The path of chats.
 pub(super) const CHAT: &str = "/v1/chat/completions";

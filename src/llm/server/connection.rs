@@ -8,7 +8,7 @@ use ureq::config::ConfigBuilder;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::typestate::AgentScope;
 
-use crate::llm::LlmError;
+use crate::llm::error::LlmError;
 
 /// The name that this program gives itself.
 pub const USER_AGENT: &str = concat!("ragscope/", env!("CARGO_PKG_VERSION"));

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
-use super::error::ServerError;
 use super::given::Given;
 use super::http::{Called, Client, Request};
 use super::native::{self, Native, Props, lacks_probabilities, read};
@@ -17,15 +16,17 @@ use super::{Capabilities, GivenText, file_name, named_card};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, elapsed_us, saturating_u32};
 use crate::llm::bundled;
+use crate::llm::error::LlmError;
+use crate::llm::error::ServerError;
 use crate::llm::reply_start;
+use crate::llm::role::{Generator, LoadedGenerator, Scorer, Tap};
 use crate::llm::scorer::{
     LEAD_TOKENS, MIN_FIRST_TOKEN, Spelling, SpellingRow, behind, is_lead, read_labels, spellings,
 };
 use crate::llm::template::Opening;
 use crate::llm::template::thought::Splitter;
-use crate::llm::{
-    Completion, Decoding, End, Generator, Labelled, Layers, LlmError, LoadedGenerator, Prompt,
-    Rendered, Scorer, Tap, Tapped, Taps, Token,
+use crate::llm::values::{
+    Completion, Decoding, End, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
 
 /// A generator behind a model server. What it cannot do is an error that names the setting.

@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::chat::Chat;
-use super::error::ServerError;
 use super::http::{Client, Request};
 use super::native::read;
+use crate::llm::error::LlmError;
+use crate::llm::error::ServerError;
 use crate::llm::template::parts;
-use crate::llm::{LlmError, Prompt};
+use crate::llm::values::Prompt;
 
 /// The path of completions of plain text.
 pub(super) const COMPLETIONS: &str = "/v1/completions";

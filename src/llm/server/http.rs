@@ -15,11 +15,11 @@ use ureq::http::Response;
 
 use super::address::Address;
 use super::connection;
-use super::error::ServerError;
 use super::socket::Socket;
 use crate::config::{Secret, ServerSettings};
 use crate::event::StopFlag;
-use crate::llm::LlmError;
+use crate::llm::error::LlmError;
+use crate::llm::error::ServerError;
 
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Time between two looks at whether the user stopped the call.

@@ -4,7 +4,6 @@
 //! What a server can do is learnt once, when it is connected to. Text and probabilities come through from
 //! each; hidden states and attention from a ragscope alone, and what needs them says so.
 
-mod error;
 mod address;
 pub mod connection;
 mod socket;
@@ -17,12 +16,13 @@ mod chat;
 mod generator;
 mod vectors;
 
-pub use error::ServerError;
+pub use super::error::ServerError;
 pub use vectors::{ServerEmbedder, ServerReranker};
 
 use serde::Serialize;
 
-use super::{LlmError, LoadedGenerator};
+use super::error::LlmError;
+use super::role::LoadedGenerator;
 use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 use generator::{ServerGenerator, listed};

@@ -10,10 +10,12 @@ use super::http::{Client, Request};
 use super::reply::{Piece, Step};
 use crate::config::{GeneratorSettings, Thinking};
 use crate::event::{Alternative, ModelCard, saturating_u32};
+use crate::llm::error::LlmError;
+use crate::llm::template::Opening;
 use crate::llm::template::parts::{self, Part};
+use crate::llm::template::parts::{SYSTEM_MARK, USER_MARK};
 use crate::llm::template::thought::{self, Marks, Splitter};
-use crate::llm::template::{Opening, SYSTEM_MARK, USER_MARK};
-use crate::llm::{Decoding, End, LlmError, Prompt, Rendered};
+use crate::llm::values::{Decoding, End, Prompt, Rendered};
 
 /// The most likely tokens of which the server gives the probability with each token. The entropy counts
 /// all others as one.

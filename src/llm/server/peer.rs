@@ -5,8 +5,10 @@ use std::time::Duration;
 use super::http::Client;
 use super::{Capabilities, GivenText};
 use crate::event::{Flow, StopFlag};
+use crate::llm::error::LlmError;
+use crate::llm::isolated::IsolatedGenerator;
 use crate::llm::isolated::relay::{PATH, PROTOCOL};
-use crate::llm::{IsolatedGenerator, LlmError, LoadedGenerator as _};
+use crate::llm::role::LoadedGenerator as _;
 
 /// The owner of the models that another ragscope lists.
 pub(super) const OWNER: &str = "ragscope";

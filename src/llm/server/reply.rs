@@ -4,7 +4,7 @@ use super::http::Wish;
 use crate::event::{Alternative, Flow};
 use crate::llm::stream::Stream;
 use crate::llm::template::thought::Splitter;
-use crate::llm::{Completion, Decoding, End, Token};
+use crate::llm::values::{Completion, Decoding, End, Token};
 
 /// A token that a server sent.
 #[derive(Debug, Clone)]

@@ -14,7 +14,8 @@ use ureq::unversioned::transport::{
     ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport, TransportAdapter, time,
 };
 
-use crate::llm::isolated::{Channel, relay};
+use crate::llm::isolated::Channel;
+use crate::llm::isolated::relay;
 use crate::process::frame::{self, Decoder};
 
 /// Maximum time for a message to leave, while the server reads nothing.

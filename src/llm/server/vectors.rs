@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::error::ServerError;
 use super::generator::listed;
 use super::http::{Client, Request};
 use super::named_card;
@@ -12,7 +11,10 @@ use super::peer;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, Side, StopFlag};
 use crate::llm::embedder::unit;
-use crate::llm::{Embedder, LlmError, Reranker, prefixes};
+use crate::llm::error::LlmError;
+use crate::llm::error::ServerError;
+use crate::llm::prefixes;
+use crate::llm::role::{Embedder, Reranker};
 
 /// Texts in one request.
 const BATCH: usize = 32;

@@ -14,8 +14,11 @@ use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token_type::LlamaTokenAttr;
 
 use self::jinja::{ChatTemplate, Surroundings, TemplateError, Turn};
+use self::parts::{SYSTEM_MARK, USER_MARK};
 use self::thought::{Marks, Splitter};
-use super::{LlmError, Prompt, Rendered, ffi};
+use super::error::LlmError;
+use super::ffi;
+use super::values::{Prompt, Rendered};
 use crate::config::{GeneratorSettings, Thinking};
 use crate::event::ModelCard;
 
@@ -28,10 +31,6 @@ const CHATML: &str = "chatml";
 const NONE: &str = ModelCard::NO_TEMPLATE;
 /// Ending of template files.
 const FILE_ENDING: &str = ".jinja";
-/// Stand in for the texts of the prompt while the template is applied: private-use characters,
-/// which no template changes, between spaces, which show whether it trims.
-pub(super) const SYSTEM_MARK: &str = "\u{f0000}s\u{f0001}";
-pub(super) const USER_MARK: &str = "\u{f0000}u\u{f0001}";
 /// The prompt by which a template is tried.
 const SAMPLE: &str = "question";
 

@@ -1,7 +1,11 @@
 //! The parts of a rendered prompt: what the template writes, and the texts of the prompt.
 
-use super::{SYSTEM_MARK, USER_MARK};
-use crate::llm::Prompt;
+use crate::llm::values::Prompt;
+
+/// Stand in for the texts of the prompt while the template is applied: private-use characters,
+/// which no template changes, between spaces, which show whether it trims.
+pub(in crate::llm) const SYSTEM_MARK: &str = "\u{f0000}s\u{f0001}";
+pub(in crate::llm) const USER_MARK: &str = "\u{f0000}u\u{f0001}";
 
 /// Texts that end a reply to a prompt in plain text, for which the vocabulary has no token: the blank line that stands between
 /// turns, and the next question of a model that continues its worked examples.

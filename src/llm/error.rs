@@ -1,10 +1,79 @@
-//! What can go wrong between the program and a model server.
+//! The errors of a model and of a model server.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Advice;
+use crate::event::{Advice, Problem};
+
+/// What can go wrong with a model.
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+pub enum LlmError {
+    #[error("no model file at {path}")]
+    Missing { path: String },
+    #[error("no model named `{name}` was found{hint}")]
+    Unknown { name: String, hint: String },
+    #[error("{path} is not a usable GGUF model ({reason})")]
+    Unusable { path: String, reason: String },
+    /// The settings ask for what this model or this machine cannot do.
+    #[error(transparent)]
+    Settings(Problem),
+    #[error("the prompt has {prompt_tokens} tokens and the context holds {context_tokens}")]
+    PromptTooLong {
+        prompt_tokens: u32,
+        context_tokens: u32,
+    },
+    #[error("the label `{label}` has no token in the model's vocabulary")]
+    BadLabel { label: String },
+    #[error("stopped")]
+    Stopped,
+    /// A worker cannot be used, or ended.
+    #[error("the worker {endpoint} {reason}")]
+    Worker { endpoint: String, reason: String },
+    /// A model server failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// llama.cpp refused, or returned what cannot be right.
+    #[error("llama.cpp: {0}")]
+    Backend(String),
+    /// A portable build without the libraries that come with it.
+    #[error("ggml's kernels for this processor are missing")]
+    NoKernels,
+}
+
+impl LlmError {
+    /// The error of settings that ask for what this model or this machine cannot do.
+    pub(crate) fn settings(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::Settings(Problem::new(error, advice))
+    }
+}
+
+impl Advice for LlmError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Missing { .. } => "check the path, or run `ragscope models` to see what is found",
+            Self::Unknown { .. } => {
+                "give the path of a GGUF file, or run `ragscope models` to see what is found"
+            }
+            Self::Unusable { .. } => "download it again, or choose another with --model",
+            Self::Settings(problem) => return problem.advice.as_deref().map(Cow::Borrowed),
+            Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
+            Self::BadLabel { .. } => "give it a text that is not empty",
+            Self::Server(error) => return error.advice(),
+            Self::Stopped => return None,
+            Self::Worker { .. } => {
+                "start `ragscope worker` of the same version there, or take it out of generator.rpc"
+            }
+            Self::NoKernels => {
+                "install ragscope again: the libraries beside the program are incomplete"
+            }
+            Self::Backend(_) => {
+                "lower generator.context_tokens or generator.gpu_layers; `ragscope paths` says where its log is"
+            }
+        };
+        Some(advice.into())
+    }
+}
 
 /// A failure of a model server, named by its host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]

@@ -1,0 +1,178 @@
+//! The models by role, as traits.
+
+use super::error::LlmError;
+use super::values::{
+    Completion, Decoding, Entailment, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
+};
+use crate::event::{CallUsage, Flow, ModelCard};
+
+/// Writes text.
+pub trait Generator {
+    /// Continues each prompt; returns one completion per prompt, in order.
+    ///
+    /// `observe(prompt, token)` is called with every token as it is sampled, those of thoughts
+    /// included, and can stop the whole call: the completions then have the text so far and [`End::Stopped`].
+    ///
+    /// # Errors
+    /// [`LlmError::PromptTooLong`], before anything is evaluated, if a prompt leaves no room for
+    /// one token; failures of llama.cpp.
+    fn complete(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Completion>, LlmError>;
+
+    /// Describes the model.
+    fn card(&self) -> &ModelCard;
+
+    /// Returns the exact text and tokens of a prompt.
+    ///
+    /// # Errors
+    /// When the chat template cannot be applied.
+    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError>;
+
+    /// Returns how the model begins its replies: with a space, or at once.
+    fn reply_start(&self) -> &'static str;
+
+    /// Returns the cost of the last call.
+    fn usage(&self) -> CallUsage;
+}
+
+/// Scores given replies by their likelihood. Nothing is generated and no text is parsed.
+///
+/// Replies are given without leading space: if the model begins its replies with one, it is added
+/// to a reply that opens a turn.
+pub trait Scorer {
+    /// Returns how likely the reply to each prompt begins with each label, in any of its usual
+    /// spellings (`labels::spellings`).
+    ///
+    /// # Errors
+    /// [`LlmError::BadLabel`] for a label without a token; [`LlmError::PromptTooLong`];
+    /// [`LlmError::Stopped`]; failures of llama.cpp.
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError>;
+
+    /// Returns the log-probability of each token of `continuations[i]` after `prompts[i]`, nats,
+    /// without the end of the turn.
+    ///
+    /// # Errors
+    /// As [`Scorer::classify`].
+    fn score(
+        &mut self,
+        prompts: &[Prompt],
+        continuations: &[&str],
+    ) -> Result<Vec<Vec<f32>>, LlmError>;
+}
+
+/// Reads hidden states and attention of a generator. What is not asked for costs nothing.
+pub trait Tap {
+    /// Continues each prompt as [`Generator::complete`] does, with taps.
+    ///
+    /// # Errors
+    /// As [`Generator::complete`].
+    fn complete_tapped(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        taps: &Taps,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Tapped>, LlmError>;
+
+    /// Returns whether reading attention takes a small part of the time of an answer: on the CPU, where a second
+    /// context fits into the memory beside the first.
+    fn is_attention_cheap(&self) -> bool {
+        false
+    }
+
+    /// Returns the attention between parts of a plain text (ranges of bytes that do not overlap).
+    ///
+    /// Row i, column j is the attention of the tokens of part i to all tokens of part j: mean over
+    /// the tokens of part i, `layers` and heads (SAKI-RAG, equation 3). A causal model looks back
+    /// only.
+    ///
+    /// # Errors
+    /// [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; failures of llama.cpp.
+    fn attend(
+        &mut self,
+        text: &str,
+        parts: &[std::ops::Range<usize>],
+        layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError>;
+
+    /// Returns the matrix of [`Tap::attend`] for vectors in place of tokens, one position each.
+    ///
+    /// # Errors
+    /// As [`Tap::attend`]; [`LlmError::Settings`] when a vector is not as wide as the model.
+    fn attend_vectors(
+        &mut self,
+        vectors: &[Vec<f32>],
+        layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError>;
+}
+
+/// A generator with every capability: text, probabilities, and its hidden states and attention.
+pub trait OpenGenerator: Generator + Scorer + Tap {}
+
+impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
+
+/// A generator that was loaded or connected, wherever it runs.
+pub trait LoadedGenerator: OpenGenerator + Send {
+    /// Returns whether prompts share their common prefixes: otherwise methods that ask much are slow.
+    fn can_share_prefixes(&self) -> bool;
+
+    /// Returns whether its hidden states and attention can be read ([`Tap`]).
+    fn has_inside(&self) -> bool;
+
+    /// Returns whether it ended, so that it has to be loaded again.
+    fn is_lost(&self) -> bool;
+}
+
+/// Turns text into unit vectors.
+pub trait Embedder {
+    /// Returns one unit vector of `card().width` numbers per text, in order. Texts longer than the
+    /// model's context are truncated.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`] if the stop flag is set; failures of llama.cpp.
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+
+    /// Returns the vectors of queries, which some models read with another prefix than documents.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        self.embed(texts)
+    }
+
+    /// Describes the model.
+    fn card(&self) -> &ModelCard;
+}
+
+/// Scores the relevance of texts to a question.
+pub trait Reranker {
+    /// Returns one score per text in 0..=1, in order; higher is more relevant.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`]; failures of llama.cpp.
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError>;
+
+    /// Describes the model.
+    fn card(&self) -> &ModelCard;
+}
+
+/// Judges whether one answer entails another.
+pub trait EntailmentJudge {
+    /// Returns one judgement per pair: whether the second answer to the question follows from the
+    /// first.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`]; failures of llama.cpp.
+    fn judge(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, LlmError>;
+
+    /// Describes the model.
+    fn card(&self) -> &ModelCard;
+}
