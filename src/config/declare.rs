@@ -1,10 +1,10 @@
 //! What a declaration of a setting consists of, and the macro that makes everything else of it.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Serialize, Serializer};
 use toml::{Table, Value};
 
+use super::names::nearest;
 use super::value::Choice;
-use super::{Config, nearest};
 
 /// What reads a setting besides the runs: what a change of it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub enum Reader {
     Screen,
 }
 
-/// A setting as `settings!` declares it.
+/// A setting of the configuration `C`, as `settings!` declares it.
 #[derive(Debug)]
-pub struct Setting {
+pub struct Declared<C> {
     /// Dotted name, e.g. `retriever.k`.
     pub key: &'static str,
     /// The names that it may have, with what each means; empty for a setting of another type.
@@ -37,38 +37,19 @@ pub struct Setting {
     /// Readers of the whole section, and of this setting alone.
     pub(super) readers: [&'static [Reader]; 2],
     pub(super) takes: fn() -> String,
-    pub(super) read: fn(&Config) -> Value,
+    pub(super) read: fn(&C) -> Value,
     /// `None` when the value is not of the setting's type.
-    pub(super) write: fn(&mut Config, &Value) -> Option<()>,
+    pub(super) write: fn(&mut C, &Value) -> Option<()>,
 }
 
 /// A setting is written as its dotted name.
-impl Serialize for Setting {
+impl<C> Serialize for Declared<C> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.key.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for &'static Setting {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let key = String::deserialize(deserializer)?;
-        Setting::named(&key).ok_or_else(|| de::Error::custom(format!("unknown setting `{key}`")))
-    }
-}
-
-impl Setting {
-    /// Returns the setting with a dotted name.
-    pub fn named(key: &str) -> Option<&'static Self> {
-        super::SETTINGS.iter().find(|setting| setting.key == key)
-    }
-
-    /// Returns the settings in which two configurations differ.
-    pub fn differing(a: &Config, b: &Config) -> impl Iterator<Item = &'static Self> {
-        super::SETTINGS
-            .iter()
-            .filter(|setting| setting.value(a) != setting.value(b))
-    }
-
+impl<C: Default> Declared<C> {
     /// Returns the explanation, without that of its choices.
     pub fn doc(&self) -> String {
         joined(self.doc_lines)
@@ -82,14 +63,6 @@ impl Setting {
     /// Returns the name without the section.
     pub fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
-    }
-
-    /// Returns the explanation of its section; `None` at the top level.
-    pub fn section_doc(&self) -> Option<String> {
-        let of_section = super::SECTIONS
-            .iter()
-            .find(|(section, _)| Some(*section) == self.section());
-        of_section.map(|(_, lines)| joined(lines))
     }
 
     /// Returns whether `reader` reads it.
@@ -111,12 +84,12 @@ impl Setting {
     }
 
     /// Returns its value in a configuration.
-    pub fn value(&self, config: &Config) -> Value {
+    pub fn value(&self, config: &C) -> Value {
         (self.read)(config)
     }
 
     /// Returns its value as it is written after `--set key=`.
-    pub fn text(&self, config: &Config) -> String {
+    pub fn text(&self, config: &C) -> String {
         match self.value(config) {
             Value::String(text) => text,
             other => other.to_string(),
@@ -135,7 +108,7 @@ impl Setting {
     /// Reads the text of a flag or variable: as it is for a setting that is text, as TOML for
     /// others.
     pub fn parse(&self, text: &str) -> Value {
-        let is_text = self.value(&Config::default()).is_str();
+        let is_text = self.value(&C::default()).is_str();
         let parsed = format!("v = {text}")
             .parse::<Table>()
             .ok()
@@ -150,7 +123,7 @@ impl Setting {
     ///
     /// # Errors
     /// What it takes instead of this value, for the user.
-    pub fn set(&self, config: &mut Config, value: &Value) -> Result<(), String> {
+    pub fn set(&self, config: &mut C, value: &Value) -> Result<(), String> {
         let written = self.is_in_range(value).then(|| (self.write)(config, value));
         written.flatten().ok_or_else(|| self.refusal(value))
     }
@@ -178,7 +151,7 @@ impl Setting {
 }
 
 /// Returns the lines of a doc as one.
-fn joined(lines: &[&str]) -> String {
+pub(super) fn joined(lines: &[&str]) -> String {
     let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
     lines.join(" ")
 }
@@ -242,6 +215,9 @@ macro_rules! settings {
                 }
             }
         )+
+
+        /// A setting as it is declared.
+        pub type Setting = Declared<Config>;
 
         /// Every setting, in the order of `config/default.toml`.
         pub static SETTINGS: &[Setting] = &[

@@ -1,50 +1,18 @@
 //! The sources of settings, merged: defaults < preset < user file < environment < flags.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::{Config, Paths, SETTINGS, Setting, nearest, presets};
-use crate::event::{Advice, os_path};
+use super::error::ConfigError;
+use super::names::nearest;
+use super::paths::Paths;
+use super::presets;
+use super::settings::{Config, SETTINGS, Setting};
+use crate::event::os_path;
 
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
-
-/// What can be wrong with settings. Every message names the source.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    #[error("{origin}: unknown setting `{key}`{hint}")]
-    UnknownKey {
-        origin: String,
-        key: String,
-        hint: String,
-    },
-    #[error("unknown preset `{name}`{hint}")]
-    UnknownPreset {
-        name: String,
-        hint: String,
-        known: String,
-    },
-    #[error("{origin}: {reason}")]
-    BadValue { origin: String, reason: String },
-    #[error("{origin}: {reason}")]
-    Unreadable { origin: String, reason: String },
-}
-
-impl Advice for ConfigError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
-        Some(match self {
-            Self::UnknownKey { .. } | Self::BadValue { .. } => {
-                "`ragscope config` lists every setting".into()
-            }
-            Self::UnknownPreset { known, .. } => format!("choose one of {known}").into(),
-            Self::Unreadable { .. } => {
-                "correct the file; `ragscope config` lists every setting".into()
-            }
-        })
-    }
-}
 
 /// The sources of settings, kept apart so that a run can add further ones on top.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -322,9 +290,12 @@ mod tests {
         assert_eq!(config.retriever.k, 5);
         assert_eq!(
             config.generator.gpu_layers,
-            super::super::GpuLayers::Count(7)
+            crate::config::choices::GpuLayers::Count(7)
         );
-        assert_eq!(config.retriever.kind, super::super::RetrieverKind::Off);
+        assert_eq!(
+            config.retriever.kind,
+            crate::config::choices::RetrieverKind::Off
+        );
     }
 
     #[test]

@@ -5,24 +5,27 @@
 //! `config/default.toml`, the checks of values and the hints of errors come from that declaration.
 //! A new setting is one entry there. This module imports no front end.
 
+mod error;
+mod names;
+mod filter;
+mod location;
+mod secret;
 mod value;
 mod choices;
 mod declare;
 mod settings;
+mod catalogue;
 mod manual;
 mod presets;
-mod filter;
-mod layers;
-mod names;
-mod location;
-mod secret;
 mod paths;
+mod layers;
 pub mod prompts;
 
 pub use choices::*;
-pub use declare::{Reader, Setting};
+pub use declare::Reader;
+pub use error::ConfigError;
 pub use filter::{DocumentFilter, FilteredDocument, Matcher};
-pub use layers::{ConfigError, Layers};
+pub use layers::Layers;
 pub use location::{Location, Part};
 pub use manual::defaults_toml;
 pub use names::{names_with_own, nearest};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::names_with_own;
+use super::names::names_with_own;
 
 /// Embeds the files of `config/presets`, in the order in which they are listed to the user.
 macro_rules! presets {

@@ -7,7 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{AnswerSettings, ConfigError, PromptSet, WorkedExamples};
+use super::choices::{PromptSet, WorkedExamples};
+use super::error::ConfigError;
+use super::settings::AnswerSettings;
 use crate::event::ModelCard;
 
 /// A text of a prompt, with the folder of `assets/prompts` that holds it.
@@ -214,7 +216,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::config::settings::Config;
     use crate::config::value::SettingType as _;
     use crate::event::ModelRole;
 

@@ -5,9 +5,10 @@ use serde::{Serialize, Serializer};
 use toml::{Table, Value};
 
 use super::choices::*;
-use super::declare::{Reader, Setting, settings};
+use super::declare::{Declared, Reader, settings};
+use super::filter::DocumentFilter;
+use super::location::Location;
 use super::value::SettingType;
-use super::{DocumentFilter, Location};
 use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
 
 settings! {

@@ -2,7 +2,8 @@
 
 use toml::Value;
 
-use super::{DocumentFilter, Location};
+use super::filter::DocumentFilter;
+use super::location::Location;
 use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
 
 /// A name that a setting may have.

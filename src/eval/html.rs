@@ -5,8 +5,9 @@ use super::metrics::{
     accuracy_by_coverage, explanations, mean,
 };
 use super::plot::{Axis, Bar, Mark, Plot, bars, escaped};
-use super::report::{PresetSummary, Report, with_correctness};
+use super::report::Report;
 use super::row::Row;
+use super::summary::{PresetSummary, with_correctness};
 use super::tables::{Table, headline, tables};
 
 /// Bins of the calibration plot.

@@ -8,6 +8,7 @@
 //! [`Report`] sums the rows up, as tables in Markdown or as a page of HTML with plots. The figures
 //! are declared in [`metrics`].
 
+mod error;
 mod questions;
 mod datasets;
 mod documents;
@@ -15,9 +16,11 @@ mod evidence;
 mod metrics;
 mod row;
 mod runner;
-mod report;
+mod summary;
+mod paper_metric;
 mod paper;
 mod published;
+mod report;
 mod tables;
 pub mod verdicts;
 mod plot;
@@ -26,6 +29,7 @@ mod make;
 
 pub use datasets::{DATASETS, Dataset};
 pub use documents::Documents;
+pub use error::EvalError;
 pub use evidence::EvidenceCheck;
 pub use html::page;
 pub use make::{GeneratedQuestion, MakeProgress, make_questions};
@@ -36,37 +40,14 @@ pub use metrics::{
     is_refusal, meteor, normalised, paired_bootstrap, pearson, rouge_l, score, substring,
 };
 pub use paper::{PaperRow, PaperTable};
-pub use published::{Published, PublishedFigure, PublishedMetric};
+pub use paper_metric::PublishedMetric;
+pub use published::{Published, PublishedFigure};
 pub use questions::{Evidence, Passage, Question, QuestionSet};
-pub use report::{
-    Comparison, DenseInterval, ListSummary, PresetSummary, RepeatSummary, Report,
-    UncertaintySummary, UnderstandingSummary,
-};
+pub use report::Report;
 pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
+pub use summary::{
+    Comparison, DenseInterval, ListSummary, PresetSummary, RepeatSummary, UncertaintySummary,
+    UnderstandingSummary,
+};
 pub use tables::{Table, headline, markdown, tables};
-
-use std::borrow::Cow;
-
-use crate::event::Advice;
-
-/// An error before an evaluation begins.
-#[derive(Debug, thiserror::Error)]
-pub enum EvalError {
-    #[error("{file} is not a question file ({reason})")]
-    Questions { file: String, reason: String },
-    #[error("the question file {file} cannot be read ({reason})")]
-    Unreadable { file: String, reason: String },
-}
-
-impl Advice for EvalError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
-        let advice = match self {
-            Self::Questions { .. } => {
-                "give JSON lines with `question` and `answers`, or a dataset that `ragscope eval --help` lists"
-            }
-            Self::Unreadable { .. } => "check the path",
-        };
-        Some(advice.into())
-    }
-}

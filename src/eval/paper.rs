@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::published::PublishedMetric;
+use super::paper_metric::PublishedMetric;
 
 /// A table of a paper.
 #[derive(Debug, Clone, Deserialize)]
@@ -85,7 +85,7 @@ impl PaperTable {
 mod tests {
     use super::*;
     use crate::config::Layers;
-    use crate::eval::DATASETS;
+    use crate::eval::datasets::DATASETS;
 
     #[test]
     fn every_row_can_be_set_up_and_every_dataset_can_be_read() {

@@ -4,10 +4,6 @@
 //! error.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
-
-use super::EvalError;
-use super::datasets::{self, Dataset};
 
 /// A question with its reference answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,29 +62,6 @@ pub struct QuestionSet {
     pub shared: usize,
     /// Faults of single records, each as `place: fault`.
     pub remarks: Vec<String>,
-}
-
-impl QuestionSet {
-    /// Reads a question file, of this dataset or of the one that its records look like.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or that has no question in a known format.
-    pub fn read(file: &Path, dataset: Option<&'static Dataset>) -> Result<Self, EvalError> {
-        let set = datasets::read(file, dataset)?;
-        if !set.questions.is_empty() {
-            return Ok(set);
-        }
-        let reason = set.remarks.first().map_or("it is empty", String::as_str);
-        Err(EvalError::Questions {
-            file: file.display().to_string(),
-            reason: reason.to_owned(),
-        })
-    }
-
-    /// Parses the text of a question file that needs no other file.
-    pub fn parse(text: &str) -> Self {
-        datasets::parse(text)
-    }
 }
 
 /// A question as its record gives it, with the passages of that record.

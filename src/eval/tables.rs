@@ -8,9 +8,10 @@ use super::metrics::{
     SeparationMetric, UnderstandingMetric, UtilityMetric,
 };
 use super::published::{Published, PublishedFigure};
-use super::report::{
+use super::report::Report;
+use super::summary::{
     Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
-    Report, UncertaintySummary, UnderstandingSummary,
+    UncertaintySummary, UnderstandingSummary,
 };
 
 /// A table of a report.

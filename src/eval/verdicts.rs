@@ -8,8 +8,10 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::datasets;
+use super::error::EvalError;
 use super::metrics::{exact_match, substring};
-use super::{EvalError, Table, datasets};
+use super::tables::Table;
 use crate::event::Flow;
 use crate::methods::{MethodError, ModelCalls};
 

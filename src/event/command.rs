@@ -2,7 +2,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ask, Hit, Operation, Side, os_path};
+use super::chunks::Hit;
+use super::models::Side;
+use super::operation::Operation;
+use super::os_path;
+use super::thread::Ask;
 
 /// A request of the screen to the engine. The answers are records.
 ///

@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Citation, RunEvent, Utility, VariedChunk};
+use super::answer::Citation;
+use super::run::RunEvent;
+use super::understanding::VariedChunk;
+use super::utility::Utility;
 
 /// The numbers of the chunks of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -111,7 +114,7 @@ impl Numbering {
 
     /// Returns the number of a chunk, which gets the next one where it has none.
     fn number_of(&mut self, chunk: u64) -> u32 {
-        let next = super::saturating_u32(self.numbers.len() + 1);
+        let next = super::number::saturating_u32(self.numbers.len() + 1);
         *self.numbers.entry(chunk).or_insert(next)
     }
 
@@ -194,11 +197,11 @@ fn marks(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        Context, ContextChunk, Decision, Evidence, Outcome, RunUsage, Uncertainty,
-        UncertaintyMeasure,
-    };
     use super::*;
+    use crate::event::answer::{
+        Decision, Evidence, Outcome, RunUsage, Uncertainty, UncertaintyMeasure,
+    };
+    use crate::event::chunks::{Context, ContextChunk};
 
     fn context(step: u32, chunks: &[u64]) -> RunEvent {
         let chunks = (1..).zip(chunks);

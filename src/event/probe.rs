@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, UncertaintyMeasure};
+use super::answer::UncertaintyMeasure;
+use super::problem::Problem;
 
 /// The token whose hidden states a probe reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,22 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AddedChunk, Alternative, AsAsked, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context,
-    CorpusCard, DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit,
-    JudgedChunk, LeftOut, LinkedText, ModelCard, ModelRole, Outcome, Part, QueryWord,
-    RechunkedDocument, RefinementEnd, RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion,
-    Uncertainty, Understanding, Unmeasured, Utility, VariedChunk,
+use super::answer::{
+    Alternative, AttendedChunk, CallUsage, Citation, Outcome, RunUsage, Uncertainty,
 };
+use super::chunks::{
+    Context, DroppedChunk, Hit, QueryWord, RerankedChunk, Retrieval, UncertainRegion,
+};
+use super::documents::CorpusCard;
+use super::models::{ModelCard, ModelRole};
+use super::probe::GateCard;
+use super::stages::{DocumentLinks, GradedChunk, JudgedChunk, LeftOut, LinkedText, Part, Stage};
+use super::thread::AsAsked;
+use super::understanding::{
+    AddedChunk, ClassifiedChunk, RechunkedDocument, RefinementEnd, Understanding, Unmeasured,
+    VariedChunk,
+};
+use super::utility::Utility;
+use super::version::FormatVersion;
 
 /// Everything that can happen in a run.
 ///

@@ -2,11 +2,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CorpusCard, Embedding, IndexProgress, IndexReport, LinkReport, ModelCard, ModelList, ModelRole,
-    Operation, ProbeCard, ProbeProgress, Problem, PullProgress, PulledModel, Retrieval, RunSummary,
-    Source, TracedLookup, Utility,
-};
+use super::answer::RunSummary;
+use super::chunks::Retrieval;
+use super::documents::{CorpusCard, Embedding, IndexProgress, IndexReport, Source};
+use super::models::{ModelCard, ModelList, ModelRole, PullProgress, PulledModel};
+use super::operation::Operation;
+use super::probe::{ProbeCard, ProbeProgress};
+use super::problem::Problem;
+use super::stages::{LinkReport, TracedLookup};
+use super::utility::Utility;
 
 /// Everything that can happen outside a run: loading, indexing, reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChunkText, CorpusCard, Hit, Place, Ranked, SkippedFile};
+use super::chunks::{ChunkText, Hit, Ranked};
+use super::documents::{CorpusCard, SkippedFile};
+use super::place::Place;
 
 /// A part of a run that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

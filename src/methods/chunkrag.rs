@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::{JudgementKind, MethodError, ModelCalls};
+use super::calls::{JudgementKind, MethodError, ModelCalls};
 use crate::config::GradeRead;
 use crate::config::prompts::PromptName;
 use crate::llm::{Decoding, Labelled, Sampling, StopRule};

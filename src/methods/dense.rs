@@ -16,8 +16,9 @@
 
 use std::collections::HashMap;
 
+use super::calls::{JudgementKind, MethodError, ModelCalls, context_lines};
+use super::meaning::Meaning;
 use super::uncertainty::{Agreement, JudgedPair};
-use super::{JudgementKind, Meaning, MethodError, ModelCalls, context_lines};
 use crate::config::prompts::PromptName;
 use crate::config::{
     NecessaryWhen, RefillKind, RefinerSettings, RephrasingCheck, StopWhen, UnderstandingSettings,

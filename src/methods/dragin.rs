@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use super::MethodError;
+use super::calls::MethodError;
 use super::query::{self, WrittenQuery};
 use crate::corpus::language;
 use crate::event::WordOrigin;

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{MethodError, ModelCalls};
+use super::calls::{MethodError, ModelCalls};
 use crate::corpus::language;
 use crate::index::is_content_word;
 use crate::llm::{Completion, Entailment};

@@ -4,167 +4,30 @@
 //! [`ModelCalls`], which the engine implements (it emits an event per call) and which a test
 //! answers from a script.
 
-pub mod calibrate;
-pub mod dense;
-pub mod dragin;
-pub mod chunkrag;
-pub mod flare;
-pub mod joined;
-pub mod kle;
-mod meaning;
+mod calls;
+mod measures;
 mod symmetric;
+pub mod calibrate;
+mod meaning;
+pub mod kle;
 mod uncertainty;
-mod seper;
 pub mod query;
+pub mod flare;
+pub mod dragin;
+pub mod dense;
+pub mod chunkrag;
+pub mod joined;
+mod seper;
 pub mod searag;
 pub mod saki;
 
+pub use calls::{JudgementKind, MethodError, ModelCalls, context_lines};
 pub use meaning::{
     Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal, normalised,
     sequence_likelihoods,
 };
+pub use measures::{auroc, cosine};
 pub use seper::{Believed, believed, contexts, judge_ahead};
 pub use uncertainty::{
     Agreement, JudgedPair, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy,
 };
-
-use crate::config::ConfigError;
-use crate::config::prompts::PromptName;
-use crate::corpus::fold_white_space;
-use crate::llm::{Completion, Decoding, Entailment, Labelled, LlmError, Prompt};
-
-/// A kind of judgement by the generator.
-#[derive(Debug, Clone, Copy)]
-pub struct JudgementKind<'a> {
-    /// Its name in the prompt inspector.
-    pub purpose: &'a str,
-    pub prompt: PromptName,
-    /// The replies that are distinguished.
-    pub labels: &'a [&'a str],
-}
-
-impl<'a> JudgementKind<'a> {
-    /// Whether one answer entails another.
-    pub const ENTAILMENT: Self = Self {
-        purpose: "entailment",
-        prompt: PromptName::Entailment,
-        labels: &Entailment::LABELS,
-    };
-    /// Whether the context suffices for the question.
-    pub const SELF_EVALUATION: Self = Self {
-        purpose: "self-evaluation",
-        prompt: PromptName::SelfEvaluate,
-        labels: &["yes", "no"],
-    };
-
-    /// Returns the judgement whether a text is relevant, 1 or 0, for this purpose.
-    pub fn relevance(purpose: &'a str) -> Self {
-        Self {
-            purpose,
-            prompt: PromptName::JudgeRelevant,
-            labels: &["1", "0"],
-        }
-    }
-}
-
-/// The calls that a method makes to the models.
-///
-/// Each call is one batch, so that a prefix shared by its prompts is evaluated once. `purpose` is
-/// the name of the call in the prompt inspector.
-pub trait ModelCalls {
-    /// Returns the prompt template with its values filled in.
-    ///
-    /// # Errors
-    /// A prompt file of the user's that cannot be read.
-    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError>;
-
-    /// Continues each prompt to its end; branch `i` samples with `decoding.seed + i`.
-    ///
-    /// # Errors
-    /// [`LlmError::Stopped`] when the user stops the run; failures of the generator.
-    fn complete(
-        &mut self,
-        purpose: &str,
-        prompts: &[Prompt],
-        decoding: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError>;
-
-    /// Returns how likely the reply to each prompt means each label of `kind`: one per prompt.
-    ///
-    /// # Errors
-    /// As [`crate::llm::Scorer::classify`].
-    fn classify(
-        &mut self,
-        kind: JudgementKind<'_>,
-        prompts: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError>;
-
-    /// Returns the entailment judgement on each pair: whether the second answer to the question
-    /// follows from the first.
-    ///
-    /// A pair is judged once per run. Answers that differ in case, white space and a final period
-    /// only entail each other without a call.
-    ///
-    /// # Errors
-    /// [`LlmError::Stopped`]; failures of the judge.
-    fn entail(
-        &mut self,
-        question: &str,
-        pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError>;
-
-    /// Returns the reranker's relevance of each text to the question, in 0..=1.
-    ///
-    /// # Errors
-    /// [`LlmError::Stopped`]; failures of the reranker.
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError>;
-
-    /// Returns one unit vector per text.
-    ///
-    /// # Errors
-    /// No embedder is loaded; [`LlmError::Stopped`]; failures of the embedder.
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
-}
-
-/// An error of a method.
-#[derive(Debug, thiserror::Error)]
-pub enum MethodError {
-    #[error(transparent)]
-    Model(#[from] LlmError),
-    #[error(transparent)]
-    Prompt(#[from] ConfigError),
-    #[error("no embedder is loaded, since no corpus is open")]
-    NoEmbedder,
-}
-
-/// Returns the passages of a context as prompts show them: one line per passage, labelled from 1.
-pub fn context_lines(passages: &[&str]) -> Vec<String> {
-    (1..)
-        .zip(passages)
-        .map(|(label, text)| format!("[{label}] {}", fold_white_space(text)))
-        .collect()
-}
-
-/// Returns the area under the ROC curve: the share of (true, false) pairs in which the true case
-/// has the higher score, ties counting half (Mann and Whitney). `None` when only one class occurs.
-pub fn auroc(scores: &[f64], truth: &[bool]) -> Option<f64> {
-    let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(truth.iter().copied()).collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
-
-    let mut wins = 0.0;
-    let mut false_below = 0.0;
-    for ties in order.chunk_by(|a, b| a.0 == b.0) {
-        let positives = ties.iter().filter(|(_, truth)| *truth).count() as f64;
-        let negatives = ties.len() as f64 - positives;
-        wins += positives * (false_below + negatives / 2.0);
-        false_below += negatives;
-    }
-
-    let positives = order.len() as f64 - false_below;
-    (positives > 0.0 && false_below > 0.0).then(|| wins / (positives * false_below))
-}
-
-/// Returns the cosine similarity of two unit vectors.
-pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}

@@ -4,7 +4,8 @@
 //! first uncertain one on are what is missing, and the sentence before them (or the question) is
 //! what it is about.
 
-use super::{MethodError, ModelCalls, cosine};
+use super::calls::{MethodError, ModelCalls};
+use super::measures::cosine;
 use crate::corpus::language;
 use crate::event::{QueryWord, WordOrigin};
 use crate::index::is_content_word;

@@ -7,7 +7,8 @@
 //! and 12), and when a regenerated sentence needs more passages (section 3.3, equation 6). The
 //! probe is in `probe`, the query (section 3.2) in [`super::query`].
 
-use super::{Clusters, MethodError, ModelCalls, discrete_semantic_entropy};
+use super::calls::{MethodError, ModelCalls};
+use super::meaning::{Clusters, discrete_semantic_entropy};
 use crate::corpus::sentences;
 use crate::llm::{Decoding, Prompt, Sampling, StopRule, Token};
 

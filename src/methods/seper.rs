@@ -16,9 +16,9 @@
 //! - Hard clusters follow the strict rule of [`Agreement::clusters`], and so does their match with
 //!   a reference (equation 8).
 
+use super::calls::{MethodError, ModelCalls};
 use super::meaning::{Clusters, sequence_likelihoods};
 use super::uncertainty::Agreement;
-use super::{MethodError, ModelCalls};
 use crate::config::Aggregate;
 use crate::llm::{Completion, Entailment};
 

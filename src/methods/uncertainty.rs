@@ -4,9 +4,10 @@
 //! over the judgements of an entailment judge; the degree entropy is DENSE-RAG's equation 6; the
 //! likelihood-weighted semantic entropy is the Rao estimator of Farquhar et al., Nature 630 (2024).
 
+use super::calls::{MethodError, ModelCalls};
+use super::kle;
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
 use super::symmetric::Eigen;
-use super::{MethodError, ModelCalls, kle};
 use crate::config::SampleAgreement;
 use crate::event::SampledUncertainty;
 use crate::llm::{Completion, Entailment};

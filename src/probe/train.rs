@@ -5,9 +5,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::error::ProbeError;
+use super::features;
+use super::journal::{Sample, SampledQuestion};
 use super::network::Network;
 use super::optimiser::{Batch, Optimiser};
-use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion, features};
+use super::trained::FORMAT;
+use super::trained::Probe;
 use crate::config::ProbeSettings;
 use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
 use crate::llm::Random;

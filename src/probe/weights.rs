@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use safetensors::{Dtype, SafeTensors, View, serialize};
 use serde_json::Value;
 
+use super::error::ProbeError;
+use super::features;
 use super::network::{Linear, Network};
-use super::{FORMAT, Probe, ProbeError, features, misplaced};
-use crate::config::ProbeSettings;
+use super::trained::{FORMAT, Probe, misplaced};
+use crate::config::{Config, Paths, ProbeFile, ProbeSettings, assets_folder};
 use crate::event::{ModelCard, ProbeCard};
 use crate::files::{self, Links};
 use crate::methods::searag::Standard;
@@ -49,22 +51,112 @@ impl View for Tensor<'_> {
     }
 }
 
-/// Writes the file beside its destination, then renames it.
-pub(super) fn save(probe: &Probe, file: &Path) -> Result<(), ProbeError> {
-    let unwritable = |reason: &dyn Display| ProbeError::Unwritable {
-        file: file.display().to_string(),
-        reason: reason.to_string(),
-    };
-    let card = serde_json::to_string(&probe.card).map_err(|error| unwritable(&error))?;
-    let metadata = HashMap::from([(CARD.to_owned(), card)]);
-    let bytes = serialize(tensors(probe), Some(metadata)).map_err(|error| unwritable(&error))?;
+impl Probe {
+    /// Reads a weights file.
+    ///
+    /// # Errors
+    /// A file that is missing, damaged, or of a newer format.
+    pub fn load(file: &Path) -> Result<Self, ProbeError> {
+        let unreadable = |reason: &dyn Display| unreadable(file, reason);
+        let card = describe(file)?;
+        let bytes = files::read(file).map_err(|error| unreadable(&error))?;
+        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(&error))?;
 
-    let beside = file.with_extension("part");
-    file.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(&beside, bytes))
-        .and_then(|()| fs::rename(&beside, file))
-        .map_err(|error| unwritable(&error))
+        let read = |name: &str, shape: &[usize]| {
+            let tensor = tensors
+                .tensor(name)
+                .map_err(|_| unreadable(&format!("it has no tensor `{name}`")))?;
+            let (numbers, rest) = tensor.data().as_chunks::<4>();
+            let values: Vec<f32> = numbers
+                .iter()
+                .map(|bytes| f32::from_le_bytes(*bytes))
+                .collect();
+
+            let is_f32 = tensor.dtype() == Dtype::F32 && rest.is_empty();
+            if !is_f32 || values.iter().any(|value| !value.is_finite()) {
+                return Err(unreadable(&format!(
+                    "the numbers of `{name}` are not finite numbers of 32 bits"
+                )));
+            }
+            if tensor.shape() != shape {
+                return Err(unreadable(&format!(
+                    "the shape of `{name}` is not what its description says"
+                )));
+            }
+            Ok(values)
+        };
+
+        let features = features::range(card.reads, card.layers, card.width).len();
+        let hidden = card.hidden as usize;
+        Ok(Self {
+            standard: Standard {
+                mean: read("mean", &[features])?,
+                deviation: read("deviation", &[features])?,
+            },
+            network: Network {
+                hidden: Linear {
+                    inputs: features,
+                    weights: read("first.weight", &[hidden, features])?,
+                    bias: read("first.bias", &[hidden])?,
+                },
+                output: Linear {
+                    inputs: hidden,
+                    weights: read("second.weight", &[1, hidden])?,
+                    bias: read("second.bias", &[1])?,
+                },
+            },
+            card,
+        })
+    }
+
+    /// Returns the probe that the settings name for this generator, and its file.
+    ///
+    /// # Errors
+    /// None was trained for it, or the one that is named does not fit.
+    pub fn named(
+        config: &Config,
+        paths: &Paths,
+        generator: &ModelCard,
+    ) -> Result<(PathBuf, Self), ProbeError> {
+        let folders = folders(paths);
+        let position = config.probe.position;
+        let file = match &config.gate.probe {
+            ProbeFile::Auto => find(&folders, generator, &config.probe)?,
+            ProbeFile::File(named) => {
+                let beside = folders
+                    .iter()
+                    .map(|folder| folder.join(named))
+                    .find(|file| file.is_file());
+                beside.unwrap_or_else(|| named.into())
+            }
+        };
+
+        let probe = Self::load(&file)?;
+        probe.check(&file, generator, position)?;
+        Ok((file, probe))
+    }
+
+    /// Writes a weights file; a kill leaves the old one or the new one.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn save(&self, file: &Path) -> Result<(), ProbeError> {
+        let unwritable = |reason: &dyn Display| ProbeError::Unwritable {
+            file: file.display().to_string(),
+            reason: reason.to_string(),
+        };
+        let card = serde_json::to_string(&self.card).map_err(|error| unwritable(&error))?;
+        let metadata = HashMap::from([(CARD.to_owned(), card)]);
+        let bytes = serialize(tensors(self), Some(metadata)).map_err(|error| unwritable(&error))?;
+
+        // written beside its destination, then renamed
+        let beside = file.with_extension("part");
+        file.parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&beside, bytes))
+            .and_then(|()| fs::rename(&beside, file))
+            .map_err(|error| unwritable(&error))
+    }
 }
 
 /// Returns the means and deviations of the features, and the weights and biases of both layers.
@@ -96,60 +188,6 @@ fn tensors(probe: &Probe) -> [(&'static str, Tensor<'_>); 6] {
         ),
         ("second.bias", vector(&output.bias)),
     ]
-}
-
-/// Reads the file.
-pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
-    let unreadable = |reason: &dyn Display| unreadable(file, reason);
-    let card = describe(file)?;
-    let bytes = files::read(file).map_err(|error| unreadable(&error))?;
-    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(&error))?;
-
-    let read = |name: &str, shape: &[usize]| {
-        let tensor = tensors
-            .tensor(name)
-            .map_err(|_| unreadable(&format!("it has no tensor `{name}`")))?;
-        let (numbers, rest) = tensor.data().as_chunks::<4>();
-        let values: Vec<f32> = numbers
-            .iter()
-            .map(|bytes| f32::from_le_bytes(*bytes))
-            .collect();
-
-        let is_f32 = tensor.dtype() == Dtype::F32 && rest.is_empty();
-        if !is_f32 || values.iter().any(|value| !value.is_finite()) {
-            return Err(unreadable(&format!(
-                "the numbers of `{name}` are not finite numbers of 32 bits"
-            )));
-        }
-        if tensor.shape() != shape {
-            return Err(unreadable(&format!(
-                "the shape of `{name}` is not what its description says"
-            )));
-        }
-        Ok(values)
-    };
-
-    let features = features::range(card.reads, card.layers, card.width).len();
-    let hidden = card.hidden as usize;
-    Ok(Probe {
-        standard: Standard {
-            mean: read("mean", &[features])?,
-            deviation: read("deviation", &[features])?,
-        },
-        network: Network {
-            hidden: Linear {
-                inputs: features,
-                weights: read("first.weight", &[hidden, features])?,
-                bias: read("first.bias", &[hidden])?,
-            },
-            output: Linear {
-                inputs: hidden,
-                weights: read("second.weight", &[1, hidden])?,
-                bias: read("second.bias", &[1])?,
-            },
-        },
-        card,
-    })
 }
 
 fn unreadable(file: &Path, reason: &dyn Display) -> ProbeError {
@@ -241,4 +279,9 @@ pub fn find(
 fn is_trained_so(card: &ProbeCard, settings: &ProbeSettings) -> bool {
     let asked = (settings.labels, settings.turns, settings.layers);
     (card.labels, card.turns, card.reads) == asked
+}
+
+/// Returns the folders of weights files: the user's, then the bundled one.
+pub fn folders(paths: &Paths) -> [PathBuf; 2] {
+    [paths.probes(), assets_folder().join("probes")]
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use ring::digest::{Context, SHA256};
 
-use super::error::Refusal;
-use super::http::{Answer, Chunk, Client, Request, host};
+use super::error::PullError;
+use super::http::{Answer, Chunk, Client, Refusal, Request, host};
 use super::meter::Meter;
-use super::{PullError, PullSettings};
+use super::settings::PullSettings;
 use crate::event::PullPhase;
 use crate::files::FileLock;
 
@@ -121,7 +121,7 @@ fn check_space(
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), PullError> {
-    fs::create_dir_all(folder).map_err(|error| PullError::of_write(folder, error))
+    fs::create_dir_all(folder).map_err(|error| PullError::for_write(folder, error))
 }
 
 fn make_parent(file: &Path) -> Result<(), PullError> {
@@ -195,7 +195,7 @@ impl Download<'_, '_> {
             .truncate(false)
             .write(true)
             .open(path)
-            .map_err(|error| PullError::of_write(path, error))?;
+            .map_err(|error| PullError::for_write(path, error))?;
         self.meter.begin(PullPhase::Waiting, &self.target.name);
         loop {
             match FileLock::try_take(&file) {
@@ -278,7 +278,7 @@ impl Download<'_, '_> {
                     status,
                     is_gated: answer.headers.is_gated(),
                 };
-                return Err(PullError::of_refusal(&refusal, &self.client.access));
+                return Err(refusal.to_error(&self.client.access));
             }
         }
         self.check_is_listed(&answer)?;
@@ -352,7 +352,7 @@ impl Part {
     /// Opens what an earlier attempt left, or an empty file.
     fn open(target: &Target, meter: &mut Meter<'_>) -> Result<Self, PullError> {
         let path = &target.part;
-        let failed = |error| PullError::of_write(path, error);
+        let failed = |error| PullError::for_write(path, error);
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -398,7 +398,7 @@ impl Part {
             .file
             .set_len(0)
             .and_then(|()| self.file.seek(SeekFrom::Start(0)));
-        emptied.map_err(|error| PullError::of_write(&self.path, error))?;
+        emptied.map_err(|error| PullError::for_write(&self.path, error))?;
         meter.take_back(self.bytes);
         self.sum = Context::new(&SHA256);
         self.bytes = 0;
@@ -408,7 +408,7 @@ impl Part {
     fn write(&mut self, bytes: &[u8]) -> Result<(), PullError> {
         self.file
             .write_all(bytes)
-            .map_err(|error| PullError::of_write(&self.path, error))?;
+            .map_err(|error| PullError::for_write(&self.path, error))?;
         self.sum.update(bytes);
         self.bytes += bytes.len() as u64;
         Ok(())
@@ -427,6 +427,6 @@ impl Part {
         self.file
             .sync_all()
             .and_then(|()| fs::rename(&self.path, &target.file))
-            .map_err(|error| PullError::of_write(&target.file, error))
+            .map_err(|error| PullError::for_write(&target.file, error))
     }
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::http::{Access, host};
 use crate::event::Advice;
 use crate::llm::server::connection::UnusableCertificates;
 use crate::story::words;
@@ -125,61 +124,9 @@ impl Advice for PullError {
     }
 }
 
-/// An answer that is not the file that was asked for.
-pub(super) struct Refusal<'a> {
-    pub url: &'a str,
-    /// What was asked for.
-    pub what: &'a str,
-    /// The page for people about it.
-    pub page: &'a str,
-    pub status: u16,
-    /// The server says that a licence has to be accepted.
-    pub is_gated: bool,
-}
-
 impl PullError {
-    /// Returns the error that a status means.
-    pub(super) fn of_refusal(refusal: &Refusal<'_>, access: &Access) -> Self {
-        let host = host(refusal.url).to_owned();
-        let what = refusal.what.to_owned();
-        let page = refusal.page.to_owned();
-        let status = refusal.status;
-        if status == 404 {
-            return Self::NotFound { host, what, page };
-        }
-        if status != 401 && status != 403 {
-            return Self::Refused { host, what, status };
-        }
-
-        let advice = match (access, refusal.is_gated) {
-            (Access::Public, _) => {
-                "check its name; only public models can be pulled from a registry".to_owned()
-            }
-            (Access::Token(_), true) => {
-                format!("accept its licence on {page} with the account of your token")
-            }
-            (Access::Anonymous, true) => format!(
-                "accept its licence on {page} and set HF_TOKEN to an access token of that account"
-            ),
-            // the server hides whether a private repository exists
-            (Access::Token(_), false) => {
-                "check its name, and whether your token is valid and may read it".to_owned()
-            }
-            (Access::Anonymous, false) => {
-                "check its name; a private or gated one needs an access token in HF_TOKEN"
-                    .to_owned()
-            }
-        };
-        Self::Denied {
-            host,
-            what,
-            status,
-            advice,
-        }
-    }
-
     /// Returns the error of writing a file.
-    pub(super) fn of_write(path: &Path, error: io::Error) -> Self {
+    pub(super) fn for_write(path: &Path, error: io::Error) -> Self {
         if matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded

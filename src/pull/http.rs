@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use ureq::Agent;
 use ureq::http::Response;
 
-use super::PullError;
+use super::error::PullError;
 use super::meter::Meter;
 use crate::llm::server::connection;
 
@@ -362,6 +362,60 @@ fn redirected(from: &str, location: &str) -> Result<String, String> {
         return Err(format!("a redirect without encryption to {}", host(&to)));
     }
     Ok(to)
+}
+
+/// An answer that is not the file that was asked for.
+pub(super) struct Refusal<'a> {
+    pub url: &'a str,
+    /// What was asked for.
+    pub what: &'a str,
+    /// The page for people about it.
+    pub page: &'a str,
+    pub status: u16,
+    /// The server says that a licence has to be accepted.
+    pub is_gated: bool,
+}
+
+impl Refusal<'_> {
+    /// Returns the error that a status means.
+    pub fn to_error(&self, access: &Access) -> PullError {
+        let host = host(self.url).to_owned();
+        let what = self.what.to_owned();
+        let page = self.page.to_owned();
+        let status = self.status;
+        if status == 404 {
+            return PullError::NotFound { host, what, page };
+        }
+        if status != 401 && status != 403 {
+            return PullError::Refused { host, what, status };
+        }
+
+        let advice = match (access, self.is_gated) {
+            (Access::Public, _) => {
+                "check its name; only public models can be pulled from a registry".to_owned()
+            }
+            (Access::Token(_), true) => {
+                format!("accept its licence on {page} with the account of your token")
+            }
+            (Access::Anonymous, true) => format!(
+                "accept its licence on {page} and set HF_TOKEN to an access token of that account"
+            ),
+            // the server hides whether a private repository exists
+            (Access::Token(_), false) => {
+                "check its name, and whether your token is valid and may read it".to_owned()
+            }
+            (Access::Anonymous, false) => {
+                "check its name; a private or gated one needs an access token in HF_TOKEN"
+                    .to_owned()
+            }
+        };
+        PullError::Denied {
+            host,
+            what,
+            status,
+            advice,
+        }
+    }
 }
 
 #[cfg(test)]

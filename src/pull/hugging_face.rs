@@ -11,11 +11,11 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
-use super::error::Refusal;
-use super::http::{Client, Request, json, unreadable};
+use super::error::PullError;
+use super::http::{Client, Refusal, Request, json, unreadable};
 use super::meter::Meter;
 use super::reference::HubModel;
-use super::{PullError, PullSettings};
+use super::settings::PullSettings;
 use crate::event::PulledModel;
 
 const REVISION: &str = "main";
@@ -150,7 +150,7 @@ fn listing(
             status: answer.status,
             is_gated: answer.headers.is_gated(),
         };
-        return Err(PullError::of_refusal(&refusal, &client.access));
+        return Err(refusal.to_error(&client.access));
     }
 
     let listing: Listing = json(&text, &url, &what)?;
@@ -422,7 +422,7 @@ impl Cache {
             Ok(()) => fs::rename(&part, &link),
             Err(_) => fs::rename(&target.file, &link),
         };
-        made.map_err(|error| PullError::of_write(&link, error))?;
+        made.map_err(|error| PullError::for_write(&link, error))?;
         Ok(link)
     }
 
@@ -440,7 +440,7 @@ impl Cache {
         let part = self.part(REVISION);
         fs::write(&part, commit)
             .and_then(|()| fs::rename(&part, &file))
-            .map_err(|error| PullError::of_write(&file, error))
+            .map_err(|error| PullError::for_write(&file, error))
     }
 }
 

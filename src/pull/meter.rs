@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::PullError;
+use super::error::PullError;
 use crate::event::{Flow, PullPhase, PullProgress};
 
 /// Time between two calls of the observer.

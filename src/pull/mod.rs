@@ -5,8 +5,9 @@
 //! name only when its sha256 is the listed one. A name that a server sends is checked before it
 //! becomes a path. Nothing else in ragscope uses the network.
 
-mod reference;
 mod error;
+mod reference;
+mod settings;
 mod meter;
 mod http;
 mod download;
@@ -16,76 +17,12 @@ mod table;
 
 pub use error::PullError;
 pub use reference::Reference;
+pub use settings::PullSettings;
 pub use table::ModelTable;
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use crate::event::{Flow, PullProgress, PulledModel};
-use crate::llm::CacheFolders;
 use http::{Access, Client, Login};
 use meter::Meter;
-
-const HUGGING_FACE: &str = "https://huggingface.co";
-
-/// Where models come from and where they go.
-#[derive(Debug, Clone)]
-pub struct PullSettings {
-    /// Address of Hugging Face or of a mirror.
-    pub endpoint: String,
-    /// Access token for `endpoint`; no other host receives it.
-    pub token: Option<String>,
-    /// The cache of Hugging Face's tools.
-    pub hugging_face: PathBuf,
-    /// Ollama's store.
-    pub ollama: PathBuf,
-    /// The user wants no network.
-    pub is_offline: bool,
-    /// Returns the free bytes of the disk that holds a folder.
-    pub free_bytes: fn(&Path) -> io::Result<u64>,
-    /// Time before the first of several retries; each further one waits twice as long.
-    pub retry_pause: Duration,
-    /// Time without a byte after which a connection counts as broken.
-    pub patience: Duration,
-}
-
-impl PullSettings {
-    /// Reads the variables of Hugging Face's tools and of Ollama.
-    pub fn of_process() -> Self {
-        let folders = CacheFolders::of_process();
-        let ollama = folders.ollama().into_iter().next().unwrap_or_default();
-        Self {
-            endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| HUGGING_FACE.to_owned()),
-            token: variable("HF_TOKEN").or_else(|| token_in(&folders.hugging_face_token())),
-            hugging_face: folders.hugging_face(),
-            ollama,
-            is_offline: variable("HF_HUB_OFFLINE").is_some_and(|value| is_on(&value)),
-            free_bytes: |folder| fs4::available_space(folder),
-            retry_pause: Duration::from_millis(500),
-            patience: Duration::from_secs(60),
-        }
-    }
-}
-
-fn variable(name: &str) -> Option<String> {
-    let value = std::env::var(name).ok()?;
-    let value = value.trim();
-    (!value.is_empty()).then(|| value.to_owned())
-}
-
-fn token_in(file: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let token = text.trim();
-    (!token.is_empty()).then(|| token.to_owned())
-}
-
-/// Returns whether a variable is set as Hugging Face's tools read it.
-fn is_on(value: &str) -> bool {
-    ["1", "on", "yes", "true"]
-        .iter()
-        .any(|on| value.eq_ignore_ascii_case(on))
-}
 
 /// Downloads a model, unless it is here already.
 ///

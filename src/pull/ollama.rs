@@ -11,11 +11,11 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
-use super::error::Refusal;
-use super::http::{Client, Request, json, unreadable};
+use super::error::PullError;
+use super::http::{Client, Refusal, Request, json, unreadable};
 use super::meter::Meter;
 use super::reference::RegistryModel;
-use super::{PullError, PullSettings};
+use super::settings::PullSettings;
 use crate::event::PulledModel;
 
 const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json";
@@ -112,7 +112,7 @@ fn manifest(
         status: answer.status,
         is_gated: false,
     };
-    Err(PullError::of_refusal(&refusal, &client.access))
+    Err(refusal.to_error(&client.access))
 }
 
 /// Returns the file of a layer; `None` when its digest is not a sha256.
@@ -150,5 +150,5 @@ fn write_manifest(model: &RegistryModel, store: &Path, text: &[u8]) -> Result<()
     let part = folder.join(format!(".{}.incomplete", model.tag));
     fs::write(&part, text)
         .and_then(|()| fs::rename(&part, &file))
-        .map_err(|error| PullError::of_write(&file, error))
+        .map_err(|error| PullError::for_write(&file, error))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::PullError;
+use super::error::PullError;
 
 /// Ollama's own registry.
 const OLLAMA_REGISTRY: &str = "https://registry.ollama.ai";

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::PullError;
+use super::error::PullError;
 use crate::event::{MemoryNeed, ModelRole, OfferedModel};
 
 const TABLE: &str = include_str!("../../config/models.toml");
@@ -108,7 +108,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pull::Reference;
+    use crate::pull::reference::Reference;
 
     #[test]
     fn every_row_can_be_pulled() {

@@ -8,9 +8,10 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::Deserialize;
 
+use super::error::TraceError;
 use super::read::read_line;
+use super::recorder::ENDING;
 use super::summaries::{RunFile, Summaries};
-use super::{ENDING, TraceError};
 use crate::event::{CorpusCard, Event, Record, RunEvent, RunSummary};
 use crate::files::{self, Links};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::TraceError;
+use super::error::TraceError;
 use crate::event::{FORMAT, FormatVersion, Record, RunEvent};
 
 /// The maximum length of a record's line.

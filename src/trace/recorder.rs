@@ -4,8 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{ENDING, TraceError};
+use super::error::TraceError;
 use crate::event::{Event, Record, RunEvent, SESSION, escape_json};
+
+/// File extension of recorded runs.
+pub(super) const ENDING: &str = "jsonl";
 
 /// Writes each run into its own file while it happens.
 ///

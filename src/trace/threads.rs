@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::TraceError;
+use super::error::TraceError;
 use super::recorder::file_stem;
 use crate::files::{self, Links};
 

@@ -194,7 +194,10 @@ pub fn run(
     }
     let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
     report.repeats = repeats(&variants, &report);
-    report.published = table.map(|table| Published::of(table, &report, what.dataset.as_deref()));
+    report.published = table.map(|table| {
+        let dataset = what.dataset.as_deref();
+        Published::new(table, &report.presets, &report.understanding, dataset)
+    });
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
     print(&report, &journal, what.report.as_deref(), out)

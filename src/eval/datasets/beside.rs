@@ -9,8 +9,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::fields::as_text;
-use super::{Record, records};
-use crate::eval::EvalError;
+use super::record::{Record, records};
+use crate::eval::error::EvalError;
 
 /// Largest text that a packed file may hold, bytes.
 const MAX_UNPACKED: u64 = 4 << 30;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Record;
+use super::record::Record;
 use crate::corpus::{fold_white_space, sentences};
 use crate::eval::questions::Evidence;
 

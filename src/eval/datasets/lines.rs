@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::fields::{as_text, list, question, sentence_with, text, texts};
-use super::{Beside, Dataset, Record, one};
+use super::form::{Dataset, one};
+use super::record::Record;
 use crate::eval::questions::{Entry, Evidence, Passage, Question};
 
 pub const LINES: Dataset = Dataset {

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::fields::{as_text, list, missing, question, text, texts};
+use super::form::{Dataset, one};
 use super::lines::LINES;
-use super::{Beside, Dataset, Record, one};
+use super::record::Record;
 use crate::eval::questions::{Entry, Evidence, Passage, Question};
 
 pub const HOTPOT_QA: Dataset = Dataset {

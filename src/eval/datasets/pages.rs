@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::fields::{as_text, list, missing, question, text, texts, yes_or_no};
+use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
-use super::{Beside, Dataset, Fallible, Record, one};
+use super::record::Record;
 use crate::eval::questions::{Entry, Evidence, Passage, Question};
 
 pub const IIRC: Dataset = Dataset {
@@ -234,22 +236,4 @@ fn marco_passage(is_selected: &Value, text: &Value) -> Option<(bool, Passage)> {
         text: as_text(text)?,
     };
     Some((is_selected.as_u64() == Some(1), passage))
-}
-
-/// Returns the rows of a file by columns, `{"query": {"0": …}, "answers": {"0": …}}`, as MS MARCO
-/// is published; `None` for another file.
-pub fn of_columns(file: &Record) -> Option<Vec<Value>> {
-    let queries = file.get("query")?.as_object()?;
-    file.get("passages")?.as_object()?;
-    let columns: Vec<(&String, &Record)> = file
-        .iter()
-        .filter_map(|(name, column)| Some((name, column.as_object()?)))
-        .collect();
-    let row = |key: &String| {
-        let cells = columns
-            .iter()
-            .filter_map(|(name, column)| Some(((*name).clone(), column.get(key)?.clone())));
-        Value::Object(cells.collect())
-    };
-    Some(queries.keys().map(row).collect())
 }

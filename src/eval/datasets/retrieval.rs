@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::fields::{as_text, list, missing, question, text, texts};
-use super::{Beside, Dataset, Record, one};
+use super::form::{Dataset, one};
+use super::record::Record;
 use crate::eval::questions::{Entry, Evidence, Passage, Question};
 
 pub const BEIR: Dataset = Dataset {
@@ -56,7 +58,7 @@ fn all_of(
 /// The files of BEIR's judgements, the first that exists counts.
 const JUDGEMENTS: [&str; 3] = ["qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv"];
 
-fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::Fallible>, String> {
+fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, String> {
     let id = text(record, &["_id"]).ok_or_else(|| missing("_id"))?;
     let corpus = beside
         .keyed("corpus.jsonl", "_id")

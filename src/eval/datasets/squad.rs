@@ -3,9 +3,11 @@
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::fields::{list, missing, question, sentence_at, sentence_with, text, texts};
+use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
-use super::{Beside, Dataset, Fallible, Record, one};
+use super::record::Record;
 use crate::eval::questions::{Entry, Passage, Question};
 
 pub const SQUAD: Dataset = Dataset {

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::fields::{list, missing, question, text, texts, yes_or_no};
+use super::form::{Dataset, one};
 use super::lines::LINES;
-use super::{Beside, Dataset, Record, one};
+use super::record::Record;
 use crate::eval::questions::{Entry, Evidence, Passage, Question};
 
 pub const STRATEGY_QA: Dataset = Dataset {
@@ -111,7 +113,7 @@ fn collect_names(value: Option<&Value>, names: &mut Vec<String>) {
 }
 
 /// Returns the question whether a claim is true, in the words of Self-RAG's prompt.
-fn pub_health(record: &Record) -> Result<Vec<super::Fallible>, String> {
+fn pub_health(record: &Record) -> Result<Vec<super::form::Fallible>, String> {
     let claim = question(record, &["claim"])?;
     let label = text(record, &["label"])
         .or_else(|| texts(record.get("answers")).into_iter().next())

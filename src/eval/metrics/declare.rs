@@ -211,20 +211,20 @@ macro_rules! metrics {
             $($(#[doc = $doc])+ $metric,)+
         }
 
-        impl $crate::eval::metrics::Metric for $family {
+        impl $crate::eval::metrics::declare::Metric for $family {
             type Function = $function_type;
 
             const ALL: &'static [Self] = &[$(Self::$metric),+];
 
-            fn declaration(self) -> &'static $crate::eval::metrics::Declaration<$function_type> {
-                use $crate::eval::metrics::{Better, Declaration};
+            fn declaration(self) -> &'static $crate::eval::metrics::declare::Declaration<$function_type> {
+                use $crate::eval::metrics::declare::{Better, Declaration};
 
                 static DECLARATIONS: &[Declaration<$function_type>] = &[$(Declaration {
                     label: $label,
                     better: Better::$better,
                     format: $format,
                     doc: concat!($($doc),+),
-                    sections: &[$($($crate::eval::metrics::Section::$section),+)?],
+                    sections: &[$($($crate::eval::metrics::declare::Section::$section),+)?],
                     compute: $function,
                 }),+];
                 &DECLARATIONS[self as usize]

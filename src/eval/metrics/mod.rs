@@ -16,19 +16,19 @@
 //! A line in `metrics!` is all that a metric needs: rows, JSON, tables, the page and its plots
 //! come from the lists.
 
-mod declare;
 mod statistics;
+pub(super) mod declare;
 mod text;
 mod ranking;
+mod understanding;
 mod uncertainty;
 mod utility;
-mod understanding;
 mod chunks;
 mod cost;
 
 pub use chunks::{ChunkFigures, ChunkMetric};
 pub use cost::CostMetric;
-pub use declare::{Better, Declaration, Metric, Section, Values};
+pub use declare::{Declaration, Metric, Section, Values};
 pub(super) use declare::{Format, metrics};
 pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
 pub(crate) use statistics::mean_of_any;

@@ -1,0 +1,40 @@
+//! The error of a setting.
+
+use std::borrow::Cow;
+
+use crate::event::Advice;
+
+/// What can be wrong with settings. Every message names the source.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{origin}: unknown setting `{key}`{hint}")]
+    UnknownKey {
+        origin: String,
+        key: String,
+        hint: String,
+    },
+    #[error("unknown preset `{name}`{hint}")]
+    UnknownPreset {
+        name: String,
+        hint: String,
+        known: String,
+    },
+    #[error("{origin}: {reason}")]
+    BadValue { origin: String, reason: String },
+    #[error("{origin}: {reason}")]
+    Unreadable { origin: String, reason: String },
+}
+
+impl Advice for ConfigError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Self::UnknownKey { .. } | Self::BadValue { .. } => {
+                "`ragscope config` lists every setting".into()
+            }
+            Self::UnknownPreset { known, .. } => format!("choose one of {known}").into(),
+            Self::Unreadable { .. } => {
+                "correct the file; `ragscope config` lists every setting".into()
+            }
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! The answer: its sentences, their uncertainty and evidence, and the run that wrote it.
+
+use serde::{Deserialize, Serialize};
+
+use super::place::Place;
+use super::problem::Problem;
+
+/// A recorded run in the sessions folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    pub file: String,
+    pub run: String,
+    pub started_at: u64,
+    pub question: String,
+    pub preset: String,
+    /// `None` when the run never finished.
+    pub answer: Option<String>,
+    /// The first run of its thread, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// The folders of its corpus, as [`CorpusCard::arguments`] names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<String>,
+}
+
+impl RunSummary {
+    /// Returns the id of its thread.
+    #[must_use]
+    pub fn thread(&self) -> &str {
+        self.thread.as_deref().unwrap_or(&self.run)
+    }
+}
+
+/// The cost of a model call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallUsage {
+    pub prompt_tokens_evaluated: u32,
+    /// Prompt tokens that were in the KV cache already.
+    pub prompt_tokens_reused: u32,
+    pub tokens_generated: u32,
+    pub wall_us: u64,
+    /// Cells of the KV cache in use after the call, and all of them.
+    pub context_used: u32,
+    pub context_tokens: u32,
+}
+
+/// The uncertainty of a sentence, and the decision that followed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Uncertainty {
+    pub measure: UncertaintyMeasure,
+    /// In the measure's own unit: nats for entropies.
+    pub value: f32,
+    /// The gate's threshold; `None` when no gate decides.
+    pub threshold: Option<f32>,
+    pub decision: Decision,
+}
+
+/// A measure of uncertainty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UncertaintyMeasure {
+    /// Mean entropy of the sentence's token distributions, nats.
+    TokenEntropy,
+    /// Discrete semantic entropy of sampled sentences, nats.
+    SemanticEntropy,
+    /// What the probe reads in the hidden states, in 0..=1.
+    Probe,
+    /// 1 - the probability of the sentence's least likely token, in 0..=1.
+    TokenProbability,
+    /// The largest entropy of the sentence's words, each times its share of the attention of the words
+    /// after it and the number of words, nats.
+    AttendedEntropy,
+}
+
+/// The decision of a gate about a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// No gate: measured only.
+    Measured,
+    /// Kept: certain enough, or as good as retrieval could make it.
+    Keep,
+    /// Uncertain: retrieve, and regenerate the sentence.
+    Retrieve,
+    /// More uncertain than before the lookup: add passages, rerank, and regenerate the sentence.
+    Expand,
+}
+
+/// A token that was likely in the place of the one that was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    pub text: String,
+    /// ln p at temperature 1, nats.
+    pub logprob: f32,
+}
+
+/// The attention of a sentence to a chunk of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AttendedChunk {
+    /// The number of the chunk in the run.
+    pub label: u32,
+    pub chunk: u64,
+    /// Share of the attention that went to any chunk, in 0..=1: mean over layers, heads and the
+    /// sentence's tokens. The rest of the prompt and the first token, an attention sink, are left
+    /// out.
+    pub share: f32,
+}
+
+/// A chunk that supports a sentence of the answer, and the lines in it that do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The number of the chunk in the run.
+    pub label: u32,
+    pub chunk: u64,
+    /// The lines of the chunk, as in [`ChunkText::lines`]; `None` in recordings before 2.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_lines: Option<[u32; 2]>,
+    /// The place of the chunk, where the file is not text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_place: Option<Place>,
+    /// Path inside the corpus.
+    pub file: String,
+    /// The lines of `quote`; of the chunk, where there is none.
+    pub first_line: u32,
+    pub last_line: u32,
+    /// The page, slide or row of these lines, where the file is not text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The sentence of the chunk that holds most words of the answer's sentence, if any holds enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    pub evidence: Evidence,
+}
+
+impl Citation {
+    /// Returns the cited lines, from 1, both inclusive.
+    #[must_use]
+    pub fn lines(&self) -> [u32; 2] {
+        [self.first_line, self.last_line]
+    }
+}
+
+/// How the program knows that a chunk supports a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Evidence {
+    /// The model wrote the chunk's label, e.g. `[2]`.
+    Marked,
+    /// The share of the sentence's content words that the cited lines hold, in 0..=1.
+    Overlap { share: f32 },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    Completed,
+    /// By the user; what was written so far stays.
+    Stopped,
+    /// A limit of the settings cut the answer off.
+    LimitReached,
+    Failed(Problem),
+}
+
+/// The cost of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunUsage {
+    pub prompt_tokens_evaluated: u64,
+    pub prompt_tokens_reused: u64,
+    pub tokens_generated: u64,
+    pub model_calls: u32,
+    pub retrievals: u32,
+    pub wall_ms: u64,
+}

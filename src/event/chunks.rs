@@ -1,0 +1,207 @@
+//! The chunks: retrieved, ranked, in the context or dropped.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::metadata::Metadata;
+use super::place::{Place, PlaceFrom, place_of_lines};
+
+/// A word of a query with its origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryWord {
+    pub text: String,
+    pub origin: WordOrigin,
+}
+
+/// The part of a sentence that the model was uncertain of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UncertainRegion {
+    /// Mean of the word entropies + alpha times their deviation, nats: SEARAG, equation 5.
+    pub threshold: f32,
+    /// The first word above it, counted from 0; the region ends with the sentence. `None` when no
+    /// word is: then the region is the whole sentence.
+    pub first_word: Option<u32>,
+}
+
+/// The origin of a word of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordOrigin {
+    /// The question.
+    Question,
+    /// A sentence of the answer.
+    Sentence,
+    /// The uncertain region of the uncertain sentence.
+    UncertainRegion,
+}
+
+/// The result of a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retrieval {
+    pub query: String,
+    /// How the two lists were fused.
+    pub fusion: Fusion,
+    pub hits: Vec<Hit>,
+    /// Length of the BM25 list and of the vector list before fusion.
+    pub bm25_found: u32,
+    pub vector_found: u32,
+    pub wall_us: u64,
+    /// The documents that the query was limited to; `None` when it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filtered>,
+    /// What the documents of the hits say of themselves, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub documents: BTreeMap<String, Metadata>,
+}
+
+/// The documents that a query was limited to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filtered {
+    /// The filter as the user wrote it.
+    pub filter: String,
+    /// Number of documents that it lets through, of those in the index.
+    pub documents: u64,
+    pub of: u64,
+}
+
+/// How the BM25 list and the vector list are fused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fusion {
+    /// Weighted sum of min-max normalised scores over the union of both lists.
+    Weighted,
+    /// Reciprocal rank fusion: sum of weight / (k + rank).
+    Rrf,
+}
+
+/// A chunk: the unit that is retrieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChunkText {
+    /// Stable within a generation of the index.
+    pub id: u64,
+    /// Path of the document inside the corpus.
+    pub document: String,
+    /// Headings above the chunk, outermost first.
+    pub headings: Vec<String>,
+    /// Bytes of the file: start, and one past the end.
+    pub bytes: [u64; 2],
+    /// Lines of the document's text, from 1, both inclusive: those of the file where the file is
+    /// text.
+    pub lines: [u32; 2],
+    /// The pages, slides or rows that it is on, where the file is not text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceFrom>,
+    /// Tokens by the embedder's vocabulary.
+    pub tokens: u32,
+    pub text: String,
+    /// The chunks of a joined text, in the order of the document; then `bytes` and `lines` reach
+    /// from the first to the last. Empty for a chunk of the index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ChunkPart>,
+}
+
+impl ChunkText {
+    /// Returns the place of lines of the chunk; `None` where the lines are the place.
+    #[must_use]
+    pub fn place(&self, lines: [u32; 2]) -> Option<Place> {
+        place_of_lines(&self.places, lines)
+    }
+}
+
+/// A chunk inside a joined text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkPart {
+    pub chunk: u64,
+    /// Bytes and lines of the file, as in [`ChunkText`].
+    pub bytes: [u64; 2],
+    pub lines: [u32; 2],
+    /// Bytes of the joined text that are its own: start, and one past the end.
+    pub text: [u64; 2],
+}
+
+/// Score and rank in one list. Ranks count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ranked {
+    pub score: f32,
+    pub rank: u32,
+}
+
+/// A chunk that a retrieval returned, with its scores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    pub chunk: ChunkText,
+    /// BM25 score and rank; `None` when that list did not hold the chunk.
+    pub bm25: Option<Ranked>,
+    /// Cosine similarity and rank; `None` when that list did not hold the chunk.
+    pub vector: Option<Ranked>,
+    /// Score and rank after fusion.
+    pub fused: Ranked,
+}
+
+/// The reranker's score of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RerankedChunk {
+    pub chunk: u64,
+    /// How well it fits the question, in 0..=1.
+    pub score: f32,
+}
+
+/// A chunk in a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextChunk {
+    /// The number of the chunk in the run, from 1; the prompt counts its passages in the order of this
+    /// list.
+    pub label: u32,
+    pub chunk: u64,
+    /// Tokens by the generator's vocabulary.
+    pub tokens: u32,
+}
+
+/// A chunk that is not in the context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DroppedChunk {
+    pub chunk: u64,
+    pub reason: DropReason,
+}
+
+/// Why a chunk was dropped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum DropReason {
+    /// It ranked below the top `k`.
+    BelowK { k: u32 },
+    /// The prompt would not have fitted into the context.
+    ContextFull {
+        needed_tokens: u32,
+        available_tokens: u32,
+    },
+    /// Its document was re-chunked for this question, and new chunks replaced it.
+    Rechunked,
+    /// A round of refinement found that the answer does not need it.
+    Unnecessary { round: u32 },
+    /// A better chunk says the same.
+    Redundant { duplicate_of: u64, similarity: f32 },
+    /// Its score did not reach the threshold that followed from all scores.
+    BelowThreshold { score: f32, threshold: f32 },
+    /// The relevance judge rated it irrelevant.
+    Irrelevant {
+        probability: f32,
+        min_probability: f32,
+    },
+    /// Its chunks are part of another text now.
+    Absorbed { by: u64 },
+    /// The user excluded it.
+    Excluded,
+}
+
+/// The passages of a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    pub chunks: Vec<ContextChunk>,
+    /// Retrieved chunks that are not in the context.
+    pub dropped: Vec<DroppedChunk>,
+    /// Tokens of the whole prompt, template included, and the token budget.
+    pub prompt_tokens: u32,
+    pub available_tokens: u32,
+}

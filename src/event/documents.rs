@@ -1,0 +1,231 @@
+//! The documents: the corpus, its index, and a source that is shown.
+
+use serde::{Deserialize, Serialize};
+
+use super::place::PlaceFrom;
+
+/// The vectors of texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Embedding {
+    /// Name of the embedder.
+    pub model: String,
+    /// One unit vector per text, in the order of the texts.
+    pub vectors: Vec<Vec<f32>>,
+    /// Tokens of all texts by the embedder's vocabulary, before it truncates any.
+    pub tokens: u64,
+}
+
+/// A corpus and the state of its index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CorpusCard {
+    /// The folder as the user named it; of several folders, their names joined by `, `.
+    pub folder: String,
+    /// The folders as the user named them, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
+    pub documents: u64,
+    pub chunks: u64,
+    /// Number of the index generation in use; of several indexes, the sum.
+    pub generation: u64,
+    /// Whether another process writes this index, or one of them, and this one only reads.
+    pub read_only: bool,
+    /// Whether it is the corpus of the demo.
+    #[serde(default)]
+    pub demo: bool,
+    /// Whether the index has no vectors, so that only its words can be searched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub words_only: bool,
+}
+
+impl CorpusCard {
+    /// Returns whether the folder was indexed, even if nothing in it could be read.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        self.generation > 0
+    }
+}
+
+impl CorpusCard {
+    /// Returns the folders as they are named on the command line.
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        if self.folders.is_empty() {
+            self.folder.clone()
+        } else {
+            self.folders.join(" ")
+        }
+    }
+}
+
+/// A phase of indexing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexPhase {
+    /// Walking the folder and comparing it with the manifest.
+    Scanning,
+    /// Reading, splitting and counting.
+    Reading,
+    /// Computing vectors.
+    Embedding,
+    /// Writing the new generation.
+    Writing,
+    /// Reading the attention between the chunks of documents.
+    Linking,
+}
+
+/// The progress of indexing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexProgress {
+    pub phase: IndexPhase,
+    /// Finished units: files while scanning and reading, chunks while embedding and writing.
+    pub done: u64,
+    /// Number of units of the phase, when known. While files are still being read, the number of
+    /// chunks is estimated from their bytes.
+    pub total: Option<u64>,
+    /// The current file.
+    pub file: Option<String>,
+    /// Units per second, once measured.
+    pub rate_per_s: Option<f32>,
+    /// Estimated milliseconds until the phase ends, once measured.
+    pub left_ms: Option<u64>,
+}
+
+/// A file that was not indexed, or only in part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFile {
+    /// Path inside the corpus.
+    pub path: String,
+    pub reason: String,
+}
+
+/// The result of an update of the index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexReport {
+    pub corpus: CorpusCard,
+    pub added: u64,
+    pub changed: u64,
+    pub unchanged: u64,
+    pub removed: u64,
+    /// Paths of the documents that were added, changed or removed; the first ones, at most
+    /// [`IndexReport::MAX_UPDATED`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub updated: Vec<String>,
+    /// Chunks whose vector was computed in this update.
+    pub embedded: u64,
+    /// Chunks whose vector was known already.
+    pub reused: u64,
+    /// With chunks by meaning: the neighbouring sentences of the corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbouringSentences>,
+    /// Files that are not in the index and why.
+    pub skipped: Vec<SkippedFile>,
+    /// Files that are in the index, with what could not be read of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noted: Vec<NotedFile>,
+    pub wall_ms: u64,
+}
+
+impl IndexReport {
+    /// Maximum number of paths in `updated`.
+    pub const MAX_UPDATED: usize = 1000;
+}
+
+/// A file that was read, with a remark on how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedFile {
+    /// Path inside the corpus.
+    pub path: String,
+    /// As in `read as windows-1251: it is not UTF-8`.
+    pub note: String,
+}
+
+/// Pairs of neighbouring sentences, and those of them that are in one chunk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeighbouringSentences {
+    pub pairs: u64,
+    pub joined: u64,
+}
+
+/// The text of a document, for the source viewer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Path inside the corpus.
+    pub document: String,
+    /// Absolute path, for an editor.
+    pub path: String,
+    /// Lines of the file from `from_line`, without line ends, control characters replaced.
+    pub lines: Vec<String>,
+    /// Line number of the first of `lines`, from 1.
+    pub from_line: u32,
+    /// The places of a document that is not text (pages, sheets), with the lines where they begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceFrom>,
+    /// What the lines are, for a viewer that renders them.
+    #[serde(default, skip_serializing_if = "SourceForm::is_lines")]
+    pub form: SourceForm,
+    /// The lines to highlight, from 1, both inclusive.
+    pub first_line: u32,
+    pub last_line: u32,
+    /// Whether the file changed since it was indexed: the lines may no longer be what was
+    /// retrieved.
+    #[serde(default)]
+    pub changed: bool,
+}
+
+/// What the lines of a document are, besides text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SourceForm {
+    #[default]
+    Lines,
+    Markdown,
+    /// Marks in the lines, and headings in their order.
+    Markup {
+        language: MarkupLanguage,
+        headings: Vec<HeadingLines>,
+    },
+    /// Rows in the order of their lines. Lines of no row are text.
+    Table {
+        rows: Vec<TableRow>,
+    },
+}
+
+impl SourceForm {
+    /// Returns whether the lines are nothing but text.
+    #[must_use]
+    pub fn is_lines(&self) -> bool {
+        *self == Self::Lines
+    }
+}
+
+/// A markup other than Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkupLanguage {
+    AsciiDoc,
+    RestructuredText,
+    Org,
+}
+
+/// A heading, with its lines in the document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadingLines {
+    /// From 1, both inclusive.
+    pub first_line: u32,
+    pub last_line: u32,
+    /// Level 1 is outermost.
+    pub level: u8,
+    pub title: String,
+}
+
+/// A row of a table, with its lines in the document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableRow {
+    /// From 1, both inclusive.
+    pub first_line: u32,
+    pub last_line: u32,
+    /// Whether it names the columns of the rows below it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub header: bool,
+    pub cells: Vec<String>,
+}

@@ -1,0 +1,290 @@
+//! The models: in use, found on this machine, offered for download.
+
+use serde::{Deserialize, Serialize};
+
+use super::problem::Problem;
+
+/// The models by role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelRole {
+    /// Writes answers.
+    Generator,
+    /// Turns text into vectors.
+    Embedder,
+    /// Orders texts by their fit to a question.
+    Reranker,
+    /// Judges whether one answer entails another.
+    EntailmentJudge,
+    /// Links chunks by its attention.
+    Linker,
+}
+
+impl ModelRole {
+    /// Every role, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [
+        Self::Generator,
+        Self::Embedder,
+        Self::Reranker,
+        Self::EntailmentJudge,
+        Self::Linker,
+    ];
+
+    /// Returns the name in settings and on the screen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Embedder => "embedder",
+            Self::Reranker => "reranker",
+            Self::EntailmentJudge => "entailment_judge",
+            Self::Linker => "linker",
+        }
+    }
+}
+
+/// The description of a loaded model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelCard {
+    pub role: ModelRole,
+    /// Name from the file's metadata, else the file name.
+    pub name: String,
+    /// File name without its folder.
+    pub file: String,
+    /// Size of the file in bytes.
+    pub file_bytes: u64,
+    /// blake3 over size, metadata and a sample of the weights, as hex: it identifies the model.
+    pub fingerprint: String,
+    /// Architecture name of the GGUF (`llama`, `bert`, …).
+    pub architecture: String,
+    /// Quantisation, e.g. `Q4_K_M`, as the file describes itself.
+    pub quantisation: String,
+    pub parameters: u64,
+    pub layers: u32,
+    /// Layers that run on a GPU.
+    pub gpu_layers: u32,
+    /// Name of the device that holds them, or `CPU`; several names have ` + ` between them.
+    pub device: String,
+    /// Bytes that the model takes on that device: weights, KV cache and the results between layers. 0 on the
+    /// CPU.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub device_bytes: u64,
+    /// Width of a hidden state or an embedding.
+    pub width: u32,
+    /// Size of the context in tokens.
+    pub context_tokens: u32,
+    /// The chat template in use: `gguf`, `none`, a file or a name. Empty for roles without one.
+    pub chat_template: String,
+    /// Why another template stands in for the model's own; empty when none does.
+    #[serde(default)]
+    pub template_fallback: String,
+    /// Whether it is a generator that comes with the program: made for its demo, and often wrong
+    /// about other documents.
+    #[serde(default)]
+    pub practice: bool,
+    /// What the server of the model can do; empty for a model that runs here. The device is then its
+    /// host.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub server: String,
+    /// What an embedder reads in front of each text.
+    #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
+    pub prefixes: Prefixes,
+}
+
+impl ModelCard {
+    /// The name of the chat template of models that have none.
+    pub const NO_TEMPLATE: &str = "none";
+
+    /// Returns whether its prompts are plain text, as for base models.
+    pub fn has_plain_prompts(&self) -> bool {
+        self.chat_template == Self::NO_TEMPLATE
+    }
+
+    /// A model of which only the role is known.
+    pub fn unknown(role: ModelRole) -> Self {
+        Self {
+            role,
+            name: String::new(),
+            file: String::new(),
+            file_bytes: 0,
+            fingerprint: String::new(),
+            architecture: String::new(),
+            quantisation: String::new(),
+            parameters: 0,
+            layers: 0,
+            gpu_layers: 0,
+            device: String::new(),
+            device_bytes: 0,
+            width: 0,
+            context_tokens: 0,
+            chat_template: String::new(),
+            template_fallback: String::new(),
+            practice: false,
+            server: String::new(),
+            prefixes: Prefixes::default(),
+        }
+    }
+}
+
+/// The texts in front of queries and documents that an embedder was trained with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prefixes {
+    pub query: String,
+    pub document: String,
+}
+
+impl Prefixes {
+    /// Returns whether the model reads texts as they are.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.query.is_empty() && self.document.is_empty()
+    }
+}
+
+/// The two sides of a search, which some embedders read with another text in front.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    #[default]
+    Document,
+    Query,
+}
+
+/// The free memory that models can take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineMemory {
+    /// Name of the device: `CPU`, or a GPU with more.
+    pub device: String,
+    /// `None` if the system does not report it.
+    pub free_bytes: Option<u64>,
+}
+
+/// The memory that a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryNeed {
+    pub file_bytes: u64,
+    /// The KV cache; 0 for a model without one.
+    pub cache_bytes: u64,
+}
+
+impl MemoryNeed {
+    /// Returns the sum.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        self.file_bytes.saturating_add(self.cache_bytes)
+    }
+
+    /// Returns the sum with room for the arithmetic.
+    #[must_use]
+    pub fn roomy_bytes(self) -> u64 {
+        self.bytes().saturating_add(self.file_bytes / 5)
+    }
+}
+
+/// A model that can be downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedModel {
+    pub name: String,
+    pub role: ModelRole,
+    /// The argument of `ragscope models pull`.
+    pub reference: String,
+    pub need: MemoryNeed,
+    /// Whether it fits into the memory of this machine; `None` if that is not known.
+    pub fits: Option<bool>,
+    /// It is the one to take of its role.
+    pub is_best: bool,
+    pub licence: String,
+    /// Tokens of context that it was trained for.
+    pub context_tokens: u64,
+    pub languages: String,
+    pub note: String,
+    /// What its name and size were compared with; empty if with nothing.
+    pub checked: String,
+}
+
+/// A model file on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalModel {
+    /// The file name, or Ollama's `model:tag`.
+    pub name: String,
+    /// The value of the setting that selects it: the name, or the path where the name means another
+    /// file.
+    pub setting: String,
+    pub file: String,
+    /// Where it was found.
+    pub source: String,
+    /// The role that its metadata suggests; `None` if it cannot be used.
+    pub role: Option<ModelRole>,
+    /// Size of the file; of all pieces of a split one.
+    pub bytes: u64,
+    /// Architecture name of the GGUF; empty if it cannot be read.
+    pub architecture: String,
+    pub need: Option<MemoryNeed>,
+    /// Why it cannot be used.
+    pub problem: Option<Problem>,
+}
+
+/// The models to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelList {
+    pub local: Vec<LocalModel>,
+    /// Those that are not here.
+    pub offered: Vec<OfferedModel>,
+    /// The date of the list of those.
+    pub made: String,
+    pub memory: MachineMemory,
+}
+
+/// What a download of a model does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullPhase {
+    /// Asking the server for the files of the model.
+    Listing,
+    /// Waiting for another process that downloads the same file.
+    Waiting,
+    /// Checking what an earlier attempt left.
+    Checking,
+    Downloading,
+}
+
+/// How far a download of a model is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PullProgress {
+    /// The model, as the user named it.
+    pub reference: String,
+    pub phase: PullPhase,
+    /// The file at hand.
+    pub file: String,
+    /// Bytes on the disk, of all files.
+    pub done_bytes: u64,
+    /// Size of all files; 0 until it is known.
+    pub total_bytes: u64,
+    /// Bytes per second, once measured.
+    pub rate_bytes_per_s: Option<f64>,
+    /// Estimated milliseconds until the end, once measured.
+    pub left_ms: Option<u64>,
+}
+
+/// A model that was downloaded, or was here already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PulledModel {
+    /// The model, as the user named it.
+    pub reference: String,
+    /// The value of `generator.model` and `--model`.
+    pub name: String,
+    /// Path of the file; of the first piece of a split one.
+    pub file: String,
+    /// Size of the model.
+    pub bytes: u64,
+    /// Bytes that came over the network.
+    pub received_bytes: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

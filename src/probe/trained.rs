@@ -1,0 +1,109 @@
+//! A trained probe, and whether it fits a generator.
+
+use std::path::Path;
+
+use crate::event::{ModelCard, ProbeCard, ProbeLayers, StatePosition};
+use crate::methods::searag::Standard;
+
+use super::error::ProbeError;
+use super::features;
+use super::network::Network;
+
+/// Version of the weights file.
+pub(super) const FORMAT: u32 = 1;
+
+/// A trained probe.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    pub card: ProbeCard,
+    pub(super) standard: Standard,
+    pub(super) network: Network,
+}
+
+impl Probe {
+    /// Checks that the probe reads this generator at this position.
+    ///
+    /// # Errors
+    /// [`ProbeError::Unfit`] with the reason.
+    pub fn check(
+        &self,
+        file: &Path,
+        generator: &ModelCard,
+        position: StatePosition,
+    ) -> Result<(), ProbeError> {
+        let card = &self.card;
+        let reason = if card.fingerprint != generator.fingerprint {
+            format!(
+                "it was trained for {}, the generator is {}, another file",
+                card.generator, generator.file
+            )
+        } else if (card.layers, card.width) != (generator.layers, generator.width) {
+            format!(
+                "it reads {} layers of width {}, the generator has {} of width {}",
+                card.layers, card.width, generator.layers, generator.width
+            )
+        } else if card.position != position {
+            return Err(misplaced(file, card.position, position));
+        } else {
+            return Ok(());
+        };
+
+        Err(ProbeError::Unfit {
+            file: file.display().to_string(),
+            reason,
+        })
+    }
+
+    /// Returns how uncertain the generator is of the sentence, in 0..=1: 1 - sigmoid(logit), since
+    /// label 1 means certain.
+    ///
+    /// # Errors
+    /// Features of another width.
+    pub fn uncertainty(&self, features: &[f32]) -> Result<f32, ProbeError> {
+        let card = &self.card;
+        let range = |reads| features::range(reads, card.layers, card.width);
+        let expected = range(ProbeLayers::All).len();
+        if features.len() != expected {
+            let reason = format!(
+                "it reads {expected} numbers, the generator gave {}",
+                features.len()
+            );
+            return Err(ProbeError::Unfit {
+                file: card.generator.clone(),
+                reason,
+            });
+        }
+
+        let read = self.standard.apply(&features[range(card.reads)]);
+        let logit = self.network.logit(&read);
+        let uncertainty = 1.0 / (1.0 + logit.exp());
+        if uncertainty.is_finite() {
+            return Ok(uncertainty);
+        }
+        let reason = "its numbers are not finite".to_owned();
+        Err(ProbeError::Unreadable {
+            file: format!("for {}", card.generator),
+            reason,
+        })
+    }
+}
+
+/// The error of a probe that reads another token than the settings name.
+pub(super) fn misplaced(file: &Path, reads: StatePosition, asked: StatePosition) -> ProbeError {
+    let reason = format!(
+        "it reads the {}, probe.position asks for the {}",
+        name(reads),
+        name(asked)
+    );
+    ProbeError::Unfit {
+        file: file.display().to_string(),
+        reason,
+    }
+}
+
+fn name(position: StatePosition) -> &'static str {
+    match position {
+        StatePosition::FirstToken => "first token",
+        StatePosition::LastPromptToken => "last token of the prompt",
+    }
+}
