@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use postgres::{Client, NoTls};
-use ragscope::config::{IndexEngine, IndexSettings, RetrieverKind};
+use ragscope::config::{IndexSettings, RetrieverKind};
 use ragscope::index::{Collection, Search as _};
 
 use super::{
@@ -68,7 +68,6 @@ pub fn run(chunks: u64) {
 
 fn settings() -> IndexSettings {
     let mut settings = config().index;
-    settings.engine = IndexEngine::Postgres;
     settings.url = std::env::var("RAGSCOPE_POSTGRES").expect("`.ci/postgres` starts a database");
     settings.key = "env:RAGSCOPE_POSTGRES_KEY".to_owned();
     settings.collection = COLLECTION.to_owned();

@@ -520,10 +520,10 @@ fn indexes(paths: &Paths) -> Vec<Check> {
     found.into_iter().map(index).collect()
 }
 
-/// Checks the engine of an index on other machines: whether it can be reached, and what it holds.
+/// Checks the database of an index on other machines: whether it can be reached, and what it holds.
 fn engine(config: &Config) -> Option<Check> {
-    let what = "index engine";
-    let shown = |engine: &str| format!("{engine} at {}", config.index.url);
+    let what = "database";
+    let shown = |version: &str| format!("{version} at {}", config.index.url);
     Some(match remote_health(&config.index) {
         Ok(None) => return None,
         Ok(Some(health)) => {
@@ -536,7 +536,7 @@ fn engine(config: &Config) -> Option<Check> {
                 words::counted(health.chunks, "chunk"),
             );
             if health.is_open {
-                let advice = "let the server offer TLS, and take sslmode=disable or http:// out of index.url";
+                let advice = "let the server offer TLS, and take sslmode=disable out of index.url";
                 Check::poor(
                     what,
                     format!("{found}; what is sent is not encrypted"),

@@ -22,15 +22,6 @@ macro_rules! choices {
 }
 
 choices! {
-    /// What holds the chunks, the vectors and the words of a corpus.
-    IndexEngine {
-        /// Files of this machine.
-        Local = "local",
-        /// A PostgreSQL database with the extension pgvector.
-        Postgres = "postgres",
-        /// A Qdrant server.
-        Qdrant = "qdrant",
-    }
     /// How `ragscope ask` answers over folders whose chunks have no vectors yet.
     FirstAnswer {
         /// At a terminal from the words alone, unless the vectors are there within two

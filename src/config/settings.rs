@@ -158,15 +158,13 @@ settings! {
 
     /// Where the corpus is searched.
     index: IndexSettings, for Start {
-        /// What holds the chunks, the vectors and the words of the corpus.
-        engine: IndexEngine = IndexEngine::Local;
         /// How `ragscope ask` answers over folders whose chunks have no vectors yet. `ragscope index`
         /// computes them.
         first_answer: FirstAnswer = FirstAnswer::Auto;
-        /// Address of the engine, without a password: postgres://USER@HOST:5432/DATABASE or
-        /// http://HOST:6333.
+        /// Address of a PostgreSQL database with the extension pgvector that holds the corpus, without a
+        /// password: postgres://USER@HOST:5432/DATABASE; empty keeps the corpus on this machine.
         url: String = String::new();
-        /// Where the password or the key for it is: env:NAME or file:PATH; empty for none.
+        /// Where the password for it is: env:NAME or file:PATH; empty for none.
         key: String = String::new();
         /// Name of the corpus there, in lower-case letters, digits and underscores; folders of several
         /// machines that are indexed under one name are one corpus.

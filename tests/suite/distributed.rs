@@ -2,4 +2,3 @@
 
 pub mod common;
 mod postgres;
-mod qdrant;

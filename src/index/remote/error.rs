@@ -75,7 +75,7 @@ impl Advice for RemoteError {
     fn advice(&self) -> Option<Cow<'_, str>> {
         let advice = match self {
             Self::Unreachable { .. } => {
-                "start it, or correct index.url; `--set index.engine=local` searches the index of this machine"
+                "start it, or correct index.url; `--set index.url=` searches the index of this machine"
             }
             Self::Denied { .. } => {
                 "check the user in index.url, and set index.key to env:NAME or file:PATH"

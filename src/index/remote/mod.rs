@@ -9,7 +9,6 @@ mod error;
 mod store;
 mod postings;
 mod postgres;
-mod qdrant;
 mod push;
 mod search;
 
@@ -19,14 +18,15 @@ pub(super) use push::Part;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-use store::{Head, PartCard, Store, View};
+use postgres::{Postgres, Snapshot};
+use store::{Head, PartCard};
 
-use crate::config::{IndexEngine, IndexSettings};
+use crate::config::IndexSettings;
 use crate::index::names::Names;
 
 /// A collection that is searched in the place of the indexes of this machine.
 pub(super) struct Remote {
-    store: Box<dyn Store>,
+    database: Postgres,
     settings: IndexSettings,
     /// What the last look at it found.
     head: RefCell<Head>,
@@ -38,7 +38,7 @@ pub(super) struct Remote {
 /// The state of an index on other machines, for `ragscope doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteHealth {
-    /// Name and version of the engine.
+    /// Name and version of the database.
     pub version: String,
     pub collection: String,
     pub parts: usize,
@@ -53,7 +53,7 @@ pub struct RemoteHealth {
 pub fn is_address(folder: &Path) -> bool {
     let text = folder.to_string_lossy();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| ["postgres", "postgresql", "http", "https"].contains(&scheme))
+    scheme.is_some_and(|scheme| ["postgres", "postgresql"].contains(&scheme))
 }
 
 /// Returns the settings with the address that is among the folders, if one is.
@@ -73,11 +73,6 @@ pub(super) fn with_address<'a>(
             ));
         }
         settings.url = address.to_string_lossy().into_owned();
-        settings.engine = if settings.url.starts_with("postgres") {
-            IndexEngine::Postgres
-        } else {
-            IndexEngine::Qdrant
-        };
     }
     Ok(settings)
 }
@@ -85,36 +80,35 @@ pub(super) fn with_address<'a>(
 /// Returns the state of the index of these settings; `None` for one of this machine.
 ///
 /// # Errors
-/// Settings that cannot be used; an engine that cannot be reached or read.
+/// Settings that cannot be used; a database that cannot be reached or read.
 pub fn remote_health(settings: &IndexSettings) -> Result<Option<RemoteHealth>, RemoteError> {
     let Some(remote) = Remote::connect(settings)? else {
         return Ok(None);
     };
     let head = remote.head.borrow();
     Ok(Some(RemoteHealth {
-        version: remote.store.version()?,
+        version: remote.database.version()?,
         collection: settings.collection.clone(),
         parts: head.parts.len(),
         documents: head.parts.iter().map(|part| part.documents).sum(),
         chunks: head.parts.iter().map(|part| part.chunks).sum(),
-        is_open: remote.store.is_open(),
+        is_open: remote.database.is_open(),
     }))
 }
 
 impl Remote {
-    /// Connects to the engine of these settings; `None` for the files of this machine.
+    /// Connects to the database of these settings; `None` for the files of this machine.
     ///
     /// # Errors
-    /// Settings that cannot be used; an engine that cannot be reached or read.
+    /// Settings that cannot be used; a database that cannot be reached or read.
     pub fn connect(settings: &IndexSettings) -> Result<Option<Self>, RemoteError> {
-        let store: Box<dyn Store> = match settings.engine {
-            IndexEngine::Local => return Ok(None),
-            IndexEngine::Postgres => Box::new(postgres::Postgres::new(settings)?),
-            IndexEngine::Qdrant => Box::new(qdrant::Qdrant::new(settings)?),
-        };
+        if settings.url.is_empty() {
+            return Ok(None);
+        }
+        let database = Postgres::new(settings)?;
         check_name(&settings.collection)?;
         let remote = Self {
-            store,
+            database,
             settings: settings.clone(),
             head: RefCell::default(),
             bare: Cell::default(),
@@ -137,18 +131,12 @@ impl Remote {
     /// Runs `look` on the collection as it is now.
     fn view<T>(
         &self,
-        look: impl FnOnce(&mut dyn View) -> Result<T, RemoteError>,
+        look: impl FnOnce(&mut Snapshot<'_>) -> Result<T, RemoteError>,
     ) -> Result<T, RemoteError> {
-        let mut look = Some(look);
-        let mut found = None;
-        self.store.view(&mut |view| {
+        self.database.view(|view| {
             self.head.replace(view.head().clone());
-            if let Some(look) = look.take() {
-                found = Some(look(view)?);
-            }
-            Ok(())
-        })?;
-        found.ok_or(RemoteError::Stopped)
+            look(view)
+        })
     }
 
     /// Returns the names of a part.
@@ -223,7 +211,7 @@ impl Remote {
     }
 }
 
-/// Checks that the name of a collection is one for every engine.
+/// Checks that the name of a collection is a plain identifier.
 fn check_name(name: &str) -> Result<(), RemoteError> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -231,7 +219,7 @@ fn check_name(name: &str) -> Result<(), RemoteError> {
         return Ok(());
     }
     Err(RemoteError::settings(
-        "index.collection is no name of a collection",
+        "index.collection is not a valid name",
         "take up to 40 lower-case letters, digits and underscores, and begin with a letter",
     ))
 }
@@ -247,32 +235,26 @@ impl From<RemoteError> for super::IndexError {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::config::Config;
 
     #[test]
-    fn an_address_in_the_place_of_a_folder_chooses_the_engine() {
+    fn an_address_stands_in_the_place_of_a_folder() {
         let settings = Config::default().index;
         let cases = [
-            ("postgres://me@db/notes", Some(IndexEngine::Postgres)),
-            ("postgresql://me@db/notes", Some(IndexEngine::Postgres)),
-            ("http://127.0.0.1:6333", Some(IndexEngine::Qdrant)),
-            ("./notes", None),
-            ("c://notes", None),
+            ("postgres://me@db/notes", true),
+            ("postgresql://me@db/notes", true),
+            ("http://db:5432", false),
+            ("./notes", false),
+            ("c://notes", false),
         ];
-        for (folder, engine) in cases {
-            let folder = PathBuf::from(folder);
-            assert_eq!(is_address(&folder), engine.is_some(), "{folder:?}");
-            let Some(engine) = engine else { continue };
-            let found = with_address(&settings, [folder.as_path()].into_iter()).expect("one");
-            assert_eq!(
-                (found.engine, found.url.as_str()),
-                (engine, &*folder.to_string_lossy())
-            );
+        for (folder, is_one) in cases {
+            assert_eq!(is_address(Path::new(folder)), is_one, "{folder:?}");
         }
-        let two = [Path::new("postgres://a/b"), Path::new("http://c")];
+        let address = Path::new("postgres://me@db/notes");
+        let found = with_address(&settings, [address].into_iter()).expect("one");
+        assert_eq!(Path::new(&found.url), address);
+        let two = [address, Path::new("postgres://a/b")];
         assert!(with_address(&settings, two.into_iter()).is_err());
     }
 

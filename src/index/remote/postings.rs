@@ -265,7 +265,6 @@ mod tests {
         assert_eq!(two, found[..2]);
         let allowed = Allowed {
             chunks: vec![2000..2048, 2048..2100],
-            documents: vec![2000],
             count: 100,
         };
         let found = best(&[of("sail"), of("wind")], counts, 9, Some(&allowed));

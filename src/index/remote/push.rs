@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use super::Remote;
 use super::error::RemoteError;
+use super::postgres::Writer;
 use super::store::{
-    Change, Claim, NewChunk, NewDocument, PartCard, PartState, StoredDocument, Words, Writer,
+    Change, Claim, NewChunk, NewDocument, PartCard, PartState, StoredDocument, Words,
 };
 use crate::event::{ChunkText, Flow, IndexPhase, saturating_u32};
 use crate::index::generation::Generation;
@@ -82,15 +83,13 @@ impl Remote {
             return Ok(());
         };
         let recipe = generation.manifest.recipe.as_ref();
-        let mut writer = self.store.writer()?;
+        let mut writer = self.database.writer()?;
         let claim = Claim {
             name: part.name.clone(),
             owner: part.owner.clone(),
             is_named: part.is_named,
             embedder: recipe.map_or_else(String::new, |recipe| recipe.embedder.clone()),
             width: generation.manifest.vectors.width,
-            mean_words: generation.lexical.word_count() as f32
-                / generation.manifest.chunks.max(1) as f32,
         };
         let pushed = writer
             .begin(&claim)
@@ -101,7 +100,7 @@ impl Remote {
                     generation,
                     manifest: &pointer.manifest,
                     claim: &claim,
-                    writer: &mut *writer,
+                    writer: &mut writer,
                     progress,
                     started: Instant::now(),
                 };
@@ -119,7 +118,7 @@ struct Push<'a, 'p> {
     /// Checksum of the manifest.
     manifest: &'a str,
     claim: &'a Claim,
-    writer: &'a mut dyn Writer,
+    writer: &'a mut Writer,
     progress: &'a mut Progress<'p>,
     started: Instant,
 }
@@ -230,7 +229,6 @@ impl Push<'_, '_> {
         for (id, text) in (first_chunk..).zip(self.index.document(&path)?) {
             let vector = self.index.vector(text.id).unwrap_or_default().to_vec();
             chunks.push(NewChunk {
-                words: words(&text, &entry.language),
                 vector,
                 text: ChunkText { id, ..text },
             });

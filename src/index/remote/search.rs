@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::Remote;
 use super::error::RemoteError;
-use super::store::{Allowed, Nearest, StoredDocument, View};
+use super::postgres::Snapshot;
+use super::store::{Allowed, Nearest, StoredDocument};
 use crate::config::{FilteredDocument, RetrieverSettings};
 use crate::event::{ChunkText, Filtered, Hit, Metadata, Retrieval, TracedChunk, elapsed_us};
 use crate::index::filter::date;
@@ -86,7 +87,7 @@ impl Remote {
     ) -> Result<Vec<TracedChunk>, RemoteError> {
         self.view(|view| {
             let mut matches = Matches::of(phrase);
-            view.each_chunk(&mut |chunk| matches.see(self.named(chunk)))?;
+            view.each_chunk(|chunk| matches.see(self.named(chunk)))?;
             let wanted = Nearest {
                 count: TRACED_RANKS,
                 ef: settings.ef_search as usize,
@@ -144,7 +145,7 @@ impl Remote {
     /// Finds the documents that the filter of the settings lets through; `None` without a filter.
     fn filter(
         &self,
-        view: &mut dyn View,
+        view: &mut Snapshot<'_>,
         settings: &RetrieverSettings,
     ) -> Result<Option<(Allowed, Filtered)>, RemoteError> {
         if settings.filter.is_empty() {
@@ -189,7 +190,7 @@ impl Remote {
 
 /// Returns the `count` best chunks by words.
 fn by_words(
-    view: &mut dyn View,
+    view: &mut Snapshot<'_>,
     query: Query<'_>,
     settings: &RetrieverSettings,
     count: usize,
@@ -207,7 +208,7 @@ fn by_words(
 
 /// Returns the best chunks by vector; none where another embedder made those of the collection.
 fn by_vector(
-    view: &mut dyn View,
+    view: &mut Snapshot<'_>,
     query: Query<'_>,
     settings: &RetrieverSettings,
     wanted: Nearest<'_>,

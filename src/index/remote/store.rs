@@ -1,13 +1,12 @@
-//! The operations that a corpus on other machines needs of its engine.
+//! A corpus on other machines as values: its parts, their documents, and what is written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::RemoteError;
-use crate::event::{ChunkText, Metadata};
-use crate::index::fusion::ScoredChunk;
+use crate::event::ChunkText;
 use crate::index::manifest::DocumentEntry;
 use crate::index::names::{MAX_FOLDERS, part_start};
 
@@ -73,8 +72,6 @@ impl StoredDocument {
 pub(super) struct Allowed {
     /// The ids of their chunks, ascending and apart.
     pub chunks: Vec<Range<u64>>,
-    /// Their ids.
-    pub documents: Vec<u64>,
     /// Number of chunks.
     pub count: u64,
 }
@@ -85,7 +82,6 @@ impl Allowed {
         let chunks: Vec<Range<u64>> = documents.iter().map(StoredDocument::chunks).collect();
         Self {
             count: chunks.iter().map(|range| range.end - range.start).sum(),
-            documents: documents.iter().map(|one| one.first_chunk).collect(),
             chunks,
         }
     }
@@ -107,42 +103,6 @@ pub(super) struct Nearest<'a> {
     pub is_exact: bool,
 }
 
-/// A collection as it is at one moment, whatever is published meanwhile. Ids of chunks are those of the
-/// collection, paths of documents those inside their part.
-pub(super) trait View {
-    fn head(&self) -> &Head;
-
-    /// Returns every document.
-    fn documents(&mut self) -> Result<Vec<StoredDocument>, RemoteError>;
-
-    /// Returns the chunks of a document, in its order.
-    fn document(&mut self, part: u64, path: &str) -> Result<Vec<ChunkText>, RemoteError>;
-
-    /// Returns the best chunks for any of the words with their BM25 scores, best first.
-    fn by_words(
-        &mut self,
-        words: &[String],
-        count: usize,
-        allowed: Option<&Allowed>,
-    ) -> Result<Vec<ScoredChunk>, RemoteError>;
-
-    /// Returns the chunks with the highest cosine similarity, best first.
-    fn by_vector(
-        &mut self,
-        vector: &[f32],
-        wanted: Nearest<'_>,
-    ) -> Result<Vec<ScoredChunk>, RemoteError>;
-
-    /// Returns chunks with what their documents say of themselves, in any order.
-    fn chunks(&mut self, ids: &[u64]) -> Result<Vec<(ChunkText, Metadata)>, RemoteError>;
-
-    /// Returns the unit vectors of chunks.
-    fn vectors(&mut self, ids: &[u64]) -> Result<HashMap<u64, Vec<f32>>, RemoteError>;
-
-    /// Shows every chunk, by id, until `see` returns `false`.
-    fn each_chunk(&mut self, see: &mut dyn FnMut(ChunkText) -> bool) -> Result<(), RemoteError>;
-}
-
 /// Who wants to write a part, and with what.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
@@ -153,8 +113,6 @@ pub(super) struct Claim {
     /// Fingerprint of the embedder and the width of its vectors; empty and 0 without vectors.
     pub embedder: String,
     pub width: u32,
-    /// Mean number of words of a chunk.
-    pub mean_words: f32,
 }
 
 impl Claim {
@@ -237,7 +195,6 @@ pub(super) struct NewChunk {
     pub text: ChunkText,
     /// Empty without vectors.
     pub vector: Vec<f32>,
-    pub words: Words,
 }
 
 /// The words of a chunk: each with the number of times that it occurs, and how many there are.
@@ -261,53 +218,6 @@ pub(super) struct Change<'a> {
     pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
 }
 
-/// The writing side of a collection. One writer holds a part from [`Self::begin`] to [`Self::end`], where the
-/// engine has locks.
-pub(super) trait Writer {
-    /// Takes a part, and creates the collection and the part where they are missing.
-    ///
-    /// # Errors
-    /// [`RemoteError::PartTaken`], [`RemoteError::InUse`], [`RemoteError::OtherEmbedder`],
-    /// [`RemoteError::TooManyParts`].
-    fn begin(&mut self, claim: &Claim) -> Result<PartState, RemoteError>;
-
-    /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
-    fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError>;
-
-    /// Deletes staged documents.
-    fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), RemoteError>;
-
-    /// Makes a change visible to readers, all of it at once.
-    fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError>;
-
-    /// Builds what makes searches fast, where that is due. What is published can be searched meanwhile.
-    ///
-    /// # Errors
-    /// [`RemoteError::Stopped`] once `is_stopped` returns `true`; the next call begins again.
-    fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError>;
-
-    /// Gives the part back.
-    fn end(&mut self);
-}
-
-/// An engine that holds a collection.
-pub(super) trait Store {
-    /// Shows the collection as it is now.
-    fn view(
-        &self,
-        look: &mut dyn FnMut(&mut dyn View) -> Result<(), RemoteError>,
-    ) -> Result<(), RemoteError>;
-
-    /// Connects as a writer.
-    fn writer(&self) -> Result<Box<dyn Writer>, RemoteError>;
-
-    /// Returns whether what is sent can be read on the way.
-    fn is_open(&self) -> bool;
-
-    /// Returns the name and the version of the engine.
-    fn version(&self) -> Result<String, RemoteError>;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,7 +235,7 @@ mod tests {
             first_chunk,
         };
         let allowed = Allowed::of(vec![document(20, 2), document(3, 4)]);
-        assert_eq!((allowed.count, &*allowed.documents), (6, &[3, 20][..]));
+        assert_eq!(allowed.count, 6);
         let found: Vec<u64> = (0..30).filter(|id| allowed.contains(*id)).collect();
         assert_eq!(found, [3, 4, 5, 6, 20, 21]);
         assert!(!Allowed::default().contains(0));

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use postgres::{Client, Config as Connection, NoTls};
-use ragscope::config::{Config, IndexEngine, IndexSettings, Paths};
+use ragscope::config::{Config, IndexSettings, Paths};
 use ragscope::engine::Worker;
 use ragscope::event::{Flow, StopFlag};
 use ragscope::index::{Collection, Search as _, Update};
@@ -31,7 +31,6 @@ fn settings(collection: &str) -> IndexSettings {
 
 fn existing(collection: &str) -> IndexSettings {
     let mut settings = Config::default().index;
-    settings.engine = IndexEngine::Postgres;
     settings.url = std::env::var(ADDRESS).expect("`make test-postgres` starts a database");
     settings.key = format!("env:{KEY}");
     settings.collection = collection.to_owned();
@@ -89,7 +88,7 @@ fn postgres_failures_say_what_to_do() {
         &down,
         "one",
         "127.0.0.1:1/x cannot be reached",
-        "index.engine=local",
+        "index.url=",
     );
     let denied = with(&|settings| settings.key = format!("env:{ADDRESS}"));
     check(
@@ -108,7 +107,7 @@ fn postgres_failures_say_what_to_do() {
     let other = with(&|settings| settings.url = settings.url.replace("/postgres", "/gone"));
     check(&other, "one", "does not exist", "log of the server");
     let named = with(&|settings| settings.collection = "a-b".to_owned());
-    check(&named, "one", "no name of a collection", "lower-case");
+    check(&named, "one", "is not a valid name", "lower-case");
     let open = with(&|settings| settings.url = "postgres://me:pw@127.0.0.1/x".to_owned());
     check(&open, "one", "holds a password", "index.key");
 
@@ -425,7 +424,6 @@ fn postgres_is_searched_by_the_program_without_a_folder() {
     let machine = Machine::new(&settings, &[("a.md", "Ann grows apples in the garden.")]);
     let layers = crate::program::small();
     let keys = [
-        ("index.engine", "postgres".to_owned()),
         ("index.url", settings.url.clone()),
         ("index.key", settings.key.clone()),
         ("index.collection", settings.collection.clone()),

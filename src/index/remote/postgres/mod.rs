@@ -15,11 +15,11 @@ use std::cell::RefCell;
 use postgres::{Client, IsolationLevel};
 
 use super::error::RemoteError;
-use super::store::{Store, View, Writer};
 use crate::config::IndexSettings;
 use connection::Database;
-use read::Snapshot;
-use write::PostgresWriter;
+
+pub(super) use read::Snapshot;
+pub(super) use write::Writer;
 
 /// A collection in a database.
 pub(super) struct Postgres {
@@ -54,13 +54,12 @@ impl Postgres {
         self.client.replace(Some(client));
         Ok(done)
     }
-}
 
-impl Store for Postgres {
-    fn view(
+    /// Runs `look` on the collection as it is now, whatever is published meanwhile.
+    pub fn view<T>(
         &self,
-        look: &mut dyn FnMut(&mut dyn View) -> Result<(), RemoteError>,
-    ) -> Result<(), RemoteError> {
+        look: impl FnOnce(&mut Snapshot<'_>) -> Result<T, RemoteError>,
+    ) -> Result<T, RemoteError> {
         self.with_client(|client| {
             let transaction = client
                 .build_transaction()
@@ -72,17 +71,19 @@ impl Store for Postgres {
         })
     }
 
-    fn writer(&self) -> Result<Box<dyn Writer>, RemoteError> {
+    /// Connects as a writer.
+    pub fn writer(&self) -> Result<Writer, RemoteError> {
         let client = self.database.connect()?;
-        let database = self.database.clone();
-        Ok(Box::new(PostgresWriter::new(client, database)))
+        Ok(Writer::new(client, self.database.clone()))
     }
 
-    fn is_open(&self) -> bool {
+    /// Returns whether what is sent can be read on the way.
+    pub fn is_open(&self) -> bool {
         self.database.is_open()
     }
 
-    fn version(&self) -> Result<String, RemoteError> {
+    /// Returns the name and the version of the database.
+    pub fn version(&self) -> Result<String, RemoteError> {
         self.with_client(|client| {
             let asked = "select current_setting('server_version'), \
                  (select extversion::text from pg_extension where extname = 'vector')";

@@ -9,7 +9,7 @@ use postgres::{Row, Transaction};
 use super::super::error::RemoteError;
 use super::super::postings::{self, Block, Counts};
 use super::super::store::{
-    Allowed, FORMAT, Head, MAX_EXACT_VECTORS, Nearest, PartCard, StoredDocument, View,
+    Allowed, FORMAT, Head, MAX_EXACT_VECTORS, Nearest, PartCard, StoredDocument,
 };
 use super::connection::Database;
 use super::types::{Half, Widened};
@@ -24,8 +24,9 @@ const FETCHED_ROWS: i32 = 256;
 /// pgvector takes no larger candidate list.
 const MAX_EF: usize = 1000;
 
-/// A snapshot of a database.
-pub(super) struct Snapshot<'a> {
+/// A snapshot of a database. Ids of chunks are those of the collection, paths of documents those inside
+/// their part.
+pub struct Snapshot<'a> {
     transaction: Transaction<'a>,
     database: &'a Database,
     head: Head,
@@ -146,14 +147,13 @@ impl<'a> Snapshot<'a> {
         found.truncate(wanted.count);
         Ok(found)
     }
-}
 
-impl View for Snapshot<'_> {
-    fn head(&self) -> &Head {
+    pub fn head(&self) -> &Head {
         &self.head
     }
 
-    fn documents(&mut self) -> Result<Vec<StoredDocument>, RemoteError> {
+    /// Returns every document.
+    pub fn documents(&mut self) -> Result<Vec<StoredDocument>, RemoteError> {
         let schema = self.schema();
         let asked = format!(
             "select id, part, path, key, entry from {schema}.document where live order by id"
@@ -164,7 +164,8 @@ impl View for Snapshot<'_> {
             .collect()
     }
 
-    fn document(&mut self, part: u64, path: &str) -> Result<Vec<ChunkText>, RemoteError> {
+    /// Returns the chunks of a document, in its order.
+    pub fn document(&mut self, part: u64, path: &str) -> Result<Vec<ChunkText>, RemoteError> {
         let schema = self.schema();
         let asked = format!(
             "select chunk.body from {schema}.document join {schema}.chunk \
@@ -175,7 +176,8 @@ impl View for Snapshot<'_> {
         rows.iter().map(|row| self.chunk(row)).collect()
     }
 
-    fn by_words(
+    /// Returns the best chunks for any of the words with their BM25 scores, best first.
+    pub fn by_words(
         &mut self,
         words: &[String],
         count: usize,
@@ -205,7 +207,8 @@ impl View for Snapshot<'_> {
         Ok(postings::best(&blocks, counts, count, allowed))
     }
 
-    fn by_vector(
+    /// Returns the chunks with the highest cosine similarity, best first.
+    pub fn by_vector(
         &mut self,
         vector: &[f32],
         wanted: Nearest<'_>,
@@ -219,7 +222,8 @@ impl View for Snapshot<'_> {
         }
     }
 
-    fn chunks(&mut self, ids: &[u64]) -> Result<Vec<(ChunkText, Metadata)>, RemoteError> {
+    /// Returns chunks with what their documents say of themselves, in any order.
+    pub fn chunks(&mut self, ids: &[u64]) -> Result<Vec<(ChunkText, Metadata)>, RemoteError> {
         let schema = self.schema();
         let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
         let asked = format!(
@@ -235,7 +239,8 @@ impl View for Snapshot<'_> {
         rows.iter().map(read).collect()
     }
 
-    fn vectors(&mut self, ids: &[u64]) -> Result<HashMap<u64, Vec<f32>>, RemoteError> {
+    /// Returns the unit vectors of chunks.
+    pub fn vectors(&mut self, ids: &[u64]) -> Result<HashMap<u64, Vec<f32>>, RemoteError> {
         let schema = self.schema();
         let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
         let asked = format!("select id, v from {schema}.vector where id = any($1)");
@@ -248,7 +253,8 @@ impl View for Snapshot<'_> {
         Ok(rows.iter().map(vector).collect())
     }
 
-    fn each_chunk(&mut self, see: &mut dyn FnMut(ChunkText) -> bool) -> Result<(), RemoteError> {
+    /// Shows every chunk, by id, until `see` returns `false`.
+    pub fn each_chunk(&mut self, mut see: impl FnMut(ChunkText) -> bool) -> Result<(), RemoteError> {
         if self.head.parts.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use super::super::error::RemoteError;
 use super::super::postings::{self, BUCKET_CHUNKS, BlockBuilder};
 use super::super::store::{
     Change, Claim, FORMAT, MAX_EXACT_VECTORS, NewDocument, PartCard, PartState, StoredDocument,
-    Words, Writer,
+    Words,
 };
 use super::connection::Database;
 use super::read::{check_format, document};
@@ -25,8 +25,8 @@ const SETUP_LOCK: i32 = -1;
 /// Time between two looks at whether the observer stopped.
 const LATENCY: Duration = Duration::from_millis(20);
 
-/// A connection that writes one part.
-pub(super) struct PostgresWriter {
+/// A connection that writes one part. It holds the part from [`Self::begin`] to [`Self::end`].
+pub struct Writer {
     client: Client,
     database: Database,
     /// The number of the part that it holds.
@@ -35,7 +35,7 @@ pub(super) struct PostgresWriter {
     replaces: Option<(String, u32)>,
 }
 
-impl PostgresWriter {
+impl Writer {
     pub fn new(client: Client, database: Database) -> Self {
         Self {
             client,
@@ -141,10 +141,13 @@ impl PostgresWriter {
         let is_built: bool = row.get(1);
         Ok(!is_built && vectors > MAX_EXACT_VECTORS)
     }
-}
 
-impl Writer for PostgresWriter {
-    fn begin(&mut self, claim: &Claim) -> Result<PartState, RemoteError> {
+    /// Takes a part, and creates the collection and the part where they are missing.
+    ///
+    /// # Errors
+    /// [`RemoteError::PartTaken`], [`RemoteError::InUse`], [`RemoteError::OtherEmbedder`],
+    /// [`RemoteError::TooManyParts`].
+    pub fn begin(&mut self, claim: &Claim) -> Result<PartState, RemoteError> {
         self.create(claim)?;
         let card = self.take(claim)?;
         self.lock(&card)?;
@@ -169,7 +172,8 @@ impl Writer for PostgresWriter {
         Ok(state)
     }
 
-    fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError> {
+    /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
+    pub fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError> {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failed(&error);
         let schema = &database.schema;
@@ -234,7 +238,8 @@ impl Writer for PostgresWriter {
         batch.commit().map_err(failed)
     }
 
-    fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), RemoteError> {
+    /// Deletes staged documents.
+    pub fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), RemoteError> {
         let database = self.database.clone();
         let mut batch = self
             .client
@@ -244,7 +249,8 @@ impl Writer for PostgresWriter {
         batch.commit().map_err(|error| database.failed(&error))
     }
 
-    fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError> {
+    /// Makes a change visible to readers, all of it at once.
+    pub fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError> {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failed(&error);
         let schema = &database.schema;
@@ -298,7 +304,11 @@ impl Writer for PostgresWriter {
         Ok(())
     }
 
-    fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError> {
+    /// Builds what makes searches fast, where that is due. What is published can be searched meanwhile.
+    ///
+    /// # Errors
+    /// [`RemoteError::Stopped`] once `is_stopped` returns `true`; the next call begins again.
+    pub fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError> {
         if !self.is_graph_due()? {
             return Ok(());
         }
@@ -328,7 +338,8 @@ impl Writer for PostgresWriter {
         })
     }
 
-    fn end(&mut self) {
+    /// Gives the part back.
+    pub fn end(&mut self) {
         if let Some(number) = self.part.take() {
             // a connection that is gone has no lock
             let _ = self.client.query(
