@@ -317,7 +317,6 @@ fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
 fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let mut silent = |_fraction: f32| Flow::Continue;
-    let mut has_inside = true;
     let generator = if config.generator.url.is_empty() {
         loaded(&config.generator.model, paths, |file| {
             open_generator(runtime, file, &config.generator, &stop, &mut silent)
@@ -325,9 +324,7 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
         })
     } else {
         timed(|| {
-            let connected =
-                connect_generator(&config.generator, &config.server, &stop, &mut silent)?;
-            has_inside = connected.capabilities.inside;
+            let connected = connect_generator(&config.generator, &config.server, &stop)?;
             Ok(connected.generator.card().clone())
         })
     };
@@ -353,7 +350,7 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let of_generator = generator
         .as_ref()
         .ok()
-        .map(|(card, _)| probe(config, paths, card, has_inside));
+        .map(|(card, _)| probe(config, paths, card));
     let is_practice = generator.as_ref().is_ok_and(|(card, _)| card.practice);
     let practice = is_practice.then(|| {
         Check::poor(
@@ -400,8 +397,8 @@ fn linker(config: &Config, paths: &Paths, embedder: &ModelCard) -> Option<Check>
 }
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
-fn probe(config: &Config, paths: &Paths, generator: &ModelCard, has_inside: bool) -> Check {
-    if !has_inside {
+fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
+    if !config.generator.url.is_empty() {
         let error = ProbeError::Inside {
             host: generator.device.clone(),
         };

@@ -106,16 +106,6 @@ pub enum ServerError {
     Unreadable { host: String, reason: String },
     #[error("the connection to the model server {host} ended in the middle of an answer")]
     Cut { host: String },
-    /// The machine of the server, or the way to it, is gone without a word.
-    #[error("the model server {host} no longer answers (nothing came for {seconds} s)")]
-    Silent { host: String, seconds: u64 },
-    /// A ragscope that this one cannot use as a generator.
-    #[error("the ragscope at {host} is of another version ({theirs} in place of {ours})")]
-    OtherVersion {
-        host: String,
-        theirs: String,
-        ours: String,
-    },
     /// The server lacks something that the settings need.
     #[error("the model server {host} gives no {what}")]
     Lacks {
@@ -140,8 +130,6 @@ impl Advice for ServerError {
                 "check that the url is that of a model server with an OpenAI-compatible interface"
             }
             Self::Cut { .. } => "ask again; the log of the server may say why it ended",
-            Self::Silent { .. } => "check its machine and the network, then ask again",
-            Self::OtherVersion { .. } => "install the same version of ragscope on both machines",
             Self::Lacks { advice, .. } => advice,
         };
         Some(advice.into())

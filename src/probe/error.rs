@@ -50,7 +50,7 @@ impl Advice for ProbeError {
             Self::Unfit { .. } => "train one for this model with `ragscope probe train`",
             Self::None { .. } => "train one with `ragscope probe train FOLDER`",
             Self::Inside { .. } => {
-                "set gate.kind to token_entropy, or run the model here or behind another ragscope"
+                "set gate.kind to token_entropy, or run the model here"
             }
             Self::TooFew { .. } => {
                 "ask more questions (probe.questions, or --questions with a longer file)"

@@ -11,15 +11,13 @@ use ragscope::config::{
     Config, EmbedderSettings, GeneratorSettings, Layers, RerankerSettings, ServerSettings,
 };
 use ragscope::event::{Advice, Flow, ModelCard, ModelRole, StopFlag};
-use ragscope::llm::isolated::relay;
 use ragscope::llm::server::{
-    Capabilities, Connected, GivenText, ServerEmbedder, ServerReranker, connect_generator,
+    Capabilities, Connected, ServerEmbedder, ServerReranker, connect_generator,
 };
 use ragscope::llm::{
     Decoding, Embedder, End, Generator, HiddenAt, LlmError, LoadedGenerator, Prompt, Reranker,
     Sampling, Scorer, StopRule, Taps,
 };
-use ragscope::process::frame;
 use serde_json::{Value, json};
 
 use super::program::{Program, QUESTION};
@@ -48,9 +46,6 @@ enum Answer {
     Silence(Vec<Value>),
     /// The event again and again, until the client is gone.
     Endless(Value),
-    /// A head with this status and the protocol that it switches to; then these bytes, and nothing until the client
-    /// is gone.
-    Switch(u16, &'static str, Vec<u8>),
 }
 
 #[derive(Default)]
@@ -189,16 +184,6 @@ fn send(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
             // ends when the client closes the connection
             let mut nothing = [0];
             let _closed = stream.read(&mut nothing)? == 0;
-            Err(std::io::ErrorKind::BrokenPipe.into())
-        }
-        Answer::Switch(status, protocol, bytes) => {
-            write!(
-                stream,
-                "HTTP/1.1 {status} X\r\nconnection: upgrade\r\nupgrade: {protocol}\r\n\r\n"
-            )?;
-            stream.write_all(bytes)?;
-            let mut part = [0; 1024];
-            while stream.read(&mut part)? > 0 {}
             Err(std::io::ErrorKind::BrokenPipe.into())
         }
         Answer::Endless(event) => {
@@ -394,7 +379,7 @@ fn try_connect(
     patience: &ServerSettings,
     stop: &StopFlag,
 ) -> Result<Connected, LlmError> {
-    connect_generator(settings, patience, stop, &mut |_| Flow::Continue)
+    connect_generator(settings, patience, stop)
 }
 
 fn capabilities(server: &Server) -> Capabilities {
@@ -428,7 +413,7 @@ fn both_interfaces_give_text_and_the_uncertainty_of_its_tokens() {
         let server = Server::start(answer);
         let found = capabilities(&server);
         assert!(found.interface.contains(kind));
-        assert!(found.several_samples && !found.inside);
+        assert!(found.several_samples);
         let mut generator = connect(&server);
         assert!(generator.can_share_prefixes() && !generator.has_inside());
         assert!(server.url.contains(&generator.card().device));
@@ -595,7 +580,7 @@ fn given_text_is_scored_token_by_token() {
     assert_eq!(scores, vec![vec![0.25_f32.ln(); 2]]);
 
     let server = Server::start(chat);
-    assert_eq!(capabilities(&server).given_text, GivenText::No);
+    assert!(!capabilities(&server).given_text);
     let error = connect(&server)
         .score(&[Prompt::user("Where?")], &["Tam"])
         .expect_err("no scores");
@@ -605,141 +590,6 @@ fn given_text_is_scored_token_by_token() {
             .is_some_and(|advice| advice.contains("utility.kind")),
         "{error}"
     );
-}
-
-/// The echo of a text with the log-probability of each word, as `/v1/completions` gives it, and one more word.
-fn echo(asked: &Asked) -> Answer {
-    if asked.path != "/v1/completions" {
-        return chat(asked);
-    }
-    let text = asked.body["prompt"].as_str().expect("a text");
-    assert_eq!(
-        (&asked.body["echo"], &asked.body["logprobs"]),
-        (&json!(true), &json!(1))
-    );
-    let lines = text.match_indices('\n').map(|(at, end)| at + end.len());
-    let lines = lines.filter(|start| !text[*start..].starts_with('\n'));
-    let words = text.match_indices(' ').map(|(at, _)| at);
-    let mut starts: Vec<usize> = words.chain(lines).chain([0]).collect();
-    starts.sort_unstable();
-    let mut probabilities: Vec<Value> = (0..starts.len())
-        .map(|at| {
-            if at == 0 {
-                Value::Null
-            } else {
-                json!(-(at as f32) / 8.0)
-            }
-        })
-        .collect();
-    // the word that the server writes
-    starts.push(text.len());
-    probabilities.push(json!(-99.0));
-    let offsets: Vec<usize> = starts
-        .iter()
-        .map(|at| text[..*at].chars().count())
-        .collect();
-    Answer::Json(
-        200,
-        json!({"object": "text_completion", "choices": [{
-            "index": 0, "text": format!("{text} next"), "finish_reason": "length",
-            "logprobs": {"token_logprobs": probabilities, "text_offset": offsets},
-        }]}),
-    )
-}
-
-/// vLLM: the prompt comes back with the log-probability of each of its tokens.
-fn vllm(asked: &Asked) -> Answer {
-    match asked.path.as_str() {
-        "/v1/models" => Answer::Json(
-            200,
-            json!({"data": [{"id": "words", "owned_by": "vllm", "max_model_len": 4096}]}),
-        ),
-        "/tokenize" => {
-            let numbers = match asked.body["prompt"].as_str() {
-                Some(text) => {
-                    assert_eq!(asked.body["add_special_tokens"], json!(false));
-                    tokens(text)
-                }
-                None => {
-                    let messages = asked.body["messages"].as_array().expect("turns");
-                    let is_continued = asked.body["continue_final_message"] == json!(true);
-                    assert_ne!(
-                        is_continued,
-                        asked.body["add_generation_prompt"] == json!(true)
-                    );
-                    let mut numbers = vec![1];
-                    for message in messages {
-                        numbers.extend(tokens(message["content"].as_str().expect("a text")));
-                    }
-                    numbers
-                }
-            };
-            Answer::Json(
-                200,
-                json!({"count": numbers.len(), "max_model_len": 4096, "tokens": numbers}),
-            )
-        }
-        "/v1/completions" => {
-            assert_eq!(asked.body["prompt_logprobs"], json!(0));
-            let prompt = asked.body["prompt"]
-                .as_array()
-                .expect("tokens")
-                .iter()
-                .enumerate();
-            let places: Vec<Value> = prompt
-                .map(|(at, token)| match at {
-                    0 => Value::Null,
-                    _ => json!({(token.to_string()): {"logprob": -(at as f32) / 8.0, "rank": 2, "decoded_token": "x"}}),
-                })
-                .collect();
-            Answer::Json(
-                200,
-                json!({"choices": [{"text": " next", "prompt_logprobs": places}]}),
-            )
-        }
-        _ => chat(asked),
-    }
-}
-
-#[test]
-fn completions_and_vllm_score_given_text_too() {
-    let continued = Prompt {
-        reply: "He is".to_owned(),
-        ..Prompt::user("Where is he?")
-    };
-    let prompts = [Prompt::user("Where?"), continued];
-    let texts = ["Tam Reeve", " Tam Reeve of Lorbymouth"];
-    // behind "Where?\n\n", and behind the five words of "Where is he?\n\nHe is"
-    let echoed = [vec![-0.125, -0.25], vec![-0.625, -0.75, -0.875, -1.0]];
-    // one place later: the start is a token, too
-    let prompted = [vec![-0.25, -0.375], vec![-0.75, -0.875, -1.0, -1.125]];
-    for (answer, given, said, expected) in [
-        (
-            echo as fn(&Asked) -> Answer,
-            GivenText::InPlainText,
-            "log-probabilities of given text (without the chat template)",
-            echoed,
-        ),
-        (
-            vllm,
-            GivenText::InChat,
-            "log-probabilities of given text, no hidden states",
-            prompted,
-        ),
-    ] {
-        let server = Server::start(answer);
-        assert_eq!(capabilities(&server).given_text, given);
-        let mut generator = connect(&server);
-        assert!(
-            generator.card().server.contains(said),
-            "{}",
-            generator.card().server
-        );
-        let scores = generator.score(&prompts, &texts).expect("scores");
-        assert_eq!(scores, expected);
-        let empty = generator.score(&prompts[1..], &[" "]);
-        assert!(matches!(empty, Err(LlmError::BadLabel { .. })), "{empty:?}");
-    }
 }
 
 #[test]
@@ -1012,86 +862,6 @@ fn requests_run_side_by_side_up_to_the_limit() {
         .filter_map(|asked| asked.body["seed"].as_u64())
         .collect();
     assert_eq!(seeds.len(), 12, "each sample has a seed of its own");
-}
-
-#[test]
-fn a_ragscope_that_cannot_be_used_is_refused_with_the_reason() {
-    const OURS: &str = relay::PROTOCOL;
-    let loading = frame::encode(b"{\"Loading\":0.5}");
-    for (answer, said) in [
-        (
-            Answer::Json(404, json!({"error": {"message": "nothing here"}})),
-            "of another version",
-        ),
-        (
-            Answer::Switch(426, "ragscope-generator/9", Vec::new()),
-            "(ragscope-generator/9 in place of",
-        ),
-        (
-            Answer::Switch(101, "websocket", Vec::new()),
-            "(websocket in place of",
-        ),
-        (Answer::Text(401, String::new()), "refuses the key"),
-        (
-            Answer::Json(503, json!({"error": {"message": "all places are taken"}})),
-            "too busy",
-        ),
-        (
-            Answer::Json(422, json!({"error": {"message": "for nobody"}})),
-            "for nobody",
-        ),
-        (
-            Answer::Switch(101, OURS, Vec::new()),
-            "no longer answers (nothing came for 1 s)",
-        ),
-        (
-            Answer::Switch(101, OURS, loading.clone()),
-            "no longer answers",
-        ),
-        (
-            Answer::Switch(101, OURS, b"hello".to_vec()),
-            "cannot be read (not a frame)",
-        ),
-        (
-            Answer::Switch(101, OURS, frame::encode(b"{\"Moved\":1}")),
-            "cannot be read",
-        ),
-    ] {
-        let shown = format!("{answer:?}");
-        let server = Server::start(move |asked| match asked.path.as_str() {
-            "/v1/models" => Answer::Json(
-                200,
-                json!({"data": [{"id": "ragscope", "owned_by": "ragscope"}]}),
-            ),
-            _ => answer.clone(),
-        });
-        let started = Instant::now();
-        let error = try_connect(&settings(&server.url), &patient(1, 0), &StopFlag::default())
-            .err()
-            .expect(&shown);
-        let text = error.to_string();
-        assert!(text.contains(said), "{shown}: {text}");
-        assert!(error.advice().is_some(), "{text}");
-        assert!(started.elapsed() < Duration::from_secs(15), "{shown}");
-    }
-
-    // the user's stop, while the server says nothing
-    let server = Server::start(|asked| match asked.path.as_str() {
-        "/v1/models" => Answer::Json(
-            200,
-            json!({"data": [{"id": "ragscope", "owned_by": "ragscope"}]}),
-        ),
-        _ => Answer::Switch(101, OURS, Vec::new()),
-    });
-    let stop = StopFlag::default();
-    thread::scope(|scope| {
-        let connecting =
-            scope.spawn(|| try_connect(&settings(&server.url), &patient(60, 0), &stop).err());
-        wait_for("the request", || !server.asked(relay::PATH).is_empty());
-        stop.stop();
-        let error = connecting.join().expect("no panic").expect("stopped");
-        assert!(matches!(error, LlmError::Stopped), "{error}");
-    });
 }
 
 #[test]

@@ -74,9 +74,7 @@ async fn connected(stream: TcpStream, peer: SocketAddr, router: Router) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_header_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service)
-        // a connection to the generator continues elsewhere
-        .with_upgrades();
+        .serve_connection(TokioIo::new(stream), service);
     // a connection that fails is the client's to open again
     let _ = connection.await;
 }

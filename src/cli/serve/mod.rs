@@ -2,7 +2,7 @@
 //! browsers.
 //!
 //! Chat completions, embeddings and searches are requests to the engine behind the screen ([`service`](super::service)); the
-//! page at `/` draws the same records as the screen. Another ragscope can use the generator itself ([`generator`]). A request is checked before it is read ([`access`]): the host and the
+//! page at `/` draws the same records as the screen. A request is checked before it is read ([`access`]): the host and the
 //! origin, so that no page of elsewhere reaches the server through a browser, the token and the rate. One whose client leaves
 //! is cancelled.
 
@@ -14,7 +14,6 @@ mod stream;
 mod models;
 mod chat;
 mod embeddings;
-mod generator;
 mod runs;
 mod agents;
 mod openapi;
@@ -42,7 +41,6 @@ use super::service::Engine;
 use super::work::check_folders;
 use access::Access;
 use agents::Agents;
-use generator::Generators;
 use reply::Failure;
 
 /// Maximum wait for tasks when the server ends.
@@ -72,10 +70,6 @@ pub struct Serve {
     /// Accept requests without the token: every program and user that reaches the address may read the folders
     #[arg(long, help_heading = "Server")]
     pub no_token: bool,
-    /// Maximum number of other ragscopes that use the generator at a time, as their generator.url; 0 for none. Each has a KV
-    /// cache of its own, and on a GPU its own weights
-    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Server")]
-    pub generators: usize,
     /// Append the cited sources to the text of chat completions, for programs that show nothing else
     #[arg(long, help_heading = "Server")]
     pub sources: bool,
@@ -85,7 +79,6 @@ pub struct Serve {
 struct Server {
     engine: Arc<Engine>,
     agents: Agents,
-    generators: Generators,
     /// Seconds since 1970-01-01 UTC.
     started_at: u64,
     /// Whether the text of an answer ends with its sources.
@@ -112,7 +105,6 @@ pub fn run(
     let engine = Arc::new(engine);
     let server = Arc::new(Server {
         agents: Agents::new(&engine),
-        generators: Generators::new(serve.generators, paths),
         engine,
         started_at: chat::now_s(),
         lists_sources: serve.sources,
@@ -206,7 +198,6 @@ fn router(server: &Arc<Server>, access: Access) -> Router {
     let mut router = Router::new()
         .route("/v1/chat/completions", post(chat::complete))
         .route("/v1/embeddings", post(embeddings::embed))
-        .route("/v1/generator", get(generator::connect))
         .route("/v1/search", post(runs::search))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))

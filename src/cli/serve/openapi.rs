@@ -38,15 +38,6 @@ fn description() -> Value {
         &mut generator,
     );
 
-    let generator_reply = "Messages in frames, both ways: calls to the generator of the server with hidden states and attention, as \
-         another ragscope makes them. 426 without the header `Upgrade: ragscope-generator/1`";
-    let connection = json!({
-        "summary": "Switches the connection to the generator itself, for another ragscope",
-        "responses": {
-            "101": { "description": generator_reply },
-            "default": { "$ref": "#/components/responses/error" },
-        },
-    });
     let id =
         json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } }]);
     let mut model = get("Describes a model", "The model", "application/json");
@@ -61,7 +52,6 @@ fn description() -> Value {
     let paths = json!({
         "/v1/chat/completions": { "post": chat },
         "/v1/embeddings": { "post": embeddings },
-        "/v1/generator": { "get": connection },
         "/v1/search": { "post": search },
         "/v1/models": { "get": list("Lists the presets and the embedder as models", "The models") },
         "/v1/models/{id}": { "get": model },

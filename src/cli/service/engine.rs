@@ -17,9 +17,9 @@ use crate::event::{
 };
 use crate::story::text::one_line;
 
-use super::caller::{Caller, Client};
+use super::caller::Caller;
 use super::live::{Follower, Live};
-use super::queue::{Queue, Turn};
+use super::queue::Queue;
 use super::refusal::{Refusal, RefusalKind};
 use super::status::Status;
 
@@ -173,14 +173,6 @@ impl Engine {
             retry_after: INDEX_PATIENCE,
         };
         Err(Refusal::new(kind, problem))
-    }
-
-    /// Waits for a turn, for work beside the engine that takes the whole machine as well.
-    ///
-    /// # Errors
-    /// Too many requests.
-    pub async fn turn(&self, client: &Client) -> Result<Turn, Refusal> {
-        self.queue.turn(client).await
     }
 
     /// Sends a command when it is this client's turn, and passes the records of its answer to `observe`. A request that

@@ -16,7 +16,6 @@ mod requests;
 pub use caller::{Caller, Client};
 pub use engine::Engine;
 pub use live::Follower;
-pub use queue::Turn;
 pub use refusal::{Refusal, RefusalKind};
 pub use requests::{Question, SearchRequest, answer, ask, embed, search, to_json};
 pub use runs::{fold, is_step, list, read};

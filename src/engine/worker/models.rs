@@ -228,7 +228,7 @@ impl Models {
 }
 
 /// How to read the inside of the model.
-const INSIDE_ADVICE: &str = "run the model here, or behind another ragscope, to have it";
+const INSIDE_ADVICE: &str = "run the model here to have it";
 
 /// How to have the links that were asked for.
 pub const LINKER_ADVICE: &str = "set linker.kind to tokens, embedder.model to the embedder that the linker was trained on, or linker.model to one for this embedder";
@@ -411,9 +411,7 @@ impl Loader<'_> {
             generator,
             shows_key,
             ..
-        } = connect_generator(settings, self.server, self.stop, &mut |fraction| {
-            watch.progress(fraction)
-        })?;
+        } = connect_generator(settings, self.server, self.stop)?;
         watch.loaded(generator.card());
         if shows_key {
             let _ = (self.publish)(SessionEvent::Warned {

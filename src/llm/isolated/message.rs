@@ -1,7 +1,4 @@
-//! What the program and the process of a generator say to each other, one frame each. Another program
-//! is between them where the model is on another machine ([`super::relay`]).
-//!
-//! A change of their form is another version of [`super::relay::PROTOCOL`].
+//! The messages between the program and the process of a generator, one frame each.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -66,8 +63,6 @@ pub(super) enum Reply {
         token: Token,
     },
     Done(Outcome),
-    /// Sent now and then by a server, so that a call that takes long is distinguished from one that is lost.
-    Alive,
 }
 
 /// The end of a call.

@@ -1,25 +1,22 @@
-//! A generator elsewhere: in a process of its own, which is this program again, or behind another ragscope.
+//! A generator in a process of its own, which is this program again.
 //!
 //! llama.cpp ends its process when a worker that holds layers fails. In a process of its own that costs the
-//! call, with the name of the worker, and never the program; the next question loads the model again. The
-//! same messages over a connection ([`relay`]) are a generator on another machine. Tokens are shown one by
-//! one, and each waits for the answer of the observer, so that a call gives what it gives in this process.
+//! call, with the name of the worker, and never the program; the next question loads the model again. Tokens
+//! are shown one by one, and each waits for the answer of the observer, so that a call gives what it gives in
+//! this process.
 
 mod link;
 mod message;
-pub mod relay;
 mod serve;
 
-pub use link::{Channel, GeneratorProcess, SUBCOMMAND};
+pub use link::SUBCOMMAND;
 pub use serve::serve_generator;
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use super::error::LlmError;
-use super::error::ServerError;
 use super::role::{Generator, LoadedGenerator, Scorer, Tap};
 use super::rpc::RpcWorker;
 use super::values::{
@@ -27,27 +24,20 @@ use super::values::{
 };
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, StopFlag};
-use link::{Broken, Link, Observers, OwnProcess};
+use link::{Broken, Link, Observers};
 use message::{Outcome, Request, Value};
 
-/// A generator elsewhere.
+/// A generator in a process of its own.
 pub struct IsolatedGenerator {
     link: Mutex<Link>,
-    place: Place,
+    /// The workers that hold its layers.
+    workers: Vec<String>,
     card: ModelCard,
     reply_start: &'static str,
     can_share_prefixes: bool,
     is_attention_cheap: bool,
     usage: CallUsage,
     stop: StopFlag,
-}
-
-/// Where a generator is, for the reason of a broken link.
-enum Place {
-    /// In a process of this machine, with its layers on these workers.
-    Workers(Vec<String>),
-    /// On this host.
-    Server(String),
 }
 
 impl IsolatedGenerator {
@@ -61,40 +51,14 @@ impl IsolatedGenerator {
         stop: &StopFlag,
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<Self, LlmError> {
-        let process = OwnProcess::load(file, settings)?;
-        let link = Link::new(Box::new(process), None);
-        Self::over(link, Place::Workers(settings.rpc.clone()), stop, progress)
-    }
-
-    /// Uses the generator that a server loads for this connection. The server sends something at least
-    /// once in `silence` during a call.
-    ///
-    /// # Errors
-    /// As [`super::load_generator`], there; [`LlmError::Server`] for a connection that breaks.
-    pub(super) fn served(
-        channel: Box<dyn Channel>,
-        host: String,
-        silence: Duration,
-        stop: &StopFlag,
-        progress: &mut dyn FnMut(f32) -> Flow,
-    ) -> Result<Self, LlmError> {
-        let link = Link::new(channel, Some(silence));
-        Self::over(link, Place::Server(host), stop, progress)
-    }
-
-    fn over(
-        mut link: Link,
-        place: Place,
-        stop: &StopFlag,
-        progress: &mut dyn FnMut(f32) -> Flow,
-    ) -> Result<Self, LlmError> {
+        let mut link = Link::load(file, settings)?;
         let mut observers = Observers {
             loading: progress,
             token: &mut |_, _| Flow::Continue,
         };
         let outcome = link
             .loaded(&mut observers, stop)
-            .map_err(|broken| place.error(broken))?;
+            .map_err(|broken| reason(broken, &settings.rpc))?;
         let Value::Loaded {
             card,
             has_space_first,
@@ -106,7 +70,7 @@ impl IsolatedGenerator {
         };
         Ok(Self {
             link: Mutex::new(link),
-            place,
+            workers: settings.rpc.clone(),
             card: *card,
             reply_start: if has_space_first { " " } else { "" },
             can_share_prefixes,
@@ -114,12 +78,6 @@ impl IsolatedGenerator {
             usage: CallUsage::default(),
             stop: stop.clone(),
         })
-    }
-
-    /// Describes the model by its host and what that can do.
-    pub(super) fn describe(&mut self, host: String, server: String) {
-        self.card.device = host;
-        self.card.server = server;
     }
 
     /// Ends the process, as a crash of llama.cpp does. For tests.
@@ -133,7 +91,7 @@ impl IsolatedGenerator {
 
     fn call(&self, request: &Request, observers: &mut Observers<'_>) -> Result<Outcome, LlmError> {
         let called = self.link().call(request, observers, &self.stop);
-        called.map_err(|broken| self.place.error(broken))
+        called.map_err(|broken| reason(broken, &self.workers))
     }
 
     /// Makes a call that shows nothing on the way.
@@ -158,25 +116,11 @@ impl IsolatedGenerator {
     }
 }
 
-impl Place {
-    /// Returns what users are shown about a broken link.
-    fn error(&self, broken: Broken) -> LlmError {
-        match (self, broken) {
-            (_, Broken::Stuck) => LlmError::Stopped,
-            (Self::Workers(workers), _) => lost_worker(workers),
-            (Self::Server(host), broken) => {
-                let host = host.clone();
-                match broken {
-                    Broken::Unreadable(reason) => ServerError::Unreadable { host, reason },
-                    Broken::Silent(silence) => ServerError::Silent {
-                        host,
-                        seconds: silence.as_secs(),
-                    },
-                    Broken::Gone | Broken::Stuck => ServerError::Cut { host },
-                }
-                .into()
-            }
-        }
+/// Returns what users are shown about a broken link.
+fn reason(broken: Broken, workers: &[String]) -> LlmError {
+    match broken {
+        Broken::Stuck => LlmError::Stopped,
+        Broken::Gone => lost_worker(workers),
     }
 }
 

@@ -4,7 +4,6 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::given::Given;
 use super::http::{Client, Request};
 use super::native::{Likely, lacks_probabilities, read};
 use super::reply::{Piece, Step};
@@ -25,8 +24,6 @@ pub(super) struct Chat {
     pub is_vllm: bool,
     /// The most likely tokens that the server gives.
     pub likely_tokens: u32,
-    /// How it gives the log-probability of given text.
-    pub given: Option<Given>,
 }
 
 /// A part of a streamed answer, or a whole one.

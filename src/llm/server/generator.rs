@@ -8,11 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
-use super::given::Given;
 use super::http::{Called, Client, Request};
 use super::native::{self, Native, Props, lacks_probabilities, read};
 use super::reply::Reply;
-use super::{Capabilities, GivenText, file_name, named_card};
+use super::{Capabilities, file_name, named_card};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, elapsed_us, saturating_u32};
 use crate::llm::bundled;
@@ -218,8 +217,8 @@ impl ServerGenerator {
         };
     }
 
-    /// Returns the error of a call that reads the inside of the model.
-    fn inside(&self, what: &str, advice: &str) -> LlmError {
+    /// Returns the error of a call that the server has nothing for.
+    fn lacks(&self, what: &str, advice: &str) -> LlmError {
         self.client.lacks(what, advice).into()
     }
 }
@@ -263,8 +262,7 @@ fn try_native(client: &Client, props: &Props, native: &Native) -> Result<Capabil
         interface: format!("llama-server {}", props.build_info),
         likely_tokens: if has_likely { native::LIKELY_TOKENS } else { 0 },
         several_samples: samples > 1,
-        given_text: GivenText::InChat,
-        inside: false,
+        given_text: true,
         prefix_cache: reused.is_some_and(|reused| reused > 0),
         parallel: client.parallel(),
     })
@@ -304,15 +302,11 @@ fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), Llm
         0 => Trial::default(),
         likely => trial(1, likely)?,
     };
-    let mut chat = Chat {
+    let chat = Chat {
         model: model.id.clone(),
         is_vllm: model.is_of("vllm"),
         likely_tokens: tried.likely_tokens,
-        given: None,
     };
-    if tried.likely_tokens > 0 {
-        chat.given = Given::learn(client, &chat)?;
-    }
     let owner = if model.owned_by.is_empty() {
         String::new()
     } else {
@@ -322,12 +316,7 @@ fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), Llm
         interface: format!("OpenAI-compatible{owner}"),
         likely_tokens: tried.likely_tokens,
         several_samples: tried.choices > 1,
-        given_text: match chat.given {
-            None => GivenText::No,
-            Some(Given::Prompt) => GivenText::InChat,
-            Some(Given::Echo) => GivenText::InPlainText,
-        },
-        inside: false,
+        given_text: false,
         prefix_cache: again.cached_tokens > 0,
         parallel: client.parallel(),
     };
@@ -462,20 +451,11 @@ impl Scorer for ServerGenerator {
         let started = Instant::now();
         let native = match &self.api {
             Api::Native(native) => native,
-            Api::Chat(Chat { given: None, .. }) => {
-                return Err(self.inside(
+            Api::Chat(_) => {
+                return Err(self.lacks(
                     "log-probabilities of given text",
-                    "set utility.kind to hard, or use llama-server, vLLM or another ragscope",
+                    "set utility.kind to hard, or use llama-server",
                 ));
-            }
-            Api::Chat(
-                chat @ Chat {
-                    given: Some(given), ..
-                },
-            ) => {
-                let scores = given.score(&self.client, chat, prompts, continuations)?;
-                self.record_reading(started, scores.iter().map(Vec::len).sum());
-                return Ok(scores);
             }
         };
 
@@ -617,8 +597,7 @@ fn walk(prompt: &[i32], targets: &[i32]) -> Vec<(Vec<i32>, i32)> {
 }
 
 /// What to do where attention is wanted.
-const ATTENTION_ADVICE: &str =
-    "turn off answer.attribution and linker.kind, or run the model here or behind another ragscope";
+const ATTENTION_ADVICE: &str = "turn off answer.attribution and linker.kind, or run the model here";
 
 impl Tap for ServerGenerator {
     fn complete_tapped(
@@ -629,13 +608,13 @@ impl Tap for ServerGenerator {
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError> {
         if !taps.hidden.is_empty() {
-            return Err(self.inside(
+            return Err(self.lacks(
                 "hidden states",
-                "set gate.kind to token_entropy, or run the model here or behind another ragscope",
+                "set gate.kind to token_entropy, or run the model here",
             ));
         }
         if !taps.attention.is_empty() {
-            return Err(self.inside("attention", ATTENTION_ADVICE));
+            return Err(self.lacks("attention", ATTENTION_ADVICE));
         }
         let completions = self.complete(prompts, decoding, observe)?;
         let untapped = |completion| Tapped {
@@ -651,7 +630,7 @@ impl Tap for ServerGenerator {
         _parts: &[Range<usize>],
         _layers: Layers,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        Err(self.inside("attention", ATTENTION_ADVICE))
+        Err(self.lacks("attention", ATTENTION_ADVICE))
     }
 
     fn attend_vectors(
@@ -659,7 +638,7 @@ impl Tap for ServerGenerator {
         _vectors: &[Vec<f32>],
         _layers: Layers,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        Err(self.inside("attention", ATTENTION_ADVICE))
+        Err(self.lacks("attention", ATTENTION_ADVICE))
     }
 }
 
@@ -669,7 +648,7 @@ impl LoadedGenerator for ServerGenerator {
     }
 
     fn has_inside(&self) -> bool {
-        self.capabilities.inside
+        false
     }
 
     fn is_lost(&self) -> bool {

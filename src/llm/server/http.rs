@@ -10,12 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use ureq::Agent;
-use ureq::config::Config;
 use ureq::http::Response;
 
 use super::address::Address;
 use super::connection;
-use super::socket::Socket;
 use crate::config::{Secret, ServerSettings};
 use crate::event::StopFlag;
 use crate::llm::error::LlmError;
@@ -141,11 +139,6 @@ impl Client {
         self.settings.parallel = self.settings.parallel.min(slots.max(1));
     }
 
-    /// Returns the time in which a server has to say something.
-    pub fn patience(&self) -> Duration {
-        Duration::from_secs(u64::from(self.settings.timeout_seconds))
-    }
-
     pub fn parallel(&self) -> usize {
         self.settings.parallel.max(1) as usize
     }
@@ -256,77 +249,8 @@ impl Client {
         }
     }
 
-    /// Switches a connection to another protocol, which frames continue.
-    ///
-    /// # Errors
-    /// [`ServerError::OtherVersion`] for a server that has another version of it; as [`Self::call`].
-    pub fn switch(&self, path: &str, protocol: &str) -> Result<Socket, LlmError> {
-        let config = agent_config(&self.address, &self.settings)?;
-        let is_over = || self.stop.is_set();
-        let switched = self.persist(&is_over, &mut |attempts| {
-            self.try_switch(config.clone(), path, protocol, attempts)
-        })?;
-        switched.ok_or(LlmError::Stopped)
-    }
-
-    /// Returns `None` when the user stops it.
-    fn try_switch(
-        &self,
-        config: Config,
-        path: &str,
-        protocol: &str,
-        attempts: u32,
-    ) -> Result<Option<Socket>, Failed> {
-        let url = format!("{}{path}", self.address.base);
-        let mut socket = Socket::open(&url, config).map_err(|error| self.not_sent(&error))?;
-        socket
-            .write(self.switch_head(path, protocol).as_bytes())
-            .map_err(|error| self.broken(&error))?;
-        let read = socket
-            .read_head(self.patience(), &|| self.stop.is_set())
-            .map_err(|error| self.broken(&error))?;
-        let Some((head, body)) = read else {
-            return Ok(None);
-        };
-
-        let has_version = head.upgrade.eq_ignore_ascii_case(protocol);
-        match head.status {
-            101 if has_version => Ok(Some(socket)),
-            101 | 404 | 405 | 426 => Err(Failed::finally(ServerError::OtherVersion {
-                host: self.host(),
-                theirs: if head.upgrade.is_empty() {
-                    "no generator for others".to_owned()
-                } else {
-                    head.upgrade
-                },
-                ours: protocol.to_owned(),
-            })),
-            status => {
-                let after = Duration::from_secs(head.retry_after.unwrap_or(0));
-                Err(self.refusal(status, after, &body, attempts))
-            }
-        }
-    }
-
-    fn switch_head(&self, path: &str, protocol: &str) -> String {
-        let target = self
-            .address
-            .base
-            .split_once("://")
-            .and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]))
-            .unwrap_or_default();
-        let mut head = format!(
-            "GET {target}{path} HTTP/1.1\r\nhost: {}\r\nuser-agent: {}\r\nconnection: upgrade\r\nupgrade: {protocol}\r\n",
-            self.address.host,
-            connection::USER_AGENT
-        );
-        if let Some(key) = &self.key {
-            head.push_str(&format!("authorization: Bearer {}\r\n", key.expose()));
-        }
-        head + "\r\n"
-    }
-
-    /// Makes a request, again where the server is busy or not there, until it answers.
+    /// Makes a request, again where the server is busy or not there, until it answers or fails in a way that
+    /// another attempt would not change.
     fn exchange(
         &self,
         agent: &Agent,
@@ -334,23 +258,11 @@ impl Client {
         is_over: &dyn Fn() -> bool,
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), ServerError> {
-        self.persist(is_over, &mut |attempts| {
-            self.attempt(agent, request, attempts, data)
-        })
-    }
-
-    /// Makes attempts until one succeeds, or fails in a way that another one would not change.
-    fn persist<T>(
-        &self,
-        is_over: &dyn Fn() -> bool,
-        attempt: &mut dyn FnMut(u32) -> Result<T, Failed>,
-    ) -> Result<T, ServerError> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let Failed { error, after } = match attempt(attempts) {
-                Ok(done) => return Ok(done),
-                Err(failed) => failed,
+            let Err(Failed { error, after }) = self.attempt(agent, request, attempts, data) else {
+                return Ok(());
             };
             let can_retry = after.is_some() && attempts <= self.settings.retries;
             let pause = after.unwrap_or_default().max(backoff(attempts));
@@ -644,15 +556,11 @@ fn message(error: &Value) -> String {
 }
 
 fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError> {
-    Ok(agent_config(address, settings)?.new_agent())
-}
-
-fn agent_config(address: &Address, settings: &ServerSettings) -> Result<Config, LlmError> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
     let mut config = connection::config(CONNECTING, patience)?
         .max_idle_connections_per_host(settings.parallel.max(1) as usize);
     if address.is_loopback() {
         config = config.proxy(None);
     }
-    Ok(config.build())
+    Ok(config.build().new_agent())
 }

@@ -7,7 +7,6 @@ use super::generator::listed;
 use super::http::{Client, Request};
 use super::named_card;
 use super::native::read;
-use super::peer;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, Side, StopFlag};
 use crate::llm::embedder::unit;
@@ -16,6 +15,8 @@ use crate::llm::error::ServerError;
 use crate::llm::prefixes;
 use crate::llm::role::{Embedder, Reranker};
 
+/// The owner of the models that another ragscope lists.
+const PEER: &str = "ragscope";
 /// Texts in one request.
 const BATCH: usize = 32;
 
@@ -63,7 +64,7 @@ impl ServerEmbedder {
         let mut embedder = Self {
             card: named_card(ModelRole::Embedder, &client.host(), &model.id),
             client,
-            is_peer: model.is_of(peer::OWNER),
+            is_peer: model.is_of(PEER),
             model: model.id,
         };
         let sample = embedder.vectors(Side::Document, &["one two three"]).map_err(|error| match error {

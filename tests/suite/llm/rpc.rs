@@ -67,7 +67,7 @@ fn over(workers: &[Worker], settings: &GeneratorSettings) -> GeneratorSettings {
     }
 }
 
-pub(super) fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
+fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
     let scale = a.iter().fold(1e-6_f32, |most, one| most.max(one.abs()));
     a.len() == b.len()
         && a.iter()
@@ -76,7 +76,7 @@ pub(super) fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
 }
 
 /// What a generator says, all that can be read of it.
-pub(super) struct Said {
+struct Said {
     pub plain: Vec<Tapped>,
     pub tapped: Vec<Tapped>,
     pub labelled: Vec<Vec<f32>>,
@@ -128,7 +128,7 @@ impl Said {
     }
 }
 
-pub(super) fn assert_same(apart: &[Tapped], here: &[Tapped]) {
+fn assert_same(apart: &[Tapped], here: &[Tapped]) {
     assert_eq!(apart.len(), here.len());
     for (apart, here) in apart.iter().zip(here) {
         assert_eq!(apart.completion.text, here.completion.text);

@@ -37,7 +37,10 @@ impl Database {
         let advice = "write it as postgres://USER@HOST:5432/DATABASE, and set index.key to env:NAME or file:PATH for the password";
         let mut config: Config = settings.url.parse().map_err(|_| {
             // the text of the error can hold a part of the address
-            RemoteError::settings("index.url is not the address of a PostgreSQL database", advice)
+            RemoteError::settings(
+                "index.url is not the address of a PostgreSQL database",
+                advice,
+            )
         })?;
         if config.get_password().is_some() {
             return Err(RemoteError::settings(

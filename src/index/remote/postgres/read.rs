@@ -254,7 +254,10 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Shows every chunk, by id, until `see` returns `false`.
-    pub fn each_chunk(&mut self, mut see: impl FnMut(ChunkText) -> bool) -> Result<(), RemoteError> {
+    pub fn each_chunk(
+        &mut self,
+        mut see: impl FnMut(ChunkText) -> bool,
+    ) -> Result<(), RemoteError> {
         if self.head.parts.is_empty() {
             return Ok(());
         }
