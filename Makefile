@@ -5,7 +5,7 @@ FEATURES ?=
 # A build with Vulkan needs headers and a shader compiler, which the script installs.
 VULKAN = $(if $(findstring vulkan,$(FEATURES)),.ci/vulkan)
 
-.PHONY: demo test test-gpu test-real test-postgres test-page test-formats bench soak campaign prerequisites
+.PHONY: demo test test-gpu test-real test-postgres test-formats bench soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -47,10 +47,6 @@ test-postgres: export OMP_WAIT_POLICY = passive
 test-postgres: prerequisites
 	$(CARGO) test --locked --test suite --no-run
 	.ci/postgres $(CARGO) test --locked --test suite -- --ignored --nocapture --test-threads 1 postgres_
-
-# The page of `ragscope serve` in a headless browser, the one in RAGSCOPE_BROWSER or Chromium.
-test-page: prerequisites
-	$(CARGO) test --locked --test suite -- --ignored the_page_draws_a_run_in_a_browser
 
 # Real documents of every format, from Debian's packages (65 MB): how many of their words are read.
 test-formats: prerequisites

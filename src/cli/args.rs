@@ -304,7 +304,7 @@ pub enum Subcommands {
         #[arg(long, value_name = "HOST:PORT", default_value_t = format!("127.0.0.1:{WORKER_PORT}"))]
         listen: String,
     },
-    /// Serve folders over HTTP: to programs that speak the OpenAI interface, to agents, and to a browser
+    /// Serve folders over HTTP: to programs that speak the OpenAI interface, and to agents
     Serve(Serve),
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
     #[command(override_usage = "ragscope links [OPTIONS] <FOLDER>... [DOCUMENT]")]

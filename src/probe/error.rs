@@ -49,9 +49,7 @@ impl Advice for ProbeError {
             Self::Unwritable { .. } => "check the folder and the space on its disk",
             Self::Unfit { .. } => "train one for this model with `ragscope probe train`",
             Self::None { .. } => "train one with `ragscope probe train FOLDER`",
-            Self::Inside { .. } => {
-                "set gate.kind to token_entropy, or run the model here"
-            }
+            Self::Inside { .. } => "set gate.kind to token_entropy, or run the model here",
             Self::TooFew { .. } => {
                 "ask more questions (probe.questions, or --questions with a longer file)"
             }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY,
-    USER_AGENT, VARY, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, USER_AGENT, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
@@ -29,9 +28,6 @@ const MAX_CLIENTS: usize = 1024;
 /// Characters of a user agent that distinguish clients.
 const MAX_AGENT_BYTES: usize = 80;
 
-/// What the page may load: files and data of this server alone.
-const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ALLOWED_HEADERS: &str =
     "authorization, content-type, last-event-id, mcp-session-id, mcp-protocol-version";
 const ALLOWED_METHODS: &str = "GET, POST, DELETE";
@@ -202,7 +198,6 @@ pub async fn guard(
     let peer = request.extensions().get::<SocketAddr>().copied();
     let client = client(peer, request.headers());
     request.extensions_mut().insert(client.clone());
-    let is_protected = is_protected(request.uri());
     let (mut response, foreign) = match access.check(&request, &client) {
         Ok(foreign) if request.method() == Method::OPTIONS => (preflight(), foreign),
         Ok(foreign) => (next.run(request).await, foreign),
@@ -214,13 +209,8 @@ pub async fn guard(
         headers.insert(name, HeaderValue::from_static(value));
     };
     set(X_CONTENT_TYPE_OPTIONS, "nosniff");
-    set(REFERRER_POLICY, "no-referrer");
     set(VARY, "origin");
-    set(CONTENT_SECURITY_POLICY, PAGE_POLICY);
-    set(
-        CACHE_CONTROL,
-        if is_protected { "no-store" } else { "no-cache" },
-    );
+    set(CACHE_CONTROL, "no-store");
     if let Some(origin) = foreign {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         let exposed = HeaderValue::from_static("mcp-session-id, retry-after");
@@ -239,12 +229,9 @@ fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
     Client::new(format!("{address} {}", String::from_utf8_lossy(agent)))
 }
 
-/// Returns whether a path needs the token: all but the page, which holds no data, and the description of the interface.
+/// Returns whether a path needs the token: all but the description of the interface.
 fn is_protected(uri: &Uri) -> bool {
-    !matches!(
-        uri.path(),
-        "/" | "/page.css" | "/page.js" | "/icon.svg" | "/openapi.json"
-    )
+    uri.path() != "/openapi.json"
 }
 
 /// Returns the host that a request is for.
@@ -315,15 +302,19 @@ mod tests {
         let local = ("host", "127.0.0.1:7411");
         type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Result<bool, u16>);
         let cases: [Case<'_>; 17] = [
-            ("/", &[local], Ok(false)),
+            ("/openapi.json", &[local], Ok(false)),
             ("/v1/models", &[local, bearer], Ok(false)),
             ("/v1/models", &[("host", "localhost"), bearer], Ok(false)),
             ("/v1/models", &[("host", "[::1]:80"), bearer], Ok(false)),
             ("/v1/models", &[("host", "NOTES.lan:80"), bearer], Ok(false)),
             ("/v1/models", &[("host", "evil.example"), bearer], Err(403)),
-            ("/", &[("host", "evil.example")], Err(403)),
-            ("/", &[("host", "localhost.evil.example")], Err(403)),
-            ("/", &[], Err(400)),
+            ("/openapi.json", &[("host", "evil.example")], Err(403)),
+            (
+                "/openapi.json",
+                &[("host", "localhost.evil.example")],
+                Err(403),
+            ),
+            ("/openapi.json", &[], Err(400)),
             ("/v1/models", &[local], Err(401)),
             (
                 "/v1/models",

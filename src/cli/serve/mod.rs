@@ -1,8 +1,6 @@
-//! `ragscope serve`: the folders over HTTP, for programs that speak the OpenAI interface or the Model Context Protocol, and for
-//! browsers.
+//! `ragscope serve`: the folders over HTTP, for programs that speak the OpenAI interface or the Model Context Protocol.
 //!
-//! Chat completions, embeddings and searches are requests to the engine behind the screen ([`service`](super::service)); the
-//! page at `/` draws the same records as the screen. A request is checked before it is read ([`access`]): the host and the
+//! Chat completions, embeddings and searches are requests to the engine behind the screen ([`service`](super::service)). A request is checked before it is read ([`access`]): the host and the
 //! origin, so that no page of elsewhere reaches the server through a browser, the token and the rate. One whose client leaves
 //! is cancelled.
 
@@ -17,7 +15,6 @@ mod embeddings;
 mod runs;
 mod agents;
 mod openapi;
-mod page;
 mod connections;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
@@ -171,20 +168,15 @@ fn announce(
         None if address.ip().is_unspecified() => format!("http://localhost:{}", address.port()),
         None => format!("http://{address}"),
     };
-    // what follows the mark stays in the browser
-    let fragment = token.map(|token| format!("#token={token}"));
-    let page = format!("{base}/{}", fragment.unwrap_or_default());
     if out.json {
         let announced = json!({
             "address": address.to_string(),
-            "page": page,
             "openai": format!("{base}/v1"),
             "mcp": format!("{base}/mcp"),
             "token": token,
         });
         return Ok(out.json_line(&announced)?);
     }
-    out.text(&format!("page    {page}\n"))?;
     out.text(&format!("OpenAI  {base}/v1\n"))?;
     out.text(&format!("MCP     {base}/mcp\n"))?;
     if let Some(token) = token {
@@ -195,7 +187,7 @@ fn announce(
 
 /// Returns the handlers of all paths.
 fn router(server: &Arc<Server>, access: Access) -> Router {
-    let mut router = Router::new()
+    Router::new()
         .route("/v1/chat/completions", post(chat::complete))
         .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/search", post(runs::search))
@@ -205,11 +197,7 @@ fn router(server: &Arc<Server>, access: Access) -> Router {
         .route("/v1/runs/{id}", get(runs::show))
         .route("/v1/status", get(runs::status))
         .route("/mcp", any(agents::serve))
-        .route("/openapi.json", get(openapi::show));
-    for (path, reply) in page::files() {
-        router = router.route(path, get(async move || reply()));
-    }
-    router
+        .route("/openapi.json", get(openapi::show))
         .fallback(async || {
             Failure::new(
                 StatusCode::NOT_FOUND,
