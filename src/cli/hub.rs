@@ -23,7 +23,6 @@ use crate::trace::{
 use super::downloads::Downloads;
 use super::engine::Engine;
 use super::pull::model_list;
-use super::telemetry::Exporter;
 
 /// Takes records to the screen.
 pub type Sink = Box<dyn FnMut(Record) + Send>;
@@ -31,7 +30,6 @@ pub type Sink = Box<dyn FnMut(Record) + Send>;
 /// The running engine behind a screen.
 pub struct Hub {
     engine: Engine,
-    tee: Tee,
 }
 
 /// The sender of the screen's commands.
@@ -59,8 +57,7 @@ impl Hub {
         let sessions = paths.sessions();
         let config = layers.config()?;
         let recorder = config.record.enabled.then(|| Recorder::new(&sessions));
-        let exporter = Exporter::start(&config)?;
-        let tee = Tee::new(recorder, exporter, sink);
+        let tee = Tee::new(recorder, sink);
 
         let engine = Engine::start(layers, paths.clone(), tee.clone())?;
         stop.relay(engine.stopper());
@@ -81,18 +78,17 @@ impl Hub {
             engine: engine.clone(),
             library,
             downloads: Downloads::default(),
-            tee: tee.clone(),
+            tee,
             watch: config.corpus.watch,
             watchers: Mutex::default(),
         };
-        Ok((Self { engine, tee }, commands))
+        Ok((Self { engine }, commands))
     }
 
     /// Stops the work in progress and waits some seconds until the engine has released its models and
     /// its index.
     pub fn end(self) {
         self.engine.end();
-        self.tee.finish();
     }
 }
 
@@ -262,7 +258,6 @@ pub(super) struct Tee(Arc<Mutex<Ends>>);
 
 struct Ends {
     recorder: Option<Recorder>,
-    exporter: Option<Exporter>,
     sink: Sink,
     started: Instant,
     next_session_seq: u64,
@@ -279,10 +274,9 @@ struct OpenRun {
 }
 
 impl Tee {
-    fn new(recorder: Option<Recorder>, exporter: Option<Exporter>, sink: Sink) -> Self {
+    fn new(recorder: Option<Recorder>, sink: Sink) -> Self {
         Self(Arc::new(Mutex::new(Ends {
             recorder,
-            exporter,
             sink,
             started: Instant::now(),
             next_session_seq: 0,
@@ -294,7 +288,6 @@ impl Tee {
     pub(super) fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.follow(&record);
-        ends.export(&record);
         let written = ends
             .recorder
             .as_mut()
@@ -306,14 +299,6 @@ impl Tee {
             });
         }
         ends.pass(record);
-    }
-
-    /// Waits a little for the last trace.
-    fn finish(&self) {
-        let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(exporter) = &mut ends.exporter {
-            exporter.finish();
-        }
     }
 
     /// Ends the open run as failed, because the engine has ended, and reports it.
@@ -372,18 +357,6 @@ impl Tee {
 }
 
 impl Ends {
-    /// Adds a record to the trace of its run, and reports a run before it that could not be sent.
-    fn export(&mut self, record: &Record) {
-        let Some(exporter) = &mut self.exporter else {
-            return;
-        };
-        exporter.observe(record);
-        if let Some(Problem { error, advice }) = exporter.take_failure() {
-            let text = error;
-            self.emit(SessionEvent::Warned { text, advice });
-        }
-    }
-
     /// Keeps track of the open run.
     fn follow(&mut self, record: &Record) {
         let Event::Run(event) = &record.event else {
@@ -439,7 +412,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let (sender, records) = channel();
         let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
-        let tee = Tee::new(Some(Recorder::new(home.path())), None, sink);
+        let tee = Tee::new(Some(Recorder::new(home.path())), sink);
         let record = |seq, event: RunEvent| Record {
             seq,
             t_us: seq,

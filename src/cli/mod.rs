@@ -30,7 +30,6 @@ mod probe;
 mod downloads;
 mod engine;
 mod hub;
-mod telemetry;
 
 pub use args::{Arguments, Shared, Subcommands};
 pub use failure::{Exit, Failure, Stopped};

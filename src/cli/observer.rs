@@ -10,7 +10,6 @@ use crate::trace::Recorder;
 use super::failure::Stopped;
 use super::interrupt::Interrupt;
 use super::output::Output;
-use super::telemetry::Exporter;
 use super::text::RunText;
 
 /// What a warning says, and what to do.
@@ -20,7 +19,6 @@ type Warning = (String, Option<String>);
 pub struct Observer<'a> {
     pub out: &'a mut Output,
     recorder: Option<Recorder>,
-    exporter: Option<Exporter>,
     recorded: Option<PathBuf>,
     interrupt: Interrupt,
     text: RunText,
@@ -40,7 +38,6 @@ impl<'a> Observer<'a> {
         Self {
             out,
             recorder: sessions.map(Recorder::new),
-            exporter: None,
             recorded: None,
             interrupt,
             text: RunText::default(),
@@ -50,11 +47,6 @@ impl<'a> Observer<'a> {
             broken: None,
             silent: false,
         }
-    }
-
-    /// Has runs exported as traces.
-    pub fn export(&mut self, exporter: Option<Exporter>) {
-        self.exporter = exporter;
     }
 
     /// Sets the printer of the next run.
@@ -75,9 +67,6 @@ impl<'a> Observer<'a> {
     /// Handles one record.
     pub fn observe(&mut self, record: &Record) -> Flow {
         self.record(record);
-        if let Some(exporter) = &mut self.exporter {
-            exporter.observe(record);
-        }
         if let Event::Session(SessionEvent::CorpusOpened { corpus }) = &record.event {
             self.documents = corpus.documents;
         }
@@ -153,18 +142,5 @@ impl<'a> Observer<'a> {
     fn json(&mut self, record: &Record) -> io::Result<()> {
         self.finished = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
         self.out.json_line(record)
-    }
-}
-
-impl Drop for Observer<'_> {
-    /// Waits a little for the last trace.
-    fn drop(&mut self) {
-        let Some(exporter) = &mut self.exporter else {
-            return;
-        };
-        exporter.finish();
-        if let Some(problem) = exporter.take_failure() {
-            self.out.warning(&problem.error, problem.advice.as_deref());
-        }
     }
 }

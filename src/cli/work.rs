@@ -22,7 +22,6 @@ use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::output::Output;
-use super::telemetry::Exporter;
 use super::text::RunText;
 use super::threads::NamedThread;
 
@@ -56,8 +55,7 @@ impl<'a> Work<'a> {
         let interrupt = Interrupt::listen()?;
         let config = layers.config()?;
         let sessions = config.record.enabled.then(|| paths.sessions());
-        let mut observer = Observer::new(out, sessions.as_deref(), interrupt.clone());
-        observer.export(Exporter::start(&config)?);
+        let observer = Observer::new(out, sessions.as_deref(), interrupt.clone());
         Ok(Self {
             worker: Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag()),
             observer,

@@ -536,15 +536,6 @@ settings! {
         /// Number of questions that it keeps in the history of the input line, the newest; 0 keeps all.
         max_history: u32 = 10_000, in 0..=1_000_000, for Start;
     }
-
-    /// Traces of runs, for programs that show those of OpenTelemetry.
-    telemetry: TelemetrySettings {
-        /// Receiver of OTLP over HTTP, e.g. http://localhost:4318; empty for none. Keys belong into
-        /// the variable OTEL_EXPORTER_OTLP_HEADERS.
-        otlp_endpoint: String = String::new(), for Start;
-        /// Whether traces hold the texts of questions, prompts, answers and documents.
-        content: bool = false, for Start;
-    }
 }
 
 impl Config {

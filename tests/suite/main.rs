@@ -33,7 +33,6 @@ mod hostile;
 mod hub;
 mod mcp;
 mod serve;
-mod telemetry;
 mod watch;
 mod models;
 mod readme;
