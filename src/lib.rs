@@ -8,7 +8,7 @@
 //! ```text
 //!   front end                      engine thread
 //!  ┌──────────────┐   Command    ┌──────────────────────────────────┐
-//!  │ tui  cli eval│ ───────────▶ │ Worker: index, models, settings  │
+//!  │ tui cli serve│ ───────────▶ │ Worker: index, models, settings  │
 //!  │              │ ◀─────────── │   ask ─▶ roles ─▶ llm, index     │
 //!  └──────────────┘   Record     └──────────────────────────────────┘
 //! ```
@@ -48,6 +48,7 @@
 //! | [`event`] | the public run format: everything that happens is a typed record |
 //! | [`config`] | every setting, merged from its sources and read once |
 //! | [`process`] | this program again, as another process that is spoken with over pipes |
+//! | [`net`] | connections to other machines: certificates, time-outs, addresses |
 //! | [`append_log`] | a file of records that only grows, for journals and caches |
 //! | [`files`] | how a file is opened, kept private, or saved for the user |
 //! | [`trace`] | records to a file and back |
@@ -55,12 +56,15 @@
 //! | [`llm`] | the models by role, on llama.cpp |
 //! | [`pull`] | downloads models into the caches of other tools |
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
+//! | [`remote`] | a corpus of several machines in PostgreSQL |
 //! | [`index`] | search over chunks: BM25 and vectors, on disk |
 //! | [`methods`] | the five papers and the measures they share |
 //! | [`probe`] | a small network that reads hidden states: features, training, weights file |
 //! | [`engine`] | the run, and the thread that owns the models |
 //! | [`eval`] | question files, metrics and tables: which preset is better on which documents |
-//! | [`cli`] | subcommands, JSON lines, plain text |
+//! | [`host`] | what front ends share: the hub, the engine process, downloads |
+//! | [`serve`] | the folders for other programs, over HTTP and by the Model Context Protocol |
+//! | [`cli`] | the command line: subcommands, JSON lines, plain text |
 //! | [`tui`] | the screen: a fold over records |
 //!
 //! `tests/suite/layers.rs` holds the modules that each module may use, and asserts it.
@@ -70,15 +74,19 @@ pub mod config;
 pub mod append_log;
 pub mod files;
 pub mod process;
+pub mod net;
 pub mod trace;
 pub mod story;
 pub mod llm;
 pub mod pull;
 pub mod corpus;
+pub mod remote;
 pub mod index;
 pub mod methods;
 pub mod probe;
 pub mod engine;
 pub mod eval;
+pub mod host;
+pub mod serve;
 pub mod cli;
 pub mod tui;

@@ -4,9 +4,10 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ragscope::cli::{self, Arguments, Exit, Hub, Output, Stopped, Subcommands, demo};
+use ragscope::cli::{self, Arguments, Exit, Output, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths, demo_corpus};
 use ragscope::event::{Command, StopFlag};
+use ragscope::host::Hub;
 use ragscope::{files, llm, trace, tui};
 
 fn main() -> ExitCode {

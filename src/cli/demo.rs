@@ -8,10 +8,12 @@ use crate::config::{Layers, Paths, demo_corpus, demo_folder};
 use crate::event::harmless;
 
 use super::args::Shared;
+use super::ask::Question;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
+use super::settings::with_flags;
 use super::text::RunText;
-use super::work::{Question, Work};
+use super::work::Work;
 
 /// A question of `assets/demo/prepared.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -34,13 +36,13 @@ pub fn question_file() -> PathBuf {
 /// Returns the settings: those of the demo, then those of the user, then the flags.
 ///
 /// # Errors
-/// As [`super::layers`]; a demo that is not where it should be.
+/// As [`super::settings::layers`]; a demo that is not where it should be.
 pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     let mut layers = Layers::load(paths)?;
     layers
         .add_base_layer(&demo_folder().join("ragscope.toml"))
         .map_err(not_found)?;
-    super::with_flags(layers, flags)
+    with_flags(layers, flags)
 }
 
 /// Reads the questions prepared for the demo, in the order in which they are offered.

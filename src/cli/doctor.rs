@@ -11,7 +11,7 @@ use crate::config::{Config, Layers, Paths, assets_folder};
 use crate::engine::{LINKER_ADVICE, sentence_model};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
 use crate::files;
-use crate::index::{Health, health, remote_health};
+use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::rpc::RpcWorker;
@@ -21,6 +21,7 @@ use crate::llm::{
     open_generator, resolve,
 };
 use crate::probe::{Probe, ProbeError};
+use crate::remote::remote_health;
 use crate::story::words;
 
 use super::failure::{Exit, Stopped};

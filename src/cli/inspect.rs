@@ -12,7 +12,7 @@ use crate::story::words;
 
 use super::args::Arguments;
 use super::failure::{Exit, Failure, Stopped};
-use super::output::Output;
+use super::output::{Output, table};
 
 /// A model with the role that the settings give it.
 #[derive(Serialize)]
@@ -122,27 +122,6 @@ fn parameters(count: u64) -> String {
     } else {
         format!("{:.1} B", count as f64 / 1e9)
     }
-}
-
-/// Returns rows with their columns padded to the widest cell, two spaces between them.
-pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    rows.iter()
-        .map(|row| {
-            let line: String = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, width)| format!("{cell:<width$}  "))
-                .collect();
-            format!("{}\n", line.trim_end())
-        })
-        .collect()
 }
 
 /// Prints every folder and file of the program.

@@ -9,7 +9,8 @@ use crate::story::text::one_line;
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::work::{Work, check_folders, joined};
+use super::folders::{check_folders, joined};
+use super::work::Work;
 
 /// Maximum characters of a chunk in a line of text.
 const MAX_CHARACTERS: usize = 90;

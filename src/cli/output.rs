@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
-use crate::event::{
-    Event, IndexProgress, ProbePhase, ProbeProgress, Problem, SessionEvent, escape_json, harmless,
-};
-use crate::story::words;
+use crate::event::{Event, Problem, escape_json, harmless};
+use crate::host::progress_line;
 
 /// Redraws of the progress line are at least this far apart.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -212,61 +210,6 @@ fn with_advice(kind: &str, text: &str, advice: Option<&str>) -> String {
     }
 }
 
-/// Returns the progress of loading, indexing or training as a line; `None` for other events.
-pub(super) fn progress_line(event: &SessionEvent) -> Option<String> {
-    match event {
-        SessionEvent::ModelLoadProgressed {
-            role,
-            file,
-            fraction,
-        } => Some(format!(
-            "loading {} {file} {}",
-            role.name(),
-            words::percent(*fraction)
-        )),
-        SessionEvent::IndexProgressed { progress } => Some(index_line(progress)),
-        SessionEvent::ProbeProgressed { progress } => Some(probe_line(progress)),
-        _ => None,
-    }
-}
-
-fn index_line(progress: &IndexProgress) -> String {
-    let mut parts = vec![format!(
-        "{} {}",
-        words::index_phase(progress.phase),
-        words::index_done(progress)
-    )];
-    parts.extend(progress.rate_per_s.map(words::rate));
-    parts.extend(progress.left_ms.map(words::time_left));
-
-    let mut line = parts.join(", ");
-    if let Some(file) = &progress.file {
-        line.push_str(&format!("  {file}"));
-    }
-    line
-}
-
-fn probe_line(progress: &ProbeProgress) -> String {
-    let (done, total) = (progress.done, progress.total);
-    let mut line = match progress.phase {
-        ProbePhase::WritingQuestions => format!("writing questions, {done} of {total}"),
-        ProbePhase::Collecting => {
-            format!(
-                "asking question {done} of {total}, {} sentences collected",
-                progress.sentences
-            )
-        }
-        ProbePhase::Training => format!("training, pass {done} of at most {total}"),
-    };
-    if let Some(loss) = progress.loss {
-        line.push_str(&format!(", loss {loss:.4}"));
-    }
-    if let Some(left_ms) = progress.left_ms {
-        line.push_str(&format!(", {}", words::time_left(left_ms)));
-    }
-    line
-}
-
 /// Returns as much of the first line as fits the columns.
 fn fit(text: &str, columns: usize) -> String {
     let mut used = 0;
@@ -280,26 +223,33 @@ fn fit(text: &str, columns: usize) -> String {
         .collect()
 }
 
+/// Returns rows with their columns padded to the widest cell, two spaces between them.
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    rows.iter()
+        .map(|row| {
+            let line: String = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:<width$}  "))
+                .collect();
+            format!("{}\n", line.trim_end())
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::IndexPhase;
 
     #[test]
     fn a_progress_line_fits_the_terminal() {
-        let progress = IndexProgress {
-            phase: IndexPhase::Embedding,
-            done: 12,
-            total: Some(40),
-            file: Some("日本語/notes.md".to_owned()),
-            rate_per_s: Some(3.4),
-            left_ms: Some(8_000),
-        };
-        let line = index_line(&progress);
-        assert_eq!(
-            line,
-            "embedding 12 of 40 chunks, 3.4/s, 8 s left  日本語/notes.md"
-        );
         assert_eq!(fit("日本語", 5), "日本");
         assert_eq!(fit("a\tb\nc", 9), "a b");
     }

@@ -8,8 +8,9 @@ use crate::event::{Advice as _, Ask, Hit, Outcome, Thread, harmless};
 use crate::story::{Run, last_runs, turns, words};
 
 use super::failure::{Exit, Stopped};
+use super::folders::check_asked;
 use super::text::RunText;
-use super::work::{Work, check_asked};
+use super::work::Work;
 
 const HELP: &str = "\
 Type a question and press enter. A question continues the conversation.

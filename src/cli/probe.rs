@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::config::{Paths, demo_corpus};
-use crate::engine::{Calibration, ProbeQuestion};
+use crate::engine::{Calibration, ProbeQuestion, TrainedProbe};
 use crate::eval::QuestionSet;
 use crate::event::{
     Advice, ProbeCard, ProbeLabels, ProbeLayers, ProbeTurns, Problem, StatePosition, harmless,
@@ -14,62 +13,38 @@ use crate::event::{
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
-use super::args::Shared;
+use super::args::{Calibrating, ProbeCommand, Shared, Training};
+use super::demo;
 use super::failure::{Exit, Failure, Stopped};
+use super::folders::check_folders;
 use super::output::Output;
+use super::settings;
 use super::work::Work;
-use super::{check_folders, demo};
 
 /// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";
 
-/// Subcommands of `probe`.
-#[derive(Debug, Clone, Subcommand)]
-pub enum ProbeCommand {
-    /// Train a probe for the generator on questions about a folder
-    Train(Training),
-    /// Set the gate's thresholds for a generator without a probe, from its own sentences; takes minutes
-    Calibrate(Calibrating),
-    /// Describe a weights file and its quality; without a file, every probe found
-    Show {
-        /// A weights file
-        file: Option<PathBuf>,
-    },
-}
+impl Work<'_> {
+    /// Trains a probe on questions about these folders.
+    pub fn train_probe(
+        mut self,
+        folders: &[PathBuf],
+        questions: Vec<ProbeQuestion>,
+        file: Option<&Path>,
+    ) -> Result<TrainedProbe, Stopped> {
+        self.prepare(folders)?;
+        self.run(|worker, publish| worker.train_probe(questions, file, publish))
+    }
 
-/// Arguments of `probe train`.
-#[derive(Debug, Clone, Args)]
-pub struct Training {
-    /// Folders of documents
-    #[arg(value_name = "FOLDER", required_unless_present = "demo")]
-    pub folders: Vec<PathBuf>,
-    /// Use the bundled corpus with its settings
-    #[arg(long, conflicts_with = "folders")]
-    pub demo: bool,
-    /// Question file as for `eval`, may be repeated; questions of the split `held_out` measure the
-    /// probe. Without a file the generator writes the questions
-    #[arg(long, value_name = "FILE")]
-    pub questions: Vec<PathBuf>,
-    /// Weights file to write; by default one in your probes folder
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-}
-
-/// Arguments of `probe calibrate`.
-#[derive(Debug, Clone, Args)]
-pub struct Calibrating {
-    /// Folders of documents
-    #[arg(value_name = "FOLDER", required_unless_present = "demo")]
-    pub folders: Vec<PathBuf>,
-    /// Use the bundled corpus with its settings
-    #[arg(long, conflicts_with = "folders")]
-    pub demo: bool,
-    /// Question file as for `eval`, may be repeated. Without a file the generator writes the questions
-    #[arg(long, value_name = "FILE")]
-    pub questions: Vec<PathBuf>,
-    /// Answer at most this number of questions
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: u32,
+    /// Sets the thresholds of the gate for the generator by its own sentences.
+    pub fn calibrate(
+        mut self,
+        folders: &[PathBuf],
+        questions: Vec<ProbeQuestion>,
+    ) -> Result<Calibration, Stopped> {
+        self.prepare(folders)?;
+        self.run(|worker, publish| worker.calibrate(questions, publish))
+    }
 }
 
 /// Runs `probe`.
@@ -95,7 +70,7 @@ fn train(
     let layers = if what.demo {
         demo::layers(flags, paths)?
     } else {
-        super::layers(flags, paths)?
+        settings::layers(flags, paths)?
     };
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;
@@ -155,7 +130,7 @@ fn calibrate(
     let mut layers = if what.demo {
         demo::layers(flags, paths)?
     } else {
-        super::layers(flags, paths)?
+        settings::layers(flags, paths)?
     };
     layers.set("--limit", "probe.questions", &what.limit.to_string())?;
     let folders = folders_or_demo(&what.folders);

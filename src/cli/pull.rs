@@ -1,21 +1,16 @@
 //! `models pull` and `models recommend`: downloads a model and reports how to use it, and lists
 //! those that suit this machine.
 
-use std::path::Path;
-
 use crate::config::Paths;
-use crate::event::{
-    LocalModel, MachineMemory, ModelList, ModelRole, OfferedModel, Problem, PulledModel, harmless,
-};
+use crate::event::{MachineMemory, ModelRole, OfferedModel, PulledModel, harmless};
 use crate::llm::memory::machine_memory;
-use crate::llm::{FoundModel, Runtime, discover, resolve};
+use crate::llm::{FoundModel, Runtime, discover};
 use crate::pull::{self, ModelTable, PullError, PullSettings, Reference};
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::inspect::table;
 use super::interrupt::Interrupt;
-use super::output::Output;
+use super::output::{Output, table};
 
 /// Downloads a model.
 pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
@@ -144,54 +139,4 @@ fn remarks(made: &str, memory: &MachineMemory) -> String {
     format!(
         "* suits {room}: with a context of 8,192 tokens, room to compute, and the embedder and the reranker beside it.\nThe bundled models need less than 0.2 GB. The list is of {made}; sizes marked ? were compared with no other source.\n"
     )
-}
-
-/// Returns the models of this machine, and those to download that are not here.
-pub fn model_list(paths: &Paths) -> Result<ModelList, Problem> {
-    let memory = machine_memory(&Runtime::start(&paths.log_file())?);
-    let local: Vec<LocalModel> = discover(paths)
-        .into_iter()
-        .map(|found| local_model(found, paths))
-        .collect();
-
-    let table = ModelTable::embedded()?;
-    let mut offered = table.offers(memory.free_bytes);
-    offered.retain(|offer| !is_here(offer, &local));
-    Ok(ModelList {
-        local,
-        offered,
-        made: table.made,
-        memory,
-    })
-}
-
-fn local_model(found: FoundModel, paths: &Paths) -> LocalModel {
-    let is_named = resolve(&found.name, paths).is_ok_and(|file| file == found.file);
-    let file = found.file.display().to_string();
-    LocalModel {
-        setting: if is_named {
-            found.name.clone()
-        } else {
-            file.clone()
-        },
-        name: found.name,
-        file,
-        source: found.source.name().to_owned(),
-        role: found.role,
-        bytes: found.bytes,
-        architecture: found.architecture,
-        need: found.need,
-        problem: found.problem,
-    }
-}
-
-/// Returns whether the cache holds a file of the repository that is offered.
-fn is_here(offer: &OfferedModel, local: &[LocalModel]) -> bool {
-    let repository = offer.reference.split(':').next().unwrap_or_default();
-    let folder = format!("models--{}", repository.replace('/', "--"));
-    local.iter().any(|model| {
-        Path::new(&model.file)
-            .iter()
-            .any(|part| part == folder.as_str())
-    })
 }

@@ -2,26 +2,17 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Config, RetrieverKind};
 use crate::event::{Hit, Ranked, harmless};
+use crate::host::search_settings;
 use crate::story::text::one_line;
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::work::{Work, check_asked};
+use super::folders::check_asked;
+use super::work::Work;
 
 /// Maximum characters of a chunk in the text output.
 const MAX_CHARACTERS: usize = 200;
-
-/// Returns the `key = value` settings of a search for `limit` chunks, on top of `config`.
-pub(super) fn settings(config: &Config, limit: u32) -> Vec<(String, String)> {
-    let mut settings = vec![("retriever.keep".to_owned(), limit.to_string())];
-    // a preset without retrieval says nothing about a search
-    if config.retriever.kind == RetrieverKind::Off {
-        settings.push(("retriever.kind".to_owned(), "hybrid".to_owned()));
-    }
-    settings
-}
 
 impl Work<'_> {
     /// Updates the indexes and prints the best chunks for a query; nothing is generated.
@@ -33,7 +24,7 @@ impl Work<'_> {
         check_asked(folders, query)?;
         self.observer.be_silent();
         self.prepare(folders)?;
-        let settings = settings(&self.layers.config()?, limit);
+        let settings = search_settings(&self.layers.config()?, limit);
         let mut retrieval = self.run(|worker, publish| worker.search(query, &settings, publish))?;
         retrieval.hits.truncate(limit as usize);
 

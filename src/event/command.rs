@@ -79,7 +79,38 @@ pub enum Command {
     },
 }
 
+/// The part of a front end's host that carries out a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    Engine,
+    /// What reads recorded runs and lists models.
+    Library,
+    Downloads,
+}
+
 impl Command {
+    /// Returns what carries the command out.
+    pub fn destination(&self) -> Destination {
+        match self {
+            Self::ListSessions
+            | Self::OpenRun { .. }
+            | Self::RenameThread { .. }
+            | Self::ListModels => Destination::Library,
+            Self::PullModel { .. } | Self::StopPull => Destination::Downloads,
+            Self::Ask(_)
+            | Self::Open { .. }
+            | Self::Reindex { .. }
+            | Self::Refresh
+            | Self::TracePassage { .. }
+            | Self::OpenSource { .. }
+            | Self::Search { .. }
+            | Self::Embed { .. }
+            | Self::ListDocuments
+            | Self::MeasureUtility { .. }
+            | Self::LoadModels { .. } => Destination::Engine,
+        }
+    }
+
     /// Returns the operation that the command asks for.
     pub fn operation(&self) -> Operation {
         match self {

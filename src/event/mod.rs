@@ -33,7 +33,7 @@ mod numbering;
 
 pub use answer::*;
 pub use chunks::*;
-pub use command::Command;
+pub use command::{Command, Destination};
 pub use documents::*;
 pub use flow::{Flow, StopFlag};
 pub use metadata::Metadata;

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use super::lexical::Lexical;
-use super::names::{MAX_FOLDERS, Names};
+use super::names::Names;
 use super::passage_trace::trace_passage;
 use super::progress::Progress;
-use super::remote::{self, Remote};
 use super::retrieval::{self, Part, Query};
+use super::shared::{FolderPart, SharedCorpus};
 use super::{ChunkLinks, Index, IndexError, LinkRecipe, LinkedState, Rechunked, Search, Update};
 use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
@@ -17,13 +17,14 @@ use crate::event::{
     Source, TracedChunk,
 };
 use crate::llm::{Embedder, LlmError, Random};
+use crate::remote::{MAX_PARTS, is_address, with_address};
 
 /// The open folders with their indexes.
 pub struct Collection {
     folders: Vec<OpenFolder>,
     covered: Vec<CoveredFolder>,
     /// What is searched in the place of the indexes of this machine.
-    remote: Option<Remote>,
+    remote: Option<SharedCorpus>,
 }
 
 /// A folder that is not indexed by itself, because a folder that is open with it holds it.
@@ -39,7 +40,7 @@ struct OpenFolder {
     index: Index,
     names: Names,
     /// The part that it is of a corpus on other machines.
-    part: remote::Part,
+    part: FolderPart,
     /// Whether it was reported that another process writes the index.
     is_use_reported: bool,
 }
@@ -54,7 +55,7 @@ impl Plan {
     /// Plans the opening of these folders, in the order in which they are named.
     fn of(folders: &[PathBuf]) -> Result<Self, IndexError> {
         let mut named: Vec<(&PathBuf, PathBuf)> = Vec::new();
-        for folder in folders.iter().filter(|folder| !remote::is_address(folder)) {
+        for folder in folders.iter().filter(|folder| !is_address(folder)) {
             let canonical = canonical(folder)?;
             if named.iter().all(|(_, known)| *known != canonical) {
                 named.push((folder, canonical));
@@ -76,10 +77,10 @@ impl Plan {
                 None => outer.push((folder, path)),
             }
         }
-        if outer.len() > MAX_FOLDERS {
+        if outer.len() > MAX_PARTS {
             return Err(IndexError::TooManyFolders {
                 count: outer.len(),
-                max: MAX_FOLDERS,
+                max: MAX_PARTS,
             });
         }
 
@@ -101,7 +102,7 @@ impl Plan {
             folders.push(OpenFolder {
                 index: open(&folder)?,
                 names,
-                part: remote::Part::default(),
+                part: FolderPart::default(),
                 is_use_reported: false,
             });
         }
@@ -141,14 +142,14 @@ impl Collection {
         folders: &[PathBuf],
     ) -> Result<Self, IndexError> {
         let addresses = folders.iter().map(PathBuf::as_path);
-        let addresses = addresses.filter(|folder| remote::is_address(folder));
-        let settings = remote::with_address(settings, addresses)?;
-        self.remote = Remote::connect(&settings)?;
+        let addresses = addresses.filter(|folder| is_address(folder));
+        let settings = with_address(settings, addresses)?;
+        self.remote = SharedCorpus::connect(&settings)?;
 
         let is_alone = self.folders.len() == 1;
         for OpenFolder { index, part, .. } in &mut self.folders {
             index.is_searched = self.remote.is_none();
-            *part = remote::Part::of(&index.canonical, &settings.part, is_alone);
+            *part = FolderPart::of(&index.canonical, &settings.part, is_alone);
         }
         self.name_parts();
         Ok(self)

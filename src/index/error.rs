@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::remote::RemoteError;
 use crate::corpus::CorpusError;
 use crate::event::Advice;
 use crate::llm::LlmError;
+use crate::remote::RemoteError;
 
 /// An error of an index. Every message names the file or the folder.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +109,15 @@ impl FileError {
                 found,
                 expected,
             },
+        }
+    }
+}
+
+impl From<RemoteError> for IndexError {
+    fn from(error: RemoteError) -> Self {
+        match error {
+            RemoteError::Stopped => Self::Embedder(LlmError::Stopped),
+            error => Self::Remote(error),
         }
     }
 }

@@ -13,7 +13,7 @@
 //! open alone; `names` makes the ids of chunks and the paths of documents unique among them.
 //!
 //! Where the settings name a database, a [`Collection`] sends the indexes of its folders there and searches
-//! there (`remote`).
+//! there (`shared`).
 //!
 //! This module knows nothing of generation of text.
 
@@ -48,7 +48,7 @@ mod link_store;
 mod link_api;
 mod passage_trace;
 mod source;
-mod remote;
+mod shared;
 mod health;
 
 pub use abandoned::{AbandonedIndex, abandoned};
@@ -60,7 +60,6 @@ pub use link_api::LinkedState;
 pub use link_store::{ChunkLinks, LinkRecipe};
 pub use progress::{Position, Progress};
 pub use rechunk::Rechunked;
-pub use remote::{RemoteError, RemoteHealth, is_address, remote_health};
 pub use retrieval::Query;
 pub use search::Search;
 

@@ -6,22 +6,7 @@ use std::path::{Component, Path};
 
 use super::Rechunked;
 use crate::event::{ChunkText, IndexReport, SessionEvent};
-
-/// The bit from which on an id of a chunk holds the number of its folder. Ids of an index stay below,
-/// and with [`MAX_FOLDERS`] all stay below 2^52, where the ids of re-chunked documents begin.
-const NUMBER_BIT: u32 = 44;
-/// Maximum number of folders in a corpus.
-pub(super) const MAX_FOLDERS: usize = 256;
-
-/// Returns the id in the corpus at which those of the folder with this number begin.
-pub(super) fn part_start(number: u64) -> u64 {
-    number << NUMBER_BIT
-}
-
-/// Returns the number of the folder that a chunk of the corpus is in.
-pub(super) fn part_of(chunk: u64) -> u64 {
-    chunk >> NUMBER_BIT
-}
+use crate::remote::part_start;
 
 /// The names of one folder in the corpus. Those of a folder that is open alone change nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +44,7 @@ impl Names {
 
     /// Returns the id in the corpus of a chunk with this id in its index, and the reverse.
     pub fn chunk_id(&self, id: u64) -> u64 {
-        id ^ (self.number << NUMBER_BIT)
+        id ^ part_start(self.number)
     }
 
     /// Returns the path in the corpus of a document.
@@ -208,7 +193,7 @@ mod tests {
     fn ids_of_different_folders_differ_and_are_reversible() {
         let folders = ["/a", "/b", "/c"].map(Path::new);
         let names = Names::of(&folders);
-        for id in [0, 7, (1 << NUMBER_BIT) - 1, 1 << 52 | 7] {
+        for id in [0, 7, part_start(1) - 1, 1 << 52 | 7] {
             let ids: Vec<u64> = names.iter().map(|names| names.chunk_id(id)).collect();
             assert!(ids[0] == id && ids[1] != id && ids[2] != ids[1], "{ids:?}");
             assert_eq!(names[2].chunk_id(ids[2]), id);

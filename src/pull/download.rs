@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use ring::digest::{Context, SHA256};
 
 use super::error::PullError;
-use super::http::{Answer, Chunk, Client, Refusal, Request, host};
+use super::http::{Answer, Chunk, Client, Refusal, Request};
 use super::meter::Meter;
 use super::settings::PullSettings;
 use crate::event::PullPhase;
 use crate::files::FileLock;
+use crate::net::host;
 
 /// Failures in a row, without a byte of progress between them, after which a pull gives up.
 const MAX_FAILURES: u32 = 5;

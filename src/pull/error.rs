@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::event::Advice;
-use crate::llm::server::connection::UnusableCertificates;
+use crate::net::UnusableCertificates;
 use crate::story::words;
 
 /// Why a model was not downloaded.
@@ -83,8 +83,8 @@ pub enum PullError {
     Connection { host: String, reason: String },
     #[error("cannot write {} ({error})", path.display())]
     Write { path: PathBuf, error: io::Error },
-    #[error("SSL_CERT_FILE names {}, which is not usable ({reason})", file.display())]
-    Certificates { file: PathBuf, reason: String },
+    #[error(transparent)]
+    Certificates(#[from] UnusableCertificates),
     #[error("the list of models in this build cannot be read ({reason})")]
     Table { reason: String },
     #[error("stopped")]
@@ -117,7 +117,7 @@ impl Advice for PullError {
                 "check the network and pull again, it continues from here".into()
             }
             Self::Write { .. } => "give yourself the permission, or choose another folder".into(),
-            Self::Certificates { .. } => "correct it, or unset it".into(),
+            Self::Certificates(error) => return error.advice(),
             Self::Table { .. } => "the build is damaged: install the program again".into(),
             Self::Stopped => return None,
         })
@@ -138,15 +138,6 @@ impl PullError {
         Self::Write {
             path: path.to_owned(),
             error,
-        }
-    }
-}
-
-impl From<UnusableCertificates> for PullError {
-    fn from(error: UnusableCertificates) -> Self {
-        Self::Certificates {
-            file: error.file,
-            reason: error.reason,
         }
     }
 }

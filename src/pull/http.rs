@@ -11,7 +11,7 @@ use ureq::http::Response;
 
 use super::error::PullError;
 use super::meter::Meter;
-use crate::llm::server::connection;
+use crate::net::{self, host, origin};
 
 const CONNECTING: Duration = Duration::from_secs(20);
 /// Time between two looks at whether the user stopped the pull.
@@ -94,9 +94,7 @@ impl Client {
     /// # Errors
     /// When `SSL_CERT_FILE` names a file that holds no certificates.
     pub fn new(access: Access, patience: Duration) -> Result<Self, PullError> {
-        let agent = connection::config(CONNECTING, patience)?
-            .build()
-            .new_agent();
+        let agent = net::config(CONNECTING, patience)?.build().new_agent();
         Ok(Self { agent, access })
     }
 
@@ -174,15 +172,7 @@ pub(super) fn json<T: DeserializeOwned>(
     url: &str,
     what: &str,
 ) -> Result<T, PullError> {
-    serde_json::from_slice(text).map_err(|error| {
-        let is_page = text.trim_ascii_start().starts_with(b"<");
-        let reason = if is_page {
-            "a web page".to_owned()
-        } else {
-            error.to_string()
-        };
-        unreadable(url, what, reason)
-    })
+    net::parse_json(text).map_err(|reason| unreadable(url, what, reason))
 }
 
 pub(super) fn unreadable(url: &str, what: &str, reason: String) -> PullError {
@@ -329,21 +319,6 @@ fn header(response: &Response<ureq::Body>, name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Returns scheme and host of an address.
-fn origin(url: &str) -> &str {
-    let from = url.find("://").map_or(0, |at| at + 3);
-    let end = url[from..]
-        .find(['/', '?', '#'])
-        .map_or(url.len(), |at| from + at);
-    &url[..end]
-}
-
-/// Returns the host of an address, for messages.
-pub(super) fn host(url: &str) -> &str {
-    let origin = origin(url);
-    origin.split_once("://").map_or(origin, |(_, host)| host)
-}
-
 /// Returns the address that a redirect leads to.
 fn redirected(from: &str, location: &str) -> Result<String, String> {
     let (scheme, _) = from.split_once("://").unwrap_or(("https", from));
@@ -438,18 +413,6 @@ mod tests {
                 (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
                 (to, _) => panic!("{location}: {to:?}"),
             }
-        }
-    }
-
-    #[test]
-    fn an_origin_is_scheme_host_and_port() {
-        let cases = [
-            ("https://hub.co/a/b", "https://hub.co"),
-            ("http://[::1]:80?x", "http://[::1]:80"),
-            ("https://hub.co", "https://hub.co"),
-        ];
-        for (url, expected) in cases {
-            assert_eq!(origin(url), expected);
         }
     }
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use ragscope::cli::Hub;
 use ragscope::event::{
     Ask, Command, Event, Operation, Outcome, Record, RunEvent, SESSION, SessionEvent, StopFlag,
 };
+use ragscope::host::Hub;
 use ragscope::trace::list_runs;
 
 use super::program::{Program, QUESTION, small};

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use ragscope::cli::Hub;
 use ragscope::config::GeneratorSettings;
 use ragscope::engine::{Updated, Worker};
 use ragscope::event::{
     Ask, Command, Event, Flow, ModelRole, Operation, Outcome, Record, RunEvent, SessionEvent,
     StopFlag,
 };
+use ragscope::host::Hub;
 use ragscope::llm::memory::shortage;
 use ragscope::llm::{Runtime, discover};
 
@@ -44,7 +44,7 @@ fn huge_model(program: &Program) -> PathBuf {
 
 struct Session {
     records: Receiver<Record>,
-    commands: ragscope::cli::Commands,
+    commands: ragscope::host::Commands,
     hub: Hub,
 }
 

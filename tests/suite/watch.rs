@@ -7,8 +7,8 @@ use std::process::Child;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use ragscope::cli::Hub;
 use ragscope::event::{Command, Event, IndexReport, Record, SessionEvent, StopFlag};
+use ragscope::host::Hub;
 
 use super::program::{Program, small};
 

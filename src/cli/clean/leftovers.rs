@@ -11,7 +11,7 @@ use crate::config::{CleanSettings, Paths};
 use crate::files::FileLock;
 use crate::index::{AbandonedIndex, abandoned};
 
-use super::DAY;
+use super::age::DAY;
 use super::history;
 
 /// A kind of what collects.

@@ -1,5 +1,6 @@
 //! `clean`: removes what is beyond the limits of `record` and `clean`, from the folders of the program alone.
 
+mod age;
 mod history;
 mod leftovers;
 mod runs;
@@ -7,7 +8,6 @@ mod runs;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::config::{Config, Paths};
 use crate::event::harmless;
@@ -18,8 +18,6 @@ use self::leftovers::{Kind, Leftover, leftovers};
 use self::runs::{Outdated, outdated};
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What happens to what is beyond the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

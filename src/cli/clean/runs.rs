@@ -10,7 +10,7 @@ use crate::config::RecordSettings;
 use crate::story::RecordedThread;
 use crate::trace::{TraceError, list_runs, thread_names};
 
-use super::DAY;
+use super::age::DAY;
 
 /// A thread beyond the limits.
 #[derive(Debug, Serialize)]

@@ -2,35 +2,16 @@
 
 use std::path::Path;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
-
-use super::Variant;
+use super::variants::Variant;
 use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
 use crate::config::{GateKind, Layers, Paths, ProbeFile, Setting};
 use crate::eval::PaperTable;
-use crate::eval::verdicts::VerdictTable;
 use crate::event::ProbeCard;
 use crate::probe;
 
 /// The setting of the worked examples, whose choices have the names of their datasets.
 const EXAMPLES: &str = "answer.examples";
-
-/// Returns the tables for the command line.
-pub(super) fn names() -> PossibleValuesParser {
-    let named = |table: &'static PaperTable| {
-        PossibleValue::new(table.name.as_str()).help(table.title.as_str())
-    };
-    let verdicts = VerdictTable::get();
-    let of_verdicts =
-        verdicts.map(|table| PossibleValue::new(table.name.as_str()).help(table.title.as_str()));
-    PaperTable::all()
-        .iter()
-        .map(named)
-        .chain(of_verdicts)
-        .collect::<Vec<_>>()
-        .into()
-}
 
 /// Returns the rows of a table, each with its preset and settings, and with the worked examples of the
 /// dataset where there are any.

@@ -5,12 +5,12 @@
 //! are shown one by one, and each waits for the answer of the observer, so that a call gives what it gives in
 //! this process.
 
-mod link;
 mod message;
-mod serve;
+mod link;
+mod child;
 
+pub use child::run_generator;
 pub use link::SUBCOMMAND;
-pub use serve::serve_generator;
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! Where a model server is.
 
-use std::net::IpAddr;
-
 use crate::llm::error::LlmError;
+use crate::net;
 
 /// The address of a server, without the path of its interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +32,7 @@ impl Address {
             return Err(wrong("holds a user name or a password"));
         }
         if host.is_empty() || rest.contains(['?', '#']) || rest.contains(char::is_whitespace) {
-            return Err(wrong("is no address"));
+            return Err(wrong("is not an address"));
         }
         let base = url.trim_end_matches('/');
         let base = base.strip_suffix("/v1").unwrap_or(base);
@@ -45,12 +44,7 @@ impl Address {
 
     /// Returns whether the server is on this machine.
     pub fn is_loopback(&self) -> bool {
-        let name = match self.host.rsplit_once(':') {
-            Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
-            Some(_) | None => &self.host,
-        };
-        let name = name.trim_start_matches('[').trim_end_matches(']');
-        name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+        net::is_loopback(&self.host)
     }
 
     /// Returns whether what is sent can be read on the way.

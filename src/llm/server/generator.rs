@@ -7,11 +7,12 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::capabilities::Capabilities;
+use super::card::{file_name, named_card};
 use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
 use super::http::{Called, Client, Request};
 use super::native::{self, Native, Props, lacks_probabilities, read};
 use super::reply::Reply;
-use super::{Capabilities, file_name, named_card};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, elapsed_us, saturating_u32};
 use crate::llm::bundled;

@@ -13,11 +13,11 @@ use ureq::Agent;
 use ureq::http::Response;
 
 use super::address::Address;
-use super::connection;
 use crate::config::{Secret, ServerSettings};
 use crate::event::StopFlag;
 use crate::llm::error::LlmError;
 use crate::llm::error::ServerError;
+use crate::net;
 
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Time between two looks at whether the user stopped the call.
@@ -360,15 +360,8 @@ impl Client {
 
     /// Parses a value; one that holds an error is that error.
     fn parse(&self, text: &[u8]) -> Result<Value, Failed> {
-        let value: Value = serde_json::from_slice(text).map_err(|error| {
-            let is_page = text.trim_ascii_start().starts_with(b"<");
-            let reason = if is_page {
-                "a web page".to_owned()
-            } else {
-                error.to_string()
-            };
-            Failed::finally(self.unreadable(&reason))
-        })?;
+        let value: Value =
+            net::parse_json(text).map_err(|reason| Failed::finally(self.unreadable(&reason)))?;
         match value.get("error").filter(|error| !error.is_null()) {
             Some(error) => Err(Failed::finally(ServerError::Rejected {
                 host: self.host(),
@@ -557,7 +550,8 @@ fn message(error: &Value) -> String {
 
 fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
-    let mut config = connection::config(CONNECTING, patience)?
+    let mut config = net::config(CONNECTING, patience)
+        .map_err(|error| LlmError::Settings(error.into()))?
         .max_idle_connections_per_host(settings.parallel.max(1) as usize);
     if address.is_loopback() {
         config = config.proxy(None);

@@ -1,0 +1,175 @@
+//! The arguments of `eval`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+
+use super::shared::assignment;
+use crate::eval::verdicts::VerdictTable;
+use crate::eval::{DATASETS, Dataset, PaperTable, Question};
+
+/// Arguments of `eval`.
+#[derive(Debug, Clone, Args)]
+pub struct Evaluation {
+    /// Question file: JSON lines with `question` and `answers`, or a published dataset, which may be packed with gzip
+    #[arg(required_unless_present_any = ["demo", "make_questions"])]
+    pub questions: Option<PathBuf>,
+    /// Form of the question file; without it, the one that its records look like
+    #[arg(long, value_name = "NAME", value_parser = dataset_names())]
+    pub dataset: Option<String>,
+    /// Folder of documents that contains the answers; without it, the passages of the dataset
+    #[arg(long, value_name = "FOLDER")]
+    pub corpus: Option<PathBuf>,
+    /// Which passages of the dataset are searched
+    #[arg(long, value_name = "WHICH", default_value = "asked", conflicts_with_all = ["corpus", "demo"])]
+    pub documents: Scope,
+    /// Use the bundled corpus with its settings, and its questions unless you pass a file
+    #[arg(long, conflicts_with = "corpus")]
+    pub demo: bool,
+    /// Ask only the questions of this `split`
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<String>,
+    /// Ask at most this number of questions, spread evenly over the file
+    #[arg(long, value_name = "NUMBER")]
+    pub limit: Option<usize>,
+    /// Evaluate each preset with each of these values of a setting, e.g. retriever.k=1,3,5; may be repeated
+    #[arg(long, value_name = "ROLE.KEY=A,B", value_parser = assignment)]
+    pub sweep: Vec<(String, String)>,
+    /// Set up the rows of a table of a paper, e.g. searag:3, and print its figures beside those measured
+    #[arg(long, value_name = "PAPER:TABLE", value_parser = paper_names(), conflicts_with = "sweep")]
+    pub paper: Option<String>,
+    /// Ask under this number of seeds, and print the mean with its standard deviation
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
+    /// Score the evidence in the first chunks at these depths
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,3,5,10", value_parser = depth)]
+    pub at: Vec<usize>,
+    /// Sample this number of answers per context, to measure the utility of retrieval and semantic entropy
+    #[arg(long, value_name = "NUMBER")]
+    pub samples: Option<u32>,
+    /// Write an HTML page with plots
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Instead of evaluating, write questions about a folder with the generator, as JSON lines on stdout
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["questions", "corpus", "demo", "report"])]
+    pub make_questions: Option<PathBuf>,
+    /// Ask only one of N shares of the questions, e.g. 2/8, so that several processes share an evaluation
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "make_questions"])]
+    pub shard: Option<Shard>,
+    /// Take the answers from these journals of shards, ask what none of them has, and compare
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "make_questions")]
+    pub merge: Vec<PathBuf>,
+    /// Start over instead of continuing an interrupted evaluation
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// The passages of a dataset that a question is searched in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scope {
+    /// Every passage of the file
+    All,
+    /// The passages of the questions that are asked
+    Asked,
+    /// Of those, the question's own
+    Question,
+}
+
+/// Reads a depth of lists of chunks.
+fn depth(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(depth @ 1..=1000) => Ok(depth),
+        Ok(_) | Err(_) => Err("a depth is a whole number from 1 to 1000".to_owned()),
+    }
+}
+
+/// Returns the names of the datasets for the command line.
+fn dataset_names() -> PossibleValuesParser {
+    let named = |set: &Dataset| PossibleValue::new(set.name).help(set.about);
+    DATASETS.iter().map(named).collect::<Vec<_>>().into()
+}
+
+/// Returns the tables for the command line.
+fn paper_names() -> PossibleValuesParser {
+    let named = |table: &'static PaperTable| {
+        PossibleValue::new(table.name.as_str()).help(table.title.as_str())
+    };
+    let verdicts = VerdictTable::get();
+    let of_verdicts =
+        verdicts.map(|table| PossibleValue::new(table.name.as_str()).help(table.title.as_str()));
+    PaperTable::all()
+        .iter()
+        .map(named)
+        .chain(of_verdicts)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// One of `count` shares of the questions, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    count: usize,
+}
+
+impl Shard {
+    /// Returns every `count`th question, so that files that are sorted by kind are shared evenly.
+    pub fn of(self, questions: &[Question]) -> Vec<Question> {
+        let share = questions.iter().skip(self.number - 1).step_by(self.count);
+        share.cloned().collect()
+    }
+
+    /// Returns the shard as a part of a file name.
+    pub fn file_part(self) -> String {
+        format!("{}-of-{}", self.number, self.count)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text
+            .split_once('/')
+            .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+        match numbers {
+            Some((number, count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
+            Some(_) | None => Err("write it as I/N with I from 1 to N, e.g. 2/8".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_has_a_number_and_a_count() {
+        for (text, expected) in [
+            ("1/1", Some((1, 1))),
+            ("8/8", Some((8, 8))),
+            ("0/8", None),
+            ("9/8", None),
+            ("1/0", None),
+            ("1", None),
+            ("a/b", None),
+            ("-1/2", None),
+        ] {
+            let shard = text.parse::<Shard>().ok();
+            assert_eq!(
+                shard.map(|shard| (shard.number, shard.count)),
+                expected,
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The way from a command to what carries it out.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Layers, LinkerKind, Paths};
+use crate::corpus;
+use crate::event::Problem;
+use crate::host::{self, DocumentFlags};
+use crate::llm::isolated;
+
+use super::args::{Arguments, Asked, ModelsCommand, Shared, Subcommands};
+use super::ask::Question;
+use super::clean::{self, Cleaning};
+use super::failure::{Exit, Failure, Stopped};
+use super::folders::check_folders;
+use super::output::Output;
+use super::text::RunText;
+use super::threads::{self, NamedThread};
+use super::work::Work;
+use super::{
+    demo, doctor, eval, formats, inspect, mcp, probe, pull, replay, serve, settings, worker,
+};
+
+/// A command with what all of them need.
+struct Call<'a> {
+    flags: &'a Shared,
+    paths: Paths,
+    out: &'a mut Output,
+}
+
+/// Carries out a command that needs no screen.
+pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
+    let call = Call {
+        flags: &arguments.shared,
+        paths: Paths::of_user(),
+        out,
+    };
+    match &arguments.command {
+        Some(command) => call.run(command),
+        None if arguments.is_plain() => {
+            check_folders(&arguments.folders)?;
+            let layers = call.layers()?;
+            call.work(layers)?.converse(&arguments.folders)
+        }
+        None => {
+            // what is wrong with the settings or a folder is said first: it is wrong in a terminal, too
+            check_folders(&arguments.folders)?;
+            call.layers()?.config()?;
+            Err(Failure::usage(
+                "the screen needs a terminal",
+                "use `ragscope ask FOLDER QUESTION`, or add --plain",
+            )
+            .into())
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    fn run(self, command: &Subcommands) -> Result<Exit, Stopped> {
+        match command {
+            Subcommands::Demo => demo::print(self.flags, &self.paths, self.out),
+            Subcommands::Index {
+                folders,
+                rebuild,
+                watch,
+            } => self.index(folders, *rebuild, *watch),
+            Subcommands::Ask {
+                asked,
+                thread,
+                documents,
+            } => self.ask(asked, thread.as_deref(), documents),
+            Subcommands::Search {
+                asked,
+                limit,
+                documents,
+            } => {
+                let layers = self.limited(documents)?;
+                let work = self.work(layers)?;
+                work.search(&asked.folders, &asked.question, *limit)
+            }
+            Subcommands::Explain {
+                asked,
+                expect,
+                documents,
+            } => {
+                let layers = self.limited(documents)?;
+                let work = self.work(layers)?;
+                work.explain(&asked.folders, &asked.question, expect)
+            }
+            Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
+            Subcommands::Mcp { folders } => mcp::run(folders, self.layers()?, &self.paths),
+            Subcommands::Serve(what) => serve::run(what, self.layers()?, &self.paths, self.out),
+            Subcommands::Worker { listen } => {
+                worker::run(listen, &self.layers()?.config()?, &self.paths, self.out)
+            }
+            Subcommands::Eval(what) => eval::run(what, self.flags, &self.paths, self.out),
+            Subcommands::Probe(what) => probe::run(what, self.flags, &self.paths, self.out),
+            Subcommands::Replay { file, repeats } => self.replay(file, *repeats),
+            Subcommands::Threads { command } => {
+                threads::run(command.as_ref(), &self.paths.sessions(), self.out)
+            }
+            Subcommands::Clean { dry_run } => {
+                let cleaning = if *dry_run {
+                    Cleaning::Listed
+                } else {
+                    Cleaning::Removed
+                };
+                clean::run(cleaning, &self.layers()?.config()?, &self.paths, self.out)
+            }
+            Subcommands::Models { command } => self.models(command.as_ref()),
+            Subcommands::Formats => formats::run(self.out),
+            Subcommands::Doctor => doctor::run(self.layers(), &self.paths, self.out),
+            Subcommands::Paths => inspect::paths(&self.paths, self.out),
+            Subcommands::Config { effective } => {
+                let layers = || settings::layers(self.flags, &self.paths);
+                inspect::config(*effective, layers, self.out)
+            }
+            Subcommands::Completions { shell } => inspect::completions(*shell, self.out),
+            Subcommands::Man => inspect::manual(self.out),
+            Subcommands::Extract => {
+                // the program that started it is gone: nobody is left to report it to
+                let _ = corpus::serve();
+                Ok(Exit::Done)
+            }
+            Subcommands::Engine => match host::run_engine() {
+                Ok(()) => Ok(Exit::Done),
+                Err(error) => Err(Problem::without_advice(error.to_string()).into()),
+            },
+            Subcommands::Generate => {
+                let _ = isolated::run_generator();
+                Ok(Exit::Done)
+            }
+        }
+    }
+
+    /// Returns the settings with the flags on top.
+    fn layers(&self) -> Result<Layers, Stopped> {
+        settings::layers(self.flags, &self.paths)
+    }
+
+    /// Returns the settings for a command over some of the documents.
+    fn limited(&self, documents: &DocumentFlags) -> Result<Layers, Stopped> {
+        let mut layers = self.layers()?;
+        documents.limit(&mut layers)?;
+        Ok(layers)
+    }
+
+    fn work(self, layers: Layers) -> Result<Work<'a>, Stopped> {
+        Work::new(layers, &self.paths, self.out)
+    }
+
+    fn index(self, folders: &[PathBuf], rebuild: bool, watches: bool) -> Result<Exit, Stopped> {
+        let layers = self.layers()?;
+        let work = self.work(layers)?;
+        if watches {
+            work.watch(folders, rebuild)
+        } else {
+            work.index(folders, rebuild)
+        }
+    }
+
+    fn ask(
+        self,
+        asked: &Asked,
+        thread: Option<&str>,
+        documents: &DocumentFlags,
+    ) -> Result<Exit, Stopped> {
+        let layers = self.limited(documents)?;
+        let thread = match thread {
+            Some(name) => Some(NamedThread::open(name, &layers.config()?, &self.paths)?),
+            None => None,
+        };
+        self.work(layers)?.ask(Question {
+            folders: &asked.folders,
+            text: &asked.question,
+            thread,
+            shown: RunText::default(),
+        })
+    }
+
+    fn links(self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
+        let mut layers = self.layers()?;
+        if layers.config()?.linker.kind == LinkerKind::Off {
+            // the command is meaningless without a linker
+            layers.set("links", "linker.kind", "sentence")?;
+        }
+        self.work(layers)?.links(folders, rebuild)
+    }
+
+    fn replay(self, file: &Path, repeats: bool) -> Result<Exit, Stopped> {
+        if repeats {
+            return Err(Failure::usage(
+                "--loop needs the screen, and the screen a terminal",
+                "leave --loop out to print the run",
+            )
+            .into());
+        }
+        replay::print(file, self.out)
+    }
+
+    fn models(self, command: Option<&ModelsCommand>) -> Result<Exit, Stopped> {
+        match command {
+            None => inspect::models(&self.layers()?, &self.paths, self.out),
+            Some(ModelsCommand::Pull { reference }) => pull::pull(reference, &self.paths, self.out),
+            Some(ModelsCommand::Recommend { memory }) => {
+                pull::recommend(*memory, &self.paths, self.out)
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The answers of an evaluation: a worker for each preset.
+
+use std::cell::RefCell;
+
+use super::asked::Asked;
+use super::variants::Variant;
+use crate::cli::failure::{Failure, Stopped};
+use crate::cli::interrupt::Interrupt;
+use crate::cli::output::Output;
+use crate::config::{Layers, Paths, RetrieverKind};
+use crate::engine::{Worker, WorkerError};
+use crate::eval::{self, Answers, Ended, Plan, Progress, Question, Row};
+use crate::event::{Ask, Event, Flow, Outcome, Problem, SessionEvent, saturating_u32};
+use crate::index::IndexError;
+use crate::story::words;
+use crate::trace::Journal;
+
+/// The environment of an evaluation.
+pub(super) struct Setting<'a> {
+    pub asked: &'a Asked,
+    pub paths: &'a Paths,
+    pub interrupt: &'a Interrupt,
+}
+
+/// Asks what the journal does not hold yet.
+pub(super) fn ask(
+    plan: &Plan,
+    variants: &[Variant],
+    journal: &mut Journal<Row>,
+    setting: &Setting<'_>,
+    out: &mut Output,
+) -> Result<Ended, Stopped> {
+    let out = RefCell::new(out);
+    let report = |event: &Event| {
+        let mut out = out.borrow_mut();
+        if let Event::Session(SessionEvent::Warned { text, advice }) = event {
+            out.warning(text, advice.as_deref());
+        }
+        out.progress(event);
+        setting.interrupt.flow()
+    };
+    let mut open = |name: &str| -> Result<Box<dyn Answers + '_>, Stopped> {
+        let known = variants.iter().find(|variant| variant.name == name);
+        let variant = known.ok_or_else(|| {
+            Failure::new(format!("unknown preset {name}"), "run the command again")
+        })?;
+        Ok(Box::new(UnderPreset::open(
+            variant.layers.clone(),
+            setting,
+            &report,
+        )?))
+    };
+    let ended = eval::run(plan, journal, &mut open, &mut |progress: &Progress| {
+        out.borrow_mut().progress_line(|| line(progress));
+        setting.interrupt.flow()
+    });
+    out.borrow_mut().clear_progress();
+    ended
+}
+
+fn line(progress: &Progress) -> String {
+    let mut line = format!(
+        "{}: {} of {} answers",
+        progress.preset, progress.done, progress.total
+    );
+    if let Some(each) = progress.each {
+        let left = each * saturating_u32(progress.total - progress.done);
+        let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        line.push_str(&format!(
+            ", {:.1} s each, {}",
+            each.as_secs_f64(),
+            words::time_left(left_ms)
+        ));
+    }
+    line
+}
+
+/// A worker with the settings of one preset.
+struct UnderPreset<'a> {
+    worker: Worker,
+    asked: &'a Asked,
+}
+
+impl<'a> UnderPreset<'a> {
+    fn open(
+        layers: Layers,
+        setting: &Setting<'a>,
+        report: &dyn Fn(&Event) -> Flow,
+    ) -> Result<Self, Stopped> {
+        let searches = layers.config()?.retriever.kind != RetrieverKind::Off;
+        let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
+        if let Some(folder) = setting.asked.folder.as_ref().filter(|_| searches) {
+            let mut publish = |record: crate::event::Record| report(&record.event);
+            let stopped = |error: WorkerError| {
+                if setting.interrupt.is_seen() {
+                    Stopped::Interrupted
+                } else {
+                    error.into()
+                }
+            };
+            worker
+                .open(std::slice::from_ref(folder), false, &mut publish)
+                .map_err(stopped)?;
+            match worker.update(&mut publish) {
+                Ok(Some(_)) => {}
+                Err(WorkerError::Index(IndexError::InUse { .. }))
+                    if worker.documents().is_ok_and(|all| !all.is_empty()) => {}
+                Ok(None) => return Err(Stopped::Interrupted),
+                Err(error) => return Err(stopped(error)),
+            }
+        }
+        Ok(Self {
+            worker,
+            asked: setting.asked,
+        })
+    }
+}
+
+impl Answers for UnderPreset<'_> {
+    fn answer(
+        &mut self,
+        question: &Question,
+        publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<(), Problem> {
+        let references = toml::Value::from(question.answers.clone()).to_string();
+        let mut overrides = vec![("utility.references".to_owned(), references)];
+        if let Some(limit) = self.asked.limits.get(&question.id) {
+            overrides.push(("retriever.filter".to_owned(), limit.clone()));
+        }
+        let asked = Ask {
+            overrides,
+            ..Ask::new(&question.question)
+        };
+        let outcome = self
+            .worker
+            .ask(&asked, &mut |record| publish(&record.event))?;
+        match outcome {
+            Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
+            Outcome::Failed(problem) => Err(problem),
+        }
+    }
+}

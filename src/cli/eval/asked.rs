@@ -1,0 +1,136 @@
+//! What an evaluation asks, and where its answers are.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::corpus::files;
+use super::variants::Variant;
+use crate::cli::args::{Evaluation, Scope};
+use crate::cli::demo;
+use crate::cli::failure::{Failure, Stopped};
+use crate::cli::folders::check_folder;
+use crate::cli::output::Output;
+use crate::config::{Config, Paths, demo_corpus};
+use crate::corpus::FoundFile;
+use crate::eval::{DATASETS, Documents, Question, QuestionSet};
+use crate::story::words;
+
+/// What is asked, and where its answers are.
+pub(super) struct Asked {
+    pub questions: Vec<Question>,
+    pub remarks: Vec<String>,
+    /// The documents; `None` where no preset searches and there are none.
+    pub folder: Option<PathBuf>,
+    /// By question, the documents that its search is limited to.
+    pub limits: HashMap<String, String>,
+}
+
+impl Asked {
+    /// Reads the questions, and finds their documents: the given folder, the demo's, or the passages
+    /// that come with the dataset.
+    pub fn read(
+        what: &Evaluation,
+        paths: &Paths,
+        variants: &[Variant],
+        out: &mut Output,
+    ) -> Result<Self, Stopped> {
+        let file = what.questions.clone().unwrap_or_else(demo::question_file);
+        let named = what.dataset.as_deref();
+        let dataset = named.and_then(|name| DATASETS.iter().find(|set| set.name == name));
+        let mut set = QuestionSet::read(&file, dataset)?;
+        let remarks = std::mem::take(&mut set.remarks);
+        let questions = chosen(&set.questions, what)?;
+        let mut asked = Self {
+            questions,
+            remarks,
+            folder: what.demo.then(demo_corpus).or_else(|| what.corpus.clone()),
+            limits: HashMap::new(),
+        };
+        if let Some(folder) = &asked.folder {
+            check_folder(folder)?;
+            return Ok(asked);
+        }
+
+        let of = match what.documents {
+            Scope::All => &set.questions,
+            Scope::Asked | Scope::Question => &asked.questions,
+        };
+        let documents = Documents::of(&set, of);
+        if !documents.is_empty() {
+            let name = file.file_stem().and_then(|name| name.to_str());
+            let folder = documents.write(&paths.datasets(), name.unwrap_or("questions"));
+            asked.folder = Some(folder.map_err(|error| {
+                Failure::new(
+                    format!("cannot write the passages of {} ({error})", file.display()),
+                    "make room, or check `ragscope paths`",
+                )
+            })?);
+            let count = words::counted(documents.len() as u64, "document");
+            out.remark(&format!("the passages of the questions are {count}"));
+            if what.documents == Scope::Question {
+                asked.limits = limits(&asked.questions, &documents);
+            }
+        } else if variants.iter().any(Variant::is_searching) {
+            return Err(Failure::usage(
+                format!("{} has no passages to search", file.display()),
+                "name a folder of documents: --corpus FOLDER",
+            )
+            .into());
+        }
+        Ok(asked)
+    }
+
+    /// Returns the files of the corpus.
+    pub fn files(&self, config: &Config) -> Result<Vec<FoundFile>, Stopped> {
+        match &self.folder {
+            Some(folder) => files(folder, config),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Returns by question the filter that lets its own documents through.
+fn limits(questions: &[Question], documents: &Documents) -> HashMap<String, String> {
+    let limit = |question: &Question| {
+        let paths = documents.paths(question);
+        (!paths.is_empty()).then(|| (question.id.clone(), paths.join(" ")))
+    };
+    questions.iter().filter_map(limit).collect()
+}
+
+/// Returns the questions of the split, at most `--limit`, spread evenly.
+fn chosen(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Failure> {
+    let in_split = |question: &Question| {
+        what.split
+            .as_ref()
+            .is_none_or(|split| question.split == *split)
+    };
+    let mut splits: Vec<String> = questions
+        .iter()
+        .map(|question| question.split.clone())
+        .collect();
+    splits.sort();
+    splits.dedup();
+    let all: Vec<&Question> = questions
+        .iter()
+        .filter(|question| in_split(question))
+        .collect();
+    let count = all.len();
+    let limit = what.limit.unwrap_or(usize::MAX);
+    // files are often sorted by kind, so the first questions would all be of one kind
+    let is_drawn = |at: usize| limit >= count || (at + 1) * limit / count > at * limit / count;
+    let chosen: Vec<Question> = all
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| is_drawn(*at))
+        .map(|(_, question)| question.clone())
+        .collect();
+    if chosen.is_empty() {
+        let known = splits.join(", ");
+        return Err(Failure::usage(
+            "no question matches --split and --limit",
+            format!("this file has the splits: {known}"),
+        ));
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,153 @@
+//! The journal of an evaluation: its name, and the answers that it holds.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::asked::Asked;
+use super::variants::Variant;
+use crate::cli::args::Evaluation;
+use crate::cli::failure::{Failure, Stopped};
+use crate::cli::output::Output;
+use crate::config::{Config, Paths, assets_folder};
+use crate::corpus::FoundFile;
+use crate::eval::{Plan, Row};
+use crate::llm;
+use crate::trace::Journal;
+
+/// Opens the journal of this evaluation, and reports the answers that it already contains.
+pub(super) fn open(
+    name: &str,
+    plan: &Plan,
+    what: &Evaluation,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Journal<Row>, Stopped> {
+    let file = what.shard.map_or_else(
+        || format!("{name}.jsonl"),
+        |shard| format!("{name}.{}.jsonl", shard.file_part()),
+    );
+    let mut journal = Journal::open(&paths.evaluations().join(file), name)?;
+    if what.fresh {
+        journal.clear()?;
+    }
+    merge(&what.merge, name, plan, &mut journal)?;
+
+    if plan.left(&journal) == 0 {
+        out.remark("every question is already answered; --fresh asks them again");
+    } else if !journal.rows().is_empty() {
+        out.remark(&format!(
+            "continuing after {} answers; --fresh starts over",
+            journal.rows().len()
+        ));
+    }
+    Ok(journal)
+}
+
+/// Adds the rows of other journals of the evaluation `name` that the journal lacks, in the order in which one process
+/// would have written them.
+///
+/// # Errors
+/// A file that cannot be read, or belongs to another evaluation; a journal that cannot be written.
+fn merge(
+    files: &[PathBuf],
+    name: &str,
+    plan: &Plan,
+    journal: &mut Journal<Row>,
+) -> Result<(), Stopped> {
+    let mut found = HashMap::new();
+    for file in files {
+        let rows = Journal::<Row>::read(file, name)?.ok_or_else(|| {
+            Failure::new(
+                format!("{} is the journal of another evaluation", file.display()),
+                "pass the same questions, presets and settings as for the shards; models, documents and program must be the \
+                 same files",
+            )
+        })?;
+        found.extend(
+            rows.into_iter()
+                .map(|row| ((row.preset.clone(), row.id.clone()), row)),
+        );
+    }
+
+    for row in journal.rows() {
+        found.remove(&(row.preset.clone(), row.id.clone()));
+    }
+    for preset in &plan.presets {
+        for question in &plan.questions {
+            if let Some(row) = found.remove(&(preset.clone(), question.id.clone())) {
+                journal.push(row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the name of this evaluation: a hash of the settings, the questions, the documents, and the
+/// files that an answer depends on (models, prompts, probes and the program).
+pub(super) fn name(
+    variants: &[Variant],
+    asked: &Asked,
+    files: &[FoundFile],
+    paths: &Paths,
+) -> Result<String, Stopped> {
+    let mut hasher = blake3::Hasher::new();
+    let mut dependencies = program_files(paths);
+    for variant in variants {
+        let config = variant.layers.config()?;
+        let settings = serde_json::to_string(&config).unwrap_or_default();
+        hasher.update(settings.as_bytes());
+        dependencies.extend(model_files(&config, paths));
+    }
+
+    dependencies.sort();
+    dependencies.dedup();
+    for file in dependencies {
+        if let Ok(about) = file.metadata() {
+            let modified = about.modified().ok();
+            let stamp = format!("{} {} {modified:?}", file.display(), about.len());
+            hasher.update(stamp.as_bytes());
+        }
+    }
+    for question in &asked.questions {
+        let limit = asked.limits.get(&question.id);
+        hasher.update(format!("{question:?} {limit:?}").as_bytes());
+    }
+    for file in files {
+        hasher.update(format!("{} {} {}", file.path, file.bytes, file.modified_ns).as_bytes());
+    }
+    Ok(hasher.finalize().to_hex()[..16].to_owned())
+}
+
+/// Returns the program with the prompts and probes that it may read.
+fn program_files(paths: &Paths) -> Vec<PathBuf> {
+    let folders = [
+        paths.config.join("prompts"),
+        paths.probes(),
+        assets_folder().join("probes"),
+    ];
+    let entries = folders
+        .into_iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .flatten();
+    std::env::current_exe()
+        .into_iter()
+        .chain(entries.map(|entry| entry.path()))
+        .collect()
+}
+
+/// Returns the files of the models that a configuration names.
+fn model_files(config: &Config, paths: &Paths) -> Vec<PathBuf> {
+    let models = [
+        Some(config.generator.model.as_str()),
+        Some(config.embedder.model.as_str()),
+        config.linker.model.file(),
+        config.reranker.model.file(),
+        config.judge.model.file(),
+    ];
+    // a model that cannot be found is reported where it is loaded
+    let found = models.into_iter().flatten();
+    found
+        .filter_map(|model| llm::resolve(model, paths).ok())
+        .collect()
+}

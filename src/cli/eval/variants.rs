@@ -1,0 +1,130 @@
+//! The presets of an evaluation, each with the values of a sweep and the seed of a repetition.
+
+use crate::cli::args::Evaluation;
+use crate::cli::failure::{Failure, Stopped};
+use crate::config::{AttributionKind, ConfigError, Layers, RetrieverKind};
+use crate::eval::{PresetSummary, RepeatSummary, Report};
+
+/// A preset with the settings that it is evaluated with.
+pub(super) struct Variant {
+    /// The preset, the values of a sweep and the seed of a repetition: one row of the tables.
+    pub name: String,
+    /// The name without the seed.
+    pub repeated: String,
+    pub layers: Layers,
+}
+
+impl Variant {
+    pub fn is_searching(&self) -> bool {
+        let config = self.layers.config();
+        config.is_ok_and(|config| config.retriever.kind != RetrieverKind::Off)
+    }
+
+    /// Returns the same with another value of a setting.
+    fn with(&self, key: &str, value: &str) -> Result<Self, Stopped> {
+        let setting = (key.to_owned(), value.to_owned());
+        let layers = self.layers.with(&[setting]).map_err(usage)?;
+        layers.config().map_err(usage)?;
+        let name = format!("{} {key}={value}", self.name);
+        Ok(Self {
+            repeated: name.clone(),
+            name,
+            layers,
+        })
+    }
+}
+
+/// Returns the presets, each with every combination of the swept values and under every seed.
+pub(super) fn variants(
+    what: &Evaluation,
+    names: Option<&str>,
+    layers: &Layers,
+) -> Result<Vec<Variant>, Stopped> {
+    let mut variants = presets(names, layers)?;
+    for (key, values) in &what.sweep {
+        let mut swept = Vec::new();
+        for variant in &variants {
+            for value in values.split(',').map(str::trim) {
+                swept.push(variant.with(key, value)?);
+            }
+        }
+        variants = swept;
+    }
+    repeated(what, variants)
+}
+
+/// Returns these presets, each under every seed.
+pub(super) fn repeated(
+    what: &Evaluation,
+    mut variants: Vec<Variant>,
+) -> Result<Vec<Variant>, Stopped> {
+    if what.repeat > 1 {
+        let mut seeded = Vec::new();
+        for variant in &variants {
+            let first = variant.layers.config()?.seed;
+            for number in 0..what.repeat {
+                let seed = first.wrapping_add(u64::from(number)).to_string();
+                seeded.push(Variant {
+                    repeated: variant.name.clone(),
+                    ..variant.with("seed", &seed)?
+                });
+            }
+        }
+        variants = seeded;
+    }
+    Ok(variants)
+}
+
+/// Returns the mean and the deviation of each preset that was repeated.
+pub(super) fn repeats(variants: &[Variant], report: &Report) -> Vec<RepeatSummary> {
+    let mut groups: Vec<(&str, Vec<&PresetSummary>)> = Vec::new();
+    for (variant, summary) in variants.iter().zip(&report.presets) {
+        match groups.last_mut() {
+            Some((name, members)) if *name == variant.repeated => members.push(summary),
+            Some(_) | None => groups.push((&variant.repeated, vec![summary])),
+        }
+    }
+    groups
+        .into_iter()
+        .filter(|(_, members)| members.len() > 1)
+        .map(|(name, members)| RepeatSummary::of(name, &members))
+        .collect()
+}
+
+pub(super) fn usage(error: ConfigError) -> Stopped {
+    Failure::from(error).into_usage().into()
+}
+
+/// Returns the presets by name, each with its effective settings.
+fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped> {
+    let own = layers.config()?.preset;
+    let mut presets: Vec<Variant> = Vec::new();
+    for name in names
+        .unwrap_or(&own)
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
+        if !presets.iter().any(|known| known.name == name) {
+            let mut layers = layers.with(&[("preset".to_owned(), name.to_owned())])?;
+            let config = layers.config().map_err(usage)?;
+            // no table shows it
+            if config.answer.attribution == AttributionKind::Auto {
+                layers = layers.with(&[("answer.attribution".to_owned(), "off".to_owned())])?;
+            }
+            presets.push(Variant {
+                name: name.to_owned(),
+                repeated: name.to_owned(),
+                layers,
+            });
+        }
+    }
+    if presets.is_empty() {
+        return Err(Failure::usage(
+            "--preset names no preset",
+            "separate presets with commas, e.g. --preset naive,closed-book",
+        )
+        .into());
+    }
+    Ok(presets)
+}

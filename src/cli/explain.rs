@@ -1,0 +1,92 @@
+//! `explain`: what became of a passage at every stage of a question.
+
+use std::path::PathBuf;
+
+use crate::event::{Ask, harmless};
+use crate::story::words::LOST;
+use crate::story::{PassageTrace, Run, TraceRow};
+
+use super::failure::{Exit, Failure, Stopped};
+use super::folders::{check_asked, joined};
+use super::work::Work;
+
+impl Work<'_> {
+    /// Asks a question and traces the chunks that contain a phrase.
+    pub fn explain(
+        mut self,
+        folders: &[PathBuf],
+        question: &str,
+        phrase: &str,
+    ) -> Result<Exit, Stopped> {
+        if phrase.trim().is_empty() {
+            return Err(Failure::usage(
+                "the expected text is empty",
+                "pass a few words of the missing passage with --expect",
+            )
+            .into());
+        }
+        check_asked(folders, question)?;
+        self.observer.be_silent();
+        self.run(|worker, publish| worker.check_question(question, publish))?;
+        self.prepare(folders)?;
+        let (_, run) = self.ask_and_follow(&Ask::new(question))?;
+        let queries = PassageTrace::queries(&run);
+        let lookups =
+            self.run(|worker, publish| worker.trace_passage(phrase, &queries, &[], publish))?;
+        let trace = PassageTrace::new(&run, phrase, &lookups);
+
+        if self.observer.out.json {
+            self.observer.out.json_line(&trace)?;
+        } else {
+            self.observer
+                .out
+                .text(&trace_text(&run, &trace, &joined(folders)))?;
+        }
+        Ok(if trace.is_found() {
+            Exit::Done
+        } else {
+            Exit::Failed
+        })
+    }
+}
+
+/// Returns the trace of a passage as text.
+fn trace_text(run: &Run, trace: &PassageTrace<'_>, folders: &str) -> String {
+    let mut text = String::new();
+    if let Some(rewritten) = &run.rewritten {
+        let used = if rewritten.used { "" } else { " (not used)" };
+        text.push_str(&format!("rewritten: {}{used}\n", rewritten.text));
+    }
+
+    let rows = trace.rows();
+    if rows.is_empty() {
+        text.push_str(&format!(
+            "nothing was retrieved: preset {} answers without documents\n",
+            run.preset
+        ));
+    }
+    for row in rows {
+        match row {
+            TraceRow::Query {
+                step: 0,
+                text: query,
+            } => text.push_str(&format!("query: {query}\n")),
+            TraceRow::Query { step, text: query } => {
+                text.push_str(&format!("sentence {step}: query: {query}\n"));
+            }
+            TraceRow::Missing(says) => text.push_str(&format!(
+                "  {LOST} {says} `ragscope index {folders}` lists the files that were skipped.\n"
+            )),
+            TraceRow::Chunk(location) => text.push_str(&format!("  {location}\n")),
+            TraceRow::Fact {
+                name,
+                text: fact,
+                is_loss,
+            } => {
+                let sign = if is_loss { LOST } else { " " };
+                text.push_str(&format!("  {sign} {name:<11} {fact}\n"));
+            }
+        }
+    }
+    harmless(&text).into_owned()
+}

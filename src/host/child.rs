@@ -1,0 +1,79 @@
+//! The process of the engine: its side of the pipes.
+
+use std::io::{self, BufWriter, Stdin, Write, stdin, stdout};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use crate::engine::{Outbox, Worker, mailbox};
+use crate::event::{Flow, StopFlag};
+use crate::process::frame;
+
+use super::message::{Reply, Request, Setup, Version};
+
+/// Runs the engine for the program that started it, until that closes the pipe.
+///
+/// # Errors
+/// A pipe that is closed too early; a program of another version.
+pub fn run_engine() -> io::Result<()> {
+    let mut input = stdin();
+    let setup: Setup = serde_json::from_slice(&frame::read(&mut input)?)?;
+    if setup.version != Version::own() {
+        return Err(io::Error::other(
+            "ragscope was updated while it was open: restart it",
+        ));
+    }
+
+    let stop = StopFlag::default();
+    let (commands, inbox) = mailbox(&stop);
+    let requests = stop.clone();
+    thread::Builder::new()
+        .name("requests".to_owned())
+        .spawn(move || take_requests(&mut input, &commands, &requests))?;
+
+    let mut out = BufWriter::new(stdout().lock());
+    let engine = catch_unwind(AssertUnwindSafe(|| {
+        let mut worker = Worker::new(setup.layers, setup.paths, stop.clone());
+        worker.serve(&inbox, &mut |record| {
+            match write(&mut out, &Reply::Record(Box::new(record))) {
+                Ok(()) => stop.flow(),
+                // nobody reads any more
+                Err(_) => Flow::Stop,
+            }
+        });
+    }));
+    if let Err(panic) = engine {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or(panic.downcast_ref::<&str>().copied());
+        let message = message.unwrap_or("no message").to_owned();
+        write(&mut out, &Reply::Panicked(message))?;
+    }
+    Ok(())
+}
+
+fn write(out: &mut impl Write, reply: &Reply) -> io::Result<()> {
+    frame::write(out, &serde_json::to_vec(reply)?)
+}
+
+/// Takes requests until the pipe is closed. A program that stopped its engine first leaves in good
+/// order, and the engine has some time to do so, too; one that did not was killed.
+fn take_requests(input: &mut Stdin, commands: &Outbox, stop: &StopFlag) {
+    let mut is_stopped = false;
+    while let Ok(bytes) = frame::read(input) {
+        let Ok(request) = serde_json::from_slice(&bytes) else {
+            break;
+        };
+        is_stopped = matches!(request, Request::Stop);
+        match request {
+            Request::Obey(command) => {
+                commands.send(command);
+            }
+            Request::Stop => stop.stop(),
+        }
+    }
+
+    if !is_stopped {
+        std::process::exit(0);
+    }
+}

@@ -1,0 +1,94 @@
+//! Downloads of models behind the screen: one at a time, on a thread of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use crate::event::{Command, Flow, Operation, Problem, PulledModel, SessionEvent};
+use crate::pull::{self, PullError, PullSettings};
+
+use super::tee::{Tee, failed};
+
+/// The download that is under way.
+#[derive(Default)]
+pub(super) struct Downloads {
+    /// Set to stop it; `None` when there is none.
+    stop: Arc<Mutex<Option<Arc<AtomicBool>>>>,
+}
+
+impl Downloads {
+    /// Starts a download, whose events go to `tee`. A finished one asks the `library` for the list
+    /// of models.
+    pub fn start(&self, reference: String, library: Sender<Command>, tee: Tee) {
+        let mut current = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.is_some() {
+            let problem = Problem::new(
+                "another model is being downloaded",
+                "wait for it, or stop it in the list of models",
+            );
+            tee.emit(failed(Operation::PullModel, problem));
+            return;
+        }
+
+        let stop = Arc::new(AtomicBool::new(false));
+        let slot = Arc::clone(&self.stop);
+        let asked = Arc::clone(&stop);
+        let events = tee.clone();
+        let started = thread::Builder::new()
+            .name("pull".to_owned())
+            .spawn(move || {
+                let pulled = download(&reference, &asked, &events);
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                events.emit(outcome(pulled));
+                // a screen that is closed needs no list
+                let _ = library.send(Command::ListModels);
+            });
+        match started {
+            Ok(_) => *current = Some(stop),
+            Err(error) => {
+                let problem = Problem::new(error.to_string(), "close other programs");
+                tee.emit(failed(Operation::PullModel, problem));
+            }
+        }
+    }
+
+    /// Stops the download; what came stays.
+    pub fn stop(&self) {
+        let current = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stop) = current.as_ref() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Downloads {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn download(reference: &str, stop: &AtomicBool, tee: &Tee) -> Result<PulledModel, PullError> {
+    let reference = reference.parse()?;
+    let settings = PullSettings::of_process();
+    pull::pull(&reference, &settings, &mut |progress| {
+        tee.emit(SessionEvent::PullProgressed {
+            progress: progress.clone(),
+        });
+        if stop.load(Ordering::Relaxed) {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
+    })
+}
+
+fn outcome(pulled: Result<PulledModel, PullError>) -> SessionEvent {
+    match pulled {
+        Ok(model) => SessionEvent::ModelPulled { model },
+        Err(PullError::Stopped) => SessionEvent::OperationStopped {
+            operation: Operation::PullModel,
+        },
+        Err(error) => failed(Operation::PullModel, error.into()),
+    }
+}

@@ -1,0 +1,243 @@
+//! Searching a collection: the same two lists, the same fusion and the same traces as those of the local
+//! index.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Instant;
+
+use super::corpus::SharedCorpus;
+use crate::config::{FilteredDocument, RetrieverSettings};
+use crate::event::{ChunkText, Filtered, Hit, Metadata, Retrieval, TracedChunk, elapsed_us};
+use crate::index::filter::date;
+use crate::index::fusion::{ScoredChunk, fuse};
+use crate::index::manifest::DocumentEntry;
+use crate::index::passage_trace::{Matches, traced};
+use crate::index::{Query, analyser};
+use crate::llm::Random;
+use crate::remote::{
+    Allowed, Nearest, RemoteError, ScoredId, Snapshot, StoredChunk, StoredDocument, part_of,
+};
+
+/// Length of the lists in which a passage is traced: an index of this machine ranks every chunk.
+const TRACED_RANKS: usize = 10_000;
+
+impl SharedCorpus {
+    /// Retrieves the `settings.pool` best chunks, fused.
+    pub fn search(
+        &self,
+        query: Query<'_>,
+        settings: &RetrieverSettings,
+    ) -> Result<Retrieval, RemoteError> {
+        let started = Instant::now();
+        self.view(|view| {
+            let filter = self.filter(view, settings)?;
+            let allowed = filter.as_ref().map(|(allowed, _)| allowed);
+            let pool = settings.pool as usize;
+            let wanted = Nearest {
+                count: pool,
+                ef: settings.ef_search as usize,
+                allowed,
+                is_exact: false,
+            };
+            let bm25 = by_words(view, query, settings, pool, allowed)?;
+            let vector = by_vector(view, query, settings, wanted)?;
+
+            let mut fused = fuse(&bm25, &vector, settings);
+            fused.truncate(pool);
+            let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
+            let mut texts: HashMap<u64, (ChunkText, Metadata)> = HashMap::new();
+            for StoredChunk { text, entry } in view.chunks(&ids)? {
+                let metadata = read_entry(view, &entry)?.metadata;
+                texts.insert(text.id, (text, metadata));
+            }
+
+            let mut hits = Vec::new();
+            let mut documents = BTreeMap::new();
+            for one in &fused {
+                let Some((chunk, metadata)) = texts.remove(&one.chunk) else {
+                    continue;
+                };
+                let chunk = self.named(chunk);
+                if !metadata.is_empty() {
+                    documents.insert(chunk.document.clone(), metadata);
+                }
+                hits.push(Hit {
+                    chunk,
+                    bm25: one.bm25,
+                    vector: one.vector,
+                    fused: one.fused,
+                });
+            }
+            Ok(Retrieval {
+                query: query.text.to_owned(),
+                fusion: settings.fusion,
+                documents,
+                hits,
+                bm25_found: bm25.len() as u32,
+                vector_found: vector.len() as u32,
+                filter: filter.map(|(_, filtered)| filtered),
+                wall_us: elapsed_us(started),
+            })
+        })
+    }
+
+    /// Returns the chunks that hold a phrase, with their ranks in the best [`TRACED_RANKS`] of each list.
+    pub fn trace_passage(
+        &self,
+        phrase: &str,
+        query: Query<'_>,
+        settings: &RetrieverSettings,
+    ) -> Result<Vec<TracedChunk>, RemoteError> {
+        self.view(|view| {
+            let mut matches = Matches::of(phrase);
+            view.each_chunk(|chunk| matches.see(self.named(chunk)))?;
+            let wanted = Nearest {
+                count: TRACED_RANKS,
+                ef: settings.ef_search as usize,
+                allowed: None,
+                is_exact: true,
+            };
+            let bm25 = by_words(view, query, settings, TRACED_RANKS, None)?;
+            let vector = by_vector(view, query, settings, wanted)?;
+            Ok(traced(vec![matches], [&bm25, &vector], settings))
+        })
+    }
+
+    /// Returns the paths of all documents.
+    pub fn documents(&self) -> Result<Vec<String>, RemoteError> {
+        self.view(|view| {
+            let documents = view.documents()?;
+            let mut paths: Vec<String> = documents.iter().map(|one| self.path(one)).collect();
+            paths.sort_unstable();
+            Ok(paths)
+        })
+    }
+
+    /// Returns the chunks of a document, in its order; none for one that is in no part.
+    pub fn document(&self, document: &str) -> Result<Vec<ChunkText>, RemoteError> {
+        self.view(|view| {
+            let Some((part, path)) = self.holder(document) else {
+                return Ok(Vec::new());
+            };
+            let chunks = view.document(part.number, path)?.into_iter();
+            Ok(chunks.map(|chunk| self.named(chunk)).collect())
+        })
+    }
+
+    /// Returns the unit vector of each chunk.
+    pub fn vectors(&self, chunks: &[u64]) -> Result<Vec<Option<Vec<f32>>>, RemoteError> {
+        let mut found = self.view(|view| view.vectors(chunks))?;
+        Ok(chunks.iter().map(|chunk| found.remove(chunk)).collect())
+    }
+
+    /// Returns `count` chunks, chosen at random; all of them when there are no more.
+    pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, RemoteError> {
+        self.view(|view| {
+            let documents = view.documents()?;
+            let mut ids: Vec<u64> = documents.iter().flat_map(StoredDocument::chunks).collect();
+            for at in 0..count.min(ids.len()) {
+                let other = at + random.below(ids.len() - at);
+                ids.swap(at, other);
+            }
+            ids.truncate(count);
+            let chunks = view.chunks(&ids)?.into_iter();
+            Ok(chunks.map(|chunk| self.named(chunk.text)).collect())
+        })
+    }
+
+    /// Finds the documents that the filter of the settings lets through; `None` without a filter.
+    fn filter(
+        &self,
+        view: &mut Snapshot<'_>,
+        settings: &RetrieverSettings,
+    ) -> Result<Option<(Allowed, Filtered)>, RemoteError> {
+        if settings.filter.is_empty() {
+            return Ok(None);
+        }
+        let matcher = settings.filter.matcher();
+        let documents = view.documents()?;
+        let of = documents.len() as u64;
+        let mut kept = Vec::new();
+        for document in documents {
+            let entry = read_entry(view, &document.entry)?;
+            let lets_through = matcher.lets_through(FilteredDocument {
+                path: &self.path(&document),
+                format: &entry.format,
+                date: &date(&entry),
+            });
+            if lets_through {
+                kept.push(document);
+            }
+        }
+        let filtered = Filtered {
+            filter: settings.filter.to_string(),
+            documents: kept.len() as u64,
+            of,
+        };
+        Ok(Some((Allowed::of(kept), filtered)))
+    }
+
+    /// Returns the path of a document in the corpus.
+    fn path(&self, document: &StoredDocument) -> String {
+        let head = self.head.borrow();
+        let part = head.parts.iter().find(|part| part.number == document.part);
+        let name = part.map_or("", |part| part.name.as_str());
+        self.names(document.part, name).document(&document.path)
+    }
+
+    /// Names the document of a chunk in the corpus; its id is one of the corpus already.
+    fn named(&self, chunk: ChunkText) -> ChunkText {
+        let head = self.head.borrow();
+        let number = part_of(chunk.id);
+        let part = head.parts.iter().find(|part| part.number == number);
+        let name = part.map_or("", |part| part.name.as_str());
+        let document = self.names(number, name).document(&chunk.document);
+        ChunkText { document, ..chunk }
+    }
+}
+
+/// Returns the `count` best chunks by words.
+fn by_words(
+    view: &mut Snapshot<'_>,
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+    count: usize,
+    allowed: Option<&Allowed>,
+) -> Result<Vec<ScoredChunk>, RemoteError> {
+    if !settings.kind.has_words() {
+        return Ok(Vec::new());
+    }
+    let parts = view.head().parts.iter();
+    let languages = parts.flat_map(|part| part.languages.iter().map(String::as_str));
+    let languages: BTreeSet<&str> = languages.collect();
+    let words = analyser::query_words(query.text, languages.into_iter());
+    Ok(scored(view.by_words(&words, count, allowed)?))
+}
+
+/// Returns the best chunks by vector; none where another embedder made those of the collection.
+fn by_vector(
+    view: &mut Snapshot<'_>,
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+    wanted: Nearest<'_>,
+) -> Result<Vec<ScoredChunk>, RemoteError> {
+    let head = view.head();
+    let is_comparable = head.embedder == query.embedder
+        && !query.vector.is_empty()
+        && head.width as usize == query.vector.len();
+    if !settings.kind.has_vectors() || !is_comparable {
+        return Ok(Vec::new());
+    }
+    Ok(scored(view.by_vector(query.vector, wanted)?))
+}
+
+fn scored(found: Vec<ScoredId>) -> Vec<ScoredChunk> {
+    let found = found.into_iter();
+    found
+        .map(|ScoredId { chunk, score }| ScoredChunk { chunk, score })
+        .collect()
+}
+
+/// Reads what the index of its machine knows of a document.
+fn read_entry(view: &Snapshot<'_>, entry: &str) -> Result<DocumentEntry, RemoteError> {
+    serde_json::from_str(entry).map_err(|error| view.damaged(error))
+}

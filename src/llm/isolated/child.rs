@@ -1,0 +1,187 @@
+//! The side of the process: it loads one generator and carries out calls.
+
+use std::io::{self, StdoutLock, stdin, stdout};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+
+use super::message::{Outcome, Reply, Request, Value};
+use crate::config::Config;
+use crate::event::{CallUsage, Flow, StopFlag};
+use crate::llm::error::LlmError;
+use crate::llm::generator::{LlamaGenerator, load_generator};
+use crate::llm::role::{Generator as _, LoadedGenerator as _, Scorer as _, Tap as _};
+use crate::llm::runtime::Runtime;
+use crate::llm::values::{Tapped, Token};
+use crate::process::frame;
+
+/// Carries out requests on stdin until it is closed. The process never outlives the program that
+/// started it.
+///
+/// # Errors
+/// Stdout that is closed.
+pub fn run_generator() -> io::Result<()> {
+    let stop = StopFlag::default();
+    let mut link = Link {
+        requests: requests(&stop),
+        out: stdout().lock(),
+        fault: None,
+    };
+    let mut generator = None;
+
+    while let Ok(request) = link.requests.recv() {
+        stop.taken();
+        let result = carry_out(request, &mut generator, &mut link, &stop);
+        if let Some(fault) = link.fault {
+            return Err(fault);
+        }
+        let usage = generator
+            .as_ref()
+            .map_or_else(CallUsage::default, LlamaGenerator::usage);
+        link.send(&Reply::Done(Outcome { result, usage }))?;
+    }
+    Ok(())
+}
+
+/// Reads requests on a thread of its own, which sets the flag on request and ends the process
+/// when the program is gone.
+fn requests(stop: &StopFlag) -> Receiver<Request> {
+    let (sender, receiver) = channel();
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        let mut input = stdin().lock();
+        while let Ok(bytes) = frame::read(&mut input) {
+            let is_sent = match serde_json::from_slice(&bytes) {
+                Ok(Request::Interrupt) => {
+                    stop.stop();
+                    true
+                }
+                Ok(seen @ Request::Seen { .. }) => sender.send(seen).is_ok(),
+                Ok(request) => {
+                    stop.sent();
+                    sender.send(request).is_ok()
+                }
+                Err(_) => false,
+            };
+            if !is_sent {
+                break;
+            }
+        }
+        std::process::exit(0);
+    });
+    receiver
+}
+
+struct Link<'a> {
+    requests: Receiver<Request>,
+    out: StdoutLock<'a>,
+    /// Why a message could not be sent in the middle of a call.
+    fault: Option<io::Error>,
+}
+
+impl Link<'_> {
+    fn send(&mut self, reply: &Reply) -> io::Result<()> {
+        frame::write(&mut self.out, &serde_json::to_vec(reply)?)
+    }
+
+    fn loading(&mut self, share: f32) -> Flow {
+        match self.send(&Reply::Loading(share)) {
+            Ok(()) => Flow::Continue,
+            Err(error) => {
+                self.fault = Some(error);
+                Flow::Stop
+            }
+        }
+    }
+
+    /// Shows a token to the program and waits for what it says.
+    fn token(&mut self, prompt: usize, token: &Token) -> Flow {
+        let reply = Reply::Token {
+            prompt,
+            token: token.clone(),
+        };
+        if let Err(error) = self.send(&reply) {
+            self.fault = Some(error);
+            return Flow::Stop;
+        }
+        match self.requests.recv() {
+            Ok(Request::Seen { continues: true }) => Flow::Continue,
+            Ok(_) | Err(_) => Flow::Stop,
+        }
+    }
+}
+
+fn carry_out(
+    request: Request,
+    slot: &mut Option<LlamaGenerator>,
+    link: &mut Link<'_>,
+    stop: &StopFlag,
+) -> Result<Value, LlmError> {
+    if let Request::Load {
+        file,
+        log_file,
+        settings,
+    } = request
+    {
+        let runtime = Runtime::start(log_file.as_deref().unwrap_or(Path::new("")))?;
+        let settings = Config::from_recording(&settings).generator;
+        let generator = load_generator(&runtime, &file, &settings, stop, &mut |share| {
+            link.loading(share)
+        })?;
+        let generator = slot.insert(generator);
+        return Ok(Value::Loaded {
+            card: Box::new(generator.card().clone()),
+            has_space_first: !generator.reply_start().is_empty(),
+            can_share_prefixes: generator.can_share_prefixes(),
+            is_attention_cheap: generator.is_attention_cheap(),
+        });
+    }
+
+    let Some(generator) = slot else {
+        return Err(LlmError::Backend("no model is loaded".to_owned()));
+    };
+    let mut observe = |prompt: usize, token: &Token| link.token(prompt, token);
+    Ok(match request {
+        Request::Load { .. } | Request::Seen { .. } | Request::Interrupt => {
+            return Err(LlmError::Backend("an answer to no question".to_owned()));
+        }
+        Request::Complete {
+            prompts,
+            decoding,
+            taps: Some(taps),
+        } => {
+            Value::Completed(generator.complete_tapped(&prompts, &decoding, &taps, &mut observe)?)
+        }
+        Request::Complete {
+            prompts,
+            decoding,
+            taps: None,
+        } => {
+            let completions = generator.complete(&prompts, &decoding, &mut observe)?;
+            let untapped = completions.into_iter().map(|completion| Tapped {
+                completion,
+                hidden: Vec::new(),
+            });
+            Value::Completed(untapped.collect())
+        }
+        Request::Classify { prompts, labels } => {
+            let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+            Value::Labelled(generator.classify(&prompts, &labels)?)
+        }
+        Request::Score {
+            prompts,
+            continuations,
+        } => {
+            let continuations: Vec<&str> = continuations.iter().map(String::as_str).collect();
+            Value::Rows(generator.score(&prompts, &continuations)?)
+        }
+        Request::Attend {
+            text,
+            parts,
+            layers,
+        } => Value::Rows(generator.attend(&text, &parts, layers)?),
+        Request::AttendVectors { vectors, layers } => {
+            Value::Rows(generator.attend_vectors(&vectors, layers)?)
+        }
+        Request::Render(prompt) => Value::Rendered(generator.render(&prompt)?),
+    })
+}

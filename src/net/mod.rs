@@ -1,0 +1,13 @@
+//! Connections to other machines, whatever they are for: certificates, time-outs, addresses, and what is read of a reply.
+//!
+//! Nothing here connects by itself: models, downloads, databases and receivers of traces do, where the user names them.
+
+mod address;
+mod certificates;
+mod client;
+mod reply;
+
+pub use address::{host, is_loopback, origin};
+pub use certificates::{UnusableCertificates, rustls_roots};
+pub use client::config;
+pub use reply::parse_json;

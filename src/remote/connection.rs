@@ -1,0 +1,238 @@
+//! How a database is reached, and its errors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postgres::config::{Host, SslMode};
+use postgres::error::SqlState;
+use postgres::{CancelToken, Client, Config, NoTls};
+use rustls::ClientConfig;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::error::RemoteError;
+use crate::config::{IndexSettings, Secret};
+use crate::net;
+
+const CONNECTING: Duration = Duration::from_secs(10);
+/// A connection that is silent for so long while something is sent is given up.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// An address with everything that is needed to connect.
+#[derive(Clone)]
+pub(super) struct Database {
+    config: Config,
+    /// Whether the server is on this machine.
+    is_loopback: bool,
+    /// The schema, which is a plain identifier.
+    pub schema: String,
+    /// User, host and database, for messages.
+    pub place: String,
+}
+
+impl Database {
+    pub fn new(settings: &IndexSettings) -> Result<Self, RemoteError> {
+        let advice = "write it as postgres://USER@HOST:5432/DATABASE, and set index.key to env:NAME or file:PATH for the password";
+        let mut config: Config = settings.url.parse().map_err(|_| {
+            // the text of the error can hold a part of the address
+            RemoteError::settings(
+                "index.url is not the address of a PostgreSQL database",
+                advice,
+            )
+        })?;
+        if config.get_password().is_some() {
+            return Err(RemoteError::settings(
+                "index.url holds a password, and settings are recorded with each run",
+                advice,
+            ));
+        }
+        if config.get_hosts().is_empty() {
+            return Err(RemoteError::settings("index.url names no host", advice));
+        }
+
+        let is_loopback = config.get_hosts().iter().all(is_loopback);
+        if !is_loopback && config.get_ssl_mode() == SslMode::Prefer && !names_mode(&settings.url) {
+            config.ssl_mode(SslMode::Require);
+        }
+        if let Some(key) = Secret::read(&settings.key).map_err(RemoteError::Settings)? {
+            config.password(key.expose());
+        }
+        config
+            .application_name("ragscope")
+            .connect_timeout(CONNECTING)
+            .tcp_user_timeout(SILENCE);
+        Ok(Self {
+            place: place(&config),
+            is_loopback,
+            schema: settings.collection.clone(),
+            config,
+        })
+    }
+
+    pub fn connect(&self) -> Result<Client, RemoteError> {
+        let connected = if self.is_plain() {
+            self.config.connect(NoTls)
+        } else {
+            self.config.connect(MakeRustlsConnect::new(tls()?))
+        };
+        connected.map_err(|error| match error.code() {
+            Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
+                RemoteError::Denied {
+                    place: self.place.clone(),
+                    reason: reason(&error),
+                }
+            }
+            Some(_) => self.failed(&error),
+            // without a password where one is needed, there is no code
+            None if reason(&error).contains("password missing") => RemoteError::Denied {
+                place: self.place.clone(),
+                reason: reason(&error),
+            },
+            None => RemoteError::Unreachable {
+                place: self.place.clone(),
+                reason: reason(&error),
+            },
+        })
+    }
+
+    /// Returns whether what is sent can be read on the way.
+    pub fn is_open(&self) -> bool {
+        !self.is_loopback && self.config.get_ssl_mode() == SslMode::Disable
+    }
+
+    /// Ends the statement that runs on the connection of a token.
+    pub fn cancel(&self, token: &CancelToken) -> Result<(), RemoteError> {
+        let cancelled = if self.is_plain() {
+            token.cancel_query(NoTls)
+        } else {
+            token.cancel_query(MakeRustlsConnect::new(tls()?))
+        };
+        cancelled.map_err(|error| self.failed(&error))
+    }
+
+    fn is_plain(&self) -> bool {
+        self.is_loopback || self.config.get_ssl_mode() == SslMode::Disable
+    }
+
+    /// Returns the public error of a statement.
+    pub fn failed(&self, error: &postgres::Error) -> RemoteError {
+        let place = self.place.clone();
+        let reason = reason(error);
+        if error.code().is_none() || error.is_closed() {
+            RemoteError::Unreachable { place, reason }
+        } else {
+            RemoteError::Failed { place, reason }
+        }
+    }
+
+    /// Returns the error of a row that is not what this program writes.
+    pub fn damaged(&self, reason: impl ToString) -> RemoteError {
+        RemoteError::Damaged {
+            place: self.place.clone(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// Returns what a server says, without the statement.
+fn reason(error: &postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return error.message().to_owned();
+    }
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+fn is_loopback(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => net::is_loopback(name),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+fn names_mode(url: &str) -> bool {
+    url.contains("sslmode=")
+}
+
+fn place(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
+        let ports = config.get_ports();
+        let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(name) => format!("{name}:{port}"),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        }
+    });
+    let hosts: Vec<String> = hosts.collect();
+    let database = config.get_dbname().or(config.get_user());
+    format!("{}/{}", hosts.join(","), database.unwrap_or_default())
+}
+
+fn tls() -> Result<ClientConfig, RemoteError> {
+    let unusable = |reason: String| {
+        RemoteError::settings(
+            format!("no encrypted connection can be made ({reason})"),
+            "correct SSL_CERT_FILE, or unset it",
+        )
+    };
+    let roots = net::rustls_roots().map_err(|error| unusable(error.to_string()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(error.to_string()))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(url: &str) -> IndexSettings {
+        let mut settings = crate::config::Config::default().index;
+        settings.url = url.to_owned();
+        settings
+    }
+
+    #[test]
+    fn an_address_has_no_password_and_is_encrypted_elsewhere() {
+        let place = |url: &str| {
+            let database = Database::new(&settings(url)).expect(url);
+            (database.place, database.config.get_ssl_mode())
+        };
+        let cases = [
+            (
+                "postgres://me@127.0.0.1:5433/notes",
+                ("127.0.0.1:5433/notes", SslMode::Prefer),
+            ),
+            (
+                "postgresql://me@db.example/notes",
+                ("db.example:5432/notes", SslMode::Require),
+            ),
+            (
+                "postgres://me@db.example/notes?sslmode=disable",
+                ("db.example:5432/notes", SslMode::Disable),
+            ),
+            (
+                "postgres://me@a.example,b.example/notes",
+                ("a.example:5432,b.example:5432/notes", SslMode::Require),
+            ),
+        ];
+        for (url, (shown, mode)) in cases {
+            assert_eq!(place(url), (shown.to_owned(), mode), "{url}");
+        }
+        for wrong in [
+            "postgres://me:s3cret@db.example/notes",
+            "host=db.example password=s3cret",
+            "http://db.example",
+            "postgres://",
+            "",
+        ] {
+            let error = Database::new(&settings(wrong)).err().expect(wrong);
+            assert!(!error.to_string().contains("s3cret"), "{error}");
+            assert!(matches!(error, RemoteError::Settings(_)), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Who may send requests: checks of the host, the origin, the token and the rate, before a request is read.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, USER_AGENT, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::serve::queue::Client;
+
+use super::reply::Failure;
+
+/// Requests of one client per second, on average.
+const RATE_PER_S: f64 = 50.0;
+/// Requests of one client at once.
+const BURST: f64 = 200.0;
+/// Clients whose rate is remembered before those that are at rest are forgotten.
+const MAX_CLIENTS: usize = 1024;
+/// Characters of a user agent that distinguish clients.
+const MAX_AGENT_BYTES: usize = 80;
+
+const ALLOWED_HEADERS: &str =
+    "authorization, content-type, last-event-id, mcp-session-id, mcp-protocol-version";
+const ALLOWED_METHODS: &str = "GET, POST, DELETE";
+
+/// The rules of access.
+#[derive(Debug)]
+pub struct Access {
+    /// Hash of the token, so that a comparison takes the same time wherever two differ.
+    token: Option<blake3::Hash>,
+    /// Names of this machine, besides its addresses and `localhost`.
+    hosts: Vec<String>,
+    /// Origins of other pages that may send requests.
+    origins: Vec<String>,
+    rates: Mutex<HashMap<Client, Bucket>>,
+}
+
+/// The requests that a client may send now.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    left: f64,
+    since: Instant,
+}
+
+impl Access {
+    pub fn new(token: Option<&str>, hosts: Vec<String>, origins: Vec<String>) -> Self {
+        Self {
+            token: token.map(|token| blake3::hash(token.as_bytes())),
+            hosts,
+            origins,
+            rates: Mutex::default(),
+        }
+    }
+
+    /// Returns the origin that the reply must allow, if it is that of another page.
+    fn check(&self, request: &Request, client: &Client) -> Result<Option<HeaderValue>, Failure> {
+        let host = host(request.uri(), request.headers())?;
+        self.check_host(&host)?;
+        let foreign = self.foreign_origin(request.headers(), &host)?;
+        if !is_protected(request.uri()) || request.method() == Method::OPTIONS {
+            return Ok(foreign);
+        }
+
+        let site = request.headers().get("sec-fetch-site");
+        if foreign.is_none() && site.is_some_and(|site| site == "cross-site") {
+            return Err(cross_origin("another site"));
+        }
+        self.check_token(request.headers())?;
+        self.check_rate(client, Instant::now())?;
+        Ok(foreign)
+    }
+
+    /// Checks the name that the client reached this server by. A page can point a name of its own to this machine (DNS
+    /// rebinding), but not an address.
+    fn check_host(&self, host: &Authority) -> Result<(), Failure> {
+        let name = host.host().trim_matches(['[', ']']);
+        let is_known = name.parse::<IpAddr>().is_ok()
+            || name.eq_ignore_ascii_case("localhost")
+            || self
+                .hosts
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name));
+        if is_known {
+            return Ok(());
+        }
+        Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            "unknown_host",
+            format!(
+                "this server does not serve the host {name:?}: use its address, or start it with --host {name}"
+            ),
+        ))
+    }
+
+    /// Returns the origin of a page that is not of this server, but may send requests.
+    fn foreign_origin(
+        &self,
+        headers: &HeaderMap,
+        host: &Authority,
+    ) -> Result<Option<HeaderValue>, Failure> {
+        let Some(origin) = headers.get(ORIGIN) else {
+            return Ok(None);
+        };
+        let text = origin.to_str().unwrap_or_default();
+        let authority = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| text.strip_prefix(scheme));
+        if authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host.as_str())) {
+            return Ok(None);
+        }
+        if self
+            .origins
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(text))
+        {
+            return Ok(Some(origin.clone()));
+        }
+        Err(cross_origin(text))
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        let Some(token) = self.token else {
+            return Ok(());
+        };
+        let sent = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
+        let sent = sent.and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        if sent.is_some_and(|sent| blake3::hash(sent.as_bytes()) == token) {
+            return Ok(());
+        }
+        let error = if sent.is_some() {
+            "the token is not that of this server"
+        } else {
+            "the request has no token"
+        };
+        Err(Failure::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_api_key",
+            format!(
+                "{error}: send `Authorization: Bearer TOKEN`; `ragscope serve` prints it at its start"
+            ),
+        ))
+    }
+
+    fn check_rate(&self, client: &Client, now: Instant) -> Result<(), Failure> {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        if rates.len() >= MAX_CLIENTS {
+            rates.retain(|_, bucket| bucket.at(now) < BURST);
+        }
+        if rates.len() >= MAX_CLIENTS && !rates.contains_key(client) {
+            return Err(too_many());
+        }
+
+        let full = Bucket {
+            left: BURST,
+            since: now,
+        };
+        let bucket = rates.entry(client.clone()).or_insert(full);
+        let left = bucket.at(now);
+        if left < 1.0 {
+            return Err(too_many());
+        }
+        *bucket = Bucket {
+            left: left - 1.0,
+            since: now,
+        };
+        Ok(())
+    }
+}
+
+impl Bucket {
+    /// Returns the number of requests that are left at a time.
+    fn at(self, now: Instant) -> f64 {
+        let elapsed = now.saturating_duration_since(self.since).as_secs_f64();
+        (self.left + elapsed * RATE_PER_S).min(BURST)
+    }
+}
+
+/// Checks a request before it is handled, and marks the reply.
+pub async fn guard(
+    State(access): State<Arc<Access>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<SocketAddr>().copied();
+    let client = client(peer, request.headers());
+    request.extensions_mut().insert(client.clone());
+    let (mut response, foreign) = match access.check(&request, &client) {
+        Ok(foreign) if request.method() == Method::OPTIONS => (preflight(), foreign),
+        Ok(foreign) => (next.run(request).await, foreign),
+        Err(failure) => (failure.into_response(), None),
+    };
+
+    let headers = response.headers_mut();
+    let mut set = |name: HeaderName, value: &'static str| {
+        headers.insert(name, HeaderValue::from_static(value));
+    };
+    set(X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(VARY, "origin");
+    set(CACHE_CONTROL, "no-store");
+    if let Some(origin) = foreign {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        let exposed = HeaderValue::from_static("mcp-session-id, retry-after");
+        headers.insert("access-control-expose-headers", exposed);
+    }
+    response
+}
+
+/// Returns the client as queue and rate know it: an address, and a program there. Programs of one machine are thus served in
+/// turn, and so are several machines.
+fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
+    let address = peer.map(|peer| peer.ip().to_string()).unwrap_or_default();
+    let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
+    let agent = agent.unwrap_or_default();
+    let agent = &agent[..agent.len().min(MAX_AGENT_BYTES)];
+    Client::new(format!("{address} {}", String::from_utf8_lossy(agent)))
+}
+
+/// Returns whether a path needs the token: all but the description of the interface.
+fn is_protected(uri: &Uri) -> bool {
+    uri.path() != "/openapi.json"
+}
+
+/// Returns the host that a request is for.
+fn host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Failure> {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let named = named.and_then(|host| host.parse().ok());
+    named
+        .or_else(|| uri.authority().cloned())
+        .ok_or_else(|| Failure::invalid("the request names no host: send a `Host` header"))
+}
+
+fn cross_origin(from: &str) -> Failure {
+    Failure::new(
+        StatusCode::FORBIDDEN,
+        "cross_origin",
+        format!("pages of {from:?} may not use this server: start it with --origin to allow one"),
+    )
+}
+
+fn too_many() -> Failure {
+    Failure {
+        retry_after: Some(Duration::from_secs(1)),
+        ..Failure::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limit_exceeded",
+            format!("more than {RATE_PER_S} requests per second: send them one after the other"),
+        )
+    }
+}
+
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    let allowed = HeaderValue::from_static(ALLOWED_HEADERS);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    let methods = HeaderValue::from_static(ALLOWED_METHODS);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    const TOKEN: &str = "a-token-of-my-own-choice";
+
+    fn check(path: &str, headers: &[(&str, &str)]) -> Result<bool, u16> {
+        let access = Access::new(
+            Some(TOKEN),
+            vec!["notes.lan".to_owned()],
+            vec!["http://chat.example:3000".to_owned()],
+        );
+        let mut request = Request::builder().uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::empty()).expect("a request");
+        let checked = access.check(&request, &Client::default());
+        checked
+            .map(|foreign| foreign.is_some())
+            .map_err(|failure| failure.status.as_u16())
+    }
+
+    #[test]
+    fn hosts_origins_and_tokens_are_checked() {
+        let bearer = ("authorization", "Bearer a-token-of-my-own-choice");
+        let local = ("host", "127.0.0.1:7411");
+        type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Result<bool, u16>);
+        let cases: [Case<'_>; 17] = [
+            ("/openapi.json", &[local], Ok(false)),
+            ("/v1/models", &[local, bearer], Ok(false)),
+            ("/v1/models", &[("host", "localhost"), bearer], Ok(false)),
+            ("/v1/models", &[("host", "[::1]:80"), bearer], Ok(false)),
+            ("/v1/models", &[("host", "NOTES.lan:80"), bearer], Ok(false)),
+            ("/v1/models", &[("host", "evil.example"), bearer], Err(403)),
+            ("/openapi.json", &[("host", "evil.example")], Err(403)),
+            (
+                "/openapi.json",
+                &[("host", "localhost.evil.example")],
+                Err(403),
+            ),
+            ("/openapi.json", &[], Err(400)),
+            ("/v1/models", &[local], Err(401)),
+            (
+                "/v1/models",
+                &[local, ("authorization", "Bearer x")],
+                Err(401),
+            ),
+            ("/v1/models", &[local, ("authorization", TOKEN)], Err(401)),
+            ("/mcp", &[local], Err(401)),
+            (
+                "/v1/models",
+                &[local, bearer, ("origin", "http://127.0.0.1:7411")],
+                Ok(false),
+            ),
+            (
+                "/v1/models",
+                &[local, bearer, ("origin", "http://127.0.0.1:9999")],
+                Err(403),
+            ),
+            (
+                "/v1/models",
+                &[local, bearer, ("origin", "http://chat.example:3000")],
+                Ok(true),
+            ),
+            (
+                "/v1/models",
+                &[local, bearer, ("sec-fetch-site", "cross-site")],
+                Err(403),
+            ),
+        ];
+        for (path, headers, expected) in cases {
+            assert_eq!(check(path, headers), expected, "{path} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_has_a_rate_of_its_own() {
+        let access = Access::new(None, Vec::new(), Vec::new());
+        let client = |name: &str| Client::new(name.to_owned());
+        let now = Instant::now();
+        let sent = (0..1000)
+            .take_while(|_| access.check_rate(&client("a"), now).is_ok())
+            .count();
+        assert_eq!(sent, BURST as usize);
+        assert!(access.check_rate(&client("b"), now).is_ok());
+        let later = now + Duration::from_secs(1);
+        let sent = (0..1000)
+            .take_while(|_| access.check_rate(&client("a"), later).is_ok())
+            .count();
+        assert_eq!(sent, RATE_PER_S as usize);
+
+        for number in 0..2 * MAX_CLIENTS {
+            let _ = access.check_rate(&client(&number.to_string()), later);
+        }
+        let known = access.rates.lock().expect("no panic").len();
+        assert!(known <= MAX_CLIENTS, "{known}");
+    }
+}

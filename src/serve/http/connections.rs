@@ -1,0 +1,108 @@
+//! The connections of clients, within limits of number and time.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+use crate::event::Problem;
+
+/// Maximum number of connections; more wait until one ends.
+const MAX_CONNECTIONS: usize = 512;
+/// Maximum time in which the head of a request arrives. A connection that is kept for the next one ends after it.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum size of a head.
+const MAX_HEAD_BYTES: usize = 32 << 10;
+/// Wait after a connection could not be accepted, as when the process has too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The reason that a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Interrupted,
+    Terminated,
+}
+
+/// Returns the problem of a server that the system refuses.
+pub fn cannot_start(error: std::io::Error) -> Problem {
+    let advice = "end other programs, or raise the limit of open files (`ulimit -n`)";
+    Problem::new(format!("the server cannot start ({error})"), advice)
+}
+
+/// Serves connections until a signal ends the program.
+///
+/// # Errors
+/// When the system refuses the listener or the handlers of signals.
+pub async fn serve(listener: TcpListener, router: Router) -> Result<Ended, Problem> {
+    let listener = tokio::net::TcpListener::from_std(listener).map_err(cannot_start)?;
+    tokio::select! {
+        never = accept(&listener, &router) => match never {},
+        ended = signalled() => ended.map_err(cannot_start),
+    }
+}
+
+async fn accept(listener: &tokio::net::TcpListener, router: &Router) -> Infallible {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        // nobody closes the semaphore
+        let place = Arc::clone(&places).acquire_owned().await.ok();
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let router = router.clone();
+                tokio::spawn(async move {
+                    connected(stream, peer, router).await;
+                    drop(place);
+                });
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// Serves a connection until it ends. The handler of a request is dropped when its client leaves.
+async fn connected(stream: TcpStream, peer: SocketAddr, router: Router) {
+    // events are small, and wanted at once
+    let _ = stream.set_nodelay(true);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_header_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    // a connection that fails is the client's to open again
+    let _ = connection.await;
+}
+
+/// Waits for the signal that ends the program.
+#[cfg(unix)]
+async fn signalled() -> std::io::Result<Ended> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => Ok(Ended::Interrupted),
+        _ = terminate.recv() => Ok(Ended::Terminated),
+    }
+}
+
+/// Waits for ctrl-c.
+#[cfg(not(unix))]
+async fn signalled() -> std::io::Result<Ended> {
+    tokio::signal::ctrl_c().await?;
+    Ok(Ended::Interrupted)
+}

@@ -1,0 +1,172 @@
+//! Embeddings: the vectors of texts by the embedder of the folders.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::event::Side;
+use crate::serve::queue::{self, Caller, Client, Refusal};
+
+use super::body::read_json;
+use super::models::{embedder, unknown};
+use super::reply::{Failure, json_reply};
+use super::state::HttpState;
+
+/// Maximum number of texts in a request.
+const MAX_TEXTS: usize = 2048;
+
+/// A request of `POST /v1/embeddings`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub struct EmbeddingsRequest {
+    /// `ragscope`, or the name of the embedder as /v1/models lists it
+    model: String,
+    /// A text, or up to 2048 of them. A text that is longer than the context of the model is truncated
+    input: Input,
+    /// How vectors are written: `float` for numbers, `base64` for those in 32 bits, little-endian
+    #[serde(default)]
+    encoding_format: Option<Encoding>,
+    /// Width of the vectors: that of the model
+    dimensions: Option<usize>,
+    /// What other servers do not have
+    ragscope: Option<EmbeddingsExtension>,
+}
+
+/// The extra field of a request.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct EmbeddingsExtension {
+    /// `query` for texts that documents are searched with, as some embedders read them differently; `document` if not given
+    #[serde(default)]
+    #[schemars(with = "String")]
+    side: Side,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(crate = "rmcp::schemars")]
+enum Input {
+    Text(String),
+    Texts(Vec<String>),
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(crate = "rmcp::schemars")]
+enum Encoding {
+    #[default]
+    Float,
+    Base64,
+}
+
+#[derive(Serialize)]
+struct Reply {
+    object: &'static str,
+    data: Vec<Row>,
+    model: String,
+    usage: Usage,
+}
+
+#[derive(Serialize)]
+struct Row {
+    object: &'static str,
+    index: usize,
+    embedding: Vector,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Vector {
+    Numbers(Vec<f32>),
+    Base64(String),
+}
+
+#[derive(Serialize)]
+struct Usage {
+    prompt_tokens: u64,
+    total_tokens: u64,
+}
+
+/// Answers a request of `POST /v1/embeddings`.
+pub async fn embed(
+    State(server): State<Arc<HttpState>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let request: EmbeddingsRequest = read_json(&headers, body).await?;
+    let status = server.engine.status();
+    let is_other = embedder(&status).is_some_and(|name| name != request.model);
+    if is_other && request.model != "ragscope" {
+        return Err(unknown(&request.model));
+    }
+    let texts = match request.input {
+        Input::Text(text) => vec![text],
+        Input::Texts(texts) => texts,
+    };
+    if texts.is_empty() || texts.len() > MAX_TEXTS {
+        return Err(Failure::invalid(format!(
+            "`input` has {} texts: send 1 to {MAX_TEXTS}",
+            texts.len()
+        )));
+    }
+    if texts.iter().any(|text| text.trim().is_empty()) {
+        return Err(Failure::invalid("a text of `input` is empty: leave it out"));
+    }
+
+    let cancelled = CancellationToken::new();
+    let _wanted = cancelled.clone().drop_guard();
+    let caller = Caller::new(client, cancelled);
+    let side = request.ragscope.unwrap_or_default().side;
+    let embedded =
+        tokio::spawn(async move { queue::embed(texts, side, &server.engine, &caller).await });
+    let embedding = embedded.await.map_err(|_| Refusal::ended())??;
+    let embedding = embedding.ok_or_else(Refusal::ended)?;
+
+    let width = embedding.vectors.first().map_or(0, Vec::len);
+    if request
+        .dimensions
+        .is_some_and(|dimensions| dimensions != width)
+    {
+        return Err(Failure::invalid(format!(
+            "`dimensions` is not {width}, the width of the model's vectors: leave it out"
+        )));
+    }
+    let encoding = request.encoding_format.unwrap_or_default();
+    let rows = embedding.vectors.into_iter().enumerate();
+    json_reply(&Reply {
+        object: "list",
+        data: rows
+            .map(|(index, vector)| Row {
+                object: "embedding",
+                index,
+                embedding: encoded(vector, encoding),
+            })
+            .collect(),
+        model: embedding.model,
+        usage: Usage {
+            prompt_tokens: embedding.tokens,
+            total_tokens: embedding.tokens,
+        },
+    })
+}
+
+fn encoded(vector: Vec<f32>, encoding: Encoding) -> Vector {
+    match encoding {
+        Encoding::Float => Vector::Numbers(vector),
+        Encoding::Base64 => {
+            let bytes: Vec<u8> = vector.into_iter().flat_map(f32::to_le_bytes).collect();
+            Vector::Base64(STANDARD.encode(bytes))
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Searches, recorded runs, and the state of the server.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{Record, RunSummary};
+use crate::serve::queue::{self, Caller, Client, Follower, Refusal, SearchRequest};
+
+use super::body::read_json;
+use super::reply::{Failure, json_reply, json_text};
+use super::state::HttpState;
+use super::stream::{self, Events, Left};
+
+/// Maximum number of runs that are listed.
+const MAX_LISTED: usize = 500;
+
+/// Answers a request of `POST /v1/search`.
+pub async fn search(
+    State(server): State<Arc<HttpState>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let request: SearchRequest = read_json(&headers, body).await?;
+    let cancelled = CancellationToken::new();
+    let _wanted = cancelled.clone().drop_guard();
+    let caller = Caller::new(client, cancelled);
+    let searched =
+        tokio::spawn(async move { queue::search(request, &server.engine, &caller).await });
+    let found = searched.await.map_err(|_| Refusal::ended())??;
+    json_reply(&found)
+}
+
+/// Answers a request of `GET /v1/status`.
+pub async fn status(State(server): State<Arc<HttpState>>) -> Result<Response, Failure> {
+    json_reply(&server.engine.status())
+}
+
+/// A run as the list shows it: the path of its file is no client's concern.
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: &'a str,
+    object: &'static str,
+    created: u64,
+    question: &'a str,
+    preset: &'a str,
+    /// `None` when the run never finished.
+    answer: Option<&'a str>,
+    /// The first run of its thread.
+    thread: &'a str,
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    object: &'static str,
+    data: Vec<Listed<'a>>,
+    /// Whether there are older ones.
+    has_more: bool,
+}
+
+/// Answers a request of `GET /v1/runs`: the newest runs.
+pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, Failure> {
+    let listed = tokio::task::spawn_blocking(move || queue::list(&server.engine));
+    let runs = listed.await.map_err(|_| Refusal::ended())??;
+    json_reply(&List {
+        object: "list",
+        data: runs.iter().take(MAX_LISTED).map(listed_run).collect(),
+        has_more: runs.len() > MAX_LISTED,
+    })
+}
+
+fn listed_run(run: &RunSummary) -> Listed<'_> {
+    Listed {
+        id: &run.run,
+        object: "run",
+        created: run.started_at,
+        question: &run.question,
+        preset: &run.preset,
+        answer: run.answer.as_deref(),
+        thread: run.thread(),
+    }
+}
+
+/// Answers a request of `GET /v1/runs/ID`: the records as server-sent events, while the run is in progress as they come.
+/// With `Last-Event-ID`, those after that one.
+pub async fn show(
+    State(server): State<Arc<HttpState>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let after = headers.get("last-event-id");
+    let after = after.and_then(|id| id.to_str().ok()?.parse::<u64>().ok());
+    let is_wanted = move |record: &Record| after.is_none_or(|after| record.seq > after);
+
+    if let Some(mut live) = server.engine.follow(&id) {
+        let (events, response) = stream::open(());
+        tokio::spawn(async move {
+            // a client that has left needs no more records
+            let _ = send_live(&mut live, is_wanted, &events).await;
+        });
+        return Ok(response);
+    }
+
+    let read = tokio::task::spawn_blocking(move || queue::read(&server.engine, &id));
+    let records = read.await.map_err(|_| Refusal::ended())??;
+    let (events, response) = stream::open(());
+    tokio::spawn(async move {
+        for record in records.iter().filter(|record| is_wanted(record)) {
+            if send(record, &events).await.is_err() {
+                return;
+            }
+        }
+        let _ = events.send("[DONE]").await;
+    });
+    Ok(response)
+}
+
+async fn send_live(
+    live: &mut Follower,
+    is_wanted: impl Fn(&Record) -> bool,
+    events: &Events,
+) -> Result<(), Left> {
+    while let Some(record) = events.wait(live.next()).await? {
+        if is_wanted(&record) {
+            send(&record, events).await?;
+        }
+    }
+    events.send("[DONE]").await
+}
+
+async fn send(record: &Record, events: &Events) -> Result<(), Left> {
+    let text = json_text(record).unwrap_or_else(|failure| failure.to_json().to_string());
+    events.send_numbered(record.seq, &text).await
+}

@@ -1,0 +1,301 @@
+//! Requests to the engine thread, one after the other.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use crate::config::{Layers, Paths, preset_names};
+use crate::event::{
+    Command, CorpusCard, Event, Operation, Outcome, Problem, Record, RunEvent, RunSummary,
+    SessionEvent, StopFlag,
+};
+use crate::host::{Commands, Hub, progress_line};
+use crate::story::text::one_line;
+
+use super::caller::Caller;
+use super::live::{Follower, Live};
+use super::refusal::{Refusal, RefusalKind};
+use super::status::Status;
+use super::turns::Queue;
+
+/// Maximum wait for the first update of the index before a request uses what there is.
+const INDEX_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Takes the records of the request in progress.
+type Listener = mpsc::UnboundedSender<Arc<Record>>;
+
+/// The engine behind a server.
+pub struct SharedEngine {
+    pub layers: Layers,
+    pub sessions: PathBuf,
+    /// The runs of this server, which may be read whatever their corpus.
+    own_runs: Mutex<HashSet<String>>,
+    commands: Commands,
+    stop: StopFlag,
+    status: watch::Receiver<Status>,
+    live: Arc<Live>,
+    listener: Arc<Mutex<Option<Listener>>>,
+    queue: Queue,
+}
+
+impl SharedEngine {
+    /// Starts the engine thread and opens the folders.
+    ///
+    /// # Errors
+    /// When the settings are invalid, or a thread cannot be started.
+    pub fn start(
+        folders: &[PathBuf],
+        layers: Layers,
+        paths: &Paths,
+    ) -> Result<(Hub, Self), Problem> {
+        let stop = StopFlag::default();
+        let (sender, status) = watch::channel(Status {
+            presets: preset_names(&paths.config.join("presets")),
+            ..Status::default()
+        });
+        let live: Arc<Live> = Arc::default();
+        let listener: Arc<Mutex<Option<Listener>>> = Arc::default();
+        let shown = Arc::clone(&live);
+        let taker = Arc::clone(&listener);
+        let mut repeated = Repeated::default();
+        let sink = Box::new(move |record: Record| {
+            let record = Arc::new(record);
+            let is_repeated = repeated.is_next(&record.event);
+            match &record.event {
+                Event::Session(event) => sender.send_modify(|status| status.apply(event)),
+                Event::Run(_) => shown.apply(&record),
+            }
+            let taker = taker.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(taker) = taker.as_ref().filter(|_| !is_repeated) {
+                // a request that was dropped needs no more records
+                let _ = taker.send(record);
+            }
+        });
+
+        let (hub, commands) = Hub::start(layers.clone(), paths, &stop, sink)?;
+        commands.send(Command::Open {
+            folders: folders.to_owned(),
+        });
+        let engine = Self {
+            layers,
+            sessions: paths.sessions(),
+            own_runs: Mutex::default(),
+            commands,
+            stop,
+            status,
+            live,
+            listener,
+            queue: Queue::default(),
+        };
+        Ok((hub, engine))
+    }
+
+    /// Notes a run of this server.
+    pub fn owns(&self, run: &str) {
+        let mut own = self.own_runs.lock().unwrap_or_else(PoisonError::into_inner);
+        own.insert(run.to_owned());
+    }
+
+    /// Returns whether clients may read a recorded run: one over the served folders, or one of this server. Others hold
+    /// text of folders that are not served.
+    pub fn can_read(&self, run: &RunSummary) -> bool {
+        let own = self.own_runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let served = self
+            .status
+            .borrow()
+            .corpus
+            .as_ref()
+            .map(CorpusCard::arguments);
+        own.contains(&run.run) || (run.folders.is_some() && run.folders == served)
+    }
+
+    /// Returns the records of the run in progress, or of the last one; `None` for any other.
+    pub fn follow(&self, run: &str) -> Option<Follower> {
+        self.live.follow(run)
+    }
+
+    /// Returns the state of the served folders.
+    pub fn status(&self) -> Status {
+        Status {
+            waiting: self.queue.waiting(),
+            ..self.status.borrow().clone()
+        }
+    }
+
+    /// Waits until the index holds the documents of the folders. After [`INDEX_PATIENCE`] a part of them will
+    /// do.
+    ///
+    /// # Errors
+    /// When there is nothing to search.
+    pub async fn ready(&self, caller: &Caller) -> Result<(), Refusal> {
+        let mut status = self.status.clone();
+        let wait = async {
+            while !status.borrow_and_update().is_settled {
+                let line = status.borrow().indexing.clone().and_then(|progress| {
+                    progress_line(&SessionEvent::IndexProgressed { progress })
+                });
+                if let Some(line) = line {
+                    caller.report(one_line(&line));
+                }
+                if status.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            _ = timeout(INDEX_PATIENCE, wait) => {}
+            () = caller.cancelled.cancelled() => return Err(Refusal::cancelled()),
+        }
+
+        let status = self.status();
+        if status.documents() > 0 {
+            return Ok(());
+        }
+        let folders = status.corpus.as_ref().map(CorpusCard::arguments);
+        let folders = folders.unwrap_or_else(|| "the folder".to_owned());
+        let problem = match status.problem {
+            Some(problem) => problem,
+            None if status.is_settled => Problem::new(
+                format!("no readable document in {folders}"),
+                "add files that `ragscope formats` lists, or ask with preset closed-book",
+            ),
+            None => Problem::new(
+                format!("{folders} is being indexed for the first time"),
+                "the status shows the progress; try again when documents are there",
+            ),
+        };
+        let kind = RefusalKind::Unavailable {
+            retry_after: INDEX_PATIENCE,
+        };
+        Err(Refusal::new(kind, problem))
+    }
+
+    /// Sends a command when it is this client's turn, and passes the records of its answer to `observe`. A request that
+    /// is cancelled leaves the queue, or stops the command.
+    ///
+    /// # Errors
+    /// The problem that the engine reports; too many requests; a request that was cancelled.
+    pub async fn request(
+        &self,
+        command: Command,
+        caller: &Caller,
+        mut observe: impl FnMut(&Arc<Record>) + Send,
+    ) -> Result<(), Refusal> {
+        let _turn = tokio::select! {
+            turn = self.queue.turn(&caller.client) => turn?,
+            () = caller.cancelled.cancelled() => return Err(Refusal::cancelled()),
+        };
+
+        let operation = command.operation();
+        let (listener, mut records) = mpsc::unbounded_channel();
+        self.listen(Some(listener));
+        let _deaf = Deaf(self);
+        self.commands.send(command);
+
+        let mut is_stopped = false;
+        loop {
+            let record = tokio::select! {
+                record = records.recv() => record.ok_or_else(Refusal::ended)?,
+                () = caller.cancelled.cancelled(), if !is_stopped => {
+                    is_stopped = true;
+                    self.stop.stop();
+                    continue;
+                }
+            };
+            observe(&record);
+            match End::of(&record, operation) {
+                None => {}
+                Some(_) if is_stopped => {
+                    // the stop may have reached the update of the index behind the command
+                    self.commands.send(Command::Refresh);
+                    return Err(Refusal::cancelled());
+                }
+                Some(End::Done) => return Ok(()),
+                Some(End::Failed(refusal)) => return Err(refusal),
+            }
+        }
+    }
+
+    fn listen(&self, listener: Option<Listener>) {
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
+    }
+}
+
+/// Recognises the end of the engine that a failed run has reported already. It follows the run, and would end the request
+/// after it.
+#[derive(Default)]
+struct Repeated {
+    /// Why the last run failed.
+    reported: Option<Problem>,
+}
+
+impl Repeated {
+    fn is_next(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Run(RunEvent::RunFinished {
+                outcome: Outcome::Failed(problem),
+                ..
+            }) => {
+                self.reported = Some(problem.clone());
+                false
+            }
+            Event::Session(SessionEvent::OperationFailed {
+                operation: Operation::Engine,
+                problem,
+            }) => self.reported.take().as_ref() == Some(problem),
+            Event::Run(_) | Event::Session(_) => false,
+        }
+    }
+}
+
+/// Ends listening when a request is over, however it ends.
+struct Deaf<'a>(&'a SharedEngine);
+
+impl Drop for Deaf<'_> {
+    fn drop(&mut self) {
+        self.0.listen(None);
+    }
+}
+
+/// How a command ended.
+enum End {
+    Done,
+    Failed(Refusal),
+}
+
+impl End {
+    /// Returns the end of the command that asked for `operation`, if this record is that.
+    fn of(record: &Record, operation: Operation) -> Option<Self> {
+        match &record.event {
+            Event::Run(RunEvent::RunFinished { .. })
+            | Event::Session(
+                SessionEvent::Searched { .. }
+                | SessionEvent::Embedded { .. }
+                | SessionEvent::DocumentsListed { .. }
+                | SessionEvent::SourceOpened { .. }
+                | SessionEvent::PassageTraced { .. }
+                | SessionEvent::UtilityMeasured { .. },
+            ) => Some(Self::Done),
+            Event::Session(SessionEvent::OperationFailed {
+                operation: failed,
+                problem,
+            }) if *failed == operation || *failed == Operation::Engine => {
+                let kind = match failed {
+                    Operation::Engine => RefusalKind::Failed,
+                    _ => RefusalKind::Refused,
+                };
+                Some(Self::Failed(Refusal::new(kind, problem.clone())))
+            }
+            Event::Session(SessionEvent::OperationStopped { operation: stopped })
+                if *stopped == operation =>
+            {
+                Some(Self::Failed(Refusal::cancelled()))
+            }
+            Event::Run(_) | Event::Session(_) => None,
+        }
+    }
+}

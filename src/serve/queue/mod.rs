@@ -1,0 +1,22 @@
+//! What the protocols share: the engine behind a queue, the requests, what they are refused
+//! with, and the recorded runs that clients may read.
+//!
+//! The engine is the one behind the screen ([`Hub`](crate::host::Hub)): one thread, which works on one request after the other.
+//! Results are the values of the records and of `--json`.
+
+mod status;
+mod refusal;
+mod caller;
+mod turns;
+mod live;
+mod engine;
+mod runs;
+mod requests;
+
+pub use caller::{Caller, Client};
+pub use engine::SharedEngine;
+pub use live::Follower;
+pub use refusal::{Refusal, RefusalKind};
+pub use requests::{Question, SearchRequest, answer, ask, embed, search, to_json};
+pub use runs::{fold, is_step, list, read};
+pub use status::Status;

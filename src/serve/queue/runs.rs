@@ -1,0 +1,63 @@
+//! Recorded runs as clients see them: those over the served folders.
+
+use std::borrow::Borrow;
+use std::path::Path;
+
+use crate::event::{Event, Record, RunEvent, RunSummary};
+use crate::story::Run;
+use crate::trace::{list_runs, read_run};
+
+use super::engine::SharedEngine;
+use super::refusal::Refusal;
+
+/// Returns the runs that clients may read, newest first.
+///
+/// # Errors
+/// When the folder of recorded runs cannot be listed.
+pub fn list(engine: &SharedEngine) -> Result<Vec<RunSummary>, Refusal> {
+    let mut runs = list_runs(&engine.sessions)?;
+    runs.retain(|run| engine.can_read(run));
+    Ok(runs)
+}
+
+/// Returns the records of a run. The id is compared with those of the recorded runs and never becomes a path.
+///
+/// # Errors
+/// An id of no run that clients may read; a damaged file.
+pub fn read(engine: &SharedEngine, id: &str) -> Result<Vec<Record>, Refusal> {
+    let runs = list(engine)?;
+    let run = runs.iter().find(|run| run.run == id).ok_or_else(|| {
+        Refusal::missing(
+            format!("no run {id:?} over these folders is recorded"),
+            "pass the `run` of an answer, or one that the list of runs names; with record.enabled=false there are none",
+        )
+    })?;
+    Ok(read_run(Path::new(&run.file))?)
+}
+
+/// Returns the run that the records describe.
+pub fn fold<R: Borrow<Record>>(records: &[R]) -> Run {
+    let mut records = records.iter().map(Borrow::borrow).peekable();
+    let mut run = Run::new(records.peek().map_or("", |record| &record.run));
+    for record in records {
+        if let Event::Run(event) = &record.event {
+            run.apply(event, record.t_us);
+        }
+    }
+    run
+}
+
+/// Returns whether a record says what happened in a run, rather than each token, prompt and model call of it.
+pub fn is_step(record: &Record) -> bool {
+    !matches!(
+        &record.event,
+        Event::Run(
+            RunEvent::TokenGenerated { .. }
+                | RunEvent::ThoughtGenerated { .. }
+                | RunEvent::ModelCalled { .. }
+                | RunEvent::ModelCallFinished { .. }
+                | RunEvent::CallsProgressed { .. }
+                | RunEvent::JudgementsRead { .. }
+        )
+    )
+}
