@@ -108,14 +108,24 @@ impl<'a> Work<'a> {
                 other => other.map(Some),
             }
         })?;
-        let is_in_use = updated.is_none();
+        self.report_update(updated, folders)
+    }
+
+    /// Reports what an update leaves to be said; `None` where another process writes the index.
+    ///
+    /// # Errors
+    /// Nothing to search.
+    fn report_update(
+        &mut self,
+        updated: Option<Updated>,
+        folders: &[PathBuf],
+    ) -> Result<(), Stopped> {
+        let folders = joined(folders);
+        let has_documents = self.observer.documents() > 0;
         match updated {
-            None if self.observer.documents() == 0 => {
+            None if !has_documents => {
                 return Err(Failure::new(
-                    format!(
-                        "another ragscope is making the first index of {}",
-                        joined(folders)
-                    ),
+                    format!("another ragscope is making the first index of {folders}"),
                     "ask again when it is done",
                 )
                 .into());
@@ -126,29 +136,17 @@ impl<'a> Work<'a> {
             Some(Updated::Interrupted) => return Err(Stopped::Interrupted),
             Some(Updated::Finished(report)) => self.report_skipped(&report),
             Some(Updated::WordsOnly) => self.observer.out.remark(&format!(
-                "answering from the words alone: the vectors take longer; `ragscope index {}` computes them, and --set index.first_answer=vectors waits for them",
-                joined(folders)
+                "answering from the words alone: the vectors take longer; `ragscope index {folders}` computes them, and --set index.first_answer=vectors waits for them"
             )),
         }
-        if self.observer.documents() == 0 && is_in_use {
-            return Err(Failure::new(
-                format!(
-                    "another ragscope is indexing {} for the first time",
-                    joined(folders)
-                ),
-                "wait for it, and run the command again",
-            )
-            .into());
+        if has_documents {
+            return Ok(());
         }
-        if self.observer.documents() == 0 {
-            let error = format!("no readable document in {}", joined(folders));
-            return Err(Failure::new(
-                error,
-                "add files that `ragscope formats` lists, or ask with --preset closed-book",
-            )
-            .into());
-        }
-        Ok(())
+        Err(Failure::new(
+            format!("no readable document in {folders}"),
+            "add files that `ragscope formats` lists, or ask with --preset closed-book",
+        )
+        .into())
     }
 
     fn report_skipped(&mut self, report: &IndexReport) {

@@ -25,6 +25,7 @@ use crate::trace::Journal;
 use answers::Setting;
 use asked::Asked;
 use corpus::documents;
+use variants::Variant;
 
 /// Evaluates, and prints the tables. `--preset` takes presets separated by commas.
 pub fn run(
@@ -52,17 +53,22 @@ pub fn run(
         return verdicts::run(table, questions, what.limit, &layers, paths, out);
     }
 
+    evaluate(what, flags.preset.as_deref(), &layers, paths, out)
+}
+
+/// Asks the questions under each preset, and prints the tables.
+fn evaluate(
+    what: &Evaluation,
+    presets: Option<&str>,
+    layers: &Layers,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
     let interrupt = Interrupt::listen()?;
     let table = what.paper.as_deref().and_then(PaperTable::find);
     let variants = match table {
-        Some(table) => {
-            let model = layers.config()?.generator.model;
-            paper::remark(table, &model, what.dataset.as_deref(), out);
-            let rows = paper::variants(table, what.dataset.as_deref(), &layers)?;
-            paper::remark_probes(&rows, paths, out)?;
-            variants::repeated(what, rows)?
-        }
-        None => variants::variants(what, flags.preset.as_deref(), &layers)?,
+        Some(table) => paper_variants(table, what, layers, paths, out)?,
+        None => variants::variants(what, presets, layers)?,
     };
     let asked = Asked::read(what, paths, &variants, out)?;
     let config = layers.config()?;
@@ -90,7 +96,44 @@ pub fn run(
         paths,
         interrupt: &interrupt,
     };
-    if answers::ask(&plan, &variants, &mut journal, &setting, out)? == Ended::Stopped {
+    let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
+    remark_end(ended, &plan, &journal, what, out)?;
+
+    let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
+    report.repeats = variants::repeats(&variants, &report);
+    report.published = table.map(|table| {
+        let dataset = what.dataset.as_deref();
+        Published::new(table, &report.presets, &report.understanding, dataset)
+    });
+    report.remarks = asked.remarks;
+    report.missing_evidence = missing;
+    print(&report, &journal, what.report.as_deref(), out)
+}
+
+/// Returns the rows of a paper's table, under every seed, and reports what differs from the paper.
+fn paper_variants(
+    table: &PaperTable,
+    what: &Evaluation,
+    layers: &Layers,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Vec<Variant>, Stopped> {
+    let model = layers.config()?.generator.model;
+    paper::remark(table, &model, what.dataset.as_deref(), out);
+    let rows = paper::variants(table, what.dataset.as_deref(), layers)?;
+    paper::remark_probes(&rows, paths, out)?;
+    variants::repeated(what, rows)
+}
+
+/// Reports how to continue after a stop, and the journal of a shard.
+fn remark_end(
+    ended: Ended,
+    plan: &Plan,
+    journal: &Journal<Row>,
+    what: &Evaluation,
+    out: &mut Output,
+) -> Result<(), Stopped> {
+    if ended == Ended::Stopped {
         let done = journal.rows().len();
         let total = plan.presets.len() * plan.questions.len();
         out.remark(&format!(
@@ -103,15 +146,7 @@ pub fn run(
         let file = journal.path().display();
         out.remark(&format!("the journal of shard {shard} is {file}"));
     }
-    let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
-    report.repeats = variants::repeats(&variants, &report);
-    report.published = table.map(|table| {
-        let dataset = what.dataset.as_deref();
-        Published::new(table, &report.presets, &report.understanding, dataset)
-    });
-    report.remarks = asked.remarks;
-    report.missing_evidence = missing;
-    print(&report, &journal, what.report.as_deref(), out)
+    Ok(())
 }
 
 /// Returns the settings without a preset: those of the demo when it is evaluated, then the flags.

@@ -127,18 +127,30 @@ fn carry_out(
         let generator = load_generator(&runtime, &file, &settings, stop, &mut |share| {
             link.loading(share)
         })?;
-        let generator = slot.insert(generator);
-        return Ok(Value::Loaded {
-            card: Box::new(generator.card().clone()),
-            has_space_first: !generator.reply_start().is_empty(),
-            can_share_prefixes: generator.can_share_prefixes(),
-            is_attention_cheap: generator.is_attention_cheap(),
-        });
+        return Ok(loaded(slot.insert(generator)));
     }
+    match slot {
+        Some(generator) => call(request, generator, link),
+        None => Err(LlmError::Backend("no model is loaded".to_owned())),
+    }
+}
 
-    let Some(generator) = slot else {
-        return Err(LlmError::Backend("no model is loaded".to_owned()));
-    };
+/// Describes a generator to the program.
+fn loaded(generator: &LlamaGenerator) -> Value {
+    Value::Loaded {
+        card: Box::new(generator.card().clone()),
+        has_space_first: !generator.reply_start().is_empty(),
+        can_share_prefixes: generator.can_share_prefixes(),
+        is_attention_cheap: generator.is_attention_cheap(),
+    }
+}
+
+/// Carries out a call to the generator.
+fn call(
+    request: Request,
+    generator: &mut LlamaGenerator,
+    link: &mut Link<'_>,
+) -> Result<Value, LlmError> {
     let mut observe = |prompt: usize, token: &Token| link.token(prompt, token);
     Ok(match request {
         Request::Load { .. } | Request::Seen { .. } | Request::Interrupt => {
@@ -164,16 +176,12 @@ fn carry_out(
             Value::Completed(untapped.collect())
         }
         Request::Classify { prompts, labels } => {
-            let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-            Value::Labelled(generator.classify(&prompts, &labels)?)
+            Value::Labelled(generator.classify(&prompts, &borrowed(&labels))?)
         }
         Request::Score {
             prompts,
             continuations,
-        } => {
-            let continuations: Vec<&str> = continuations.iter().map(String::as_str).collect();
-            Value::Rows(generator.score(&prompts, &continuations)?)
-        }
+        } => Value::Rows(generator.score(&prompts, &borrowed(&continuations))?),
         Request::Attend {
             text,
             parts,
@@ -184,4 +192,8 @@ fn carry_out(
         }
         Request::Render(prompt) => Value::Rendered(generator.render(&prompt)?),
     })
+}
+
+fn borrowed(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
 }

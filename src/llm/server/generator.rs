@@ -1,28 +1,24 @@
 //! A generator behind a model server.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-
 use super::capabilities::Capabilities;
-use super::card::{file_name, named_card};
-use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
+use super::card::file_name;
+use super::chat::Chat;
 use super::http::{Called, Client, Request};
-use super::native::{self, Native, Props, lacks_probabilities, read};
+use super::labels::{label_rows, walk};
+use super::listing::{Listed, card};
+use super::native::{Native, lacks_probabilities};
 use super::reply::Reply;
+use super::trial::{props, try_chat, try_native};
 use crate::config::GeneratorSettings;
-use crate::event::{CallUsage, Flow, ModelCard, ModelRole, elapsed_us, saturating_u32};
+use crate::event::{CallUsage, Flow, ModelCard, elapsed_us, saturating_u32};
 use crate::llm::bundled;
 use crate::llm::error::LlmError;
-use crate::llm::error::ServerError;
 use crate::llm::reply_start;
 use crate::llm::role::{Generator, LoadedGenerator, Scorer, Tap};
-use crate::llm::scorer::{
-    LEAD_TOKENS, MIN_FIRST_TOKEN, Spelling, SpellingRow, behind, is_lead, read_labels, spellings,
-};
+use crate::llm::scorer::{read_labels, spellings};
 use crate::llm::template::Opening;
 use crate::llm::template::thought::Splitter;
 use crate::llm::values::{
@@ -42,68 +38,6 @@ pub(super) struct ServerGenerator {
 enum Api {
     Native(Box<Native>),
     Chat(Chat),
-}
-
-/// A model that a server lists.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Listed {
-    pub id: String,
-    owned_by: String,
-    meta: Option<Meta>,
-    /// vLLM's name of the context length.
-    max_model_len: Option<u32>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Meta {
-    n_embd: u32,
-    n_params: u64,
-    size: u64,
-    n_ctx: u32,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Listing {
-    data: Vec<Listed>,
-}
-
-/// Returns the model that the setting names, or else the first that the server lists. A server that lists
-/// none is believed to have it.
-pub(super) fn listed(client: &Client, wanted: &str) -> Result<Listed, LlmError> {
-    let listing = match client.json(Request::get("/v1/models")) {
-        Ok(listing) => read::<Listing>(client, listing)?.data,
-        Err(LlmError::Server(ServerError::Rejected { .. })) => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    let names: Vec<&str> = listing.iter().map(|one| one.id.as_str()).collect();
-    let found = if wanted.is_empty() {
-        listing.first()
-    } else {
-        listing.iter().find(|one| one.id == wanted)
-    };
-    match found {
-        Some(found) => Ok(found.clone()),
-        None if listing.is_empty() => Ok(Listed {
-            id: wanted.to_owned(),
-            ..Listed::default()
-        }),
-        None => Err(ServerError::NoModel {
-            host: client.host(),
-            model: wanted.to_owned(),
-            known: names.join(", "),
-        }
-        .into()),
-    }
-}
-
-impl Listed {
-    /// Returns whether a program with this name owns the model.
-    pub fn is_of(&self, owner: &str) -> bool {
-        self.owned_by == owner
-    }
 }
 
 impl ServerGenerator {
@@ -221,122 +155,6 @@ impl ServerGenerator {
     /// Returns the error of a call that the server has nothing for.
     fn lacks(&self, what: &str, advice: &str) -> LlmError {
         self.client.lacks(what, advice).into()
-    }
-}
-
-/// Asks for llama-server's own interface; `None` where it has another one.
-fn props(client: &Client) -> Result<Option<Props>, LlmError> {
-    match client.json(Request::get("/props")) {
-        Ok(props) => {
-            let props: Props = serde_json::from_value(props).unwrap_or_default();
-            Ok(Some(props).filter(|props| props.default_generation_settings.is_some()))
-        }
-        // a server that has no such path, or answers it in its own way
-        Err(LlmError::Server(ServerError::Rejected { .. } | ServerError::Unreadable { .. })) => {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn try_native(client: &Client, props: &Props, native: &Native) -> Result<Capabilities, LlmError> {
-    let tokens = native.plain_tokens(client, "one two three")?;
-    let trial = |samples: u32| {
-        let body = json!({
-            "prompt": tokens, "n_predict": 1, "n_probs": 2, "temperature": 0.0,
-            "cache_prompt": true, "n_cmpl": samples,
-        });
-        client.json(Request::post("/completion", body))
-    };
-    let answers = trial(2)?;
-    let samples = answers.as_array().map_or(1, Vec::len);
-    let again = trial(1)?;
-    let first = |answer: &Value| match answer.as_array() {
-        Some(answers) => answers.first().cloned().unwrap_or_default(),
-        None => answer.clone(),
-    };
-    let answer = first(&again);
-    let likely = answer.pointer("/completion_probabilities/0/top_logprobs");
-    let has_likely = likely.and_then(Value::as_array).is_some();
-    let reused = answer.pointer("/timings/cache_n").and_then(Value::as_u64);
-    Ok(Capabilities {
-        interface: format!("llama-server {}", props.build_info),
-        likely_tokens: if has_likely { native::LIKELY_TOKENS } else { 0 },
-        several_samples: samples > 1,
-        given_text: true,
-        prefix_cache: reused.is_some_and(|reused| reused > 0),
-        parallel: client.parallel(),
-    })
-}
-
-/// Tries a chat with less and less, until the server takes it.
-fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), LlmError> {
-    let trial = |samples: u32, likely: u32| {
-        let mut body = json!({
-            "model": model.id, "max_tokens": 1,
-            "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
-        });
-        if samples > 1 {
-            body["n"] = json!(samples);
-        }
-        if likely > 0 {
-            body["logprobs"] = json!(true);
-            body["top_logprobs"] = json!(likely);
-        }
-        let answer = client.json(Request::post(CHAT, body))?;
-        Trial::read(client, answer)
-    };
-    let mut tried = None;
-    for (samples, likely) in [(2, LIKELY_TOKENS), (1, LIKELY_TOKENS), (1, 5), (1, 0)] {
-        match trial(samples, likely) {
-            Ok(found) => {
-                tried = Some(found);
-                break;
-            }
-            Err(LlmError::Server(ServerError::Rejected { status, .. }))
-                if likely > 0 && status != 404 => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let tried = tried.unwrap_or_default();
-    let again = match tried.likely_tokens {
-        0 => Trial::default(),
-        likely => trial(1, likely)?,
-    };
-    let chat = Chat {
-        model: model.id.clone(),
-        is_vllm: model.is_of("vllm"),
-        likely_tokens: tried.likely_tokens,
-    };
-    let owner = if model.owned_by.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", model.owned_by)
-    };
-    let capabilities = Capabilities {
-        interface: format!("OpenAI-compatible{owner}"),
-        likely_tokens: tried.likely_tokens,
-        several_samples: tried.choices > 1,
-        given_text: false,
-        prefix_cache: again.cached_tokens > 0,
-        parallel: client.parallel(),
-    };
-    Ok((chat, capabilities))
-}
-
-/// Describes a model of a server.
-fn card(client: &Client, model: &Listed) -> ModelCard {
-    let meta = model.meta.clone().unwrap_or_default();
-    ModelCard {
-        file_bytes: meta.size,
-        fingerprint: blake3::hash(format!("{} {}", model.id, meta.n_params).as_bytes())
-            .to_hex()
-            .to_string(),
-        parameters: meta.n_params,
-        width: meta.n_embd,
-        context_tokens: model.max_model_len.unwrap_or(meta.n_ctx),
-        chat_template: "server".to_owned(),
-        ..named_card(ModelRole::Generator, &client.host(), &model.id)
     }
 }
 
@@ -492,109 +310,6 @@ impl Scorer for ServerGenerator {
         self.record_reading(started, evaluated);
         Ok(scores)
     }
-}
-
-/// The replies to prompts up to where each may name a label.
-struct Begun {
-    /// The tokens that each has in front of every label.
-    leads: Vec<Vec<i32>>,
-    /// ln p of the likely tokens behind them.
-    first: Vec<HashMap<i32, f32>>,
-}
-
-/// Follows the greedy reply to each prompt through the tokens in front of its labels.
-fn begun(
-    native: &Native,
-    client: &Client,
-    rendered: &[Vec<i32>],
-    spellings: &[Spelling],
-) -> Result<Begun, LlmError> {
-    let mut leads = vec![Vec::new(); rendered.len()];
-    let mut first = native.next_tokens(client, rendered)?;
-    for _ in 0..LEAD_TOKENS {
-        let mut led = Vec::new();
-        for (at, likely) in first.iter().enumerate() {
-            let best = likely.iter().max_by(|a, b| a.1.total_cmp(b.1));
-            let longer: Vec<i32> = leads[at]
-                .iter()
-                .copied()
-                .chain(best.map(|best| *best.0))
-                .collect();
-            if longer.len() > leads[at].len() && is_lead(&longer, spellings) {
-                led.push((at, longer));
-            }
-        }
-        if led.is_empty() {
-            break;
-        }
-
-        let prompts: Vec<Vec<i32>> = led
-            .iter()
-            .map(|(at, lead)| [rendered[*at].as_slice(), lead].concat())
-            .collect();
-        for ((at, lead), likely) in led.into_iter().zip(native.next_tokens(client, &prompts)?) {
-            leads[at] = lead;
-            first[at] = likely;
-        }
-    }
-    Ok(Begun { leads, first })
-}
-
-/// Reads each spelling after each prompt, where the reply has its first word. The server gives no other tokens
-/// behind the first: a token that more than half of the replies have is the greedy one.
-fn label_rows(
-    native: &Native,
-    client: &Client,
-    rendered: &[Vec<i32>],
-    spellings: &[Spelling],
-) -> Result<Vec<SpellingRow>, LlmError> {
-    let Begun { leads, first } = begun(native, client, rendered, spellings)?;
-    let mut rows: Vec<SpellingRow> = Vec::with_capacity(rendered.len());
-    let mut places = Vec::new();
-    let mut owners = Vec::new();
-    for (at, (tokens, likely)) in rendered.iter().zip(&first).enumerate() {
-        let lead = &leads[at];
-        let read = [tokens.as_slice(), lead].concat();
-        let top = likely.values().copied().fold(f32::NEG_INFINITY, f32::max);
-        let logprob = |spelling: &Spelling| likely.get(behind(lead, spelling)?.first()?).copied();
-        let mut row: Vec<f32> = spellings
-            .iter()
-            .map(|spelling| logprob(spelling).unwrap_or(f32::NEG_INFINITY))
-            .collect();
-        let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        for (number, spelling) in spellings.iter().enumerate() {
-            if row[number] < best + MIN_FIRST_TOKEN.ln() {
-                row[number] = f32::NEG_INFINITY;
-            } else if row[number].is_finite() {
-                let rest = behind(lead, spelling).unwrap_or_default();
-                for (evaluated, target) in walk(&read, rest).into_iter().skip(1) {
-                    places.push((evaluated, target));
-                    owners.push((at, number));
-                }
-            }
-        }
-        rows.push(SpellingRow {
-            greedy: row
-                .iter()
-                .map(|logprob| logprob.is_finite() && *logprob >= top)
-                .collect(),
-            logprobs: row,
-        });
-    }
-    for ((at, number), logprob) in owners.into_iter().zip(native.forced(client, &places)?) {
-        rows[at].logprobs[number] += logprob;
-        rows[at].greedy[number] &= logprob.exp() > 0.5;
-    }
-    Ok(rows)
-}
-
-/// Returns each target with the tokens in front of it.
-fn walk(prompt: &[i32], targets: &[i32]) -> Vec<(Vec<i32>, i32)> {
-    targets
-        .iter()
-        .enumerate()
-        .map(|(at, target)| ([prompt, &targets[..at]].concat(), *target))
-        .collect()
 }
 
 /// What to do where attention is wanted.

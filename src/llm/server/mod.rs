@@ -10,6 +10,9 @@ mod http;
 mod reply;
 mod native;
 mod chat;
+mod listing;
+mod trial;
+mod labels;
 mod generator;
 mod vectors;
 
@@ -21,8 +24,9 @@ use super::error::LlmError;
 use super::role::LoadedGenerator;
 use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::StopFlag;
-use generator::{ServerGenerator, listed};
+use generator::ServerGenerator;
 use http::Client;
+use listing::listed;
 
 /// A generator behind a server.
 pub struct Connected {

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::card::named_card;
-use super::generator::listed;
 use super::http::{Client, Request};
+use super::listing::listed;
 use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, Side, StopFlag};

@@ -179,7 +179,7 @@ pub async fn complete(
         queue::ask(question, &engine.engine, &caller, observe).await
     });
 
-    let mut reply = Reply {
+    let reply = Reply {
         model: request.model,
         created: now_s(),
         lists_sources: server.lists_sources,
@@ -188,12 +188,7 @@ pub async fn complete(
         sent: String::new(),
     };
     if request.stream != Some(true) {
-        let answered = run.await.map_err(|_| Refusal::ended())??;
-        for record in &answered {
-            reply.apply(record);
-        }
-        let answer = queue::answer(&answered)?;
-        return json_reply(&reply.whole(answer)?);
+        return whole_answer(reply, run).await;
     }
 
     // what fails before the run begins has a status
@@ -214,6 +209,16 @@ pub async fn complete(
 
 /// The records of a finished run, or why there are none.
 type Answered = tokio::task::JoinHandle<Result<Vec<Arc<Record>>, Refusal>>;
+
+/// Sends an answer once it is complete.
+async fn whole_answer(mut reply: Reply, run: Answered) -> Result<Response, Failure> {
+    let answered = run.await.map_err(|_| Refusal::ended())??;
+    for record in &answered {
+        reply.apply(record);
+    }
+    let answer = queue::answer(&answered)?;
+    json_reply(&reply.whole(answer)?)
+}
 
 /// Sends an answer while it is written.
 async fn stream_answer(

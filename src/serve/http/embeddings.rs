@@ -110,19 +110,7 @@ pub async fn embed(
     if is_other && request.model != "ragscope" {
         return Err(unknown(&request.model));
     }
-    let texts = match request.input {
-        Input::Text(text) => vec![text],
-        Input::Texts(texts) => texts,
-    };
-    if texts.is_empty() || texts.len() > MAX_TEXTS {
-        return Err(Failure::invalid(format!(
-            "`input` has {} texts: send 1 to {MAX_TEXTS}",
-            texts.len()
-        )));
-    }
-    if texts.iter().any(|text| text.trim().is_empty()) {
-        return Err(Failure::invalid("a text of `input` is empty: leave it out"));
-    }
+    let texts = texts(request.input)?;
 
     let cancelled = CancellationToken::new();
     let _wanted = cancelled.clone().drop_guard();
@@ -159,6 +147,24 @@ pub async fn embed(
             total_tokens: embedding.tokens,
         },
     })
+}
+
+/// Returns the texts of a request.
+fn texts(input: Input) -> Result<Vec<String>, Failure> {
+    let texts = match input {
+        Input::Text(text) => vec![text],
+        Input::Texts(texts) => texts,
+    };
+    if texts.is_empty() || texts.len() > MAX_TEXTS {
+        return Err(Failure::invalid(format!(
+            "`input` has {} texts: send 1 to {MAX_TEXTS}",
+            texts.len()
+        )));
+    }
+    if texts.iter().any(|text| text.trim().is_empty()) {
+        return Err(Failure::invalid("a text of `input` is empty: leave it out"));
+    }
+    Ok(texts)
 }
 
 fn encoded(vector: Vec<f32>, encoding: Encoding) -> Vector {

@@ -21,44 +21,7 @@ fn description() -> Value {
         settings.definitions_path = "/components/schemas".into();
     });
     let mut generator = settings.into_generator();
-    let chat = post::<ChatRequest>(
-        "Answers a question",
-        "A `chat.completion`, or server-sent `chat.completion.chunk`s. The field `ragscope` has run, sentences with their \
-         uncertainty, citations and sources",
-        &mut generator,
-    );
-    let embeddings = post::<EmbeddingsRequest>(
-        "Turns texts into vectors",
-        "A list of unit vectors, in the order of the texts",
-        &mut generator,
-    );
-    let search = post::<SearchRequest>(
-        "Searches the documents; nothing is generated",
-        "The best chunks with their scores, the value of `ragscope search --json`",
-        &mut generator,
-    );
-
-    let id =
-        json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } }]);
-    let mut model = get("Describes a model", "The model", "application/json");
-    model["parameters"] = id.clone();
-    let mut run = get(
-        "Returns the records of a run, while it is in progress as they come",
-        "A record per event; the last event is `[DONE]`",
-        "text/event-stream",
-    );
-    run["parameters"] = id;
-    let list = |summary, reply| get(summary, reply, "application/json");
-    let paths = json!({
-        "/v1/chat/completions": { "post": chat },
-        "/v1/embeddings": { "post": embeddings },
-        "/v1/search": { "post": search },
-        "/v1/models": { "get": list("Lists the presets and the embedder as models", "The models") },
-        "/v1/models/{id}": { "get": model },
-        "/v1/runs": { "get": list("Lists the recorded runs over the folders", "The newest 500 runs") },
-        "/v1/runs/{id}": { "get": run },
-        "/v1/status": { "get": list("Describes the folders, the index, the models and how many requests wait", "The state") },
-    });
+    let paths = paths(&mut generator);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -74,6 +37,48 @@ fn description() -> Value {
             "schemas": schemas(&mut generator),
             "responses": { "error": error() },
         },
+    })
+}
+
+/// Returns the operations by path.
+fn paths(generator: &mut SchemaGenerator) -> Value {
+    let chat = post::<ChatRequest>(
+        "Answers a question",
+        "A `chat.completion`, or server-sent `chat.completion.chunk`s. The field `ragscope` has run, sentences with their \
+         uncertainty, citations and sources",
+        generator,
+    );
+    let embeddings = post::<EmbeddingsRequest>(
+        "Turns texts into vectors",
+        "A list of unit vectors, in the order of the texts",
+        generator,
+    );
+    let search = post::<SearchRequest>(
+        "Searches the documents; nothing is generated",
+        "The best chunks with their scores, the value of `ragscope search --json`",
+        generator,
+    );
+
+    let id =
+        json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } }]);
+    let mut model = get("Describes a model", "The model", "application/json");
+    model["parameters"] = id.clone();
+    let mut run = get(
+        "Returns the records of a run, while it is in progress as they come",
+        "A record per event; the last event is `[DONE]`",
+        "text/event-stream",
+    );
+    run["parameters"] = id;
+    let list = |summary, reply| get(summary, reply, "application/json");
+    json!({
+        "/v1/chat/completions": { "post": chat },
+        "/v1/embeddings": { "post": embeddings },
+        "/v1/search": { "post": search },
+        "/v1/models": { "get": list("Lists the presets and the embedder as models", "The models") },
+        "/v1/models/{id}": { "get": model },
+        "/v1/runs": { "get": list("Lists the recorded runs over the folders", "The newest 500 runs") },
+        "/v1/runs/{id}": { "get": run },
+        "/v1/status": { "get": list("Describes the folders, the index, the models and how many requests wait", "The state") },
     })
 }
 

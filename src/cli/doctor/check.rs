@@ -1,0 +1,53 @@
+//! The result of one check.
+
+use serde::Serialize;
+
+use crate::event::Problem;
+
+/// The result of one check.
+#[derive(Debug, Serialize)]
+pub(super) struct Check {
+    pub what: String,
+    pub state: State,
+    pub found: String,
+    /// The way to fix it; `None` when there is no problem.
+    pub advice: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    Good,
+    /// Works, but less well than it could.
+    Poor,
+    /// A failure.
+    Wrong,
+}
+
+impl Check {
+    pub fn good(what: &str, found: impl Into<String>) -> Self {
+        Self {
+            what: what.to_owned(),
+            state: State::Good,
+            found: found.into(),
+            advice: None,
+        }
+    }
+
+    pub fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {
+        Self::of(what, State::Poor, Problem::new(found, advice))
+    }
+
+    pub fn wrong(what: &str, problem: impl Into<Problem>) -> Self {
+        Self::of(what, State::Wrong, problem.into())
+    }
+
+    pub fn of(what: &str, state: State, problem: Problem) -> Self {
+        Self {
+            what: what.to_owned(),
+            state,
+            found: problem.error,
+            advice: problem.advice,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `doctor`: checks the build and the machine, and reports how to fix problems.
+
+mod check;
+mod machine;
+mod models;
+mod indexes;
+
+use crate::config::{Layers, Paths, assets_folder};
+use crate::event::harmless;
+use crate::llm::Runtime;
+
+use super::failure::{Exit, Stopped};
+use super::output::Output;
+use check::{Check, State};
+use indexes::{database, indexes};
+use machine::{build, devices, folders, terminal, workers};
+use models::{bundled_models, memory, models};
+
+/// Runs all checks and prints them; the command fails when one of them does.
+pub fn run(
+    layers: Result<Layers, Stopped>,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let mut checks = Vec::new();
+    let config = match layers.map(|layers| layers.config()) {
+        Ok(Ok(config)) => Some(config),
+        Ok(Err(error)) => {
+            checks.push(Check::wrong("settings", error));
+            None
+        }
+        Err(Stopped::Failure(failure)) => {
+            checks.push(Check::wrong("settings", failure.problem));
+            None
+        }
+        Err(stopped) => return Err(stopped),
+    };
+    checks.extend(folders(paths));
+    checks.push(bundled_models(&assets_folder().join("models")));
+    match Runtime::start(&paths.log_file()) {
+        Ok(runtime) => {
+            checks.push(build(&runtime));
+            checks.push(devices(&runtime));
+            checks.extend(config.iter().flat_map(workers));
+            if let Some(config) = &config {
+                checks.extend(memory(&runtime, config, paths));
+                checks.extend(models(&runtime, config, paths));
+            }
+        }
+        Err(error) => checks.push(Check::wrong("llama.cpp", error)),
+    }
+    checks.extend(indexes(paths));
+    checks.extend(config.iter().filter_map(database));
+    checks.push(terminal());
+    print(&checks, out)?;
+    Ok(if checks.iter().any(|check| check.state == State::Wrong) {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
+}
+
+fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
+    if out.json {
+        return out.json_pretty(&serde_json::json!({ "checks": checks }));
+    }
+    let width = checks
+        .iter()
+        .map(|check| check.what.chars().count())
+        .max()
+        .unwrap_or(0);
+    for check in checks {
+        let mark = match check.state {
+            State::Good => "ok    ",
+            State::Poor => "note  ",
+            State::Wrong => "WRONG ",
+        };
+        out.text(&harmless(&format!(
+            "{mark}{:<width$}  {}\n",
+            check.what, check.found
+        )))?;
+        if let Some(advice) = &check.advice {
+            out.text(&harmless(&format!("      {:<width$}  fix: {advice}\n", "")))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! The models: whether they are intact, fit, load and answer.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::check::{Check, State};
+use crate::config::{Config, Paths};
+use crate::engine::{LINKER_ADVICE, sentence_model};
+use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag};
+use crate::llm::bundled::listed;
+use crate::llm::memory::{machine_memory, shortage};
+use crate::llm::server::{ServerEmbedder, ServerReranker, connect_generator};
+use crate::llm::{
+    Embedder, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder,
+    open_generator, resolve,
+};
+use crate::probe::{Probe, ProbeError};
+use crate::story::words;
+
+/// A model that was loaded, and the milliseconds that it took.
+type Loaded = Result<(ModelCard, u128), LlmError>;
+
+/// Checks that the bundled files are intact: a damaged weight may load and only answer worse.
+pub(super) fn bundled_models(folder: &Path) -> Check {
+    let what = "bundled models";
+    let mut names = Vec::new();
+    let mut wrong = Vec::new();
+
+    for model in listed() {
+        match model.is_unchanged(folder) {
+            Ok(true) => names.push(model.file),
+            Ok(false) => wrong.push(format!(
+                "{} differs from the file that MODELS.md lists",
+                model.file
+            )),
+            Err(error) => wrong.push(format!("{} cannot be read ({error})", model.file)),
+        }
+    }
+    if wrong.is_empty() {
+        return Check::good(
+            what,
+            format!("as MODELS.md lists them: {}", names.join(", ")),
+        );
+    }
+    let advice = format!(
+        "restore it in {} (`git checkout -- assets/models` in the checkout); if you trained it yourself, update its checksum in MODELS.md",
+        folder.display()
+    );
+    Check::poor(what, wrong.join("; "), &advice)
+}
+
+/// Checks that the generator fits the free memory, before it is loaded.
+pub(super) fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
+    let what = "memory";
+    if !config.generator.url.is_empty() {
+        return None;
+    }
+    let file = resolve(&config.generator.model, paths).ok()?;
+    Some(match shortage(runtime, &file, &config.generator).ok()? {
+        Some((need, free_bytes)) => Check::poor(
+            what,
+            format!(
+                "{} {}",
+                config.generator.model,
+                words::memory(need, free_bytes)
+            ),
+            "choose a smaller model (`ragscope models recommend`), or lower generator.context_tokens; what does not fit is read from the disk again and again",
+        ),
+        // each worker has a line of its own
+        None if !config.generator.rpc.is_empty() => return None,
+        None => {
+            let memory = machine_memory(runtime);
+            let free_bytes = memory
+                .free_bytes
+                .map_or("an unknown size".to_owned(), words::bytes);
+            Check::good(what, format!("{free_bytes} free on {}", memory.device))
+        }
+    })
+}
+
+/// Checks each model of the settings, and what depends on it.
+pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
+    let stop = StopFlag::default();
+    let generator = generator(runtime, config, paths, &stop);
+    let embedder = embedder(runtime, config, paths, &stop);
+    let card = |loaded: &Loaded| loaded.as_ref().ok().map(|(card, _)| card.clone());
+    let generates = card(&generator);
+    let embeds = card(&embedder);
+
+    let mut checks = vec![
+        model(ModelRole::Generator, generator),
+        model(ModelRole::Embedder, embedder),
+    ];
+    if !config.reranker.url.is_empty() {
+        let connected = timed(|| {
+            ServerReranker::connect(&config.reranker, &config.server, &stop)
+                .map(|model| model.card().clone())
+        });
+        checks.push(model(ModelRole::Reranker, connected));
+    }
+    if generates.as_ref().is_some_and(|card| card.practice) {
+        checks.push(Check::poor(
+            "generator",
+            words::PRACTICE,
+            "`ragscope models recommend` lists models for this machine",
+        ));
+    }
+    checks.extend(generates.map(|card| probe(config, paths, &card)));
+    checks.extend(embeds.and_then(|card| linker(config, paths, &card)));
+    checks
+}
+
+fn generator(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
+    if config.generator.url.is_empty() {
+        return loaded(&config.generator.model, paths, |file| {
+            let silent = &mut |_fraction: f32| Flow::Continue;
+            open_generator(runtime, file, &config.generator, stop, silent)
+                .map(|model| model.card().clone())
+        });
+    }
+    timed(|| {
+        let connected = connect_generator(&config.generator, &config.server, stop)?;
+        Ok(connected.generator.card().clone())
+    })
+}
+
+fn embedder(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
+    if config.embedder.url.is_empty() {
+        return loaded(&config.embedder.model, paths, |file| {
+            let silent = &mut |_fraction: f32| Flow::Continue;
+            load_embedder(runtime, file, &config.embedder, stop, silent)
+                .map(|model| model.card().clone())
+        });
+    }
+    timed(|| {
+        ServerEmbedder::connect(&config.embedder, &config.server, stop)
+            .map(|model| model.card().clone())
+    })
+}
+
+/// Checks that the sentence-level linker reads the vectors of this embedder. The generator links
+/// otherwise, so that it is not a failure.
+fn linker(config: &Config, paths: &Paths, embedder: &ModelCard) -> Option<Check> {
+    let what = ModelRole::Linker.name();
+    let model = sentence_model(&config.linker.model);
+    let file = resolve(model, paths).ok()?;
+    match linker_misfit(&file, embedder) {
+        Ok(None) => Some(Check::good(
+            what,
+            format!("{model} reads the vectors of {}", embedder.file),
+        )),
+        Ok(Some(reason)) => Some(Check::poor(
+            what,
+            format!("{reason}; with linker.kind = \"sentence\" the generator links instead"),
+            LINKER_ADVICE,
+        )),
+        Err(error) => Some(Check::wrong(what, error)),
+    }
+}
+
+/// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
+fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
+    if !config.generator.url.is_empty() {
+        let error = ProbeError::Inside {
+            host: generator.device.clone(),
+        };
+        let Problem { error, advice } = error.into();
+        let error = format!("{error}; the gate uses the token entropy instead");
+        return Check::of("probe", State::Poor, Problem { error, advice });
+    }
+    match Probe::named(config, paths, generator) {
+        Ok((file, probe)) => {
+            let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
+            let quality = auroc.map_or("not measured".to_owned(), |auroc| {
+                format!("AUROC {auroc:.2} held out")
+            });
+            Check::good(
+                "probe",
+                format!("{} for {} ({quality})", file.display(), generator.file),
+            )
+        }
+        Err(error) => {
+            let Problem { error, advice } = error.into();
+            let error = format!("{error}; the gate uses the token entropy instead");
+            Check::of("probe", State::Poor, Problem { error, advice })
+        }
+    }
+}
+
+/// Returns the card of a model that is loaded here, and the milliseconds that it took.
+fn loaded(
+    name: &str,
+    paths: &Paths,
+    load: impl FnOnce(&PathBuf) -> Result<ModelCard, LlmError>,
+) -> Loaded {
+    let file = resolve(name, paths)?;
+    timed(|| load(&file))
+}
+
+fn timed(load: impl FnOnce() -> Result<ModelCard, LlmError>) -> Loaded {
+    let started = Instant::now();
+    let card = load()?;
+    Ok((card, started.elapsed().as_millis()))
+}
+
+/// Describes a model that was loaded.
+fn model(role: ModelRole, loaded: Loaded) -> Check {
+    match loaded {
+        Ok((card, ms)) if !card.server.is_empty() => {
+            let found = format!(
+                "{} on the server {}, connected in {ms} ms; {}",
+                card.file, card.device, card.server
+            );
+            Check::good(role.name(), found)
+        }
+        Ok((card, ms)) => {
+            let found = format!(
+                "{} ({} {}, {}), loaded on {} in {ms} ms, {} tokens of context{}",
+                card.file,
+                card.architecture,
+                card.quantisation,
+                words::bytes(card.file_bytes),
+                words::device(&card),
+                card.context_tokens,
+                words::prefixes(&card.prefixes)
+            );
+            if card.template_fallback.is_empty() {
+                Check::good(role.name(), found)
+            } else {
+                Check::poor(
+                    role.name(),
+                    format!("{found}; {}", card.template_fallback),
+                    TEMPLATE_ADVICE,
+                )
+            }
+        }
+        Err(error) => Check::wrong(role.name(), error),
+    }
+}

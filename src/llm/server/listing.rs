@@ -1,0 +1,88 @@
+//! The models that a server lists.
+
+use serde::Deserialize;
+
+use super::card::named_card;
+use super::http::{Client, Request};
+use super::native::read;
+use crate::event::{ModelCard, ModelRole};
+use crate::llm::error::LlmError;
+use crate::llm::error::ServerError;
+
+/// A model that a server lists.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Listed {
+    pub id: String,
+    pub owned_by: String,
+    meta: Option<Meta>,
+    /// vLLM's name of the context length.
+    max_model_len: Option<u32>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Meta {
+    n_embd: u32,
+    n_params: u64,
+    size: u64,
+    n_ctx: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Listing {
+    data: Vec<Listed>,
+}
+
+/// Returns the model that the setting names, or else the first that the server lists. A server that lists
+/// none is believed to have it.
+pub(super) fn listed(client: &Client, wanted: &str) -> Result<Listed, LlmError> {
+    let listing = match client.json(Request::get("/v1/models")) {
+        Ok(listing) => read::<Listing>(client, listing)?.data,
+        Err(LlmError::Server(ServerError::Rejected { .. })) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let names: Vec<&str> = listing.iter().map(|one| one.id.as_str()).collect();
+    let found = if wanted.is_empty() {
+        listing.first()
+    } else {
+        listing.iter().find(|one| one.id == wanted)
+    };
+    match found {
+        Some(found) => Ok(found.clone()),
+        None if listing.is_empty() => Ok(Listed {
+            id: wanted.to_owned(),
+            ..Listed::default()
+        }),
+        None => Err(ServerError::NoModel {
+            host: client.host(),
+            model: wanted.to_owned(),
+            known: names.join(", "),
+        }
+        .into()),
+    }
+}
+
+impl Listed {
+    /// Returns whether a program with this name owns the model.
+    pub fn is_of(&self, owner: &str) -> bool {
+        self.owned_by == owner
+    }
+}
+
+/// Describes a model of a server.
+pub(super) fn card(client: &Client, model: &Listed) -> ModelCard {
+    let meta = model.meta.clone().unwrap_or_default();
+    ModelCard {
+        file_bytes: meta.size,
+        fingerprint: blake3::hash(format!("{} {}", model.id, meta.n_params).as_bytes())
+            .to_hex()
+            .to_string(),
+        parameters: meta.n_params,
+        width: meta.n_embd,
+        context_tokens: model.max_model_len.unwrap_or(meta.n_ctx),
+        chat_template: "server".to_owned(),
+        ..named_card(ModelRole::Generator, &client.host(), &model.id)
+    }
+}

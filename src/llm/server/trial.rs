@@ -1,0 +1,116 @@
+//! What a server can do is tried once, when it is connected to.
+
+use serde_json::{Value, json};
+
+use super::capabilities::Capabilities;
+use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
+use super::http::{Client, Request};
+use super::listing::Listed;
+use super::native::{self, Native, Props};
+use crate::llm::error::LlmError;
+use crate::llm::error::ServerError;
+
+/// Asks for llama-server's own interface; `None` where it has another one.
+pub(super) fn props(client: &Client) -> Result<Option<Props>, LlmError> {
+    match client.json(Request::get("/props")) {
+        Ok(props) => {
+            let props: Props = serde_json::from_value(props).unwrap_or_default();
+            Ok(Some(props).filter(|props| props.default_generation_settings.is_some()))
+        }
+        // a server that has no such path, or answers it in its own way
+        Err(LlmError::Server(ServerError::Rejected { .. } | ServerError::Unreadable { .. })) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Tries llama-server's own interface.
+pub(super) fn try_native(
+    client: &Client,
+    props: &Props,
+    native: &Native,
+) -> Result<Capabilities, LlmError> {
+    let tokens = native.plain_tokens(client, "one two three")?;
+    let trial = |samples: u32| {
+        let body = json!({
+            "prompt": tokens, "n_predict": 1, "n_probs": 2, "temperature": 0.0,
+            "cache_prompt": true, "n_cmpl": samples,
+        });
+        client.json(Request::post("/completion", body))
+    };
+    let answers = trial(2)?;
+    let samples = answers.as_array().map_or(1, Vec::len);
+    let again = trial(1)?;
+    let first = |answer: &Value| match answer.as_array() {
+        Some(answers) => answers.first().cloned().unwrap_or_default(),
+        None => answer.clone(),
+    };
+    let answer = first(&again);
+    let likely = answer.pointer("/completion_probabilities/0/top_logprobs");
+    let has_likely = likely.and_then(Value::as_array).is_some();
+    let reused = answer.pointer("/timings/cache_n").and_then(Value::as_u64);
+    Ok(Capabilities {
+        interface: format!("llama-server {}", props.build_info),
+        likely_tokens: if has_likely { native::LIKELY_TOKENS } else { 0 },
+        several_samples: samples > 1,
+        given_text: true,
+        prefix_cache: reused.is_some_and(|reused| reused > 0),
+        parallel: client.parallel(),
+    })
+}
+
+/// Tries a chat with less and less, until the server takes it.
+pub(super) fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), LlmError> {
+    let trial = |samples: u32, likely: u32| {
+        let mut body = json!({
+            "model": model.id, "max_tokens": 1,
+            "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
+        });
+        if samples > 1 {
+            body["n"] = json!(samples);
+        }
+        if likely > 0 {
+            body["logprobs"] = json!(true);
+            body["top_logprobs"] = json!(likely);
+        }
+        let answer = client.json(Request::post(CHAT, body))?;
+        Trial::read(client, answer)
+    };
+    let mut tried = None;
+    for (samples, likely) in [(2, LIKELY_TOKENS), (1, LIKELY_TOKENS), (1, 5), (1, 0)] {
+        match trial(samples, likely) {
+            Ok(found) => {
+                tried = Some(found);
+                break;
+            }
+            Err(LlmError::Server(ServerError::Rejected { status, .. }))
+                if likely > 0 && status != 404 => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let tried = tried.unwrap_or_default();
+    let again = match tried.likely_tokens {
+        0 => Trial::default(),
+        likely => trial(1, likely)?,
+    };
+    let chat = Chat {
+        model: model.id.clone(),
+        is_vllm: model.is_of("vllm"),
+        likely_tokens: tried.likely_tokens,
+    };
+    let owner = if model.owned_by.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", model.owned_by)
+    };
+    let capabilities = Capabilities {
+        interface: format!("OpenAI-compatible{owner}"),
+        likely_tokens: tried.likely_tokens,
+        several_samples: tried.choices > 1,
+        given_text: false,
+        prefix_cache: again.cached_tokens > 0,
+        parallel: client.parallel(),
+    };
+    Ok((chat, capabilities))
+}
