@@ -58,7 +58,7 @@ impl Writer {
             )
             .map_err(failed)?;
         if !known.get::<_, bool>(0) {
-            add_vectors(&mut setup, &database)?;
+            add_extension(&mut setup, &database)?;
             setup
                 .batch_execute(&tables(schema, claim.width.max(1)))
                 .map_err(failed)?;
@@ -175,65 +175,10 @@ impl Writer {
     pub fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError> {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failed(&error);
-        let schema = &database.schema;
         let mut batch = self.client.transaction().map_err(failed)?;
-
-        let add = format!(
-            "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
-             values ($1, $2, $3, $4, $5, $6, false)"
-        );
-        let add = batch.prepare(&add).map_err(failed)?;
-        for NewDocument { stored, .. } in documents {
-            batch
-                .execute(
-                    &add,
-                    &[
-                        &(stored.first_chunk as i64),
-                        &(stored.part as i32),
-                        &stored.path,
-                        &stored.key,
-                        &stored.entry,
-                        &(stored.count as i32),
-                    ],
-                )
-                .map_err(failed)?;
-        }
-
-        let chunks = || {
-            documents.iter().flat_map(|document| {
-                let of_document = document.chunks.iter();
-                of_document.map(|chunk| (document.stored.first_chunk, chunk))
-            })
-        };
-        let types = [Type::INT8, Type::INT8, Type::TEXT];
-        let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
-        copy(&mut batch, &database, &into, &types, |write| {
-            chunks().try_for_each(|(document, chunk)| {
-                write(&[
-                    &(chunk.text.id as i64),
-                    &(document as i64),
-                    &json(&chunk.text),
-                ])
-            })
-        })?;
-
-        if chunks().any(|(_, chunk)| !chunk.vector.is_empty()) {
-            let asked = format!("select id, v from {schema}.staged_vector");
-            let columns = batch.prepare(&asked).map_err(failed)?;
-            let types: Vec<Type> = columns
-                .columns()
-                .iter()
-                .map(|column| column.type_().clone())
-                .collect();
-            let into = format!("copy {schema}.staged_vector (id, v) from stdin binary");
-            copy(&mut batch, &database, &into, &types, |write| {
-                chunks()
-                    .filter(|(_, chunk)| !chunk.vector.is_empty())
-                    .try_for_each(|(_, chunk)| {
-                        write(&[&(chunk.text.id as i64), &Half(&chunk.vector)])
-                    })
-            })?;
-        }
+        add_documents(&mut batch, documents, &database)?;
+        add_chunks(&mut batch, documents, &database)?;
+        add_vectors(&mut batch, documents, &database)?;
         batch.commit().map_err(failed)
     }
 
@@ -350,7 +295,7 @@ impl Writer {
 }
 
 /// Adds pgvector to the database.
-fn add_vectors(setup: &mut Transaction<'_>, database: &Database) -> Result<(), RemoteError> {
+fn add_extension(setup: &mut Transaction<'_>, database: &Database) -> Result<(), RemoteError> {
     let added = setup.batch_execute("create extension if not exists vector");
     added.map_err(|error| match error.code() {
         Some(
@@ -412,6 +357,81 @@ fn setup<'c>(client: &'c mut Client, database: &Database) -> Result<Transaction<
     Ok(setup)
 }
 
+/// Adds staged documents without their chunks.
+fn add_documents(
+    batch: &mut Transaction<'_>,
+    documents: &[NewDocument],
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let failed = |error: postgres::Error| database.failed(&error);
+    let schema = &database.schema;
+    let add = format!(
+        "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
+         values ($1, $2, $3, $4, $5, $6, false)"
+    );
+    let add = batch.prepare(&add).map_err(failed)?;
+    for NewDocument { stored, .. } in documents {
+        let values: &[&(dyn ToSql + Sync)] = &[
+            &(stored.first_chunk as i64),
+            &(stored.part as i32),
+            &stored.path,
+            &stored.key,
+            &stored.entry,
+            &(stored.count as i32),
+        ];
+        batch.execute(&add, values).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Adds the texts of the chunks of documents.
+fn add_chunks(
+    batch: &mut Transaction<'_>,
+    documents: &[NewDocument],
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let schema = &database.schema;
+    let types = [Type::INT8, Type::INT8, Type::TEXT];
+    let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
+    copy(batch, database, &into, &types, |write| {
+        for NewDocument { stored, chunks } in documents {
+            let document = stored.first_chunk as i64;
+            for chunk in chunks {
+                write(&[&(chunk.text.id as i64), &document, &json(&chunk.text)])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Adds the vectors of the chunks of documents, if there are any.
+fn add_vectors(
+    batch: &mut Transaction<'_>,
+    documents: &[NewDocument],
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let chunks = documents.iter().flat_map(|document| &document.chunks);
+    let mut chunks = chunks.filter(|chunk| !chunk.vector.is_empty()).peekable();
+    if chunks.peek().is_none() {
+        return Ok(());
+    }
+
+    let schema = &database.schema;
+    // the type `halfvec` has another number in every database
+    let columns = batch
+        .prepare(&format!("select id, v from {schema}.staged_vector"))
+        .map_err(|error| database.failed(&error))?;
+    let columns = columns.columns().iter();
+    let types: Vec<Type> = columns.map(|column| column.type_().clone()).collect();
+    let into = format!("copy {schema}.staged_vector (id, v) from stdin binary");
+    copy(batch, database, &into, &types, |write| {
+        for chunk in chunks {
+            write(&[&(chunk.text.id as i64), &Half(&chunk.vector)])?;
+        }
+        Ok(())
+    })
+}
+
 /// Deletes documents with their chunks and vectors. `vectors` is the table that has those.
 fn delete(
     batch: &mut Transaction<'_>,
@@ -461,35 +481,16 @@ fn publish_words(
         .execute(&clear, &[&buckets])
         .map_err(|error| database.failed(&error))?;
 
-    let by_id: BTreeMap<u64, &StoredDocument> =
-        after.iter().map(|one| (one.first_chunk, one)).collect();
+    let mut bucket_words = BucketWords {
+        documents: after.iter().map(|one| (one.first_chunk, one)).collect(),
+        words,
+        last: None,
+    };
     let types = [Type::TEXT, Type::INT8, Type::INT4, Type::BYTEA];
     let into = format!("copy {schema}.posting (word, bucket, count, data) from stdin binary");
-    // a document that reaches into the next bucket is analysed once
-    let mut last: Option<(u64, Vec<Words>)> = None;
     copy(publishing, database, &into, &types, |write| {
         for bucket in touched {
-            let ids = bucket * BUCKET_CHUNKS..(bucket + 1) * BUCKET_CHUNKS;
-            let before = by_id.range(..ids.start).next_back();
-            let inside = by_id.range(ids.clone());
-            let mut builder = BlockBuilder::default();
-            for (_, document) in before.into_iter().chain(inside) {
-                let chunks = document.chunks();
-                if chunks.end <= ids.start {
-                    continue;
-                }
-                let known = last.take().filter(|(id, _)| *id == document.first_chunk);
-                let (_, of_document) = match known {
-                    Some(known) => last.insert(known),
-                    None => last.insert((document.first_chunk, words(document)?)),
-                };
-                for (chunk, words) in chunks.zip(of_document.iter()) {
-                    if ids.contains(&chunk) {
-                        builder.add(chunk, words);
-                    }
-                }
-            }
-            for (word, block) in builder.finish() {
+            for (word, block) in bucket_words.build(bucket)?.finish() {
                 write(&[
                     &word,
                     &(block.bucket as i64),
@@ -500,6 +501,46 @@ fn publish_words(
         }
         Ok(())
     })
+}
+
+/// The words of the chunks of a part, bucket by bucket.
+struct BucketWords<'a> {
+    /// The documents by their first chunk.
+    documents: BTreeMap<u64, &'a StoredDocument>,
+    /// Returns the words of each chunk of a document, in its order.
+    words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
+    /// The document that was analysed last: one that reaches into the next bucket is analysed once.
+    last: Option<(u64, Vec<Words>)>,
+}
+
+impl BucketWords<'_> {
+    fn build(&mut self, bucket: u64) -> Result<BlockBuilder, RemoteError> {
+        let ids = bucket * BUCKET_CHUNKS..(bucket + 1) * BUCKET_CHUNKS;
+        let before = self.documents.range(..ids.start).next_back();
+        let inside = self.documents.range(ids.clone());
+        let mut builder = BlockBuilder::default();
+        for (_, document) in before.into_iter().chain(inside) {
+            let chunks = document.chunks();
+            if chunks.end <= ids.start {
+                continue;
+            }
+            let known = self.last.take();
+            let known = known.filter(|(id, _)| *id == document.first_chunk);
+            let (_, of_document) = match known {
+                Some(known) => self.last.insert(known),
+                None => {
+                    let words = (self.words)(document)?;
+                    self.last.insert((document.first_chunk, words))
+                }
+            };
+            for (chunk, words) in chunks.zip(of_document.iter()) {
+                if ids.contains(&chunk) {
+                    builder.add(chunk, words);
+                }
+            }
+        }
+        Ok(builder)
+    }
 }
 
 type WriteRow<'w> = dyn FnMut(&[&(dyn ToSql + Sync)]) -> Result<(), RemoteError> + 'w;
