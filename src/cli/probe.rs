@@ -107,11 +107,6 @@ fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuesti
             {
                 questions.push(ProbeQuestion {
                     question: question.question,
-                    evidence: question
-                        .evidence
-                        .into_iter()
-                        .map(|place| place.quote)
-                        .collect(),
                     answers: question.answers,
                     held_out: question.split == HELD_OUT,
                 });

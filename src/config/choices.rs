@@ -180,20 +180,6 @@ choices! {
         /// A model that reads one vector per chunk.
         Sentence = "sentence",
     }
-    /// Direction in which attention links two chunks.
-    LinkDirection {
-        /// The stronger of both directions counts for both.
-        Both = "both",
-        /// A chunk is linked only to earlier chunks that it attends to.
-        Backward = "backward",
-    }
-    /// How a hit is joined with its related chunks.
-    LinkJoin {
-        /// One text per related chunk.
-        Pairs = "pairs",
-        /// One text with all of them.
-        All = "all",
-    }
     /// The passages in the prompt of a retry with more passages.
     ExpandedContext {
         /// All of them, as SEARAG's algorithm 1 has it.
@@ -209,13 +195,6 @@ choices! {
         Graded = "graded",
         /// One yes-or-no question per chunk: relevant or not.
         Binary = "binary",
-    }
-    /// What drops redundant chunks by their words, before they are graded.
-    PrefilterKind {
-        /// Nothing is dropped.
-        Off = "off",
-        /// Cosine similarity of TF-IDF vectors.
-        TfIdf = "tf_idf",
     }
     /// Whether hits are reranked.
     RerankerKind {
@@ -256,13 +235,6 @@ choices! {
         /// The judge is not asked.
         Off = "off",
     }
-    /// How a grade of 0 to 10 is read from the probabilities of its labels.
-    GradeRead {
-        /// Their mean: fine differences, and a flat distribution lies in the middle.
-        Mean = "mean",
-        /// The likeliest label, as a parsed reply gives it.
-        Mode = "mode",
-    }
     /// When the stages between retriever and context run.
     StageUse {
         /// In every lookup.
@@ -270,33 +242,12 @@ choices! {
         /// For a sentence that stays uncertain when it is regenerated from what was retrieved.
         AsNeeded = "as_needed",
     }
-    /// The threshold of the scores of graded chunks.
-    ThresholdKind {
-        /// From their mean and variance (ChunkRAG, algorithm 1).
-        Dynamic = "dynamic",
-        /// The generator is shown the scores and names it (ChunkRAG, appendix A.1).
-        Generator = "generator",
-    }
-    /// The answers without a chunk that make it necessary, compared with the answer with it.
-    NecessaryWhen {
-        /// Those that are not equivalent to it (DENSE-RAG, algorithm 3).
-        NotEquivalent = "not_equivalent",
-        /// Those of which neither entails the other (DENSE-RAG, equation 10).
-        Unrelated = "unrelated",
-    }
     /// Whether a context that the model does not understand is repaired.
     RefinerKind {
         /// The context stays as retrieved.
         Off = "off",
         /// Rounds that drop unneeded chunks and add similar ones to those needed (DENSE-RAG).
         Dense = "dense",
-    }
-    /// When refinement stops.
-    StopWhen {
-        /// The answer is certain, and the model calls the context sufficient.
-        CertainAndSufficient = "certain_and_sufficient",
-        /// The answer is certain, or the model calls the context sufficient.
-        CertainOrSufficient = "certain_or_sufficient",
     }
     /// The chunks for which a round of refinement adds similar ones.
     RefillKind {
@@ -349,13 +300,6 @@ choices! {
         /// one; for the first sentence the question, and one hit of the uncertain sentence.
         InTurn = "in_turn",
     }
-    /// The passages from which uncertain sentences are regenerated while collecting for a probe.
-    ProbePassages {
-        /// Those that the retriever finds.
-        Retrieved = "retrieved",
-        /// The evidence that the questions name.
-        Supporting = "supporting",
-    }
     /// Whether to measure how much retrieval helped, from answers sampled with and without it.
     UtilityKind {
         /// Nothing is measured.
@@ -364,13 +308,6 @@ choices! {
         Soft = "soft",
         /// SePer over clusters of meaning.
         Hard = "hard",
-    }
-    /// How several reference answers count.
-    Aggregate {
-        /// The nearest one.
-        Best = "best",
-        /// Their mean.
-        Mean = "mean",
     }
     /// What the agreement of two sampled answers is.
     SampleAgreement {

@@ -356,9 +356,9 @@ mod tests {
                 "reranker.model takes `generator`, `embedder` or the name of a GGUF file, not `words`",
             ),
             (
-                "filter.most_cosine",
-                "0.9",
-                "unknown setting `filter.most_cosine`, did you mean `filter.",
+                "filter.fall_back",
+                "2",
+                "unknown setting `filter.fall_back`, did you mean `filter.fallback`?",
             ),
             ("foo", "1", "--set: unknown setting `foo`"),
         ];

@@ -68,8 +68,6 @@ prompts! {
     GradeReflect = "grade_reflect" in "paper",
     /// Two ratings of the relevance, checked by a critic of names, dates and numbers.
     GradeCritic = "grade_critic" in "paper",
-    /// The threshold of the scores of the chunks, between 0 and 1.
-    Threshold = "threshold" in "paper",
     /// Whether a text is relevant to the question, 1 or 0.
     JudgeRelevant = "judge_relevant" in "paper",
     /// A follow-up question, rewritten to stand alone.
@@ -365,7 +363,6 @@ mod tests {
                 PromptName::Grade,
                 PromptName::GradeReflect,
                 PromptName::GradeCritic,
-                PromptName::Threshold,
             ]
             .contains(prompt);
             assert_eq!(of(&paper).ends_with(':'), is_begun, "{prompt:?}");

@@ -232,45 +232,17 @@ settings! {
         model: LinkerModel = LinkerModel::Auto;
         /// Device of that file, as in [generator].
         device: String = "auto".to_owned();
-        /// Number of links kept per chunk.
-        links: u32 = 8, in 1..=1000;
-        /// Length of the windows in which a document is read, in tokens (in chunks for sentence);
-        /// each overlaps the next by half.
-        window: u32 = 1024, in 16..=65_536;
-        /// Direction of links.
-        direction: LinkDirection = LinkDirection::Both;
         /// Number of best hits that are joined with related chunks; 0 = as many as fit into the
         /// context (retriever.k).
         candidates: u32 = 0, in 0..=1000;
         /// Number of related chunks joined per hit; 0 = retriever.k.
         relatives: u32 = 0, in 0..=1000;
-        /// How a hit is joined with its related chunks.
-        join: LinkJoin = LinkJoin::Pairs;
-        /// Merge joined texts that share a chunk into one.
-        merge: bool = true;
     }
 
     /// Dropping of chunks before they reach the context.
     filter: FilterSettings {
         /// What drops chunks.
         kind: FilterKind = FilterKind::Off;
-        /// graded: what drops chunks with nearly the same words as a better one, before grading.
-        prefilter: PrefilterKind = PrefilterKind::Off;
-        /// graded: cosine similarity above which a lower-ranked chunk counts as redundant.
-        max_similarity: f32 = 0.9, in 0..=1;
-        /// graded: how a grade is read.
-        grade_read: GradeRead = GradeRead::Mean;
-        /// graded: weight of the relevance grade.
-        grade_weight: f32 = 0.3, in 0..=1_000_000;
-        /// graded: weight of the relevance grade after reflection.
-        reflect_weight: f32 = 0.3, in 0..=1_000_000;
-        /// graded: weight of the critic's grade.
-        critic_weight: f32 = 0.4, in 0..=1_000_000;
-        /// graded: what the score of a chunk must reach.
-        threshold: ThresholdKind = ThresholdKind::Dynamic;
-        /// dynamic: minimum variance of the scores for their mean to be the threshold; below it the
-        /// threshold is the mean plus the standard deviation.
-        min_variance: f32 = 0.01, in 0..=1;
         /// Number of best chunks kept when none passes; 0 leaves the context empty.
         fallback: u32 = 3, in 0..=1000;
         /// graded: share of the tokens of the graded chunks that is the context, in place of
@@ -280,8 +252,6 @@ settings! {
         /// graded: score of a chunk that answers the question by itself: where one reaches it, the
         /// context is the chunks above the threshold, and share adds none. 0 = share is always filled.
         clear_score: f32 = 0.0, in 0..=1;
-        /// binary: minimum probability of "relevant" to keep a chunk.
-        min_probability: f32 = 0.5, in 0..=1;
     }
 
     /// Reranking of the remaining hits.
@@ -330,14 +300,8 @@ settings! {
         /// Maximum entropy of the answers, in nats, at which a context counts as understood. The
         /// entropy of k chunks is at most ln(k + 1): 1.39 for 3, 1.79 for 5.
         threshold: f32 = 0.2, in 0..=7;
-        /// Maximum tokens of an answer that is measured.
-        max_tokens: u32 = 32, in 1..=4096;
-        /// Sampling temperature of those answers; 0 is greedy.
-        temperature: f32 = 0.0, in 0..=100;
         /// Whether the judge compares a rephrasing with its chunk.
         check_rephrasings: RephrasingCheck = RephrasingCheck::Report;
-        /// Temperature of the second attempt where a rephrasing failed; the first is greedy.
-        retry_temperature: f32 = 0.7, in 0..=100;
     }
 
     /// Repair of a context that is not understood.
@@ -348,12 +312,6 @@ settings! {
         pool: u32 = 20, in 0..=1000;
         /// Maximum number of contexts that are measured.
         max_rounds: u32 = 4, in 1..=100;
-        /// When to stop refining.
-        stop_when: StopWhen = StopWhen::CertainAndSufficient;
-        /// When an answer without a chunk makes that chunk necessary.
-        necessary_when: NecessaryWhen = NecessaryWhen::NotEquivalent;
-        /// Drop the chunks that the answer does not need.
-        prune: bool = true;
         /// Chunks for which similar candidates are added.
         refill: RefillKind = RefillKind::Necessary;
         /// Ask the model whether the context is sufficient; otherwise every context counts as
@@ -376,22 +334,12 @@ settings! {
         /// semantic_entropy: a sentence is uncertain above this, in nats; 0.69 is two meanings of
         /// equal weight.
         semantic_entropy_threshold: f32 = 0.69, in 0..=100;
-        /// token_probability: a sentence is uncertain if its least likely token has a probability
-        /// below this.
-        token_probability_threshold: f32 = 0.8, in 0..=1;
-        /// attended_entropy: a sentence is uncertain if a word is above this, in nats; the attention
-        /// of a word that is attended to as much as the others counts 1.
-        attended_entropy_threshold: f32 = 1.0, in 0..=100;
         /// What decides about the first sentence of an answer that is begun without passages.
         first_sentence: FirstSentence = FirstSentence::Judge;
         /// Weights file of the probe; auto takes the one trained for the generator.
         probe: ProbeFile = ProbeFile::Auto;
-        /// If uncertainty rises by more than this after retrieval, retry once with more passages.
-        retry_margin: f32 = 0.05, in 0..=100;
         /// Number of additional passages of that retry, ordered by the reranker; 0 = no retry.
         expand_by: u32 = 5, in 0..=1000;
-        /// Maximum number of passages of that retry in all.
-        expand_to: u32 = 10, in 0..=1000;
         /// How many of those passages are in the prompt of that retry.
         expanded_context: ExpandedContext = ExpandedContext::All;
     }
@@ -400,14 +348,6 @@ settings! {
     query: QuerySettings, for ProbeJournal {
         /// The text that becomes the query.
         kind: QueryKind = QueryKind::Question;
-        /// uncertainty_aware: a word is uncertain above the mean of the sentence's word entropies
-        /// plus alpha times their standard deviation.
-        alpha: f32 = 1.0, in 0..=100;
-        /// certain_words: the query leaves out the words that have a token with a probability below
-        /// this.
-        min_probability: f32 = 0.4, in 0..=1;
-        /// attended_words: the number of words of the query.
-        attended_words: u32 = 25, in 1..=1000;
     }
 
     /// Training of a probe, and sampling of sentences for their semantic entropy.
@@ -416,13 +356,9 @@ settings! {
         position: StatePosition = StatePosition::FirstToken, for ProbeJournal;
         /// Number of sentences sampled to measure a semantic entropy.
         samples: u32 = 10, in 2..=1000, for ProbeJournal;
-        /// Temperature of those samples.
-        temperature: f32 = 1.0, in 0.01..=100, for ProbeJournal;
         /// Number of questions that the generator writes about the corpus when `probe train` is
         /// given none.
         questions: u32 = 400, in 1..=1_000_000, for ProbeJournal ProbeTraining;
-        /// Passages from which uncertain sentences are regenerated while collecting.
-        passages: ProbePassages = ProbePassages::Retrieved, for ProbeJournal ProbeTraining;
         /// What separates the sentences that a probe is trained to keep from those that it is trained to
         /// retrieve for; auto takes a probe that was trained so.
         labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeTraining;
@@ -430,23 +366,6 @@ settings! {
         turns: ProbeTurns = ProbeTurns::Multi, for ProbeTraining;
         /// Layers of the generator whose hidden states are read; auto takes a probe that reads them.
         layers: ProbeLayers = ProbeLayers::All, for ProbeTraining;
-        /// Weight of the feature variances in the choice of the entropy that separates certain from
-        /// uncertain sentences.
-        lambda: f64 = 0.1, in 0..=1_000_000, for ProbeJournal ProbeTraining;
-        /// Units of the hidden layer.
-        hidden_units: u32 = 256, in 1..=65_536, for ProbeTraining;
-        /// Dropout rate of the hidden layer.
-        dropout: f64 = 0.3, in 0..=0.99, for ProbeTraining;
-        /// AdamW learning rate; halved when the loss plateaus.
-        learning_rate: f64 = 0.001, in 0.000_000_001..=1, for ProbeTraining;
-        /// AdamW weight decay.
-        weight_decay: f64 = 0.000_01, in 0..=1, for ProbeTraining;
-        /// Batch size, in sentences.
-        batch_size: u32 = 64, in 1..=65_536, for ProbeTraining;
-        /// Maximum number of epochs.
-        max_epochs: u32 = 100, in 1..=1_000_000, for ProbeTraining;
-        /// Number of epochs without a lower validation loss after which training stops.
-        patience: u32 = 10, in 1..=1_000_000, for ProbeTraining;
     }
 
     /// Measurement of how much retrieval helped.
@@ -457,12 +376,8 @@ settings! {
         samples: u32 = 10, in 1..=1000;
         /// Temperature of those samples.
         temperature: f32 = 1.0, in 0.01..=100;
-        /// Maximum tokens of such an answer.
-        max_tokens: u32 = 32, in 1..=1_000_000;
         /// Reference answers; empty takes the answer of the run.
         references: Vec<String> = Vec::new();
-        /// How to combine several reference answers.
-        aggregate: Aggregate = Aggregate::Best;
         /// What the degree and the eigenvalues of the samples' agreement are computed from.
         agreement: SampleAgreement = SampleAgreement::Verdict;
         /// Measure per chunk too: each one alone, and the others without it.

@@ -92,16 +92,13 @@ pub enum RunEvent {
     /// Hits were joined with chunks that they are linked with. Best first.
     ChunksLinked { step: u32, linked: Vec<LinkedText> },
     /// Three judges graded each text. When the scores lie close together (`is_tight`), the
-    /// threshold is their mean plus their deviation, else their mean; the generator may name it
-    /// (`by_generator`); when it rejected everything,
+    /// threshold is their mean plus their deviation, else their mean; when it rejected everything,
     /// the best few were kept (`fell_back`).
     ChunksGraded {
         step: u32,
         graded: Vec<GradedChunk>,
         threshold: f32,
         is_tight: bool,
-        #[serde(default)]
-        by_generator: bool,
         fell_back: bool,
     },
     /// A judge rated the relevance of each text. When nothing was relevant, everything was kept

@@ -131,8 +131,6 @@ pub struct LinkReport {
 pub enum Stage {
     /// Hits were joined with the chunks that they are linked with.
     Linked,
-    /// Texts with nearly the same words as a better one were dropped.
-    SimilarWording,
     /// Texts with nearly the same vector as a better one were dropped.
     Redundant,
     /// Three judges graded the texts, and a threshold followed from their grades.

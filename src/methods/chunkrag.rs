@@ -7,17 +7,11 @@
 //! The published threshold can keep nothing: mean plus deviation can exceed every score, and
 //! rounding can drop scores that equal it. The best few are kept then.
 
-use std::collections::HashMap;
-
 use super::calls::{JudgementKind, MethodError, ModelCalls};
-use crate::config::GradeRead;
 use crate::config::prompts::PromptName;
-use crate::llm::{Decoding, Labelled, Sampling, StopRule};
 
 /// The grades that a judge can give.
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
-/// Maximum tokens of a reply that names a threshold.
-const THRESHOLD_TOKENS: u32 = 16;
 /// Scores and shares that differ by less are equal: rounding must not drop a score that reaches the
 /// threshold.
 const TOLERANCE: f64 = 1e-6;
@@ -68,77 +62,15 @@ pub fn redundant(
     twins
 }
 
-/// Returns unit TF-IDF vectors for the text variant of the redundancy filter (section 3, "Initial
-/// Filtering").
-///
-/// The paper gives no formula. The weight of a word is its count times ln((1 + n) / (1 + n_word)) +
-/// 1, for n texts of which n_word have the word.
-pub fn tf_idf(texts: &[&str]) -> Vec<HashMap<String, f32>> {
-    let mut vectors: Vec<HashMap<String, f32>> = texts.iter().map(|text| counts(text)).collect();
-    let mut texts_with: HashMap<String, usize> = HashMap::new();
-    for word in vectors.iter().flat_map(HashMap::keys) {
-        *texts_with.entry(word.clone()).or_default() += 1;
-    }
-
-    for vector in &mut vectors {
-        for (word, weight) in vector.iter_mut() {
-            let with = texts_with.get(word).copied().unwrap_or(0);
-            *weight *= ((1.0 + texts.len() as f32) / (1.0 + with as f32)).ln() + 1.0;
-        }
-
-        let squares = vector.values().map(|weight| weight * weight);
-        let length = squares.sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
-        for weight in vector.values_mut() {
-            *weight /= length;
-        }
-    }
-    vectors
-}
-
-/// Returns the cosine similarity of two unit TF-IDF vectors.
-pub fn tf_idf_cosine(a: &HashMap<String, f32>, b: &HashMap<String, f32>) -> f32 {
-    a.iter()
-        .filter_map(|(word, weight)| b.get(word).map(|other| weight * other))
-        .sum()
-}
-
-/// Counts the words of a text. In scripts written without spaces, each character is a word.
-fn counts(text: &str) -> HashMap<String, f32> {
-    let mut counts = HashMap::new();
-    let mut add = |word: String| *counts.entry(word).or_default() += 1.0;
-
-    for run in text.split(|c: char| !c.is_alphanumeric()) {
-        if run.chars().any(is_unspaced) {
-            run.chars().for_each(|c| add(c.to_string()));
-        } else if !run.is_empty() {
-            add(run.to_lowercase());
-        }
-    }
-    counts
-}
-
-/// Returns whether a character belongs to a script that is written without spaces: Thai, Lao,
-/// Myanmar, Khmer, kana and Han. Hangul syllables, which lie among them, are not such.
-fn is_unspaced(c: char) -> bool {
-    let in_unspaced_block = matches!(c,
-        '\u{0e00}'..='\u{0eff}'
-        | '\u{1000}'..='\u{109f}'
-        | '\u{1780}'..='\u{17ff}'
-        | '\u{2e80}'..='\u{d7ff}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..);
-    in_unspaced_block && !('\u{ac00}'..='\u{d7a3}').contains(&c)
-}
-
 /// The scores of a text by the three judges, each in 0..=1: relevance, relevance after
 /// self-reflection, and the critic, who compares names, dates and numbers with the question.
 pub type Grades = [f32; 3];
 
 /// Scores each text for the question (algorithm 1, lines 13 to 15).
 ///
-/// A score is read from the probabilities of the labels 0 to 10, as `read` says, and not parsed from a
-/// reply.
-/// Each judge scores all texts in one batch and reads the scores of the judges before it.
+/// A score is the mean of the distribution over the labels 0 to 10, and not parsed from a reply: it
+/// keeps fine differences, and a flat distribution lies in the middle. Each judge scores all texts in
+/// one batch and reads the scores of the judges before it.
 ///
 /// # Errors
 /// As [`ModelCalls::classify`].
@@ -146,12 +78,7 @@ pub fn grade(
     calls: &mut dyn ModelCalls,
     question: &str,
     texts: &[&str],
-    read: GradeRead,
 ) -> Result<Vec<Grades>, MethodError> {
-    let read = |row: &Labelled| match read {
-        GradeRead::Mean => expected(&row.shares),
-        GradeRead::Mode => said(row),
-    };
     let judges = [
         ("grade", PromptName::Grade),
         ("reflect", PromptName::GradeReflect),
@@ -184,7 +111,7 @@ pub fn grade(
         };
         let rows = calls.classify(kind, &prompts)?;
         for (grades, row) in grades.iter_mut().zip(rows) {
-            grades[judge] = read(&row);
+            grades[judge] = expected(&row.shares);
         }
     }
     Ok(grades)
@@ -198,12 +125,6 @@ fn expected(row: &[f32]) -> f32 {
         .map(|(share, grade)| share * f32::from(grade) / max)
         .sum::<f32>()
         .clamp(0.0, 1.0)
-}
-
-/// Returns the grade that a parsed reply gives, in 0..=1.
-fn said(row: &Labelled) -> f32 {
-    let max = (GRADES.len() - 1) as f32;
-    row.said().unwrap_or(0) as f32 / max
 }
 
 /// Returns a grade as the prompts of the later judges quote it.
@@ -254,45 +175,6 @@ pub fn threshold(scores: &[f64], min_variance: f64) -> Threshold {
         deviation,
         is_tight,
     }
-}
-
-/// Returns the threshold that the generator names for these scores (appendix A.1), in 0..=1; `None`
-/// where its reply has no such number.
-///
-/// # Errors
-/// Failures of the generator.
-pub fn named_threshold(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    scores: &[f64],
-    seed: u64,
-) -> Result<Option<f64>, MethodError> {
-    let scores: Vec<String> = scores.iter().map(|score| format!("{score:.2}")).collect();
-    let scores = scores.join(", ");
-    let prompt = calls.prompt(PromptName::Threshold, &[("q", question), ("s", &scores)])?;
-    let decoding = Decoding {
-        max_tokens: THRESHOLD_TOKENS,
-        sampling: Sampling::GREEDY,
-        seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    };
-    let replies = calls.complete("threshold", &[prompt], &decoding)?;
-    Ok(replies.first().and_then(|reply| number_in(&reply.text)))
-}
-
-/// Returns the first number of a reply that is in 0..=1, the end of a sentence aside. One that repeats
-/// the scale ("between 0 and 1:") is read behind the colon.
-fn number_in(reply: &str) -> Option<f64> {
-    let reply = match reply.split_once("between") {
-        Some((_, after)) => after.split_once(':')?.1,
-        None => reply,
-    };
-    reply
-        .split(|c: char| !c.is_ascii_digit() && c != '.')
-        .filter_map(|number| number.trim_end_matches('.').parse().ok())
-        .find(|number| (0.0..=1.0).contains(number))
 }
 
 /// The scores that pass a threshold.
@@ -406,70 +288,6 @@ mod tests {
             (&[], 0.5, false),
         ] {
             assert_eq!(has_clear(scores, clear), expected, "{scores:?} {clear}");
-        }
-    }
-
-    #[test]
-    fn a_grade_is_the_mean_or_the_mode_of_its_distribution() {
-        let mut flat = [0.09; 11];
-        flat[2] = 0.1;
-        assert!(
-            (expected(&flat) - 0.497).abs() < 1e-3,
-            "{}",
-            expected(&flat)
-        );
-        let row = |shares: &[f32], greedy: Option<usize>| Labelled {
-            shares: shares.to_vec(),
-            mass: 1.0,
-            greedy,
-        };
-        assert_eq!(said(&row(&flat, None)), 0.2);
-        assert_eq!(
-            said(&row(&[0.5, 0.5], None)),
-            0.0,
-            "the lowest among equals"
-        );
-        // the reply takes "1" for the sum of 1 and 10
-        assert_eq!(said(&row(&flat, Some(10))), 1.0);
-    }
-
-    #[test]
-    fn tf_idf_compares_words_and_unspaced_scripts_by_character() {
-        let texts = [
-            "The ship sailed at dawn.",
-            "At dawn the ship sailed!",
-            "灯台は高い。",
-            "灯台は低い。",
-            "Ropes hold.",
-        ];
-        let vectors = tf_idf(&texts);
-        let cosine = |a: usize, b: usize| tf_idf_cosine(&vectors[a], &vectors[b]);
-
-        assert!((cosine(0, 1) - 1.0).abs() < 1e-6);
-        let unspaced = cosine(2, 3);
-        assert!(unspaced > 0.5 && unspaced < 0.99, "{unspaced}");
-        assert_eq!((cosine(0, 4), cosine(0, 2)), (0.0, 0.0));
-        assert_eq!(
-            tf_idf(&["", "..."]).iter().map(HashMap::len).sum::<usize>(),
-            0
-        );
-    }
-
-    #[test]
-    fn a_named_threshold_is_the_first_number_in_range() {
-        let cases = [
-            (" 0.6", Some(0.6)),
-            ("The threshold is 0.55.", Some(0.55)),
-            (".5", Some(0.5)),
-            ("1", Some(1.0)),
-            ("7 of 10, so 0.7", Some(0.7)),
-            ("Optimal threshold (between 0 and 1): 0.45", Some(0.45)),
-            ("between 0 and 1", None),
-            ("seven", None),
-            ("", None),
-        ];
-        for (reply, expected) in cases {
-            assert_eq!(number_in(reply), expected, "{reply}");
         }
     }
 

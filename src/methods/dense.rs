@@ -9,8 +9,9 @@
 //! - The replies are r0, of the original context, and one per variant: k + 1 of them, as equation
 //!   6 counts (section 4.1 lists k + 2).
 //! - A chunk is necessary when the answer without it is not *equivalent* to r0, as algorithm 3
-//!   (lines 25 to 28) has it; equation 10 also asks that neither entails the other
-//!   (`refiner.necessary_when`).
+//!   (lines 25 to 28) has it; equation 10 also asks that neither entails the other.
+//! - Refinement stops when the answer is certain *and* the context is sufficient, as algorithm 3
+//!   (line 13) has it; section 5.2 says one of the two.
 //! - Visited candidates stay visited. Algorithm 3 empties the set in line 15, and its loop would
 //!   then never end.
 
@@ -20,14 +21,16 @@ use super::calls::{JudgementKind, MethodError, ModelCalls, context_lines};
 use super::meaning::Meaning;
 use super::uncertainty::{Agreement, JudgedPair};
 use crate::config::prompts::PromptName;
-use crate::config::{
-    NecessaryWhen, RefillKind, RefinerSettings, RephrasingCheck, StopWhen, UnderstandingSettings,
-};
+use crate::config::{RefillKind, RephrasingCheck, UnderstandingSettings};
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt, Sampling, StopRule};
 
 /// Attempts at a rephrasing: the second one is sampled.
 const ATTEMPTS: u32 = 2;
+/// Temperature of that second attempt: greedy decoding would repeat the first.
+const RETRY_TEMPERATURE: f32 = 0.7;
+/// Maximum tokens of an answer that is measured: the prompt asks for the short answer alone.
+const ANSWER_TOKENS: u32 = 32;
 /// Tokens that a rephrasing may take beside twice those of its chunk.
 const SPARE_TOKENS: u32 = 16;
 
@@ -181,7 +184,7 @@ impl Dense<'_> {
     }
 
     /// Classifies each chunk as certain (equation 8) or, by the answer without it (equation 9), as
-    /// necessary or unnecessary, by `rule`.
+    /// necessary or unnecessary.
     ///
     /// # Errors
     /// Failures of the models.
@@ -189,7 +192,6 @@ impl Dense<'_> {
         mut self,
         passages: &[Passage<'_>],
         measured: &Measured,
-        rule: NecessaryWhen,
     ) -> Result<Vec<Classified>, MethodError> {
         let uncertain: Vec<usize> = (0..passages.len())
             .filter(|at| measured.is_certain_of(*at) == Some(false))
@@ -225,7 +227,7 @@ impl Dense<'_> {
             .collect();
         for ((at, without), agreement) in uncertain.into_iter().zip(answers).zip(agreements) {
             classified[at] = Classified {
-                class: class_of(agreement, rule),
+                class: class_of(agreement),
                 without: Some(without),
                 agreement: Some(agreement),
             };
@@ -284,11 +286,7 @@ impl Dense<'_> {
     /// Decoding of an attempt at rephrasing: the first is greedy, the second sampled.
     fn rephrasing(&self, attempt: u32, passages: &[Passage<'_>]) -> Decoding {
         let longest = passages.iter().map(|passage| passage.tokens).max();
-        let temperature = if attempt == 1 {
-            0.0
-        } else {
-            self.settings.retry_temperature
-        };
+        let temperature = if attempt == 1 { 0.0 } else { RETRY_TEMPERATURE };
         Decoding {
             max_tokens: longest.unwrap_or(0) * 2 + SPARE_TOKENS,
             sampling: Sampling {
@@ -366,14 +364,10 @@ impl Dense<'_> {
             })
             .collect::<Result<Vec<Prompt>, MethodError>>()?;
 
-        // Section 4.1: greedy decoding, so that only the wording of the context varies. Tables 1 and 8
-        // sample at other temperatures.
+        // Section 4.1: greedy decoding, so that only the wording of the context varies.
         let decoding = Decoding {
-            max_tokens: self.settings.max_tokens,
-            sampling: Sampling {
-                temperature: self.settings.temperature,
-                ..Sampling::GREEDY
-            },
+            max_tokens: ANSWER_TOKENS,
+            sampling: Sampling::GREEDY,
             seed: self.seed,
             stop: StopRule::default(),
         };
@@ -387,12 +381,8 @@ impl Dense<'_> {
 
 /// Returns the class of an uncertain chunk by the mutual entailment (0, 0.5 or 1) of the answers
 /// with it and without it.
-fn class_of(agreement: f64, rule: NecessaryWhen) -> ChunkClass {
-    let unnecessary = match rule {
-        NecessaryWhen::NotEquivalent => 1.0,
-        NecessaryWhen::Unrelated => 0.5,
-    };
-    if agreement >= unnecessary {
+fn class_of(agreement: f64) -> ChunkClass {
+    if agreement >= 1.0 {
         ChunkClass::Unnecessary
     } else {
         ChunkClass::Necessary
@@ -515,17 +505,17 @@ pub fn self_evaluate(
 /// context is never empty.
 pub fn change(
     classes: &[ChunkClass],
-    settings: &RefinerSettings,
+    refill: RefillKind,
     mut nearest: impl FnMut(usize, &[usize]) -> Option<(usize, f32)>,
 ) -> Change {
-    let mut change = Change::default();
-    if settings.prune {
-        change.dropped = (0..classes.len())
+    let mut change = Change {
+        dropped: (0..classes.len())
             .filter(|at| classes[*at] == ChunkClass::Unnecessary)
-            .collect();
-    }
+            .collect(),
+        added: Vec::new(),
+    };
 
-    let refilled = match settings.refill {
+    let refilled = match refill {
         RefillKind::Off => None,
         RefillKind::Necessary => Some(ChunkClass::Necessary),
         RefillKind::Certain => Some(ChunkClass::Certain),
@@ -571,15 +561,10 @@ impl Evaluation {
         }
     }
 
-    /// Returns whether refinement can stop with this context: it is answered, and certain and
-    /// sufficient by algorithm 3 (line 13), one of the two by section 5.2.
-    pub fn is_good_enough(&self, threshold: f64, stop: StopWhen) -> bool {
-        let certain = self.dse <= threshold;
-        self.answered
-            && match stop {
-                StopWhen::CertainAndSufficient => certain && self.sufficient,
-                StopWhen::CertainOrSufficient => certain || self.sufficient,
-            }
+    /// Returns whether refinement can stop with this context: it is answered, certain and
+    /// sufficient (algorithm 3, line 13).
+    pub fn is_good_enough(&self, threshold: f64) -> bool {
+        self.answered && self.dse <= threshold && self.sufficient
     }
 }
 
@@ -588,17 +573,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_is_necessary_by_algorithm_3_or_by_equation_10() {
-        use ChunkClass::{Necessary, Unnecessary};
-
-        let classes = |rule| [0.0, 0.5, 1.0].map(|agreement| class_of(agreement, rule));
+    fn a_chunk_is_necessary_unless_the_answer_without_it_is_equivalent() {
         assert_eq!(
-            classes(NecessaryWhen::NotEquivalent),
-            [Necessary, Necessary, Unnecessary]
-        );
-        assert_eq!(
-            classes(NecessaryWhen::Unrelated),
-            [Necessary, Unnecessary, Unnecessary]
+            [0.0, 0.5, 1.0].map(class_of),
+            [
+                ChunkClass::Necessary,
+                ChunkClass::Necessary,
+                ChunkClass::Unnecessary
+            ]
         );
     }
 }

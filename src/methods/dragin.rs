@@ -45,13 +45,11 @@ fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f
     Ok(model.attend(&text, &spans, Layers::Last)?)
 }
 
-/// What a query is wanted of.
-pub struct Wanted {
-    /// A word above this need is searched for, nats.
-    pub threshold: f32,
-    /// Maximum words of the query.
-    pub words: usize,
-}
+/// Need above which a word makes its sentence uncertain, in nats: a word that is attended to as much as
+/// the others needs its entropy.
+pub const MAX_NEED: f32 = 1.0;
+/// Maximum words of a query, as in the published settings.
+const QUERY_WORDS: usize = 25;
 
 /// Returns the need of each word of the sentence that follows the confirmed ones (section 3.1).
 ///
@@ -122,10 +120,9 @@ pub fn attended_words<T: Tap + ?Sized>(
     question: &str,
     confirmed: &[String],
     sentence: &[Token],
-    wanted: &Wanted,
 ) -> Result<WrittenQuery, MethodError> {
     let needs = information_needs(model, confirmed, sentence)?;
-    let Some(in_need) = first_in_need(&needs, wanted.threshold) else {
+    let Some(in_need) = first_in_need(&needs) else {
         return Ok(WrittenQuery::of(question, WordOrigin::Question));
     };
 
@@ -154,7 +151,7 @@ pub fn attended_words<T: Tap + ?Sized>(
         .filter(|(at, _)| query::is_content(earlier[*at].0, language))
         .collect();
     content.sort_by(|a, b| b.1.total_cmp(&a.1));
-    content.truncate(wanted.words);
+    content.truncate(QUERY_WORDS);
     content.sort_by_key(|(at, _)| *at);
 
     let mut written = WrittenQuery::default();
@@ -170,8 +167,8 @@ pub fn attended_words<T: Tap + ?Sized>(
 
 /// Returns the first word above the threshold, otherwise the one with the largest need; `None` for a
 /// sentence without one.
-fn first_in_need(needs: &[InformationNeed], threshold: f32) -> Option<usize> {
-    let above = needs.iter().position(|need| need.value > threshold);
+fn first_in_need(needs: &[InformationNeed]) -> Option<usize> {
+    let above = needs.iter().position(|need| need.value > MAX_NEED);
     above.or_else(|| {
         let by_value = |a: &&InformationNeed, b: &&InformationNeed| a.value.total_cmp(&b.value);
         let largest = needs
@@ -235,7 +232,7 @@ mod tests {
         ];
         for (values, expected) in cases {
             let needs: Vec<InformationNeed> = values.iter().map(|value| need(*value)).collect();
-            assert_eq!(first_in_need(&needs, 1.0), expected, "{values:?}");
+            assert_eq!(first_in_need(&needs), expected, "{values:?}");
         }
     }
 }

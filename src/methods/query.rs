@@ -19,6 +19,9 @@ const MIN_SIMILARITY: f32 = 0.6;
 /// Words that lead to the answer and are no part of it.
 const LEAD_IN: &[&str] = &["so", "thus", "therefore", "answer"];
 
+/// Standard deviations above the mean from which the entropy of a word is uncertain (equation 5).
+const ALPHA: f64 = 1.0;
+
 /// A word of a sentence: tokens up to the next white space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
@@ -167,13 +170,12 @@ pub fn uncertainty_aware(
     question: &str,
     previous: Option<&str>,
     sentence: &[Word],
-    alpha: f64,
 ) -> Result<WrittenQuery, MethodError> {
     let entropies: Vec<f64> = sentence
         .iter()
         .map(|word| f64::from(word.entropy))
         .collect();
-    let region = uncertain_region(&entropies, alpha);
+    let region = uncertain_region(&entropies, ALPHA);
 
     let language = language(question);
     let kept: Vec<&str> = sentence[region.start.unwrap_or(0)..]

@@ -8,13 +8,12 @@
 //! The paper's model reads a whole document at once. Here a document that exceeds the window is
 //! read in windows that overlap by half, and only the rows of units that a later window can still
 //! reach are held in memory. Two departures of this module from equation 3: a row excludes the unit
-//! itself and is scaled to sum to 1, and with [`LinkDirection::Both`] a link weighs the larger of
-//! its two directions, since a causal model only looks back.
+//! itself and is scaled to sum to 1, and a link weighs the larger of its two directions, since a
+//! causal model only looks back.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use crate::config::LinkDirection;
 use crate::event::{Link, saturating_u32};
 
 /// Splits the units of a document into windows of at most `max_tokens` tokens, but at least two
@@ -68,7 +67,6 @@ impl Mean {
 #[derive(Debug)]
 pub struct LinkMaker {
     links: usize,
-    direction: LinkDirection,
     /// For each unit, the end of the last window that it was in.
     reach: Vec<usize>,
     /// Rows that a further window may add to.
@@ -80,10 +78,9 @@ pub struct LinkMaker {
 
 impl LinkMaker {
     /// Creates a maker that keeps the `links` strongest links of each unit.
-    pub fn new(links: usize, direction: LinkDirection) -> Self {
+    pub fn new(links: usize) -> Self {
         Self {
             links,
-            direction,
             reach: Vec::new(),
             open: BTreeMap::new(),
             shares: BTreeMap::new(),
@@ -148,10 +145,7 @@ impl LinkMaker {
 
         let mut links = Vec::new();
         for (other, share) in row {
-            let weight = match self.direction {
-                LinkDirection::Both => share.max(self.share(*other, unit)),
-                LinkDirection::Backward => *share,
-            };
+            let weight = share.max(self.share(*other, unit));
             if weight > 0.0 {
                 let to = saturating_u32(*other);
                 links.push(Link { to, weight });

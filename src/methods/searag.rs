@@ -14,14 +14,18 @@ use crate::llm::{Decoding, Prompt, Sampling, StopRule, Token};
 
 /// Candidates for the threshold between the smallest and the largest entropy.
 const GRID: usize = 100;
+/// Weight of the feature variances beside the error of the entropies (equation 3).
+pub const LAMBDA: f64 = 0.1;
+/// Rise of the uncertainty that expands the recall (equation 6).
+const DELTA: f32 = 0.05;
+/// Temperature of sampled sentences: the paper says only "high"; Farquhar et al. (2024) take 1.
+const TEMPERATURE: f32 = 1.0;
 
 /// Sampling of sentences for their semantic entropy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SentenceSampling {
     /// Number of samples; the paper takes 10.
     pub samples: u32,
-    /// The paper says only "high"; Farquhar et al. (2024) take 1.
-    pub temperature: f32,
     /// Maximum tokens of a sample.
     pub max_tokens: u32,
     pub seed: u64,
@@ -41,7 +45,7 @@ pub fn sampled_semantic_entropy(
     let decoding = Decoding {
         max_tokens: sampling.max_tokens,
         sampling: Sampling {
-            temperature: sampling.temperature,
+            temperature: TEMPERATURE,
             ..Sampling::GREEDY
         },
         seed: sampling.seed,
@@ -71,10 +75,10 @@ pub fn mean_token_entropy(tokens: &[Token]) -> f32 {
     tokens.iter().map(|token| token.entropy).sum::<f32>() / tokens.len().max(1) as f32
 }
 
-/// Returns whether the uncertainty rose with the passages by more than `margin` (delta), so that
-/// the recall is expanded and the sentence regenerated once more (equation 6).
-pub fn should_expand(before: f32, after: f32, margin: f32) -> bool {
-    after > before + margin
+/// Returns whether the uncertainty rose with the passages by more than delta, so that the recall is
+/// expanded and the sentence regenerated once more (equation 6).
+pub fn should_expand(before: f32, after: f32) -> bool {
+    after > before + DELTA
 }
 
 /// Standardisation of features to mean 0 and deviation 1.
@@ -196,9 +200,9 @@ pub fn best_split(splits: &[Split], lambda: f64) -> Option<Split> {
 /// 3 over a grid. `None` when all entropies are equal.
 ///
 /// Departure from the paper: the features are standardised first, and both terms are divided by
-/// their value at the mean entropy. `lambda` is then a ratio that does not depend on the number of
-/// samples or features.
-pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>], lambda: f64) -> Option<f64> {
+/// their value at the mean entropy. Lambda is then a ratio that does not depend on the number of samples
+/// or features.
+pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>]) -> Option<f64> {
     let min = entropies.iter().copied().reduce(f64::min)?;
     let max = entropies.iter().copied().reduce(f64::max)?;
     if !max.is_finite() {
@@ -216,7 +220,7 @@ pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>], lambda: f64) 
     let step = (max - min) / GRID as f64;
     let grid = (1..=GRID).map(|at| min + step * at as f64);
     let splits = splits(entropies, &features, grid);
-    let lambda = lambda * at_mean.error / at_mean.variance;
+    let lambda = LAMBDA * at_mean.error / at_mean.variance;
     best_split(&splits, lambda).map(|split| split.threshold)
 }
 

@@ -9,8 +9,8 @@
 //! - The weight of a sample is the exponential of its *mean* token log-probability, normalised over
 //!   the samples: the raw product of equation 7 rewards short answers only.
 //! - The entailment score of a pair is the larger of the two directions.
-//! - Of several reference answers the best counts; equation 10 takes their mean
-//!   ([`Aggregate::Mean`]).
+//! - Of several reference answers the best counts: they are spellings of one answer. Equation 10
+//!   takes their mean.
 //! - Each (sample, reference) pair is judged on its own; the published code mixes them up when
 //!   there are several references.
 //! - Hard clusters follow the strict rule of [`Agreement::clusters`], and so does their match with
@@ -19,7 +19,6 @@
 use super::calls::{MethodError, ModelCalls};
 use super::meaning::{Clusters, sequence_likelihoods};
 use super::uncertainty::Agreement;
-use crate::config::Aggregate;
 use crate::llm::{Completion, Entailment};
 
 /// The belief in the reference answers that a set of samples shows.
@@ -74,7 +73,6 @@ pub fn believed(
     question: &str,
     references: &[String],
     samples: &[Completion],
-    several: Aggregate,
 ) -> Result<Believed, MethodError> {
     let texts: Vec<&str> = samples.iter().map(|sample| sample.text.trim()).collect();
     let weights = sequence_likelihoods(samples);
@@ -94,10 +92,7 @@ pub fn believed(
             .map(|(weight, score)| weight * score)
             .sum::<f64>()
     });
-    let soft = match several {
-        Aggregate::Best => soft.fold(0.0, f64::max),
-        Aggregate::Mean => mean(soft),
-    };
+    let soft = soft.fold(0.0, f64::max);
 
     // SePer-H: equation 9 with k = equation 8, the indicator of equivalence.
     let masses = clusters.masses(&weights);
@@ -106,13 +101,7 @@ pub fn believed(
     let matches: Vec<bool> = (0..masses.len())
         .map(|cluster| (0..references.len()).any(|reference| is_match(cluster, reference)))
         .collect();
-    let hard = match several {
-        Aggregate::Best => mass_of(&masses, |cluster| matches[cluster]),
-        Aggregate::Mean => mean(
-            (0..references.len())
-                .map(|reference| mass_of(&masses, |cluster| is_match(cluster, reference))),
-        ),
-    };
+    let hard = mass_of(&masses, |cluster| matches[cluster]);
 
     Ok(Believed {
         soft,
@@ -176,11 +165,6 @@ fn mass_of(masses: &[f64], is_counted: impl Fn(usize) -> bool) -> f64 {
         .filter(|cluster| is_counted(*cluster))
         .map(|cluster| masses[cluster])
         .sum()
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len().max(1) as f64;
-    values.sum::<f64>() / count
 }
 
 /// Returns the contexts in which the utility of a retrieval of `chunks` chunks is measured, as

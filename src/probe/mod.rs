@@ -20,6 +20,6 @@ mod weights;
 pub use error::ProbeError;
 pub use features::{features, position};
 pub use journal::{Sample, SampleJournal, SampledQuestion, narrow};
-pub use train::{Epoch, train};
+pub use train::{Epoch, MAX_EPOCHS, train};
 pub use trained::Probe;
 pub use weights::{describe, files, find, folders};

@@ -16,12 +16,23 @@ use crate::config::ProbeSettings;
 use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
 use crate::llm::Random;
 use crate::methods::auroc;
-use crate::methods::searag::{Standard, entropy_threshold};
+use crate::methods::searag::{LAMBDA, Standard, entropy_threshold};
 
 /// Minimum number of sentences of each class.
 const NEEDED: usize = 20;
 /// One question in six of the training part decides when to stop.
 const VALIDATION: usize = 6;
+/// Maximum number of epochs. This and the constants below are those of the paper's probe (appendix B):
+/// AdamW on one hidden layer with dropout, until the validation loss no longer falls.
+pub const MAX_EPOCHS: u32 = 100;
+const HIDDEN_UNITS: u32 = 256;
+const DROPOUT: f64 = 0.3;
+const LEARNING_RATE: f64 = 0.001;
+const WEIGHT_DECAY: f64 = 0.000_01;
+/// Sentences of a step.
+const BATCH_SIZE: usize = 64;
+/// Epochs without a better loss after which training stops.
+const PATIENCE: u32 = 10;
 /// Epochs without a better loss after which the learning rate is halved.
 const PLATEAU: u32 = 4;
 
@@ -110,7 +121,7 @@ pub fn train(
         .iter()
         .map(|sample| sample.wide_features())
         .collect();
-    let threshold = entropy_threshold(&entropies, &features, settings.lambda);
+    let threshold = entropy_threshold(&entropies, &features);
     // entropies that are all the same separate nothing: all sentences are of one class
     let tau = threshold.unwrap_or(f64::INFINITY);
     let labelling = Labelling {
@@ -148,7 +159,7 @@ pub fn train(
     for row in fit.rows.iter_mut().chain(&mut validation.rows) {
         *row = standard.apply(row);
     }
-    let network = fit_network(&fit, &validation, settings, &mut random, epoch)?;
+    let network = fit_network(&fit, &validation, &mut random, epoch)?;
 
     let card = ProbeCard {
         format: FORMAT,
@@ -160,9 +171,9 @@ pub fn train(
         position: settings.position,
         labels: settings.labels,
         turns: settings.turns,
-        hidden: settings.hidden_units,
+        hidden: HIDDEN_UNITS,
         entropy_threshold: tau,
-        lambda: settings.lambda,
+        lambda: LAMBDA,
         samples: settings.samples,
         seed,
         questions: known.len() as u64,
@@ -234,26 +245,25 @@ fn balanced(labelled: Vec<Labelled<'_>>, read: &Range<usize>, random: &mut Rando
 fn fit_network(
     fit: &Part,
     validation: &Part,
-    settings: &ProbeSettings,
     random: &mut Random,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Network, ProbeError> {
     let width = fit.rows.first().map_or(0, Vec::len);
-    let mut best = Network::random(width, settings.hidden_units as usize, random);
+    let mut best = Network::random(width, HIDDEN_UNITS as usize, random);
     let mut best_loss = f32::INFINITY;
-    let mut optimiser = Optimiser::new(&best, settings.learning_rate, settings.weight_decay);
+    let mut optimiser = Optimiser::new(&best, LEARNING_RATE, WEIGHT_DECAY);
     let mut since_best = 0;
     let mut since_halved = 0;
 
-    for done in 1..=settings.max_epochs {
+    for done in 1..=MAX_EPOCHS {
         let order = random.shuffled((0..fit.rows.len()).collect());
-        for batch in order.chunks(settings.batch_size as usize) {
+        for batch in order.chunks(BATCH_SIZE) {
             let rows: Vec<&[f32]> = batch.iter().map(|at| fit.rows[*at].as_slice()).collect();
             let labels: Vec<f32> = batch.iter().map(|at| fit.labels[*at]).collect();
             optimiser.step(Batch {
                 rows: &rows,
                 labels: &labels,
-                dropout: &dropout(batch.len(), settings, random),
+                dropout: &dropout(batch.len(), random),
             });
         }
 
@@ -271,7 +281,7 @@ fn fit_network(
             since_best = 0;
             since_halved = 0;
         }
-        if since_best >= settings.patience {
+        if since_best >= PATIENCE {
             break;
         }
         if since_halved >= PLATEAU {
@@ -282,16 +292,12 @@ fn fit_network(
     Ok(best)
 }
 
-fn dropout(rows: usize, settings: &ProbeSettings, random: &mut Random) -> Vec<f32> {
-    let kept = (1.0 / (1.0 - settings.dropout)) as f32;
+fn dropout(rows: usize, random: &mut Random) -> Vec<f32> {
+    let kept = (1.0 / (1.0 - DROPOUT)) as f32;
     let mut factor = || {
-        if random.unit() < settings.dropout {
-            0.0
-        } else {
-            kept
-        }
+        if random.unit() < DROPOUT { 0.0 } else { kept }
     };
-    (0..rows * settings.hidden_units as usize)
+    (0..rows * HIDDEN_UNITS as usize)
         .map(|_| factor())
         .collect()
 }

@@ -720,7 +720,6 @@ pub fn mark_stage(mark: &Mark) -> &'static str {
 fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Linked => "linking",
-        Stage::SimilarWording => "wording",
         Stage::Redundant => "redundancy",
         Stage::Graded => "grading",
         Stage::Judged => "relevance",

@@ -150,18 +150,7 @@ fn a_document_of_fifty_thousand_sentences_is_linked_in_windows() {
         .map(|at| format!("{} ", pairs[at * at % 7 % pairs.len()]))
         .collect();
     write(&program, "huge", &[("huge.txt", text)]);
-    let flags = [
-        &SENTENCE[..],
-        &[
-            "--set",
-            "linker.window=16",
-            "--set",
-            "linker.links=2",
-            "--set",
-            "chunker.max_sentences=10",
-        ],
-    ]
-    .concat();
+    let flags = [&SENTENCE[..], &["--set", "chunker.max_sentences=10"]].concat();
     let (documents, report) = links(&program, "huge", &flags, &[]);
     assert!(
         report["chunks"]

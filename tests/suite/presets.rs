@@ -12,11 +12,9 @@ use crate::program::{Program, QUESTION, SMALL_GENERATOR};
 use crate::support::scripted::ScriptedGenerator;
 
 /// Limits that keep a run short.
-const BRIEF: [&str; 6] = [
+const BRIEF: [&str; 4] = [
     "--set",
     "answer.max_tokens=24",
-    "--set",
-    "understanding.max_tokens=8",
     "--set",
     "refiner.max_rounds=1",
 ];

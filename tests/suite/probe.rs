@@ -15,12 +15,7 @@ use super::engine::config;
 use super::program::small;
 
 fn settings() -> ProbeSettings {
-    ProbeSettings {
-        hidden_units: 16,
-        max_epochs: 80,
-        learning_rate: 0.01,
-        ..config(&[]).probe
-    }
+    config(&[]).probe
 }
 
 fn generator() -> ModelCard {
@@ -433,7 +428,6 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
     worker.update(&mut |_| Flow::Continue).expect("indexed");
     let question = |number: usize| ProbeQuestion {
         question: format!("Where was person {number} born?"),
-        evidence: vec!["Fenby Wilam was born in Bertiston.".to_owned()],
         answers: vec!["Bertiston".to_owned()],
         held_out: number == 2,
     };

@@ -104,7 +104,7 @@ fn thresholds_of_entropy_agree_with_the_reference() {
                 .iter()
                 .map(|row| row.iter().map(|value| value * scale).collect())
                 .collect();
-            let tau = entropy_threshold(&entropies, &scaled, 0.1).expect("a threshold");
+            let tau = entropy_threshold(&entropies, &scaled).expect("a threshold");
             assert_eq!(
                 entropies.iter().filter(|entropy| **entropy < tau).count(),
                 6,
@@ -113,7 +113,7 @@ fn thresholds_of_entropy_agree_with_the_reference() {
         }
     }
     assert_eq!(
-        entropy_threshold(&[0.5; 4], &vec![vec![1.0]; 4], 0.1),
+        entropy_threshold(&[0.5; 4], &vec![vec![1.0]; 4]),
         None,
         "one value parts nothing"
     );

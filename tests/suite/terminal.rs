@@ -288,13 +288,7 @@ fn a_question_while_the_folder_is_indexed_searches_what_is_read() {
 #[test]
 fn escape_stops_a_measurement() {
     let home = home();
-    let set = [
-        "notes",
-        "--set",
-        "utility.samples=1000",
-        "--set",
-        "utility.max_tokens=1000",
-    ];
+    let set = ["notes", "--set", "utility.samples=1000"];
     let mut terminal = start(home.path(), &set);
     terminal.wait_for("2 files, 2 chunks");
     ask(&mut terminal, "Where was Tam Reeve born?");

@@ -14,6 +14,9 @@ use crate::methods::searag::should_expand;
 use super::lookup::{Effort, Lookup, passages, retrieve};
 use super::writing::{Writing, Written};
 
+/// Maximum passages of a retry with more of them (SEARAG, section 3.3).
+const MAX_EXPANDED: usize = 10;
+
 /// A regenerated sentence that can replace the draft.
 struct Regenerated {
     draft: Draft,
@@ -138,11 +141,7 @@ impl Writing<'_> {
 
         // more uncertain than before the lookup: retry once with more passages
         let has_risen = uncertainty.measure == first.uncertainty.measure
-            && should_expand(
-                uncertainty.value,
-                first.uncertainty.value,
-                config.gate.retry_margin,
-            );
+            && should_expand(uncertainty.value, first.uncertainty.value);
         let expanded = if has_risen {
             expand(run, &query, &passages)?
         } else {
@@ -303,7 +302,7 @@ fn expand(
 ) -> Result<Option<Passages>, RunError> {
     let settings = &run.tools.config.gate;
     let known = passages.hits.len();
-    let wanted = (known + settings.expand_by as usize).min(settings.expand_to as usize);
+    let wanted = (known + settings.expand_by as usize).min(MAX_EXPANDED);
     let added = wanted.saturating_sub(known).min(passages.spare.len());
     if added == 0 {
         return Ok(None);

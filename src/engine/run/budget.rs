@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::{ChunkerKind, Config, RephrasingCheck};
 use crate::config::{
     FilterKind, JudgeModel, LinkerKind, RefinerKind, RerankerKind, RerankerModel, RewriterKind,
-    ThresholdKind, UnderstandingKind, UtilityKind,
+    UnderstandingKind, UtilityKind,
 };
 use crate::event::{LeftOut, Part, RunEvent};
 
@@ -100,10 +100,8 @@ fn calls_of(config: &Config, part: Part, texts: u32) -> u32 {
         Part::Filter => match config.filter.kind {
             FilterKind::Off => 0,
             FilterKind::Binary => texts,
-            // three judges, and the threshold
-            FilterKind::Graded => {
-                texts * 3 + u32::from(config.filter.threshold == ThresholdKind::Generator)
-            }
+            // three judges
+            FilterKind::Graded => texts * 3,
         },
         Part::Reranker => match config.reranker.model {
             RerankerModel::Generator => texts,

@@ -158,12 +158,6 @@ struct Merged {
 
 /// Merges joined texts that share a chunk (SAKI-RAG, section 3.2), and emits what became of them.
 fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
-    if !run.tools.config.linker.merge {
-        return Merged {
-            hits,
-            absorbed: Vec::new(),
-        };
-    }
     let (hits, absorbed) = joined::merge(hits);
     if absorbed.is_empty() {
         return Merged {

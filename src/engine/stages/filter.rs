@@ -1,26 +1,31 @@
 //! The filters: decide which of the retrieved chunks stay in the prompt.
 
 use crate::config::prompts::PromptName;
-use crate::config::{PrefilterKind, ThresholdKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
 use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
-use crate::methods::chunkrag::{self, Kept, Twin};
+use crate::methods::chunkrag::{self, Grades, Kept};
 use crate::methods::{JudgementKind, MethodError, ModelCalls as _, cosine};
 
 /// Room for a label and the end of the turn.
 const LABEL_TOKENS: u32 = 16;
+/// Minimum probability of "relevant" to keep a text. SAKI-RAG's judge replies with yes or no: this
+/// is the likelier of the two.
+const MIN_PROBABILITY: f32 = 0.5;
+/// Cosine similarity above which a lower-ranked text is redundant (ChunkRAG, algorithm 1, line 7).
+const MAX_SIMILARITY: f32 = 0.9;
+/// Weights of the grades in the score of a text: relevance, reflection, critic. The critic has read
+/// the other two and compares names, dates and numbers, so it counts the most.
+const WEIGHTS: [f32; 3] = [0.3, 0.3, 0.4];
+/// Minimum variance of the scores for their mean to be the threshold: the epsilon of algorithm 1.
+/// Scores that lie closer together do not say which text is better, and all but the best go.
+const MIN_VARIANCE: f64 = 0.01;
 
 /// ChunkRAG's filter (section 3): redundancy, three grades, dynamic threshold.
 pub struct Graded;
 
 impl HitStage for Graded {
     fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let passages = match run.tools.config.filter.prefilter {
-            PrefilterKind::Off => passages,
-            PrefilterKind::TfIdf => drop_alike(run, passages),
-        };
-
         let passages = drop_redundant(run, passages)?;
         let passages = drop_too_long(run, PromptName::GradeCritic, passages)?;
         grade(run, passages)
@@ -47,11 +52,9 @@ impl HitStage for Binary {
         let rows = run.classify(JudgementKind::relevance("relevant"), &prompts)?;
         let probabilities: Vec<f32> = rows.iter().map(|row| row.shares[0]).collect();
 
-        let filter = &run.tools.config.filter;
-        let min_probability = filter.min_probability;
+        let fallback = run.tools.config.filter.fallback as usize;
         let exact: Vec<f64> = probabilities.iter().map(|one| f64::from(*one)).collect();
-        let Kept { kept, fell_back } =
-            chunkrag::keep(&exact, f64::from(min_probability), filter.fallback as usize);
+        let Kept { kept, fell_back } = chunkrag::keep(&exact, f64::from(MIN_PROBABILITY), fallback);
 
         let judged = passages
             .hits
@@ -65,7 +68,7 @@ impl HitStage for Binary {
         run.emit(RunEvent::ChunksJudged {
             step: run.step,
             judged,
-            min_probability,
+            min_probability: MIN_PROBABILITY,
             fell_back,
         });
 
@@ -75,7 +78,7 @@ impl HitStage for Binary {
             .map(|(probability, is_kept)| {
                 (!is_kept).then_some(DropReason::Irrelevant {
                     probability,
-                    min_probability,
+                    min_probability: MIN_PROBABILITY,
                 })
             })
             .collect();
@@ -120,74 +123,37 @@ fn drop_too_long(
     Ok(Passages { hits, ..passages })
 }
 
-/// Drops the texts whose words are nearly those of a better one.
-fn drop_alike(run: &mut Run<'_>, passages: Passages) -> Passages {
-    let vectors = chunkrag::tf_idf(&passages.texts());
-    let max_similarity = run.tools.config.filter.max_similarity;
-    let twins = chunkrag::redundant(vectors.len(), max_similarity, |a, b| {
-        chunkrag::tf_idf_cosine(&vectors[a], &vectors[b])
-    });
-
-    let verdicts = redundant(&passages.hits, &twins);
-    narrow(run, Stage::SimilarWording, passages, verdicts)
-}
-
 /// Drops the texts whose vectors are nearly those of a better one.
 fn drop_redundant(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let vectors = run.vectors(&passages.hits.iter().collect::<Vec<_>>())?;
-    let max_similarity = run.tools.config.filter.max_similarity;
-    let twins = chunkrag::redundant(vectors.len(), max_similarity, |a, b| {
+    let twins = chunkrag::redundant(vectors.len(), MAX_SIMILARITY, |a, b| {
         cosine(&vectors[a], &vectors[b])
     });
 
-    let verdicts = redundant(&passages.hits, &twins);
-    Ok(narrow(run, Stage::Redundant, passages, verdicts))
-}
-
-fn redundant(hits: &[Hit], twins: &[Option<Twin>]) -> Vec<Option<DropReason>> {
-    twins
+    let verdicts = twins
         .iter()
         .map(|twin| {
             twin.map(|twin| DropReason::Redundant {
-                duplicate_of: hits[twin.of].chunk.id,
+                duplicate_of: passages.hits[twin.of].chunk.id,
                 similarity: twin.cosine,
             })
         })
-        .collect()
+        .collect();
+    Ok(narrow(run, Stage::Redundant, passages, verdicts))
 }
 
 /// Grades every text three times and drops those below the dynamic threshold (ChunkRAG, section 3).
 fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
-    let filter = &run.tools.config.filter;
-    let grades = chunkrag::grade(run, &passages.sought, &passages.texts(), filter.grade_read)?;
-
-    let weights = [
-        filter.grade_weight,
-        filter.reflect_weight,
-        filter.critic_weight,
-    ];
+    let grades = chunkrag::grade(run, &passages.sought, &passages.texts())?;
     let scores: Vec<f32> = grades
         .iter()
-        .map(|grades| chunkrag::combined(*grades, weights))
+        .map(|grades| chunkrag::combined(*grades, WEIGHTS))
         .collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
-    let dynamic = chunkrag::threshold(&exact, f64::from(filter.min_variance));
-    let named = match filter.threshold {
-        ThresholdKind::Generator if !exact.is_empty() => {
-            named_threshold(run, &passages.sought, &exact)?
-        }
-        ThresholdKind::Generator | ThresholdKind::Dynamic => None,
-    };
-    let threshold = named.unwrap_or(dynamic.value);
-    // the generator is shown two digits: a score that reads as its threshold reaches it
-    let compared: Vec<f64> = match named {
-        Some(_) => exact
-            .iter()
-            .map(|score| (score * 100.0).round() / 100.0)
-            .collect(),
-        None => exact.clone(),
-    };
-    let mut kept = chunkrag::keep(&compared, threshold, filter.fallback as usize);
+
+    let filter = &run.tools.config.filter;
+    let threshold = chunkrag::threshold(&exact, MIN_VARIANCE);
+    let mut kept = chunkrag::keep(&exact, threshold.value, filter.fallback as usize);
     if filter.share > 0.0 {
         let tokens: Vec<u32> = passages.hits.iter().map(|hit| hit.chunk.tokens).collect();
         let wanted = chunkrag::tokens_of(&tokens, filter.share);
@@ -197,23 +163,12 @@ fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError
         passages.wanted_tokens = Some(wanted);
     }
 
-    let graded = passages
-        .hits
-        .iter()
-        .zip(&grades)
-        .zip(&scores)
-        .map(|((hit, grades), score)| GradedChunk {
-            chunk: hit.chunk.id,
-            grades: *grades,
-            score: *score,
-        })
-        .collect();
+    let graded = graded_chunks(&passages.hits, &grades, &scores);
     run.emit(RunEvent::ChunksGraded {
         step: run.step,
         graded,
-        threshold: threshold as f32,
-        is_tight: dynamic.is_tight && named.is_none(),
-        by_generator: named.is_some(),
+        threshold: threshold.value as f32,
+        is_tight: threshold.is_tight,
         fell_back: kept.fell_back,
     });
 
@@ -224,28 +179,23 @@ fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError
         .map(|(is_kept, score)| {
             (!is_kept).then_some(DropReason::BelowThreshold {
                 score: *score,
-                threshold: threshold as f32,
+                threshold: threshold.value as f32,
             })
         })
         .collect();
     Ok(narrow(run, Stage::Graded, passages, verdicts))
 }
 
-/// Asks the generator for the threshold; without a number in its reply, a warning says so.
-fn named_threshold(
-    run: &mut Run<'_>,
-    question: &str,
-    scores: &[f64],
-) -> Result<Option<f64>, RunError> {
-    let seed = run.tools.config.seed;
-    let named = chunkrag::named_threshold(run, question, scores, seed)?;
-    if named.is_none() {
-        run.emit(RunEvent::Warned {
-            text: "the generator named no threshold between 0 and 1: that of the scores' mean and deviation is used".to_owned(),
-            advice: Some("set filter.threshold to dynamic".to_owned()),
-        });
-    }
-    Ok(named)
+fn graded_chunks(hits: &[Hit], grades: &[Grades], scores: &[f32]) -> Vec<GradedChunk> {
+    hits.iter()
+        .zip(grades)
+        .zip(scores)
+        .map(|((hit, grades), score)| GradedChunk {
+            chunk: hit.chunk.id,
+            grades: *grades,
+            score: *score,
+        })
+        .collect()
 }
 
 /// Drops every hit that has a reason to be dropped, and emits what the stage left.

@@ -6,9 +6,9 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run};
 use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
 use crate::llm::{HiddenAt, Token};
-use crate::methods::dragin;
 use crate::methods::query::least_probability;
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
+use crate::methods::{dragin, flare};
 use crate::probe::{features, position};
 
 /// Tokens by which a sampled sentence may exceed twice the length of the drafted one.
@@ -80,23 +80,17 @@ impl Gate for ByTokenEntropy {
 }
 
 /// The least likely token decides (FLARE): uncertain if its probability is below the threshold.
-pub struct ByTokenProbability {
-    /// 1 - the probability of the settings: what is measured is an uncertainty.
-    threshold: f32,
-}
+pub struct ByTokenProbability;
 
 impl ByTokenProbability {
-    pub fn new(config: &Config) -> Self {
-        Self {
-            threshold: 1.0 - config.gate.token_probability_threshold,
-        }
-    }
+    /// What is measured is an uncertainty, not a probability.
+    const THRESHOLD: f32 = 1.0 - flare::THETA;
 
-    fn judged(&self, tokens: &[Token]) -> Uncertainty {
+    fn judged(tokens: &[Token]) -> Uncertainty {
         judged(
             UncertaintyMeasure::TokenProbability,
             1.0 - least_probability(tokens),
-            self.threshold,
+            Self::THRESHOLD,
         )
     }
 }
@@ -105,18 +99,18 @@ impl Gate for ByTokenProbability {
     fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
         Some(GateCard {
             measure: UncertaintyMeasure::TokenProbability,
-            threshold: self.threshold,
+            threshold: Self::THRESHOLD,
             probe: None,
             fallback: None,
         })
     }
 
     fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(self.judged(tokens))
+        Some(Self::judged(tokens))
     }
 
     fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(self.judged(&draft.sentence.tokens))
+        Ok(Self::judged(&draft.sentence.tokens))
     }
 }
 
@@ -124,17 +118,16 @@ impl Gate for ByTokenProbability {
 pub struct ByAttendedEntropy;
 
 impl Gate for ByAttendedEntropy {
-    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
+    fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
         Some(GateCard {
             measure: UncertaintyMeasure::AttendedEntropy,
-            threshold: run.tools.config.gate.attended_entropy_threshold,
+            threshold: dragin::MAX_NEED,
             probe: None,
             fallback: None,
         })
     }
 
     fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        let threshold = run.tools.config.gate.attended_entropy_threshold;
         let needs = dragin::information_needs(
             run.tools.generator,
             &draft.confirmed,
@@ -143,7 +136,7 @@ impl Gate for ByAttendedEntropy {
         Ok(judged(
             UncertaintyMeasure::AttendedEntropy,
             dragin::largest_need(&needs),
-            threshold,
+            dragin::MAX_NEED,
         ))
     }
 }
@@ -216,7 +209,6 @@ pub fn sampling(config: &Config, draft: &Draft, seed: u64) -> SentenceSampling {
     let max_tokens = draft.sentence.tokens.len() * 2 + EXTRA_TOKENS;
     SentenceSampling {
         samples: config.probe.samples,
-        temperature: config.probe.temperature,
         max_tokens: saturating_u32(max_tokens),
         seed,
     }

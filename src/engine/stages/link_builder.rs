@@ -10,6 +10,11 @@ use crate::llm::{Layers, LlmError, OpenGenerator, Prompt};
 use crate::methods::joined::repeated;
 use crate::methods::saki::{LinkMaker, windows};
 
+/// Number of links kept per chunk: several times what a hit is joined with (`linker.relatives`).
+const LINKS: usize = 8;
+/// Length of the windows in which a document is read, in tokens (in chunks for a sentence-level
+/// model): the attention of a window takes memory by the square of its length.
+const WINDOW: u32 = 1024;
 /// Positions of a window that are not for chunks: the attention sink, and what a tokenizer adds.
 const RESERVED: u32 = 8;
 
@@ -22,14 +27,7 @@ pub struct Units<'d> {
 /// Returns the recipe of links with these settings. `embedder` is the model whose vectors a
 /// sentence-level model reads.
 pub fn recipe(settings: &LinkerSettings, model: &ModelCard, embedder: &ModelCard) -> LinkRecipe {
-    let LinkerSettings {
-        kind,
-        links,
-        window,
-        direction,
-        ..
-    } = settings;
-    let (linker, embedder) = match kind {
+    let (linker, embedder) = match settings.kind {
         LinkerKind::Off => ("off", ""),
         LinkerKind::Tokens => ("tokens", ""),
         LinkerKind::Sentence => ("sentence", embedder.fingerprint.as_str()),
@@ -39,7 +37,7 @@ pub fn recipe(settings: &LinkerSettings, model: &ModelCard, embedder: &ModelCard
         model: model.fingerprint.clone(),
         model_file: model.file.clone(),
         embedder: embedder.to_owned(),
-        settings: format!("links {links}, window {window}, direction {direction:?}"),
+        settings: format!("links {LINKS}, window {WINDOW}"),
     }
 }
 
@@ -59,14 +57,14 @@ pub fn link(
         return Ok(vec![Vec::new(); chunks.len()]);
     }
 
-    let context_tokens = settings.window.min(model.card().context_tokens);
+    let context_tokens = WINDOW.min(model.card().context_tokens);
     let max_tokens = context_tokens.saturating_sub(RESERVED).max(2);
     let lengths = match settings.kind {
         LinkerKind::Off | LinkerKind::Sentence => vec![1; chunks.len()],
         LinkerKind::Tokens => lengths(model, chunks)?,
     };
 
-    let mut maker = LinkMaker::new(settings.links as usize, settings.direction);
+    let mut maker = LinkMaker::new(LINKS);
     for window in windows(&lengths, max_tokens) {
         if flow(window.start) == Flow::Stop {
             return Err(LlmError::Stopped);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::in_turn::in_turn;
-use crate::config::{LinkJoin, RetrieverSettings};
+use crate::config::RetrieverSettings;
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, pins};
 use crate::event::{
@@ -38,7 +38,6 @@ impl HitStage for ByAttention {
         let documents = read_documents(run, &seeds)?;
         let joiner = Joiner {
             retriever: &config.retriever,
-            join: config.linker.join,
             max_relatives: or_k(config.linker.relatives),
         };
         let texts: Vec<Vec<LinkedText>> = seeds
@@ -191,25 +190,19 @@ impl LinkedDocument {
 /// Joins a hit with its relatives as the settings say.
 struct Joiner<'s> {
     retriever: &'s RetrieverSettings,
-    join: LinkJoin,
     max_relatives: usize,
 }
 
 impl Joiner<'_> {
-    /// Returns the texts of a hit: with each of its strongest relatives (algorithm 1), or with all
-    /// of them (equation 6). A hit without relatives stays as it is.
+    /// Returns the texts of a hit: one with each of its strongest relatives, as algorithm 1 has it
+    /// (equation 6 joins all of them in one). A hit without relatives stays as it is.
     fn join(&self, seed: &Hit, document: Option<&LinkedDocument>) -> Vec<LinkedText> {
         let relatives = self.relatives(seed, document);
-        let groups: Vec<&[(&ChunkText, f32)]> = match self.join {
-            LinkJoin::Pairs => relatives.chunks(1).collect(),
-            LinkJoin::All if relatives.is_empty() => Vec::new(),
-            LinkJoin::All => vec![&relatives],
-        };
-
-        let texts: Vec<LinkedText> = groups
+        let texts: Vec<LinkedText> = relatives
             .into_iter()
-            .filter_map(|group| joined_text(seed, group))
+            .filter_map(|(chunk, weight)| joined_text(seed, chunk, weight))
             .collect();
+
         if texts.is_empty() {
             vec![LinkedText {
                 hit: seed.clone(),
@@ -246,26 +239,18 @@ impl Joiner<'_> {
     }
 }
 
-fn joined_text(seed: &Hit, relatives: &[(&ChunkText, f32)]) -> Option<LinkedText> {
-    let chunks: Vec<&ChunkText> = std::iter::once(&seed.chunk)
-        .chain(relatives.iter().map(|(chunk, _)| *chunk))
-        .collect();
+fn joined_text(seed: &Hit, relative: &ChunkText, weight: f32) -> Option<LinkedText> {
     let hit = Hit {
-        chunk: joined::join(&chunks)?,
+        chunk: joined::join(&[&seed.chunk, relative])?,
         ..seed.clone()
     };
-
-    let relatives = relatives
-        .iter()
-        .map(|(chunk, weight)| Relative {
-            chunk: chunk.id,
-            weight: *weight,
-        })
-        .collect();
     Some(LinkedText {
         hit,
         seed: seed.chunk.id,
-        relatives,
+        relatives: vec![Relative {
+            chunk: relative.id,
+            weight,
+        }],
     })
 }
 

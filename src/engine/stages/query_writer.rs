@@ -7,7 +7,7 @@ use crate::config::QueryKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Need, Query, QueryWriter, Run, Searched};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
-use crate::methods::dragin::{self, Wanted};
+use crate::methods::dragin;
 use crate::methods::flare;
 use crate::methods::query::{self, WrittenQuery};
 
@@ -49,31 +49,22 @@ impl QueryWriter for ByKind {
                 ("full history", query::full_history(rewritten, &sentences))
             }
             (QueryKind::UncertaintyAware, Some(uncertain)) => {
-                let alpha = f64::from(run.tools.config.query.alpha);
                 let words = query::words(&uncertain.tokens);
                 (
                     "uncertainty aware",
-                    query::uncertainty_aware(run, rewritten, last, &words, alpha)?,
+                    query::uncertainty_aware(run, rewritten, last, &words)?,
                 )
             }
-            (QueryKind::CertainWords, Some(uncertain)) => {
-                let least = run.tools.config.query.min_probability;
-                (
-                    "certain words",
-                    flare::certain_words(rewritten, &uncertain.tokens, least),
-                )
-            }
+            (QueryKind::CertainWords, Some(uncertain)) => (
+                "certain words",
+                flare::certain_words(rewritten, &uncertain.tokens),
+            ),
             (QueryKind::AttendedWords, Some(uncertain)) => {
-                let config = run.tools.config;
                 let written = dragin::attended_words(
                     run.tools.generator,
                     rewritten,
                     need.confirmed,
                     &uncertain.tokens,
-                    &Wanted {
-                        threshold: config.gate.attended_entropy_threshold,
-                        words: config.query.attended_words as usize,
-                    },
                 )?;
                 ("attended words", written)
             }

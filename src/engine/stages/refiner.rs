@@ -83,7 +83,7 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
     let mut now = first;
     let mut rounds = 1;
     let end = loop {
-        if best_evaluation.is_good_enough(threshold, settings.stop_when) {
+        if best_evaluation.is_good_enough(threshold) {
             break RefinementEnd::Sufficient;
         }
         if rounds >= settings.max_rounds {
@@ -181,8 +181,7 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
         settings: &config.understanding,
         seed: config.seed,
     };
-    let rule = config.refiner.necessary_when;
-    let classified = dense.classify(&lines.passages(), measured, rule)?;
+    let classified = dense.classify(&lines.passages(), measured)?;
 
     let classes = classified.iter().map(|chunk| chunk.class).collect();
     let chunks = hits
@@ -215,7 +214,7 @@ fn change(
     let hits = &now.passages.hits;
     let of_hits = run.vectors(&hits.iter().collect::<Vec<_>>())?;
     let of_pool = run.vectors(pool)?;
-    let change = dense::change(classes, &config.refiner, |beside, taken| {
+    let change = dense::change(classes, config.refiner.refill, |beside, taken| {
         (0..pool.len())
             .filter(|candidate| !taken.contains(candidate))
             .map(|candidate| (candidate, cosine(&of_hits[beside], &of_pool[candidate])))

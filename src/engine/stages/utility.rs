@@ -9,6 +9,10 @@ use crate::event::{
 use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
 
+/// Maximum tokens of a sampled answer: as for [`crate::methods::dense`], the prompt asks for the short
+/// answer alone.
+const ANSWER_TOKENS: u32 = 32;
+
 /// Measures the context of a run toward the reference answers of the settings, or toward the answer
 /// that the run gave.
 pub struct SePer {
@@ -193,7 +197,7 @@ fn beliefs(
         min_p: 0.0,
     };
     let decoding = |sampling| Decoding {
-        max_tokens: settings.max_tokens,
+        max_tokens: ANSWER_TOKENS,
         sampling,
         seed: run.tools.config.seed,
         stop: StopRule {
@@ -214,7 +218,7 @@ fn beliefs(
     judge_ahead(run, question, references, &sets)?;
     let mut beliefs = Vec::with_capacity(sets.len());
     for ((context, samples), greedy) in contexts.iter().zip(sets).zip(greedy) {
-        let believed = believed(run, question, references, samples, settings.aggregate)?;
+        let believed = believed(run, question, references, samples)?;
         beliefs.push(Belief {
             chunks: context.iter().map(|at| hits[*at].chunk.id).collect(),
             soft: believed.soft as f32,

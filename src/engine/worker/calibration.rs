@@ -49,18 +49,18 @@ impl Worker {
             let rows = collected.journal.questions().iter();
             let samples: Vec<&Sample> = rows.flat_map(|question| &question.samples).collect();
             let generator = collected.generator.file.clone();
-            calibration(generator, &samples, config.probe.lambda).ok_or(WorkerError::NoSentences)
+            calibration(generator, &samples).ok_or(WorkerError::NoSentences)
         })
     }
 }
 
 /// Returns the thresholds by these sentences; `None` without any.
-fn calibration(generator: String, samples: &[&Sample], lambda: f64) -> Option<Calibration> {
+fn calibration(generator: String, samples: &[&Sample]) -> Option<Calibration> {
     let with_features = samples.iter().filter(|sample| !sample.features.is_empty());
     let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = with_features
         .map(|sample| (sample.entropy, sample.wide_features()))
         .unzip();
-    let semantic = entropy_threshold(&entropies, &features, lambda).unwrap_or(FIRST_THRESHOLD);
+    let semantic = entropy_threshold(&entropies, &features).unwrap_or(FIRST_THRESHOLD);
 
     let sentences: Vec<Sentence> = samples
         .iter()
@@ -208,13 +208,13 @@ mod tests {
             sample(2.0, 1.2),
         ];
         let samples: Vec<&Sample> = samples.iter().collect();
-        let found = calibration("m.gguf".to_owned(), &samples, 0.1).expect("a calibration");
+        let found = calibration("m.gguf".to_owned(), &samples).expect("a calibration");
         assert_eq!((found.sentences, found.uncertain), (4, 2));
         assert!(
             (found.token_entropy_threshold - 0.8).abs() < 1e-6,
             "{found:?}"
         );
         assert_eq!(found.agreement, Some(1.0));
-        assert_eq!(calibration(String::new(), &[], 0.1), None);
+        assert_eq!(calibration(String::new(), &[]), None);
     }
 }

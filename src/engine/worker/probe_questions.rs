@@ -25,8 +25,6 @@ const MAX_TOKENS: u32 = 48;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProbeQuestion {
     pub question: String,
-    /// The passages of the corpus that answer it, word for word.
-    pub evidence: Vec<String>,
     /// Its answers, where they are known.
     #[serde(default)]
     pub answers: Vec<String>,
@@ -147,7 +145,6 @@ impl Questions {
         }
         self.written.push(ProbeQuestion {
             question: question.to_owned(),
-            evidence: vec![chunk.text.clone()],
             answers: Vec::new(),
             held_out: false,
         });

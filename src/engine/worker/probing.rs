@@ -9,17 +9,16 @@ use std::time::Instant;
 
 use crate::config::{
     AnswerPrompt, AttributionKind, ChunkerKind, Config, FilterKind, GateKind, LinkerKind,
-    ProbePassages, ProbeSettings, QueryKind, Reader, RefinerKind, RerankerKind, RetrieverKind,
-    RewriterKind, SETTINGS, UnderstandingKind, UtilityKind,
+    ProbeSettings, QueryKind, Reader, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
+    SETTINGS, UnderstandingKind, UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
-use crate::engine::run::{Corpus, Draft, Gate, Passages, Query, Retriever, Run, Tools};
+use crate::engine::run::{Corpus, Draft, Gate, Passages, Run, Tools};
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
-    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase,
-    ProbeProgress, ProbeTurns, Problem, Ranked, SessionEvent, Uncertainty, UncertaintyMeasure,
-    elapsed_ms, saturating_u32,
+    Flow, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase, ProbeProgress, ProbeTurns,
+    Problem, SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
 use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
@@ -261,7 +260,7 @@ fn fitted(
         let progress = ProbeProgress {
             phase: ProbePhase::Training,
             done: u64::from(done),
-            total: u64::from(config.probe.max_epochs),
+            total: u64::from(probe::MAX_EPOCHS),
             sentences,
             loss: Some(loss),
             left_ms: None,
@@ -283,10 +282,9 @@ fn collect(
 ) -> Result<(), WorkerError> {
     let started = Instant::now();
     let known = journal.questions().len();
-    let lambda = tools.config.probe.lambda;
     for (at, question) in questions.iter().enumerate().skip(known) {
         let collecting = Collecting {
-            threshold: running_threshold(journal.questions(), lambda),
+            threshold: running_threshold(journal.questions()),
             measures_twice: question.held_out,
             last_step: 0,
             samples: Rc::default(),
@@ -321,7 +319,7 @@ fn collect(
 /// Returns the threshold that separates certain from uncertain sentences in the training questions
 /// so far. It changes only every [`QUESTIONS_PER_UPDATE`] questions, so that a collection that was
 /// stopped and continued has the same thresholds as one that was not.
-fn running_threshold(walked: &[SampledQuestion], lambda: f64) -> f64 {
+fn running_threshold(walked: &[SampledQuestion]) -> f64 {
     let known = walked.len() - walked.len() % QUESTIONS_PER_UPDATE;
     let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = walked[..known]
         .iter()
@@ -330,7 +328,7 @@ fn running_threshold(walked: &[SampledQuestion], lambda: f64) -> f64 {
         .filter(|sample| !sample.features.is_empty())
         .map(|sample| (sample.entropy, sample.wide_features()))
         .unzip();
-    entropy_threshold(&entropies, &features, lambda).unwrap_or(FIRST_THRESHOLD)
+    entropy_threshold(&entropies, &features).unwrap_or(FIRST_THRESHOLD)
 }
 
 /// An answered question: the sentences that the gate saw, and whether the answer is right, where one
@@ -356,9 +354,6 @@ fn walk(
     let samples = Rc::clone(&collecting.samples);
     let mut roles = stages::select(&tools);
     roles.gate = Box::new(collecting);
-    if config.probe.passages == ProbePassages::Supporting && !question.evidence.is_empty() {
-        roles.retriever = Box::new(Supporting(question.evidence.clone()));
-    }
 
     let stop = observer.stop;
     let mut publish = |_event| stop.flow();
@@ -433,36 +428,5 @@ impl Gate for Collecting {
             first as f32,
             self.threshold as f32,
         ))
-    }
-}
-
-/// Retrieves the evidence of the question.
-struct Supporting(Vec<String>);
-
-impl Retriever for Supporting {
-    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &Query) -> Result<Passages, RunError> {
-        let hits = (1..)
-            .zip(&self.0)
-            .map(|(rank, text)| Hit {
-                chunk: ChunkText {
-                    id: u64::MAX - u64::from(rank),
-                    document: String::new(),
-                    headings: Vec::new(),
-                    bytes: [0, text.len() as u64],
-                    lines: [1, 1],
-                    places: Vec::new(),
-                    tokens: 0,
-                    text: text.clone(),
-                    parts: Vec::new(),
-                },
-                bm25: None,
-                vector: None,
-                fused: Ranked {
-                    score: 1.0 / rank as f32,
-                    rank,
-                },
-            })
-            .collect();
-        Ok(Passages::of(hits))
     }
 }

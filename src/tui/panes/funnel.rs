@@ -51,7 +51,6 @@ fn stage_words(lookup: &Lookup, narrowed: Narrowed) -> String {
     };
     match narrowed.stage {
         Stage::Linked => format!("{kept} linked"),
-        Stage::SimilarWording => format!("{kept} worded differently"),
         Stage::Redundant => format!("{kept} not redundant"),
         Stage::Graded => match lookup.funnel.threshold() {
             Some(threshold) => format!("{kept} graded ≥ {}{all}", score(threshold, 2)),

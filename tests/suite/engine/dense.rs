@@ -487,11 +487,7 @@ fn a_rephrasing_that_fits_no_context_is_skipped() {
     let mut generator = rephrasing()
         .when("based on provided context", "Aldmouth")
         .with_context(78);
-    let settings = settings(&[
-        ("answer.max_tokens", "8"),
-        ("understanding.max_tokens", "4"),
-        ("retriever.k", "2"),
-    ]);
+    let settings = settings(&[("answer.max_tokens", "8"), ("retriever.k", "2")]);
     // the same script, with a wordy second rephrasing before the others
     let mut wordy = ScriptedGenerator::new()
         .when("Text: Tam Reeve", &long)

@@ -1,6 +1,6 @@
 //! Rewriter, linker, filters and reranker over scripted models: what each drops, and what happens when nothing is left.
 
-use ragscope::event::{DropReason, RunEvent, Stage};
+use ragscope::event::{DropReason, RunEvent};
 use ragscope::llm::Embedder as _;
 
 use super::{SHELF, config, run};
@@ -96,42 +96,6 @@ fn a_share_of_the_tokens_is_the_context_whatever_the_grades() {
 }
 
 #[test]
-fn the_generator_may_name_the_threshold() {
-    let judged = |reply| {
-        ScriptedGenerator::new()
-            .judging("Passage: Tam Reeve was born", "10", 1.0)
-            .judging("Passage: Mira", "4", 1.0)
-            .judging("Passage", "0", 1.0)
-            .when("Relevance Scores: ", reply)
-    };
-    let cases: [(&str, &[u64], f32, bool); 3] = [
-        (" 0.5", &[20], 0.5, true),
-        (" 0.4", &[10, 20], 0.4, true),
-        (" That depends.", &[10, 20], 0.35, false),
-    ];
-    for (reply, expected, value, named) in cases {
-        let settings = [("filter.kind", "graded"), ("filter.threshold", "generator")];
-        let events = events(&settings, judged(reply));
-        assert_eq!(context(&events).0, expected, "{reply}");
-        let graded = events.iter().find_map(|event| match event {
-            RunEvent::ChunksGraded {
-                threshold,
-                by_generator,
-                ..
-            } => Some((*threshold, *by_generator)),
-            _ => None,
-        });
-        let (threshold, by_generator) = graded.expect("grades");
-        assert!((threshold - value).abs() < 1e-5, "{reply}: {threshold}");
-        assert_eq!(by_generator, named, "{reply}");
-        let warned = events.iter().any(
-            |event| matches!(event, RunEvent::Warned { text, .. } if text.contains("no threshold")),
-        );
-        assert_eq!(warned, !named, "{reply}");
-    }
-}
-
-#[test]
 fn equal_grades_keep_everything_and_the_filter_falls_back_when_every_chunk_is_rejected() {
     let equal = events(
         &[("filter.kind", "graded"), ("retriever.k", "4")],
@@ -174,42 +138,6 @@ fn what_a_judge_finds_irrelevant_is_dropped() {
             .iter()
             .all(|(_, reason)| matches!(reason, DropReason::Irrelevant { probability, .. } if *probability < 0.2))
     );
-}
-
-#[test]
-fn twins_are_dropped_by_meaning_and_by_words() {
-    for prefilter in ["off", "tf_idf"] {
-        let settings = [
-            ("filter.kind", "graded"),
-            ("filter.max_similarity", "0.0"),
-            ("filter.prefilter", prefilter),
-        ];
-        let events = events(&settings, ScriptedGenerator::new());
-        let stage = if prefilter == "off" {
-            Stage::Redundant
-        } else {
-            Stage::SimilarWording
-        };
-        let dropped = events.iter().find_map(|event| match event {
-            RunEvent::StageFinished {
-                stage: of, dropped, ..
-            } if *of == stage => Some(dropped.clone()),
-            _ => None,
-        });
-        // the first two share words; at a limit of 0 sharing any is too much
-        let dropped = dropped.expect("the stage");
-        assert!(
-            dropped.iter().any(|one| one.chunk == 20
-                && matches!(
-                    one.reason,
-                    DropReason::Redundant {
-                        duplicate_of: 10,
-                        ..
-                    }
-                )),
-            "{prefilter}: {dropped:?}"
-        );
-    }
 }
 
 #[test]
@@ -265,19 +193,6 @@ fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_mer
         .filter(|event| matches!(event, RunEvent::LinksRead { .. }))
         .count();
     assert_eq!(links, 1, "the links of a document are emitted once");
-    let all = [
-        ("linker.join", "all"),
-        ("linker.relatives", "3"),
-        ("linker.kind", "tokens"),
-        ("retriever.k", "2"),
-    ];
-    let events = self::events(&all, ScriptedGenerator::new());
-    let (kept, _) = context(&events);
-    assert_eq!(
-        kept.len(),
-        1,
-        "both hits with all their relatives are the whole document"
-    );
 }
 
 #[test]
@@ -417,7 +332,6 @@ fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
 fn a_pinned_or_excluded_chunk_is_not_joined_with_others() {
     for decision in ["retriever.excluded", "retriever.pinned"] {
         let settings = [
-            ("linker.join", "all"),
             ("linker.relatives", "3"),
             ("linker.kind", "tokens"),
             ("retriever.k", "2"),

@@ -1,6 +1,5 @@
 //! ChunkRAG's rules against golden numbers, and its judges against a script.
 
-use ragscope::config::GradeRead;
 use ragscope::methods::chunkrag::{combined, grade, keep, redundant, threshold};
 use ragscope::methods::cosine;
 
@@ -101,13 +100,7 @@ fn each_judge_sees_what_the_ones_before_gave() {
         .judging("Passage: It sank.", "8", 1.0)
         .judging("Passage", "2", 1.0);
     let mut calls = Calls::new(generator);
-    let grades = grade(
-        &mut calls,
-        "When?",
-        &["It sank.", "Ropes hold."],
-        GradeRead::Mean,
-    )
-    .expect("grades");
+    let grades = grade(&mut calls, "When?", &["It sank.", "Ropes hold."]).expect("grades");
     let rounded = |grades: [f32; 3]| grades.map(|grade| (grade * 10.0).round());
     assert_eq!(
         grades
@@ -130,7 +123,7 @@ fn each_judge_sees_what_the_ones_before_gave() {
     assert!(seen[4].contains("Earlier ratings: 8 and 6"), "{}", seen[4]);
     let none: [&str; 0] = [];
     assert!(
-        grade(&mut calls, "When?", &none, GradeRead::Mean)
+        grade(&mut calls, "When?", &none)
             .expect("no grades")
             .is_empty()
     );
@@ -139,13 +132,7 @@ fn each_judge_sees_what_the_ones_before_gave() {
 #[test]
 fn an_undecided_judge_gives_the_middle() {
     let mut calls = Calls::new(ScriptedGenerator::new());
-    let grades = grade(
-        &mut calls,
-        "When?",
-        &["It sank.", "Ropes hold."],
-        GradeRead::Mean,
-    )
-    .expect("grades");
+    let grades = grade(&mut calls, "When?", &["It sank.", "Ropes hold."]).expect("grades");
     let scores: Vec<f64> = grades
         .iter()
         .map(|grades| f64::from(combined(*grades, [0.3, 0.3, 0.4])))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use ragscope::config::prompts::PromptName;
 
-use ragscope::config::{Layers, RefillKind, RephrasingCheck, StopWhen, UnderstandingSettings};
+use ragscope::config::{Layers, RefillKind, RephrasingCheck, UnderstandingSettings};
 use ragscope::event::{ChunkClass, VariantFault};
 use ragscope::llm::{Completion, Decoding, End, Entailment, Labelled, LlmError, Prompt};
 use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
@@ -212,62 +212,54 @@ fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
 #[test]
 fn a_round_drops_and_adds_by_class() {
     use ChunkClass::{Certain, Necessary, Unmeasured, Unnecessary};
-    let defaults = Layers::defaults().config().expect("the defaults").refiner;
-    let only_prune = ragscope::config::RefinerSettings {
-        refill: RefillKind::Off,
-        ..defaults.clone()
-    };
-    let beside_certain = ragscope::config::RefinerSettings {
-        refill: RefillKind::Certain,
-        ..defaults.clone()
-    };
-    let keep_all = ragscope::config::RefinerSettings {
-        prune: false,
-        ..defaults.clone()
-    };
     let all = [Certain, Necessary, Unnecessary, Unmeasured];
     let cases = [
-        ("the paper's", &all[..], &defaults, vec![2], vec![(1, 0)]),
+        (
+            "the paper's",
+            &all[..],
+            RefillKind::Necessary,
+            vec![2],
+            vec![(1, 0)],
+        ),
         (
             "two necessary ones take two",
             &[Necessary, Necessary],
-            &defaults,
+            RefillKind::Necessary,
             vec![],
             vec![(0, 0), (1, 1)],
         ),
-        ("only pruning", &all, &only_prune, vec![2], vec![]),
+        ("only pruning", &all, RefillKind::Off, vec![2], vec![]),
         (
             "beside certain ones",
             &all,
-            &beside_certain,
+            RefillKind::Certain,
             vec![2],
             vec![(0, 0)],
         ),
-        ("no pruning", &all, &keep_all, vec![], vec![(1, 0)]),
         (
             "never empty",
             &[Unnecessary, Unnecessary],
-            &defaults,
+            RefillKind::Necessary,
             vec![1],
             vec![],
         ),
         (
             "nothing to do",
             &[Certain, Unmeasured],
-            &defaults,
+            RefillKind::Necessary,
             vec![],
             vec![],
         ),
         (
             "no candidate is left",
             &[Necessary, Necessary, Necessary],
-            &defaults,
+            RefillKind::Necessary,
             vec![],
             vec![(0, 0), (1, 1)],
         ),
     ];
-    for (what, classes, settings, dropped, added) in cases {
-        let found = change(classes, settings, |_, taken| {
+    for (what, classes, refill, dropped, added) in cases {
+        let found = change(classes, refill, |_, taken| {
             (0..2).find(|at| !taken.contains(at)).map(|at| (at, 0.5))
         });
         let expected: Vec<Added> = added
@@ -306,26 +298,15 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
     ] {
         assert_eq!(new.is_better_than(&best), better, "{new:?} and {best:?}");
     }
-    for (dse, sufficient, and, or) in [
-        (0.1, true, true, true),
-        (0.2, true, true, true),
-        (0.1, false, false, true),
-        (0.3, true, false, true),
-        (0.3, false, false, false),
+    for (dse, sufficient, expected) in [
+        (0.1, true, true),
+        (0.2, true, true),
+        (0.1, false, false),
+        (0.3, true, false),
+        (0.3, false, false),
     ] {
         let evaluation = evaluation(dse, sufficient);
-        assert_eq!(
-            (
-                evaluation.is_good_enough(0.2, StopWhen::CertainAndSufficient),
-                evaluation.is_good_enough(0.2, StopWhen::CertainOrSufficient)
-            ),
-            (and, or)
-        );
+        assert_eq!(evaluation.is_good_enough(0.2), expected, "{dse}");
     }
-    for stop in [
-        StopWhen::CertainAndSufficient,
-        StopWhen::CertainOrSufficient,
-    ] {
-        assert!(!unanswered(0.0).is_good_enough(0.2, stop));
-    }
+    assert!(!unanswered(0.0).is_good_enough(0.2));
 }

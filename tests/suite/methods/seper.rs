@@ -1,6 +1,5 @@
 use std::collections::HashMap;
 
-use ragscope::config::Aggregate;
 use ragscope::config::prompts::PromptName;
 use ragscope::llm::{Completion, Decoding, Entailment, Labelled, Prompt};
 use ragscope::methods::{
@@ -134,11 +133,8 @@ fn seper_matches_the_reference_implementation_without_its_bugs() {
     for case in list(&vectors("seper.json")["cases"]) {
         let (name, expected) = (case["name"].as_str().expect("a name"), &case["expected"]);
         let (references, samples) = (texts(&case["gold_answers"]), samples(case));
-        let seper = |several| {
-            believed(&mut Table::of(case), "who?", &references, &samples, several)
-                .expect("the table judges")
-        };
-        let best = seper(Aggregate::Best);
+        let best = believed(&mut Table::of(case), "who?", &references, &samples)
+            .expect("the table judges");
         near(
             best.soft,
             &expected["seper_soft_fixed_max_over_golds"],
@@ -148,17 +144,6 @@ fn seper_matches_the_reference_implementation_without_its_bugs() {
         for (weight, golden) in best.weights.iter().zip(list(&case["likelihood"])) {
             near(*weight, golden, name);
         }
-        let mean = seper(Aggregate::Mean);
-        near(
-            mean.soft,
-            &expected["seper_soft_mean_over_golds_max_direction"],
-            name,
-        );
-        near(
-            mean.hard,
-            &expected["seper_hard_paper_mean_over_golds"],
-            name,
-        );
     }
 }
 
@@ -166,13 +151,7 @@ fn seper_matches_the_reference_implementation_without_its_bugs() {
 fn a_likelihood_is_the_mean_of_its_tokens() {
     let golden = &vectors("seper.json")["notebook"];
     let samples = samples(golden);
-    let seper = believed(
-        &mut Table::literal(),
-        "who?",
-        &["Yes".to_owned()],
-        &samples,
-        Aggregate::Best,
-    );
+    let seper = believed(&mut Table::literal(), "who?", &["Yes".to_owned()], &samples);
     for (weight, golden) in seper
         .expect("judged")
         .weights
@@ -190,13 +169,7 @@ fn belief(answers: &[(&str, usize)], reference: &str) -> Believed {
         .flat_map(|(text, times)| vec![sample(text, &[-0.2]); *times])
         .collect();
     let references = [reference.to_owned()];
-    let judged = believed(
-        &mut Table::literal(),
-        "?",
-        &references,
-        &samples,
-        Aggregate::Best,
-    );
+    let judged = believed(&mut Table::literal(), "?", &references, &samples);
     judged.expect("the table judges")
 }
 
@@ -281,6 +254,6 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
     judge_ahead(&mut seen, "?", &references, &all).expect("judged");
     seen.2 = true;
     for set in all {
-        believed(&mut seen, "?", &references, set, Aggregate::Best).expect("judged");
+        believed(&mut seen, "?", &references, set).expect("judged");
     }
 }
