@@ -4,11 +4,13 @@
 mod archive;
 mod builder;
 mod epub;
+mod excel;
 mod fiction_book;
 mod html;
 mod mail;
 mod markdown;
 mod member;
+mod number_form;
 mod office;
 mod office_parts;
 mod open_document;
@@ -64,7 +66,7 @@ pub static FORMATS: &[&Format] = &[
     &code::SHELL,
     &office::WORD,
     &office::POWERPOINT,
-    &office::EXCEL,
+    &excel::FORMAT,
     &open_document::TEXT,
     &open_document::SHEETS,
     &open_document::SLIDES,
@@ -184,7 +186,7 @@ impl Format {
 
     /// Returns what the lines of a document of this format are; `text` are these lines.
     pub(super) fn form(&self, text: &str, places: &[PlaceFrom]) -> SourceForm {
-        let sheets = [&office::EXCEL, &open_document::SHEETS];
+        let sheets = [&excel::FORMAT, &open_document::SHEETS];
         if let Some((_, language, extract)) = markup_lines::LANGUAGES
             .iter()
             .find(|(format, ..)| *format == self)

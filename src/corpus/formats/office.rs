@@ -1,5 +1,4 @@
-//! Word and PowerPoint files, and Excel files before 2007, read by undoc. Macros are never run, and
-//! formulas give the values that were stored with them.
+//! Word and PowerPoint files, read by undoc. Macros are never run.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -8,10 +7,10 @@ use undoc::model::{Block, Document, Paragraph, Section, Table};
 use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
-use super::builder::{Builder, Rows, Sheet, day, named};
+use super::builder::{Builder, Rows, day, named};
 use super::package::{Package, encrypted};
 use super::xml::{Node, walk};
-use super::{Extract, Format, Reader, office_parts, xlsx};
+use super::{Extract, Format, Reader, office_parts};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {
@@ -28,14 +27,6 @@ pub(super) const POWERPOINT: Format = Format {
     library: "undoc",
     place: "slide",
     reader: Reader::Binary(powerpoint),
-};
-
-pub(super) const EXCEL: Format = Format {
-    name: "Excel",
-    extensions: &["xlsx", "xlsm", "xltx", "xltm", "xls", "xlt"],
-    library: "ragscope, undoc",
-    place: "sheet and row",
-    reader: Reader::Binary(excel),
 };
 
 /// Tables in cells of tables beyond this depth are left out.
@@ -125,32 +116,6 @@ fn slide(index: usize, section: &Section, notes: &str, builder: &mut Builder) {
     blocks(section, builder);
     if !notes.trim().is_empty() {
         builder.paragraph(&format!("Notes: {}", notes.trim()));
-    }
-}
-
-fn excel(bytes: &[u8]) -> Result<Extract, String> {
-    if bytes.starts_with(ZIP) {
-        return xlsx::extract(bytes);
-    }
-    let document = parse(bytes)?;
-    let mut builder = Builder::default();
-    builder.metadata(metadata(&document.metadata));
-    for section in &document.sections {
-        sheet(section, &mut builder);
-    }
-    Ok(builder.finish())
-}
-
-/// Adds a sheet. undoc leaves empty rows out, so rows are counted without them.
-fn sheet(section: &Section, builder: &mut Builder) {
-    let mut sheet = Sheet::begin(section.name.as_deref().unwrap_or("Sheet"), builder);
-    let mut number = 0;
-    for block in &section.content {
-        let Block::Table(table) = block else { continue };
-        for cells in grid(table) {
-            number += 1;
-            sheet.row(number, cells, builder);
-        }
     }
 }
 

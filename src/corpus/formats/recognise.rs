@@ -1,6 +1,6 @@
 //! The format of a file, by its name and by its first bytes: the name may be wrong.
 
-use super::{Format, Reader, archive, epub, html, office, pdf, rtf, text};
+use super::{Format, Reader, archive, epub, excel, html, office, pdf, rtf, text};
 use crate::corpus::decode::decode;
 
 /// The header of a PDF may follow other bytes, up to here.
@@ -10,7 +10,7 @@ const ZIP_DIRECTORY_BYTES: usize = 256 << 10;
 /// The formats of Office, and the stream that their files before 2007 have.
 const OFFICE: [(&Format, &str); 3] = [
     (&office::WORD, "WordDocument"),
-    (&office::EXCEL, "Workbook"),
+    (&excel::FORMAT, "Workbook"),
     (&office::POWERPOINT, "PowerPoint Document"),
 ];
 /// Text before the first tag of a page.

@@ -79,8 +79,8 @@ fn docx_with(body: &str, parts: &[(&str, &str)]) -> Vec<u8> {
     office("word/document.xml", "wordprocessingml.document", &members)
 }
 
-/// Returns a workbook with these sheets, one shared string `shared`, and styles for percentages and
-/// dates.
+/// Returns a workbook with these sheets, one shared string `shared`, and styles for percentages,
+/// dates, durations and euros.
 fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
     let mut listed = String::new();
     let mut parts = vec![
@@ -114,8 +114,9 @@ fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
         ),
         (
             "xl/styles.xml",
-            "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='yyyy\\-mm\\-dd'/></numFmts>\
-             <cellXfs><xf numFmtId='0'/><xf numFmtId='9'/><xf numFmtId='170'/></cellXfs></styleSheet>",
+            "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='yyyy\\-mm\\-dd'/>\
+             <numFmt numFmtId='171' formatCode='0.00\\ [$€-407]'/></numFmts>\
+             <cellXfs><xf numFmtId='0'/><xf numFmtId='9'/><xf numFmtId='170'/><xf numFmtId='46'/><xf numFmtId='171'/></cellXfs></styleSheet>",
         ),
     ];
     all.extend(
@@ -351,9 +352,9 @@ fn text_places_and_metadata() {
                      <c r='B5' s='1'><v>0.25</v></c><c r='C5' s='2'><v>45322</v></c></row>",
                 ),
                 ("Empty", ""),
-                ("Rates", "<row><c><v>0.1</v></c><c t='b'><v>1</v></c></row>"),
+                ("Rates", "<row><c><v>0.1</v></c><c t='b'><v>1</v></c><c s='3'><v> 1.5</v></c><c s='4'><v>-7</v></c></row>"),
             ]),
-            text: "Hours\n\nWho; shared\nWho: Ann; 25%; shared: 2024-01-31\n\nRates\n\n0.1; TRUE",
+            text: "Hours\n\nWho; shared\nWho: Ann; 25%; shared: 2024-01-31\n\nRates\n\n0.1; TRUE; 36:00:00; -7.00 €",
             places: &[
                 (PlaceUnit::Row, 2, "Hours"),
                 (PlaceUnit::Row, 5, "Hours"),
@@ -377,6 +378,21 @@ fn text_places_and_metadata() {
                 (PlaceUnit::Row, 2, "Stars"),
                 (PlaceUnit::Row, 3, "Stars"),
                 (PlaceUnit::Row, 4, "Stars"),
+            ],
+            metadata: "||",
+        },
+        Case {
+            name: "hours.xls",
+            bytes: data("hours.xls"),
+            text: "Hours\n\nHours of May\nName; Day; Lasts; At; Share\n\
+                   Name: Ann; Day: 2024-01-31; Lasts: 27:30:00; At: 18:00:00; Share: 0.3\nName: TRUE\n\n\
+                   Rates\n\na rate",
+            places: &[
+                (PlaceUnit::Row, 1, "Hours"),
+                (PlaceUnit::Row, 3, "Hours"),
+                (PlaceUnit::Row, 4, "Hours"),
+                (PlaceUnit::Row, 6, "Hours"),
+                (PlaceUnit::Row, 1, "Rates"),
             ],
             metadata: "||",
         },

@@ -1,0 +1,88 @@
+//! Excel workbooks. Those before 2007 are read at once by calamine, which gives the formats of their
+//! dates and durations. Formulas give the values that were stored with them.
+
+use std::io::Cursor;
+
+use calamine::{Data, Reader as _, Xls, XlsError, Xlsx, XlsxError};
+
+use super::builder::{Builder, Sheet, day, named};
+use super::number_form::NumberForm;
+use super::package::encrypted;
+use super::{Extract, Format, Reader, xlsx};
+use crate::event::Metadata;
+
+pub(super) const FORMAT: Format = Format {
+    name: "Excel",
+    extensions: &["xlsx", "xlsm", "xltx", "xltm", "xls", "xlt"],
+    library: "ragscope, calamine",
+    place: "sheet and row",
+    reader: Reader::Binary(extract),
+};
+
+fn extract(bytes: &[u8]) -> Result<Extract, String> {
+    if bytes.starts_with(b"PK") {
+        return xlsx::extract(bytes);
+    }
+
+    let mut workbook = open(bytes)?;
+    let mut builder = Builder::default();
+    builder.metadata(metadata(&mut workbook));
+    let counts_from_1904 = workbook.has_1904_epoch();
+    for listed in workbook.sheets_metadata().to_vec() {
+        let Ok(range) = workbook.worksheet_range(&listed.name) else {
+            continue;
+        };
+        let mut sheet = Sheet::begin(&listed.name, &mut builder);
+        let (row, column) = range.start().unwrap_or_default();
+        for (number, values) in (row + 1..).zip(range.rows()) {
+            let texts = values
+                .iter()
+                .map(|value| cell_text(value, counts_from_1904));
+            let cells: Vec<(usize, String)> = (column as usize..)
+                .zip(texts)
+                .filter(|(_, text)| !text.is_empty())
+                .collect();
+            if !cells.is_empty() && !builder.is_full() {
+                sheet.row(number, cells, &mut builder);
+            }
+        }
+    }
+    Ok(builder.finish())
+}
+
+fn open(bytes: &[u8]) -> Result<Xls<Cursor<&[u8]>>, String> {
+    Xls::new(Cursor::new(bytes)).map_err(|error| {
+        // a password puts a workbook since 2007 into a file like those before
+        let is_package = matches!(Xlsx::new(Cursor::new(bytes)), Err(XlsxError::Password));
+        if is_package || matches!(error, XlsError::Password) {
+            encrypted()
+        } else {
+            format!("it is damaged ({error})")
+        }
+    })
+}
+
+fn metadata(workbook: &mut Xls<Cursor<&[u8]>>) -> Metadata {
+    // damage to the properties costs no text
+    let about = workbook.workbook_properties().unwrap_or_default();
+    Metadata {
+        title: about.title.as_deref().and_then(named),
+        author: about.creator.as_deref().and_then(named),
+        date: about.modified.or(about.created).as_deref().and_then(day),
+    }
+}
+
+/// Returns the text of a cell as a reader of the sheet sees it.
+fn cell_text(value: &Data, counts_from_1904: bool) -> String {
+    let number = |number: f64, form: NumberForm| form.text(number, counts_from_1904);
+    match value {
+        Data::Empty => String::new(),
+        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.clone(),
+        Data::Int(value) => value.to_string(),
+        Data::Float(value) => number(*value, NumberForm::General),
+        Data::Bool(value) => if *value { "TRUE" } else { "FALSE" }.to_owned(),
+        Data::Error(error) => error.to_string(),
+        Data::DateTime(time) if time.is_duration() => number(time.as_f64(), NumberForm::Duration),
+        Data::DateTime(time) => number(time.as_f64(), NumberForm::Date),
+    }
+}
