@@ -70,7 +70,7 @@ campaign: export OMP_WAIT_POLICY = passive
 campaign: prerequisites
 	$(CARGO) build --locked
 	tests/campaign "$${CARGO_TARGET_DIR:-target}/debug/ragscope" --tries $(TRIES) --kills $(KILLS)
-	$(CARGO) test --locked --test suite -- --ignored --nocapture memory:: years::
+	$(CARGO) test --locked --test suite -- --ignored --nocapture peak_memory:: summaries::
 
 prerequisites:
 	@.ci/prerequisites

@@ -4,7 +4,7 @@
 //! The program runs in a pseudo-terminal: a frame counts when it has arrived there. `cargo bench
 //! --bench start`.
 
-#[path = "../tests/suite/pty.rs"]
+#[path = "../tests/suite/support/pty.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod pty;
 

@@ -696,15 +696,8 @@ mod tests {
 
     const CHILD_HOME: &str = "RAGSCOPE_TEST_HOME";
 
-    /// Runs in a process of its own: indexes 400 documents, and waits to be killed when the embedder is
-    /// asked for the last ones.
-    #[test]
-    #[ignore = "started by the next test"]
-    fn child_that_is_killed() {
-        let Some(home) = std::env::var_os(CHILD_HOME) else {
-            return;
-        };
-        let home = Path::new(&home);
+    /// Indexes 400 documents, and waits to be killed when the embedder is asked for the last ones.
+    fn index_until_killed(home: &Path) {
         let mut index = Index::open(&home.join("docs"), &home.join("indexes")).expect("an index");
         let mut embedder = embedder();
         embedder.max_calls = 300;
@@ -727,10 +720,16 @@ mod tests {
 
     #[test]
     fn segments_that_are_complete_when_the_process_is_killed_are_not_built_again() {
+        const NAME: &str = "index::update::tests::\
+            segments_that_are_complete_when_the_process_is_killed_are_not_built_again";
+        // the child runs this test again
+        if let Some(home) = std::env::var_os(CHILD_HOME) {
+            return index_until_killed(Path::new(&home));
+        }
+
         let (home, docs, indexes) = folders(0..400);
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["index::update::tests::child_that_is_killed", "--exact"])
-            .args(["--ignored", "--nocapture"])
+            .args([NAME, "--exact", "--nocapture"])
             .env(CHILD_HOME, home.path())
             .stdout(Stdio::piped())
             .spawn()

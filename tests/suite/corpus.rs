@@ -7,6 +7,9 @@ mod chunks;
 mod textual;
 mod binary;
 mod documents;
+mod untrusted;
+mod watch;
+mod peak_memory;
 
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,10 @@
 mod follow_up;
 mod funnel;
 mod utility;
+mod searag;
+mod presets;
+mod links;
+mod models;
 pub mod dense;
 
 use std::path::Path;
@@ -20,7 +24,8 @@ use ragscope::index::{ChunkLinks, IndexError, Rechunked, Search};
 use ragscope::llm::{Embedder, LlmError};
 
 use super::llm::runtime;
-use super::program::small;
+use crate::support::environment::small_settings;
+use crate::support::find;
 use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
@@ -151,7 +156,7 @@ const SHELF: [&str; 4] = [
 ];
 
 pub fn config(settings: &[(&str, &str)]) -> Config {
-    let mut layers = small();
+    let mut layers = small_settings();
     for (key, value) in settings {
         layers.set("test", key, value).expect("a known key");
     }
@@ -345,13 +350,8 @@ fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
         "Where?",
         usize::MAX,
     );
-    let context = events
-        .iter()
-        .find_map(|event| match event {
-            RunEvent::ContextBuilt { context, .. } => Some(context),
-            _ => None,
-        })
-        .expect("a context");
+    let context =
+        find!(events.iter(), RunEvent::ContextBuilt { context, .. } => context).expect("a context");
     assert!(context.prompt_tokens <= context.available_tokens);
     let dropped: Vec<(u64, bool)> = context
         .dropped
@@ -436,20 +436,17 @@ fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
         let settings = [("filter.kind", "binary"), ("judge.read", read)];
         let (_, events) = run(&config(&settings), &mut generator, "Where?", usize::MAX);
 
-        let judged = events.iter().find_map(|event| match event {
-            RunEvent::ChunksJudged { judged, .. } => Some(judged),
-            _ => None,
-        });
+        let judged = find!(events.iter(), RunEvent::ChunksJudged { judged, .. } => judged);
         for one in judged.expect("judgements") {
             assert!(
                 (one.probability - expected).abs() < 1e-6,
                 "{reply}: {one:?}"
             );
         }
-        let readings = events.iter().find_map(|event| match event {
-            RunEvent::JudgementsRead { parsed, unread, .. } => Some((*parsed, *unread)),
-            _ => None,
-        });
+        let readings = find!(
+            events.iter(),
+            RunEvent::JudgementsRead { parsed, unread, .. } => (*parsed, *unread)
+        );
         assert_eq!(readings, Some((parsed, unread)), "{reply}");
         let warnings = events
             .iter()
@@ -680,7 +677,8 @@ mod worker {
         Ask, Command, Event, Flow, Outcome, Record, RunEvent, SessionEvent, StopFlag,
     };
 
-    use super::super::program::small;
+    use crate::support::environment::small_settings;
+    use crate::support::find;
 
     fn corpus(folder: &Path) {
         std::fs::create_dir_all(folder).expect("a folder");
@@ -709,7 +707,7 @@ mod worker {
         let folder = home.path().join("notes");
         corpus(&folder);
         let (layers, paths, stop) = (
-            small(),
+            small_settings(),
             Paths::under(home.path().join("home")),
             StopFlag::default(),
         );
@@ -761,16 +759,11 @@ mod worker {
             .join()
             .expect("the worker ends when the sender is dropped");
 
-        let finished = events(&records).find_map(|event| match event {
-            Event::Run(RunEvent::RunFinished {
-                outcome,
-                answer,
-                citations,
-                usage,
-                ..
-            }) => Some((outcome, answer, citations, usage)),
-            _ => None,
-        });
+        let finished = find!(
+            events(&records),
+            Event::Run(RunEvent::RunFinished { outcome, answer, citations, usage, .. }) =>
+                (outcome, answer, citations, usage)
+        );
         let (outcome, answer, citations, usage) = finished.expect("a run");
         assert_eq!(outcome, &Outcome::Completed);
         assert!(!answer.is_empty());
@@ -796,7 +789,7 @@ mod worker {
     fn a_stopped_question_makes_room_for_the_next() {
         let home = tempfile::tempdir().expect("a folder");
         let (layers, paths, stop) = (
-            small(),
+            small_settings(),
             Paths::under(home.path().join("home")),
             StopFlag::default(),
         );

@@ -17,7 +17,7 @@ use ragscope::trace::{Journal, list_runs, read_run};
 use ragscope::tui::keys::Keymap;
 use ragscope::tui::theme::{Depth, Theme};
 
-use crate::program::{SMALL_GENERATOR, small};
+use crate::support::environment::{SMALL_GENERATOR, small_settings};
 
 /// A folder with files, and what a case makes of it.
 struct Place(tempfile::TempDir);
@@ -52,7 +52,7 @@ impl Place {
     }
 
     fn worker(&self) -> Worker {
-        Worker::new(small(), self.paths(), StopFlag::default())
+        Worker::new(small_settings(), self.paths(), StopFlag::default())
     }
 }
 
@@ -197,7 +197,7 @@ fn model_files() {
 fn models_that_are_asked_for_too_much() {
     let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama.log");
     let load = |keys: &[(&str, &str)]| -> Result<LlamaGenerator, Problem> {
-        let mut layers = small();
+        let mut layers = small_settings();
         for (key, value) in keys {
             layers.set("test", key, value)?;
         }

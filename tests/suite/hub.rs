@@ -10,7 +10,8 @@ use ragscope::event::{
 use ragscope::host::Hub;
 use ragscope::trace::list_runs;
 
-use super::program::{Program, QUESTION, small};
+use crate::support::environment::{QUESTION, TestEnvironment, small_settings};
+use crate::support::find;
 
 /// Take records until one satisfies `condition`.
 fn receive(records: &Receiver<Record>, condition: impl Fn(&Event) -> bool) -> Vec<Record> {
@@ -29,15 +30,15 @@ fn receive(records: &Receiver<Record>, condition: impl Fn(&Event) -> bool) -> Ve
 
 #[test]
 fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let (sender, records) = channel();
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
     let (hub, commands) =
-        Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
+        Hub::start(small_settings(), &test.paths(), &StopFlag::default(), sink).expect("started");
     let ask = |question: &str| Command::Ask(Ask::new(question));
 
     commands.send(Command::Open {
-        folders: vec![program.corpus()],
+        folders: vec![test.corpus()],
     });
     let mut session = receive(&records, |event| {
         matches!(event, Event::Session(SessionEvent::IndexFinished { .. }))
@@ -113,9 +114,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     drop(commands);
     hub.end();
     assert_eq!(
-        list_runs(&program.paths().sessions())
-            .expect("a list")
-            .len(),
+        list_runs(&test.paths().sessions()).expect("a list").len(),
         1,
         "an opened run is not recorded again"
     );
@@ -123,11 +122,12 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
 
 #[test]
 fn a_stop_reaches_a_question_however_soon_it_follows() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let (sender, records) = channel();
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
     let stop = StopFlag::default();
-    let (hub, commands) = Hub::start(small(), &program.paths(), &stop, sink).expect("started");
+    let (hub, commands) =
+        Hub::start(small_settings(), &test.paths(), &stop, sink).expect("started");
     let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
     for _ in 0..20 {
         // a recorded run that is being looked for must not hold the question up
@@ -158,13 +158,13 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
 fn an_engine_that_is_gone_costs_the_run_and_starts_again() {
     use nix::sys::signal::{Signal, kill};
 
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let (sender, records) = channel();
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
     let (hub, commands) =
-        Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
+        Hub::start(small_settings(), &test.paths(), &StopFlag::default(), sink).expect("started");
     commands.send(Command::Open {
-        folders: vec![program.corpus()],
+        folders: vec![test.corpus()],
     });
     receive(&records, |event| {
         matches!(event, Event::Session(SessionEvent::IndexFinished { .. }))
@@ -189,7 +189,7 @@ fn an_engine_that_is_gone_costs_the_run_and_starts_again() {
         receive(&records, |event| {
             matches!(event, Event::Run(RunEvent::TokenGenerated { .. }))
         });
-        kill(program.engine(), signal).expect("sent");
+        kill(test.engine(), signal).expect("sent");
         let ended = receive(&records, |event| {
             matches!(
                 event,
@@ -199,10 +199,10 @@ fn an_engine_that_is_gone_costs_the_run_and_starts_again() {
                 })
             )
         });
-        let run = ended.iter().find_map(|record| match &record.event {
-            Event::Run(RunEvent::RunFinished { outcome, .. }) => Some(outcome),
-            _ => None,
-        });
+        let run = find!(
+            ended.iter().map(|record| &record.event),
+            Event::Run(RunEvent::RunFinished { outcome, .. }) => outcome
+        );
         let Some(Outcome::Failed(problem)) = run else {
             panic!("{signal}: {ended:?}")
         };

@@ -6,7 +6,9 @@ mod tree;
 mod judge;
 mod tap;
 mod template;
+mod untrusted;
 mod rpc;
+mod server;
 mod served;
 mod gpu;
 

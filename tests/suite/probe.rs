@@ -11,8 +11,8 @@ use ragscope::event::{
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
 
-use super::engine::config;
-use super::program::small;
+use crate::engine::config;
+use crate::support::environment::small_settings;
 
 fn settings() -> ProbeSettings {
     config(&[]).probe
@@ -407,7 +407,7 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
         "Fenby Wilam was born in Bertiston.\n",
     )
     .expect("written");
-    let mut layers = small();
+    let mut layers = small_settings();
     for (key, value) in [
         ("probe.samples", "2"),
         ("judge.model", "words"),

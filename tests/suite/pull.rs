@@ -14,7 +14,7 @@ use ragscope::pull::{PullError, PullSettings, pull};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::program::Program;
+use crate::support::environment::TestEnvironment;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const LISTING: &str = "/api/models/org/tiny/revision/main?blobs=true";
@@ -780,8 +780,8 @@ fn ollamas_registry_fills_ollamas_store() {
 }
 
 /// The environment of a user whose caches are all below the home of the program.
-fn command(program: &Program, server: &Server, arguments: &[&str]) -> std::process::Command {
-    let mut command = program.command(arguments);
+fn command(test: &TestEnvironment, server: &Server, arguments: &[&str]) -> std::process::Command {
+    let mut command = test.command(arguments);
     for name in [
         "HF_HUB_CACHE",
         "HUGGINGFACE_HUB_CACHE",
@@ -793,7 +793,7 @@ fn command(program: &Program, server: &Server, arguments: &[&str]) -> std::proce
     }
     command
         .env("HF_ENDPOINT", &server.address)
-        .env("HF_HOME", program.home.path().join("hf"))
+        .env("HF_HOME", test.path("hf"))
         .env("NO_PROXY", "127.0.0.1");
     command
 }
@@ -801,15 +801,15 @@ fn command(program: &Program, server: &Server, arguments: &[&str]) -> std::proce
 #[test]
 fn a_pull_survives_a_kill_at_any_byte() {
     for at in [1_usize, 65_536, 200_000, weights().len() - 1] {
-        let program = Program::new();
+        let test = TestEnvironment::new();
         let server = Server::of_model(move |asked, weights| match asked.before {
             0 => Reply::new(200, weights).stalled_at(at),
             _ => Reply::of_file(asked, weights),
         });
-        let repository = program.home.path().join("hf/hub/models--org--tiny");
+        let repository = test.path("hf/hub/models--org--tiny");
         let part = repository.join(format!("blobs/{}.incomplete", sha256(&weights())));
 
-        let mut child = command(&program, &server, &["models", "pull", MODEL])
+        let mut child = command(&test, &server, &["models", "pull", MODEL])
             .stderr(std::process::Stdio::null())
             .spawn()
             .expect("started");
@@ -822,7 +822,7 @@ fn a_pull_survives_a_kill_at_any_byte() {
         child.wait().expect("ended");
         assert!(!repository.join("snapshots").exists());
 
-        let output = command(&program, &server, &["models", "pull", MODEL, "--json"])
+        let output = command(&test, &server, &["models", "pull", MODEL, "--json"])
             .output()
             .expect("started");
         let pulled: PulledModel = serde_json::from_slice(&output.stdout).expect("a model");
@@ -836,7 +836,7 @@ fn a_pull_survives_a_kill_at_any_byte() {
 fn a_pulled_model_is_found_and_named_with_its_use() {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
     let real = fs::read(assets.join("ragscope-reranker.Q5_0.gguf")).expect("a bundled model");
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let server = Server::start(move |asked| {
         if asked.path == LISTING {
             Reply::of_listing(&[("ranker-Q5_0.gguf", &real)])
@@ -844,9 +844,9 @@ fn a_pulled_model_is_found_and_named_with_its_use() {
             Reply::of_file(asked, &real)
         }
     });
-    fs::write(program.home.path().join("token"), "hf_of_file\n").expect("written");
-    let output = command(&program, &server, &["models", "pull", MODEL])
-        .env("HF_TOKEN_PATH", program.home.path().join("token"))
+    fs::write(test.path("token"), "hf_of_file\n").expect("written");
+    let output = command(&test, &server, &["models", "pull", MODEL])
+        .env("HF_TOKEN_PATH", test.path("token"))
         .output()
         .expect("started");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");
@@ -866,7 +866,7 @@ fn a_pulled_model_is_found_and_named_with_its_use() {
         "{seen:?}"
     );
 
-    let listed = command(&program, &server, &["models"])
+    let listed = command(&test, &server, &["models"])
         .output()
         .expect("started");
     let listed = String::from_utf8(listed.stdout).expect("UTF-8");
@@ -882,7 +882,7 @@ fn a_pulled_model_is_found_and_named_with_its_use() {
 
 #[test]
 fn errors_of_the_command_line_have_advice() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let server = Server::start(|_| Reply::new(404, ""));
     let cases: [(&[&str], &str, i32); 3] = [
         (&["models", "pull", "nonsense"], "names no model", 2),
@@ -894,14 +894,14 @@ fn errors_of_the_command_line_have_advice() {
         (&["models", "pull", "ollama:a/b/c/d"], "write ORG/NAME", 2),
     ];
     for (arguments, message, code) in cases {
-        let output = command(&program, &server, arguments)
+        let output = command(&test, &server, arguments)
             .output()
             .expect("started");
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
         assert!(stderr.contains(message), "{stderr}");
         assert_eq!(output.status.code(), Some(code), "{stderr}");
     }
-    let offline = command(&program, &server, &["models", "pull", MODEL])
+    let offline = command(&test, &server, &["models", "pull", MODEL])
         .env("HF_HUB_OFFLINE", "1")
         .output()
         .expect("started");
@@ -911,9 +911,9 @@ fn errors_of_the_command_line_have_advice() {
 
 #[test]
 fn recommendations_follow_the_memory() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let best = |memory: &str| -> Vec<String> {
-        let ended = program.run(&["models", "recommend", "--memory", memory, "--json"]);
+        let ended = test.run(["models", "recommend", "--memory", memory, "--json"]);
         let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
         let models = object["models"].as_array().expect("a list");
         models
@@ -927,7 +927,7 @@ fn recommendations_follow_the_memory() {
     assert_eq!(large.len(), 3, "{large:?}");
     assert_ne!(small, large);
 
-    let ended = program.run(&["models", "recommend"]);
+    let ended = test.run(["models", "recommend"]);
     for part in [
         "generator",
         "reranker",
@@ -937,7 +937,7 @@ fn recommendations_follow_the_memory() {
     ] {
         assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
     }
-    let refused = program.run(&["models", "recommend", "--memory", "much"]);
+    let refused = test.run(["models", "recommend", "--memory", "much"]);
     assert_eq!(refused.code, Some(2));
     assert!(
         refused.stderr.contains("a number of GiB"),

@@ -15,7 +15,8 @@ use ragscope::tui::terminal::TerminalGuard;
 use ragscope::tui::theme::Depth;
 use ratatui::layout::Rect;
 
-use crate::pty::{Left, Terminal};
+use crate::support::child;
+use crate::support::pty::{Left, Terminal};
 
 use scenes::scenes;
 use stage::*;
@@ -116,29 +117,24 @@ fn too_small_a_screen_says_so_and_waits() {
     screen.shows("So the answer is Aldmouth.");
 }
 
-/// Run as a process of its own by the test below.
-#[test]
-#[ignore = "panics in a terminal of its own"]
-fn panics_in_the_screen() {
-    let _taken = TerminalGuard::new(true).expect("a terminal");
-    panic!("on purpose");
-}
-
 #[test]
 fn a_panic_restores_the_terminal_and_is_reported() {
+    if child::task().is_some() {
+        let _taken = TerminalGuard::new(true).expect("a terminal");
+        panic!("on purpose");
+    }
+
     let home = tempfile::tempdir().expect("a folder");
-    let program = std::env::current_exe().expect("this program");
-    let arguments = [
-        "screen::panics_in_the_screen",
-        "--exact",
-        "--ignored",
-        "--nocapture",
-    ];
-    let terminal = Terminal::start(
-        &program.display().to_string(),
-        &arguments,
+    let suite = std::env::current_exe().expect("this program");
+    let name = "a_panic_restores_the_terminal_and_is_reported";
+    let terminal = Terminal::start_with(
+        suite.to_str().expect("UTF-8"),
+        &child::arguments(module_path!(), name)
+            .each_ref()
+            .map(String::as_str),
         home.path(),
         (24, 80),
+        &[child::variable("panic")],
     );
     terminal.wait_for("on purpose");
     let (_, left) = terminal.ended();

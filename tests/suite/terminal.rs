@@ -6,8 +6,9 @@ use std::process::Command;
 
 use ragscope::trace::list_runs;
 
-use super::pty::{Left, Terminal};
-use super::support::pdf;
+use crate::support::environment::{QUESTION, TestEnvironment};
+use crate::support::pdf;
+use crate::support::pty::{Left, Terminal};
 
 const LARGE: (u16, u16) = (40, 140);
 const ENTER: &str = "\r";
@@ -235,7 +236,7 @@ fn the_program_ends_when_its_terminal_is_closed() {
     drop(reader);
     drop(pair.master);
 
-    let deadline = std::time::Instant::now() + crate::pty::PATIENCE;
+    let deadline = std::time::Instant::now() + crate::support::pty::PATIENCE;
     while child.try_wait().expect("a process").is_none() {
         if std::time::Instant::now() > deadline {
             child.kill().expect("killed");
@@ -475,4 +476,45 @@ fn escape_sequences_of_documents_never_steer_the_terminal() {
     assert_eq!(terminal.titles(), 0, "a document set the title");
     terminal.send("\u{3}");
     assert_eq!(terminal.ended().1, Left::CLEAN);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crash_of_the_engine_names_the_model_and_the_screen_stays() {
+    use nix::sys::signal::{Signal, kill};
+
+    let test = TestEnvironment::new();
+    let mut terminal = test.terminal("notes", (30, 100));
+    // the header has the device once the generator is loaded
+    terminal.wait_for("CPU");
+    kill(test.engine(), Signal::SIGSEGV).expect("sent");
+    terminal.wait_for("llama.cpp failed while it used");
+
+    terminal.send(QUESTION);
+    terminal.wait_for(QUESTION);
+    terminal.send("\r");
+    terminal.wait_for("done in");
+    terminal.send("\x03");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_crash_of_the_screen_restores_the_terminal() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let test = TestEnvironment::new();
+    for signal in [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGABRT] {
+        let terminal = test.terminal("notes", (30, 100));
+        terminal.wait_for("CPU");
+        let pid = i32::try_from(terminal.process()).expect("an id");
+        kill(Pid::from_raw(pid), signal).expect("sent");
+        terminal.wait_for("ragscope stopped: a library failed");
+        let (status, left) = terminal.ended();
+        assert!(!status.success(), "{status}");
+        assert_eq!(left, Left::CLEAN, "{signal}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Runs are recorded while they happen and read back as they were.
 
+mod summaries;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,7 +10,7 @@ use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunEvent, R
 use ragscope::story::RecordedThread;
 use ragscope::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 
-use super::program::Program;
+use crate::support::environment::TestEnvironment;
 
 fn record(run: &str, seq: u64, event: Event) -> Record {
     Record {
@@ -316,8 +318,8 @@ fn what_cannot_be_read_says_which_file_and_line() {
 
 #[test]
 fn cleaning_removes_what_is_beyond_the_limits_and_nothing_else() {
-    let program = Program::new();
-    let folder = program.paths().sessions();
+    let test = TestEnvironment::new();
+    let folder = test.paths().sessions();
     let day = Duration::from_secs(24 * 60 * 60);
     let now = SystemTime::now();
     let at = |days: u32| now - day * days;
@@ -355,7 +357,7 @@ fn cleaning_removes_what_is_beyond_the_limits_and_nothing_else() {
     };
     let all = left();
     let clean = |flags: &[&str]| {
-        let ended = program.run(&[&["clean"][..], flags].concat());
+        let ended = test.run(&[&["clean"][..], flags].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         ended.stdout
     };

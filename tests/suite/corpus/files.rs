@@ -1,7 +1,7 @@
 //! The files that become documents, and bad files.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ragscope::config::CorpusSettings;
 use ragscope::corpus::{
@@ -9,6 +9,8 @@ use ragscope::corpus::{
 };
 use ragscope::event::{Flow, HeadingLines, IndexPhase, MarkupLanguage, SessionEvent, SourceForm};
 use tempfile::TempDir;
+
+use crate::support::effort::check_times;
 
 fn settings() -> CorpusSettings {
     ragscope::config::Layers::defaults()
@@ -366,18 +368,12 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
             bytes: content.len() as u64,
             modified_ns: 0,
         };
-        let started = Instant::now();
         let skipped = read(&found, &ReadOptions::default()).expect_err(name);
         assert_eq!(skipped.path, name);
         assert!(
             skipped.reason.contains(expected),
             "{name}: {}",
             skipped.reason
-        );
-        assert!(
-            started.elapsed() < Duration::from_secs(60),
-            "{name} took {:?}",
-            started.elapsed()
         );
     }
     let not_a_file = FoundFile {
@@ -395,7 +391,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
 }
 
 #[test]
-fn ten_thousand_files_are_scanned_quickly() {
+fn ten_thousand_files_are_scanned_in_linear_time() {
     let folder = tempfile::tempdir().expect("a folder");
     for directory in 0..100 {
         let path = folder.path().join(format!("folder-{directory}"));
@@ -420,13 +416,21 @@ fn ten_thousand_files_are_scanned_quickly() {
             .files
             .is_sorted_by(|one, other| one.path < other.path)
     );
-    assert!(
-        started.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        started.elapsed()
-    );
     let most = started.elapsed().as_millis() / 200 + 1;
     assert!((1..=most).contains(&progress), "{progress} events");
+
+    let scan = |folder: &Path| {
+        walk(folder, &settings(), &mut |_| Flow::Continue).expect("a walk");
+    };
+    let parts: Vec<_> = (0..100)
+        .map(|part| folder.path().join(format!("folder-{part}")))
+        .collect();
+    check_times(
+        "all at once",
+        || scan(folder.path()),
+        4,
+        || parts.iter().for_each(|part| scan(part)),
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, Config as Connection, NoTls};
@@ -15,11 +15,10 @@ use ragscope::llm::{Embedder as _, load_embedder};
 
 use super::common::{self, Machine, documents, reader};
 use crate::index::common as local;
+use crate::support::child;
 
 const ADDRESS: &str = "RAGSCOPE_POSTGRES";
 const KEY: &str = "RAGSCOPE_POSTGRES_KEY";
-const FOLDER: &str = "RAGSCOPE_TEST_FOLDER";
-const COLLECTION: &str = "RAGSCOPE_TEST_COLLECTION";
 
 /// Returns the settings of a new collection.
 fn settings(collection: &str) -> IndexSettings {
@@ -196,15 +195,9 @@ fn postgres_takes_another_embedder_where_it_has_one_part() {
     assert_eq!(documents(&reader(&settings), "apples"), ["a.md"]);
 }
 
-/// Runs in a process of its own: sends a folder to the collection.
-#[test]
-#[ignore = "started by the other tests of this file"]
-fn child() {
-    let Some(home) = std::env::var_os(FOLDER) else {
-        return;
-    };
-    let home = PathBuf::from(home);
-    let mut settings = existing(&std::env::var(COLLECTION).expect("a collection"));
+/// Sends a folder to the collection, and prints when it begins and how it ends.
+fn send_aloud(home: &Path) {
+    let mut settings = existing("kills");
     settings.part = "kills".to_owned();
     let mut config = local::config();
     config.index = settings.clone();
@@ -225,20 +218,10 @@ fn child() {
     }
 }
 
-fn start(home: &Path, collection: &str) -> Child {
-    Command::new(std::env::current_exe().expect("this program"))
-        .args([
-            "--exact",
-            "distributed::postgres::child",
-            "--ignored",
-            "--nocapture",
-        ])
-        .env(FOLDER, home)
-        .env(COLLECTION, collection)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a child")
+fn start(home: &Path) -> Child {
+    let name = "postgres_a_kill_at_any_moment_loses_and_doubles_nothing";
+    let mut child = child::command(module_path!(), name, home);
+    child.spawn().expect("a child")
 }
 
 fn finish(mut child: Child) -> Vec<String> {
@@ -251,10 +234,14 @@ fn finish(mut child: Child) -> Vec<String> {
 #[test]
 #[ignore = "needs a database: make test-postgres"]
 fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
+    if let Some(home) = child::task() {
+        return send_aloud(Path::new(&home));
+    }
+
     let settings = settings("kills");
     let corpus = local::Corpus::with(&[("old.md", "Ann grows apples.")]);
     let home = corpus.folder().parent().expect("a home").to_owned();
-    let lines = finish(start(&home, "kills"));
+    let lines = finish(start(&home));
     assert!(lines.iter().any(|line| line == "done 1"), "{lines:?}");
 
     let mut killed = 0;
@@ -270,7 +257,7 @@ fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
             corpus.write(&format!("{i:03}.txt"), &text);
         }
         let before = reader(&settings).card();
-        let mut child = start(&home, "kills");
+        let mut child = start(&home);
         let mut output = BufReader::new(child.stdout.take().expect("its output"))
             .lines()
             .map_while(Result::ok);
@@ -305,7 +292,7 @@ fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
         "only {killed} of 15 were killed while they worked"
     );
 
-    let lines = finish(start(&home, "kills"));
+    let lines = finish(start(&home));
     let done: i64 = lines
         .iter()
         .find_map(|line| line.strip_prefix("done ")?.parse().ok())
@@ -422,7 +409,7 @@ fn postgres_finds_what_the_local_index_finds_for_300_questions() {
 fn postgres_is_searched_by_the_program_without_a_folder() {
     let settings = settings("program");
     let machine = Machine::new(&settings, &[("a.md", "Ann grows apples in the garden.")]);
-    let layers = crate::program::small();
+    let layers = crate::support::environment::small_settings();
     let keys = [
         ("index.url", settings.url.clone()),
         ("index.key", settings.key.clone()),

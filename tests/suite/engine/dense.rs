@@ -6,6 +6,7 @@ use ragscope::event::{
 };
 
 use super::{SHELF, config, finished, run, run_over};
+use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
 
 const QUESTION: &str = "Where was the teacher of Mira born?";
@@ -226,10 +227,10 @@ fn a_necessary_chunk_adds_its_nearest_candidate() {
         ("refiner.self_evaluate", "false"),
     ]);
     let (_, events) = run(&config(&settings), &mut generator, QUESTION, usize::MAX);
-    let change = events.iter().find_map(|event| match event {
-        RunEvent::ContextRefined { dropped, added, .. } => Some((dropped.clone(), added.clone())),
-        _ => None,
-    });
+    let change = find!(
+        events.iter(),
+        RunEvent::ContextRefined { dropped, added, .. } => (dropped.clone(), added.clone())
+    );
     let (dropped, added) = change.expect("refined");
     assert!(dropped.is_empty());
     assert_eq!(
@@ -627,15 +628,11 @@ fn a_context_is_rechunked_then_pruned_and_refilled() {
             (ContextOrigin::Refined, true, 4)
         ]
     );
-    let change = events.iter().find_map(|event| match event {
-        RunEvent::ContextRefined {
-            round,
-            dropped,
-            added,
-            ..
-        } => Some((*round, dropped.len(), added.len())),
-        _ => None,
-    });
+    let change = find!(
+        events.iter(),
+        RunEvent::ContextRefined { round, dropped, added, .. } =>
+            (*round, dropped.len(), added.len())
+    );
     assert_eq!(change, Some((2, 1, 1)));
     assert_eq!(refined(&events), Some((3, RefinementEnd::Sufficient)));
     let evaluated: Vec<bool> = events

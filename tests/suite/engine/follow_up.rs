@@ -3,6 +3,7 @@
 use ragscope::event::{AsAsked, Ask, Outcome, RunEvent, Thread, Turn};
 
 use super::{SHELF, config, finished, names, run_asked};
+use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
 
 const TASK: &str = "Rewritten:";
@@ -38,10 +39,10 @@ fn asked(settings: &[(&str, &str)], rewritten: &str) -> (Vec<RunEvent>, Scripted
 }
 
 fn query(events: &[RunEvent]) -> &str {
-    let query = events.iter().find_map(|event| match event {
-        RunEvent::RetrievalFinished { retrieval, .. } => Some(retrieval.query.as_str()),
-        _ => None,
-    });
+    let query = find!(
+        events.iter(),
+        RunEvent::RetrievalFinished { retrieval, .. } => retrieval.query.as_str()
+    );
     query.expect("a retrieval")
 }
 
@@ -140,12 +141,10 @@ fn old_turns_are_left_out_where_the_context_is_small() {
         let config = config(&[("answer.max_tokens", "16")]);
         let (outcome, events) = run_asked(&SHELF, &config, &mut generator, &asked, usize::MAX);
         assert_eq!(outcome.expect("it ran"), Outcome::Completed, "{tokens}");
-        let read = events.iter().find_map(|event| match event {
-            RunEvent::FollowUpRewritten {
-                turns, as_asked, ..
-            } => Some((*turns, as_asked.clone())),
-            _ => None,
-        });
+        let read = find!(
+            events.iter(),
+            RunEvent::FollowUpRewritten { turns, as_asked, .. } => (*turns, as_asked.clone())
+        );
         assert_eq!(read, Some((expected, expected_reason)), "{tokens}");
     }
 }

@@ -4,6 +4,7 @@ use ragscope::event::{DropReason, RunEvent};
 use ragscope::llm::Embedder as _;
 
 use super::{SHELF, config, run};
+use crate::support::find;
 use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 const QUESTION: &str = "Where was Tam Reeve born?";
@@ -17,10 +18,7 @@ fn events(settings: &[(&str, &str)], generator: ScriptedGenerator) -> Vec<RunEve
 
 /// The chunks of the context, and the others with the reason.
 fn context(events: &[RunEvent]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
-    let built = events.iter().rev().find_map(|event| match event {
-        RunEvent::ContextBuilt { context, .. } => Some(context),
-        _ => None,
-    });
+    let built = find!(events.iter().rev(), RunEvent::ContextBuilt { context, .. } => context);
     let built = built.expect("a context");
     let dropped = built
         .dropped
@@ -48,16 +46,11 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
         .map(|(chunk, _)| *chunk)
         .collect();
     assert_eq!(below, [30, 40]);
-    let graded = events.iter().find_map(|event| match event {
-        RunEvent::ChunksGraded {
-            graded,
-            threshold,
-            is_tight,
-            fell_back,
-            ..
-        } => Some((graded, threshold, is_tight, fell_back)),
-        _ => None,
-    });
+    let graded = find!(
+        events.iter(),
+        RunEvent::ChunksGraded { graded, threshold, is_tight, fell_back, .. } =>
+            (graded, threshold, is_tight, fell_back)
+    );
     let (graded, threshold, is_tight, fell_back) = graded.expect("grades");
     assert_eq!(
         (graded.len(), *is_tight, *fell_back),
@@ -157,15 +150,9 @@ fn a_rewrite_is_used_when_it_says_something_of_the_question() {
             ("rewriter.min_similarity", least),
         ];
         let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
-        let emitted = events.iter().find_map(|event| match event {
-            RunEvent::QuestionRewritten { used, .. } => Some(*used),
-            _ => None,
-        });
+        let emitted = find!(events.iter(), RunEvent::QuestionRewritten { used, .. } => *used);
         assert_eq!(emitted, Some(used), "{reply:?}");
-        let asked = events.iter().find_map(|event| match event {
-            RunEvent::QueryWritten { query, .. } => Some(query.clone()),
-            _ => None,
-        });
+        let asked = find!(events.iter(), RunEvent::QueryWritten { query, .. } => query.clone());
         assert_eq!(asked.as_deref(), Some(query), "{reply:?}");
     }
 }
@@ -174,10 +161,7 @@ fn a_rewrite_is_used_when_it_says_something_of_the_question() {
 fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_merged() {
     let settings = [("linker.kind", "tokens"), ("retriever.k", "2")];
     let events = events(&settings, ScriptedGenerator::new());
-    let linked = events.iter().find_map(|event| match event {
-        RunEvent::ChunksLinked { linked, .. } => Some(linked.clone()),
-        _ => None,
-    });
+    let linked = find!(events.iter(), RunEvent::ChunksLinked { linked, .. } => linked.clone());
     let linked = linked.expect("links");
     assert!(!linked.is_empty());
     for text in &linked {
@@ -338,10 +322,7 @@ fn a_pinned_or_excluded_chunk_is_not_joined_with_others() {
             (decision, r#"["people.md:3"]"#),
         ];
         let events = events(&settings, ScriptedGenerator::new());
-        let linked = events.iter().find_map(|event| match event {
-            RunEvent::ChunksLinked { linked, .. } => Some(linked),
-            _ => None,
-        });
+        let linked = find!(events.iter(), RunEvent::ChunksLinked { linked, .. } => linked);
         let linked = linked.expect("links");
         let parts: Vec<u64> = linked
             .iter()

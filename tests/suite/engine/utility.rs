@@ -3,6 +3,7 @@
 use ragscope::event::{HitUtility, RunEvent, SePerForm, Utility};
 
 use super::{config, run_over};
+use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
 
 const REBA: &str = "\"Does He Love You\" was recorded as a duet by Reba McEntire and Linda Davis.";
@@ -47,10 +48,7 @@ fn measured(
         usize::MAX,
     );
     outcome.expect("it ran");
-    let found = events.into_iter().find_map(|event| match event {
-        RunEvent::UtilityMeasured { utility, .. } => Some(utility),
-        _ => None,
-    });
+    let found = find!(events.into_iter(), RunEvent::UtilityMeasured { utility, .. } => utility);
     (found.expect("measured"), generator)
 }
 

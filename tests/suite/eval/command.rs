@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::Program;
+use crate::support::environment::TestEnvironment;
 
 /// Returns a program with a file of questions about its corpus.
-fn with_questions(count: usize) -> (Program, PathBuf) {
-    let program = Program::new();
-    let file = program.home.path().join("questions.jsonl");
+fn with_questions(count: usize) -> (TestEnvironment, PathBuf) {
+    let test = TestEnvironment::new();
+    let file = test.path("questions.jsonl");
     let line = |number: usize| {
         format!(
             "{{\"id\": \"n{number}\", \"question\": \"Where was Tam Reeve born, {number}?\", \"answers\": [\"Lorbymouth\"], \
@@ -22,23 +22,23 @@ fn with_questions(count: usize) -> (Program, PathBuf) {
         )
     };
     fs::write(&file, (1..=count).map(line).collect::<String>()).expect("written");
-    (program, file)
+    (test, file)
 }
 
-fn journal(program: &Program) -> Option<PathBuf> {
-    let folder = fs::read_dir(program.paths().evaluations()).ok()?;
+fn journal(test: &TestEnvironment) -> Option<PathBuf> {
+    let folder = fs::read_dir(test.paths().evaluations()).ok()?;
     folder.flatten().map(|entry| entry.path()).next()
 }
 
-fn lines(program: &Program) -> usize {
-    journal(program)
+fn lines(test: &TestEnvironment) -> usize {
+    journal(test)
         .and_then(|file| fs::read_to_string(file).ok())
         .map_or(0, |text| text.matches('\n').count())
 }
 
 #[test]
 fn presets_are_compared_on_a_question_file() {
-    let (program, file) = with_questions(3);
+    let (test, file) = with_questions(3);
     let file = file.to_str().expect("UTF-8");
     let arguments = [
         "eval",
@@ -48,7 +48,7 @@ fn presets_are_compared_on_a_question_file() {
         "--preset",
         "naive, closed-book",
     ];
-    let ended = program.run(&arguments);
+    let ended = test.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for part in [
         "| naive ",
@@ -69,8 +69,8 @@ fn presets_are_compared_on_a_question_file() {
         "{}",
         ended.stdout
     );
-    let page = program.home.path().join("page.html");
-    let ended = program.run(&[&arguments[..], &["--report", "page.html"]].concat());
+    let page = test.path("page.html");
+    let ended = test.run(&[&arguments[..], &["--report", "page.html"]].concat());
     assert!(
         ended.code == Some(0) && ended.stderr.contains("page.html"),
         "{}",
@@ -87,7 +87,7 @@ fn presets_are_compared_on_a_question_file() {
             .starts_with("<!DOCTYPE html>")
     );
 
-    let ended = program.run(
+    let ended = test.run(
         &[
             &arguments[..],
             &["--json", "--split", "odd", "--samples", "3"],
@@ -129,8 +129,8 @@ fn presets_are_compared_on_a_question_file() {
 
 #[test]
 fn a_dataset_comes_with_its_documents() {
-    let program = Program::new();
-    let file = program.home.path().join("dev.json");
+    let test = TestEnvironment::new();
+    let file = test.path("dev.json");
     let page = |name: &str, text: &str| format!("[\"{name}\", [\"{text}\"]]");
     let pages = [
         page("Tam Reeve", "Tam Reeve was born in Lorbymouth."),
@@ -151,8 +151,7 @@ fn a_dataset_comes_with_its_documents() {
 
     let file = file.to_str().expect("UTF-8");
     let json = |arguments: &[&str]| -> Value {
-        let ended =
-            program.run(&[&["eval", file, "--json", "--preset", "naive"], arguments].concat());
+        let ended = test.run(&[&["eval", file, "--json", "--preset", "naive"], arguments].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         serde_json::from_str(&ended.stdout).expect("one object")
     };
@@ -185,7 +184,7 @@ fn a_dataset_comes_with_its_documents() {
 
 #[test]
 fn an_evaluation_continues_after_a_kill() {
-    let (program, file) = with_questions(30);
+    let (test, file) = with_questions(30);
     let file = file.to_str().expect("UTF-8");
     let arguments = [
         "eval",
@@ -196,9 +195,9 @@ fn an_evaluation_continues_after_a_kill() {
         "closed-book",
         "--json",
     ];
-    let mut child = program.start(&arguments);
+    let mut child = test.start(&arguments);
     let started = Instant::now();
-    while lines(&program) < 6 {
+    while lines(&test) < 6 {
         assert!(
             started.elapsed() < Duration::from_secs(60),
             "nothing was answered"
@@ -207,11 +206,11 @@ fn an_evaluation_continues_after_a_kill() {
     }
     child.kill().expect("killed");
     child.wait().expect("its end");
-    let before = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
+    let before = fs::read_to_string(journal(&test).expect("a journal")).expect("lines");
     let kept = before.matches('\n').count() - 1;
     assert!(kept < 30, "it was too fast to be killed");
 
-    let ended = program.run(&arguments);
+    let ended = test.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(
         ended
@@ -222,7 +221,7 @@ fn an_evaluation_continues_after_a_kill() {
     );
     let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
     assert_eq!(report["presets"][0]["answered"], 30);
-    let after = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
+    let after = fs::read_to_string(journal(&test).expect("a journal")).expect("lines");
     let whole = &before[..=before.rfind('\n').expect("a line")];
     assert!(
         after.starts_with(whole) && after.matches('\n').count() == 31,
@@ -232,7 +231,7 @@ fn an_evaluation_continues_after_a_kill() {
 
 #[test]
 fn wrong_usage_says_what_to_do() {
-    let (program, file) = with_questions(2);
+    let (test, file) = with_questions(2);
     let file = file.to_str().expect("UTF-8");
     let cases: &[(&[&str], i32, &str)] = &[
         (
@@ -273,7 +272,7 @@ fn wrong_usage_says_what_to_do() {
         ),
     ];
     for (arguments, code, part) in cases {
-        let ended = program.run(arguments);
+        let ended = test.run(arguments);
         assert_eq!(ended.code, Some(*code), "{arguments:?}: {}", ended.stderr);
         assert!(
             ended.stderr.contains(part),
@@ -285,7 +284,7 @@ fn wrong_usage_says_what_to_do() {
 
 #[test]
 fn a_single_question_can_be_measured_too() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let settings = [
         "--set",
         "utility.kind=hard",
@@ -294,7 +293,7 @@ fn a_single_question_can_be_measured_too() {
         "--set",
         "utility.references=[\"Lorbymouth\"]",
     ];
-    let ended = program.run(
+    let ended = test.run(
         &[
             &["ask", "notes", "Where was Tam Reeve born?"][..],
             &settings,
@@ -314,7 +313,7 @@ fn a_single_question_can_be_measured_too() {
 
 #[test]
 fn a_limit_takes_questions_from_the_whole_file() {
-    let (program, file) = with_questions(10);
+    let (test, file) = with_questions(10);
     let file = file.to_str().expect("UTF-8");
     let arguments = [
         "eval",
@@ -327,8 +326,8 @@ fn a_limit_takes_questions_from_the_whole_file() {
         "3",
         "--json",
     ];
-    assert_eq!(program.run(&arguments).code, Some(0));
-    let journal = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
+    assert_eq!(test.run(&arguments).code, Some(0));
+    let journal = fs::read_to_string(journal(&test).expect("a journal")).expect("lines");
     let rows = journal
         .lines()
         .skip(1)
@@ -341,11 +340,11 @@ fn a_limit_takes_questions_from_the_whole_file() {
 
 #[test]
 fn a_table_of_a_paper_is_one_command() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let questions = r#"[{"_id": "q1", "type": "compositional", "question": "Where was Tam Reeve born?",
         "context": [["Reeve", ["Tam Reeve was born in Lorbymouth.", "He taught."]], ["Oakes", ["Mira Oakes sailed."]]],
         "supporting_facts": [["Reeve", 0]], "evidences": [], "answer": "Lorbymouth"}]"#;
-    let file = program.home.path().join("2wiki.json");
+    let file = test.path("2wiki.json");
     fs::write(&file, questions).expect("written");
     let file = file.to_str().expect("UTF-8");
     let arguments = [
@@ -362,7 +361,7 @@ fn a_table_of_a_paper_is_one_command() {
         "gate.threshold=0",
     ];
 
-    let ended = program.run(&arguments);
+    let ended = test.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for part in [
         "the paper's figures are those of Llama-3-8B; here ragscope-demo.Q8_0.gguf answers",
@@ -380,7 +379,7 @@ fn a_table_of_a_paper_is_one_command() {
     }
 
     let report: Value = {
-        let ended = program.run(&[&arguments[..], &["--json"]].concat());
+        let ended = test.run(&[&arguments[..], &["--json"]].concat());
         serde_json::from_str(&ended.stdout).expect("JSON")
     };
     let figures = report["published"]["figures"].as_array().expect("figures");
@@ -390,7 +389,7 @@ fn a_table_of_a_paper_is_one_command() {
     assert_eq!(&figures[6]["measured"], exact_match);
 
     // on the bundled corpus, too
-    let ended = program.run(&["eval", "--demo", "--paper", "searag:1", "--limit", "1"]);
+    let ended = test.run(["eval", "--demo", "--paper", "searag:1", "--limit", "1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(
         ended.stdout.contains("searag:1 SEARAG against"),
@@ -398,11 +397,11 @@ fn a_table_of_a_paper_is_one_command() {
         ended.stdout
     );
 
-    let ended = program.run(&["eval", file, "--paper", "searag:9"]);
+    let ended = test.run(["eval", file, "--paper", "searag:9"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("searag:3"), "{}", ended.stderr);
 
-    let ended = program.run(&["eval", file, "--paper", "searag:3", "--preset", "naive"]);
+    let ended = test.run(["eval", file, "--paper", "searag:3", "--preset", "naive"]);
     assert_eq!(ended.code, Some(2));
     assert!(
         ended.stderr.contains("leave out --preset"),
@@ -413,19 +412,19 @@ fn a_table_of_a_paper_is_one_command() {
 
 #[test]
 fn shards_are_merged_into_the_report_of_the_whole() {
-    let (program, file) = with_questions(5);
+    let (test, file) = with_questions(5);
     let file = file.to_str().expect("UTF-8");
     let eval = |more: &[&str]| {
         let arguments = ["eval", file, "--corpus", "notes", "--preset"];
         let presets = ["naive,closed-book", "--json"];
-        program.run(&[&arguments[..], &presets, more].concat())
+        test.run(&[&arguments[..], &presets, more].concat())
     };
     let whole = eval(&[]);
     assert_eq!(whole.code, Some(0), "{}", whole.stderr);
-    let all = journal(&program).expect("a journal");
+    let all = journal(&test).expect("a journal");
     let rows = fs::read_to_string(&all).expect("rows");
 
-    let folder = program.paths().evaluations();
+    let folder = test.paths().evaluations();
     let of_shard = |number: usize| {
         let name = all.file_stem().expect("a name").to_str().expect("UTF-8");
         folder.join(format!("{name}.{number}-of-2.jsonl"))
@@ -494,9 +493,9 @@ fn a_judge_is_compared_with_people() {
     let text = serde_json::to_string(&rows).expect("JSON");
     std::fs::write(&file, text).expect("written");
 
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let file = file.to_str().expect("UTF-8");
-    let ended = program.run(&[
+    let ended = test.run([
         "eval",
         file,
         "--paper",
@@ -539,7 +538,7 @@ fn a_judge_is_compared_with_people() {
 
     let other = home.path().join("other.json");
     std::fs::write(&other, "[{\"question\": \"Why?\"}]").expect("written");
-    let ended = program.run(&["eval", other.to_str().expect("UTF-8"), "--paper", "seper:1"]);
+    let ended = test.run(["eval", other.to_str().expect("UTF-8"), "--paper", "seper:1"]);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("has a verdict"), "{}", ended.stderr);
 }

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ragscope::eval::{AnswerMetric, Answers, Ended, Plan, Question, Row, run};
@@ -9,6 +8,7 @@ use ragscope::event::{Event, Flow, Outcome, Problem, RunEvent, RunUsage};
 use ragscope::trace::{Journal, JournalError};
 
 use super::question;
+use crate::support::child;
 
 /// Answers with the question's id; every tenth question fails.
 struct Table {
@@ -204,19 +204,11 @@ fn two_processes_do_not_write_one_journal() {
     Journal::<Row>::open(&file, "name").expect("free again");
 }
 
-const FOLDER: &str = "RAGSCOPE_TEST_FOLDER";
-const CHILD: &str = "eval::journal::child";
 const QUESTIONS: usize = 1000;
 
-/// Runs in a process of its own and prints a line per answer before it is written.
-#[test]
-#[ignore = "started by the test below"]
-fn child() {
-    let Some(folder) = std::env::var_os(FOLDER) else {
-        return;
-    };
-    let mut journal =
-        Journal::<Row>::open(&Path::new(&folder).join("j.jsonl"), "name").expect("a journal");
+/// Evaluates, and prints a line per answer before it is written.
+fn evaluate_aloud(folder: &Path) {
+    let mut journal = Journal::<Row>::open(&folder.join("j.jsonl"), "name").expect("a journal");
     let plan = Plan {
         presets: vec!["one".to_owned()],
         ..plan(QUESTIONS)
@@ -233,14 +225,15 @@ fn child() {
 /// An evaluation of 1,000 questions is killed again and again, and each time at most the question in flight is asked twice.
 #[test]
 fn a_kill_loses_at_most_the_question_in_flight() {
+    if let Some(folder) = child::task() {
+        return evaluate_aloud(Path::new(&folder));
+    }
+
     let folder = tempfile::tempdir().expect("a folder");
+    let name = "a_kill_loses_at_most_the_question_in_flight";
     let (mut answered, mut kills) = (0, 0);
     loop {
-        let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", CHILD, "--ignored", "--nocapture"])
-            .env(FOLDER, folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+        let mut child = child::command(module_path!(), name, folder.path())
             .spawn()
             .expect("a child");
         let mut lines = BufReader::new(child.stdout.take().expect("its output"))

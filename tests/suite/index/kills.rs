@@ -5,26 +5,17 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use ragscope::event::Flow;
 use ragscope::index::Index;
 
 use super::common::{self, Corpus, WordEmbedder, config, update};
+use crate::support::child;
 
-const FOLDER: &str = "RAGSCOPE_TEST_FOLDER";
-const CHILD: &str = "index::kills::child";
-
-/// Runs in a process of its own: indexes the folder, and prints each call of the embedder and every
-/// text whose vector was stored.
-#[test]
-#[ignore = "started by the other tests of this file"]
-fn child() {
-    let Some(home) = std::env::var_os(FOLDER) else {
-        return;
-    };
-    let home = Path::new(&home);
+/// Indexes the folder, and prints each call of the embedder and every text whose vector was stored.
+fn index_aloud(home: &Path) {
     let mut index = Index::open(&home.join("docs"), &home.join("indexes")).expect("an index");
     let mut embedder = WordEmbedder::new("one");
     let mut notes = fs::File::options()
@@ -52,17 +43,10 @@ fn child() {
     }
 }
 
-fn start(home: &Path, shell: &str) -> Child {
-    let program = std::env::current_exe().expect("this program");
-    Command::new("sh")
-        .args(["-c", &format!("{shell} exec \"$0\" \"$@\"")])
-        .arg(program)
-        .args(["--exact", CHILD, "--ignored", "--nocapture"])
-        .env(FOLDER, home)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a child")
+/// Starts a test as a process that indexes the folder.
+fn start(test: &str, home: &Path) -> Child {
+    let mut child = child::command(module_path!(), test, home);
+    child.spawn().expect("a child")
 }
 
 /// Returns the lines of a child that ran to its end.
@@ -86,15 +70,20 @@ fn many_documents(corpus: &Corpus, count: usize) {
 
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
+    if let Some(home) = child::task() {
+        return index_aloud(Path::new(&home));
+    }
+
     let corpus = Corpus::with(&[("old.md", "Ann grows apples.")]);
     let home = corpus.folder().parent().expect("a home").to_owned();
-    let first = finish(start(&home, ""));
+    let start = || start("a_kill_at_any_moment_loses_nothing", &home);
+    let first = finish(start());
     assert!(first.iter().any(|line| line == "done 1"), "{first:?}");
     many_documents(&corpus, 150);
 
     let mut moments = (1_u64..).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
     for kill in 0..12 {
-        let mut child = start(&home, "");
+        let mut child = start();
         let calls = moments.next().expect("a number") % 40;
         let spin = Duration::from_micros(moments.next().expect("a number") % 20_000);
         let mut output = BufReader::new(child.stdout.take().expect("its output"))
@@ -121,7 +110,7 @@ fn a_kill_at_any_moment_loses_nothing() {
             index.card().generation
         );
     }
-    let last = finish(start(&home, ""));
+    let last = finish(start());
     let done: u64 = last
         .iter()
         .find_map(|line| line.strip_prefix("done ")?.parse().ok())
@@ -143,13 +132,20 @@ fn a_kill_at_any_moment_loses_nothing() {
 #[test]
 #[cfg(unix)]
 fn a_full_disk_is_named_and_the_old_generation_answers() {
+    if let Some(home) = child::task() {
+        return index_aloud(Path::new(&home));
+    }
+
     let corpus = Corpus::with(&[("old.md", "Ann grows apples.")]);
     let home = corpus.folder().parent().expect("a home").to_owned();
-    finish(start(&home, ""));
+    let name = "a_full_disk_is_named_and_the_old_generation_answers";
+    finish(start(name, &home));
     many_documents(&corpus, 60);
     // a limit on the size of a file fails a write as a full disk does; blocks of 512 bytes (sh) or 1024 (bash)
     for blocks in [8, 64, 200] {
-        let lines = finish(start(&home, &format!("trap '' XFSZ; ulimit -f {blocks};")));
+        let limit = format!("trap '' XFSZ; ulimit -f {blocks}");
+        let mut limited = child::command_after(&limit, module_path!(), name, &home);
+        let lines = finish(limited.spawn().expect("a child"));
         let failure = lines
             .iter()
             .find_map(|line| line.strip_prefix("failed "))
@@ -167,7 +163,7 @@ fn a_full_disk_is_named_and_the_old_generation_answers() {
             "old.md"
         );
     }
-    let lines = finish(start(&home, ""));
+    let lines = finish(start(name, &home));
     assert!(
         lines.iter().any(|line| line.starts_with("done ")),
         "with room again it continues: {lines:?}"

@@ -11,7 +11,7 @@ use super::{
     bundled, dot, embedder_settings, exact_generator, generator_settings, generator_with, greedy,
     question, runtime,
 };
-use crate::program::{Ended, Program, QUESTION};
+use crate::support::environment::{CommandOutput, QUESTION, TestEnvironment};
 
 /// The model's layers.
 const LAYERS: u32 = 6;
@@ -255,10 +255,10 @@ fn gpu_vectors_and_ranks_equal_the_processors() {
 #[test]
 #[ignore = "needs a GPU: make test-gpu"]
 fn gpu_layers_are_fewer_where_memory_ends() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let ask = |max_buffer_bytes: u32, flags: &[&str]| {
         let arguments = [&["ask", "notes", QUESTION, "--json"], flags].concat();
-        let output = program
+        let output = test
             .command(&arguments)
             .env(
                 "GGML_VK_FORCE_MAX_BUFFER_SIZE",
@@ -266,7 +266,7 @@ fn gpu_layers_are_fewer_where_memory_ends() {
             )
             .output()
             .expect("started");
-        Ended {
+        CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
             stderr: String::new(),
@@ -302,15 +302,15 @@ fn gpu_layers_are_fewer_where_memory_ends() {
 #[ignore = "needs a GPU: make test-gpu"]
 fn gpu_is_named_by_doctor_and_in_every_record() {
     let gpu = gpu();
-    let program = Program::new();
-    let doctor = program.run(&["doctor"]);
+    let test = TestEnvironment::new();
+    let doctor = test.run(["doctor"]);
     assert!(
         doctor.stdout.contains(&gpu) && doctor.stdout.contains(&format!("loaded on {gpu}")),
         "{}",
         doctor.stdout
     );
 
-    let asked = program.run(&["ask", "notes", QUESTION, "--json"]);
+    let asked = test.run(["ask", "notes", QUESTION, "--json"]);
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let records = asked.records();
     let models = records.iter().find_map(|record| match record.event.run() {
@@ -325,7 +325,7 @@ fn gpu_is_named_by_doctor_and_in_every_record() {
         assert_eq!((&card.device, card.gpu_layers), (&gpu, card.layers));
     }
     // as llama.cpp reports it, the output layer included
-    let log = std::fs::read_to_string(program.paths().log_file()).expect("llama.cpp's log");
+    let log = std::fs::read_to_string(test.paths().log_file()).expect("llama.cpp's log");
     let all = format!("offloaded {0}/{0} layers to GPU", LAYERS + 1);
     assert!(log.contains(&all), "{log}");
 }

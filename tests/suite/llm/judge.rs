@@ -18,7 +18,7 @@ use super::{
     CONTEXT, bundled, complete, embedder_settings, generator, generator_settings, generator_with,
     greedy, next_command, one, question, runtime,
 };
-use crate::program::SMALL_GENERATOR;
+use crate::support::environment::SMALL_GENERATOR;
 
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
 

@@ -17,7 +17,7 @@ use super::{
     bundled, exact_file, exact_settings, generator_settings, greedy, median, question, runtime,
     tokens_per_second,
 };
-use crate::program::{Program, QUESTION};
+use crate::support::environment::{QUESTION, TestEnvironment};
 
 /// A worker that ends with the test.
 struct Worker {
@@ -26,12 +26,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(program: &Program) -> Self {
+    fn start(test: &TestEnvironment) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let endpoint = listener.local_addr().expect("an address").to_string();
         drop(listener);
-        let mut child = program
-            .command(&["worker", "--listen", &endpoint])
+        let mut child = test
+            .command(["worker", "--listen", &endpoint])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -166,8 +166,8 @@ fn assert_same(apart: &[Tapped], here: &[Tapped]) {
 
 #[test]
 fn two_workers_give_what_one_machine_gives() {
-    let program = Program::new();
-    let workers = [Worker::start(&program), Worker::start(&program)];
+    let test = TestEnvironment::new();
+    let workers = [Worker::start(&test), Worker::start(&test)];
     let folder = tempfile::tempdir().expect("a folder");
     let file = exact_file(folder.path());
     let settings = exact_settings(&generator_settings());
@@ -214,8 +214,8 @@ fn two_workers_give_what_one_machine_gives() {
 
 #[test]
 fn a_worker_that_dies_costs_the_call_and_not_the_program() {
-    let program = Program::new();
-    let mut workers = [Worker::start(&program), Worker::start(&program)];
+    let test = TestEnvironment::new();
+    let mut workers = [Worker::start(&test), Worker::start(&test)];
     let settings = over(&workers, &generator_settings());
     let file = bundled("ragscope-demo.Q8_0.gguf");
     let stop = StopFlag::default();
@@ -252,8 +252,8 @@ fn a_worker_that_dies_costs_the_call_and_not_the_program() {
 
 #[test]
 fn an_observer_and_a_stop_end_a_call_where_they_would_here() {
-    let program = Program::new();
-    let workers = [Worker::start(&program)];
+    let test = TestEnvironment::new();
+    let workers = [Worker::start(&test)];
     let settings = over(&workers, &generator_settings());
     let file = bundled("ragscope-demo.Q8_0.gguf");
     let stop = StopFlag::default();
@@ -301,25 +301,25 @@ fn an_observer_and_a_stop_end_a_call_where_they_would_here() {
 
 #[test]
 fn the_program_answers_over_workers_and_says_which_one_is_missing() {
-    let program = Program::new();
-    let mut workers = [Worker::start(&program), Worker::start(&program)];
+    let test = TestEnvironment::new();
+    let mut workers = [Worker::start(&test), Worker::start(&test)];
     let list = format!(
         "generator.rpc=[\"{}\", \"{}\"]",
         workers[0].endpoint, workers[1].endpoint
     );
-    let notes = program.corpus();
+    let notes = test.corpus();
     let notes = notes.to_str().expect("UTF-8");
     let ask = ["ask", notes, QUESTION, "--set", &list];
 
-    let here = program.run(&["ask", notes, QUESTION]);
-    let apart = program.run(&ask);
+    let here = test.run(["ask", notes, QUESTION]);
+    let apart = test.run(&ask);
     // behind the short answer stand the times
     let answer = |stdout: &str| stdout.split(" tokens in ").next().map(str::to_owned);
     assert_eq!(apart.code, Some(0), "{}", apart.stderr);
     assert_eq!(answer(&apart.stdout), answer(&here.stdout));
     assert!(here.stdout.contains("answer: "), "{}", here.stdout);
 
-    let doctor = program.run(&["doctor", "--set", &list]);
+    let doctor = test.run(["doctor", "--set", &list]);
     for worker in &workers {
         let line = format!("{}: ", worker.endpoint);
         let found = doctor.stdout.lines().find(|one| one.contains(&line));
@@ -331,11 +331,11 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
     }
 
     workers[0].end();
-    let failed = program.run(&ask);
+    let failed = test.run(&ask);
     assert_eq!(failed.code, Some(1));
     let said = format!("the worker {} cannot be reached", workers[0].endpoint);
     assert!(failed.stderr.contains(&said), "{}", failed.stderr);
-    let doctor = program.run(&["doctor", "--set", &list]);
+    let doctor = test.run(["doctor", "--set", &list]);
     assert_eq!(doctor.code, Some(1));
     assert!(doctor.stdout.contains(&said), "{}", doctor.stdout);
 }
@@ -345,8 +345,8 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
 #[test]
 #[ignore = "measures"]
 fn measures_workers() {
-    let program = Program::new();
-    let workers = [Worker::start(&program), Worker::start(&program)];
+    let test = TestEnvironment::new();
+    let workers = [Worker::start(&test), Worker::start(&test)];
     measure(&over(&workers, &generator_settings()), "over two workers");
 }
 
@@ -441,8 +441,8 @@ fn timed(call: impl FnOnce()) -> f64 {
 
 #[test]
 fn an_address_that_others_reach_is_warned_about() {
-    let program = Program::new();
-    let mut child = program.start(&["worker", "--listen", "0.0.0.0:1"]);
+    let test = TestEnvironment::new();
+    let mut child = test.start(["worker", "--listen", "0.0.0.0:1"]);
     // a port below 1024 cannot be listened on by everyone: either way the warning comes first
     let mut line = String::new();
     let stderr = child.stderr.take().expect("a pipe");
@@ -452,7 +452,7 @@ fn an_address_that_others_reach_is_warned_about() {
     assert!(line.contains("no authentication"), "{line}");
 
     for (listen, said) in [("50052", "no address"), ("127.0.0.1:1:2", "no address")] {
-        let ended = program.run(&["worker", "--listen", listen]);
+        let ended = test.run(["worker", "--listen", listen]);
         assert_eq!(ended.code, Some(1), "{listen}");
         assert!(ended.stderr.contains(said), "{}", ended.stderr);
     }

@@ -6,14 +6,14 @@ use ragscope::llm::Embedder;
 use ragscope::llm::server::ServerEmbedder;
 
 use super::embedder;
-use crate::program::{Program, QUESTION};
-use crate::serve::Server;
+use crate::serve::http::Server;
+use crate::support::environment::{QUESTION, TestEnvironment};
 
 #[test]
 fn an_embedder_there_is_the_same_model_as_here() {
-    let program = Program::new();
-    let server = Server::start(&program, &[]);
-    let token = program.paths().token_file();
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    let token = test.paths().token_file();
     let token = token.display();
     let settings = EmbedderSettings {
         url: format!("http://{}", server.address),
@@ -49,7 +49,7 @@ fn an_embedder_there_is_the_same_model_as_here() {
     let url = format!("embedder.url=http://{}", server.address);
     let key = format!("embedder.key=file:{token}");
     let asked = ["ask", "notes", QUESTION, "--json"];
-    let ended = program.run(&[&asked[..], &["--set", &url, "--set", &key]].concat());
+    let ended = test.run(&[&asked[..], &["--set", &url, "--set", &key]].concat());
     assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
     assert!(
         ended.stdout.contains("vectors of 384 numbers"),

@@ -2,7 +2,6 @@
 //! and the thoughts of models that think.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use jiff::civil::date;
 use jiff::tz::TimeZone;
@@ -106,7 +105,6 @@ fn templates_that_cannot_be_used_end_with_the_reason() {
         (&long, "bytes"),
     ];
     for (source, expected) in cases {
-        let started = Instant::now();
         let user = Turn {
             role: "user",
             content: "Who?",
@@ -114,7 +112,6 @@ fn templates_that_cannot_be_used_end_with_the_reason() {
         let error = parse(source).and_then(|template| template.render(&[user], false));
         let error = error.expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
-        assert!(started.elapsed().as_secs() < 20, "{expected}");
     }
 }
 

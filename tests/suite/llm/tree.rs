@@ -1,5 +1,7 @@
 //! Many prompts at once, stops, and a context that is too small.
 
+use std::process::Stdio;
+
 use ragscope::config::GeneratorSettings;
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{Completion, Decoding, End, Generator, LlmError, Prompt, Sampling};
@@ -8,6 +10,8 @@ use super::{
     CONTEXT, complete, exact_generator, generator, generator_settings, generator_with, greedy,
     has_gpu, next_command, one, question,
 };
+use crate::support::child;
+use crate::support::environment::CommandOutput;
 
 #[test]
 fn many_prompts_give_what_each_gives_alone_and_share_what_is_common() {
@@ -373,9 +377,8 @@ fn resident_bytes() -> u64 {
         * 4096
 }
 
-#[test]
-#[ignore = "run alone by the next test: other tests of the process would be counted"]
-fn a_thousand_runs() {
+/// Completes prompts a thousand times, in a process whose memory no other test takes.
+fn complete_a_thousand_times() {
     let mut generator = generator();
     // the largest batch over a full cache touches every page of the buffers that llama.cpp has set aside
     let longest = Prompt::user("salt ".repeat(1900));
@@ -410,20 +413,10 @@ fn a_thousand_runs() {
 
 #[test]
 fn memory_does_not_grow_over_a_thousand_runs() {
-    let program = std::env::current_exe().expect("this test program");
-    let run = std::process::Command::new(program)
-        .args([
-            "llm::tree::a_thousand_runs",
-            "--exact",
-            "--ignored",
-            "--nocapture",
-        ])
-        .output()
-        .expect("a process");
-    assert!(
-        run.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&run.stdout),
-        String::from_utf8_lossy(&run.stderr)
-    );
+    if child::task().is_some() {
+        return complete_a_thousand_times();
+    }
+    let name = "memory_does_not_grow_over_a_thousand_runs";
+    let mut child = child::command(module_path!(), name, "measure");
+    CommandOutput::from_command(child.stderr(Stdio::piped())).succeeds();
 }

@@ -17,7 +17,7 @@ use super::scenes::{
     replayed, streaming,
 };
 use super::stage::*;
-use crate::program::SMALL_GENERATOR;
+use crate::support::environment::SMALL_GENERATOR;
 
 #[test]
 fn keys_do_what_they_say() {

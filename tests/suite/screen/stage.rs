@@ -19,7 +19,8 @@ use ragscope::tui::{App, Options, Suggestion, save};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::program::{SMALL_GENERATOR, small};
+use crate::support::environment::{SMALL_GENERATOR, small_settings};
+use crate::support::find;
 
 /// The screen with what is needed to press keys and to look.
 pub struct Screen {
@@ -126,7 +127,7 @@ impl Screen {
 
 fn options(home: &Path) -> Options {
     Options {
-        config: small().config().expect("the defaults"),
+        config: small_settings().config().expect("the defaults"),
         paths: Paths::under(home.to_owned()),
         has_plain_locale: false,
         has_hyperlinks: false,
@@ -254,12 +255,10 @@ pub fn traced() -> Screen {
         .press("W")
         .type_text("born in Aldmouth")
         .press("enter");
-    let retrieval = run_of("funnel.jsonl")
-        .into_iter()
-        .find_map(|record| match record.event {
-            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => Some(retrieval),
-            _ => None,
-        });
+    let retrieval = find!(
+        run_of("funnel.jsonl").into_iter().map(|record| record.event),
+        Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => retrieval
+    );
     let retrieval = retrieval.expect("a lookup");
     let chunk = |at: usize, vector: Option<Ranked>| {
         let hit = retrieval.hits[at].clone();
@@ -498,12 +497,10 @@ pub fn sessions() -> SessionEvent {
 /// The utility of the three chunks of the recorded run: the first misled the model, the second
 /// contains the answer.
 pub fn utility(run: &str) -> SessionEvent {
-    let context = recorded()
-        .into_iter()
-        .find_map(|record| match record.event {
-            Event::Run(RunEvent::ContextBuilt { context, .. }) => Some(context),
-            _ => None,
-        });
+    let context = find!(
+        recorded().into_iter().map(|record| record.event),
+        Event::Run(RunEvent::ContextBuilt { context, .. }) => context
+    );
     let chunks: Vec<u64> = context
         .expect("a context")
         .chunks

@@ -1,6 +1,10 @@
 //! What several modules of the suite share.
 
+pub mod child;
+pub mod effort;
 pub mod pdf;
+pub mod pty;
+pub mod environment;
 pub mod scripted;
 
 /// What a user reads of an error: what happened, and what to do next.
@@ -11,3 +15,14 @@ pub fn shown(error: &dyn ragscope::event::Advice) -> String {
         None => problem.error,
     }
 }
+
+/// Returns a part of the first event that matches a pattern: `find!(events, PATTERN => PART)`.
+macro_rules! find {
+    ($events:expr, $pattern:pat $(if $guard:expr)? => $part:expr) => {
+        Iterator::find_map(&mut $events, |event| match event {
+            $pattern $(if $guard)? => Some($part),
+            _ => None,
+        })
+    };
+}
+pub(crate) use find;

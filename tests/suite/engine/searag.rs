@@ -5,12 +5,13 @@ use ragscope::methods::query::uncertain_region;
 use ragscope::methods::searag::{best_split, entropy_threshold, splits};
 use serde_json::Value;
 
-use super::engine::{config, finished, names, run, run_from};
+use super::{config, finished, names, run, run_from};
+use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
 
 const GOLDEN: [&str; 2] = [
-    include_str!("../data/vectors/query_formulation.json"),
-    include_str!("../data/vectors/sces.json"),
+    include_str!("../../data/vectors/query_formulation.json"),
+    include_str!("../../data/vectors/sces.json"),
 ];
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -203,16 +204,11 @@ fn an_uncertain_sentence_retrieves_and_is_regenerated() {
         "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth. So the answer is Aldmouth."
     );
     assert_eq!((answer, citations), ("Aldmouth", vec![(2, 2)]));
-    let written = events.iter().find_map(|event| match event {
-        RunEvent::QueryWritten {
-            step,
-            query,
-            words,
-            region,
-            ..
-        } => Some((*step, query.as_str(), words, region)),
-        _ => None,
-    });
+    let written = find!(
+        events.iter(),
+        RunEvent::QueryWritten { step, query, words, region, .. } =>
+            (*step, query.as_str(), words, region)
+    );
     let (step, query, words, region) = written.expect("a query");
     // "Lorby" has nothing to do with the sentence before it, so the question is the base
     assert_eq!(

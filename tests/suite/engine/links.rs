@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use ragscope::event::{Event, RunEvent, SessionEvent};
 use serde_json::Value;
 
-use super::program::{Ended, Program, QUESTION};
+use crate::support::environment::{CommandOutput, QUESTION, TestEnvironment};
+use crate::support::find;
 
 const TOKENS: [&str; 5] = [
     "--preset",
@@ -26,8 +27,13 @@ const SENTENCE: [&str; 5] = [
 ];
 
 /// Runs `links FOLDER` with these flags and more, and returns every printed document and the report.
-fn links(program: &Program, folder: &str, flags: &[&str], more: &[&str]) -> (Vec<Value>, Value) {
-    let ended = program.run(&[&["links", folder], flags, more].concat());
+fn links(
+    test: &TestEnvironment,
+    folder: &str,
+    flags: &[&str],
+    more: &[&str],
+) -> (Vec<Value>, Value) {
+    let ended = test.run(&[&["links", folder], flags, more].concat());
     assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
     let mut lines: Vec<Value> = ended
         .stdout
@@ -38,16 +44,16 @@ fn links(program: &Program, folder: &str, flags: &[&str], more: &[&str]) -> (Vec
     (lines, report)
 }
 
-fn write(program: &Program, folder: &str, files: &[(&str, String)]) {
-    let folder = program.home.path().join(folder);
+fn write(test: &TestEnvironment, folder: &str, files: &[(&str, String)]) {
+    let folder = test.folder().join(folder);
     fs::create_dir_all(&folder).expect("made");
     for (name, text) in files {
         fs::write(folder.join(name), text).expect("written");
     }
 }
 
-fn links_files(program: &Program) -> Vec<PathBuf> {
-    let indexes = program.paths().indexes();
+fn links_files(test: &TestEnvironment) -> Vec<PathBuf> {
+    let indexes = test.paths().indexes();
     let folders = fs::read_dir(indexes).into_iter().flatten().flatten();
     let files =
         folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
@@ -83,7 +89,7 @@ fn check(document: &Value) {
 
 #[test]
 fn documents_of_any_shape_are_linked_by_both_linkers() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let ship =
         |ship: usize| format!("The ship number {ship} sails at dawn. Its captain is Tam Reeve. ");
     let files = [
@@ -96,9 +102,9 @@ fn documents_of_any_shape_are_linked_by_both_linkers() {
         ),
         ("long-words.txt", "x".repeat(1500)),
     ];
-    write(&program, "shapes", &files);
+    write(&test, "shapes", &files);
     for flags in [TOKENS, SENTENCE] {
-        let (documents, report) = links(&program, "shapes", &flags, &[]);
+        let (documents, report) = links(&test, "shapes", &flags, &[]);
         assert_eq!(
             (documents.len(), &report["linked"]),
             (5, &Value::from(5)),
@@ -115,7 +121,7 @@ fn documents_of_any_shape_are_linked_by_both_linkers() {
             .find(|document| document["document"] == "story.md")
             .expect("the story");
         assert_eq!(story["chunks"].as_array().map(Vec::len), Some(12));
-        let (_, again) = links(&program, "shapes", &flags, &["story.md"]);
+        let (_, again) = links(&test, "shapes", &flags, &["story.md"]);
         assert_eq!(
             (&again["linked"], &again["known"]),
             (&Value::from(0), &Value::from(5)),
@@ -124,11 +130,11 @@ fn documents_of_any_shape_are_linked_by_both_linkers() {
     }
     // only what changed is linked again
     write(
-        &program,
+        &test,
         "shapes",
         &[("story.md", (0..9).map(ship).collect::<String>())],
     );
-    let (_, changed) = links(&program, "shapes", &TOKENS, &[]);
+    let (_, changed) = links(&test, "shapes", &TOKENS, &[]);
     assert_eq!(
         (&changed["linked"], &changed["known"]),
         (&Value::from(1), &Value::from(4)),
@@ -138,7 +144,7 @@ fn documents_of_any_shape_are_linked_by_both_linkers() {
 
 #[test]
 fn a_document_of_fifty_thousand_sentences_is_linked_in_windows() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let pairs = [
         "Ropes hold.",
         "Ships sail.",
@@ -149,9 +155,9 @@ fn a_document_of_fifty_thousand_sentences_is_linked_in_windows() {
     let text: String = (0..50_000)
         .map(|at| format!("{} ", pairs[at * at % 7 % pairs.len()]))
         .collect();
-    write(&program, "huge", &[("huge.txt", text)]);
+    write(&test, "huge", &[("huge.txt", text)]);
     let flags = [&SENTENCE[..], &["--set", "chunker.max_sentences=10"]].concat();
-    let (documents, report) = links(&program, "huge", &flags, &[]);
+    let (documents, report) = links(&test, "huge", &flags, &[]);
     assert!(
         report["chunks"]
             .as_u64()
@@ -175,7 +181,7 @@ fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
 #[cfg(unix)]
 #[test]
 fn linking_continues_after_a_kill() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let count = 24;
     let files: Vec<(String, String)> = (0..count)
         .map(|file| {
@@ -189,23 +195,21 @@ fn linking_continues_after_a_kill() {
         .iter()
         .map(|(name, text)| (name.as_str(), text.clone()))
         .collect();
-    write(&program, "many", &files);
+    write(&test, "many", &files);
     assert_eq!(
-        program
-            .run(&[&["index", "many"], &TOKENS[..4]].concat())
-            .code,
+        test.run(&[&["index", "many"], &TOKENS[..4]].concat()).code,
         Some(0)
     );
-    let mut killed = program.start(&[&["links", "many"], &TOKENS[..]].concat());
+    let mut killed = test.start(&[&["links", "many"], &TOKENS[..]].concat());
     let some = || {
-        links_files(&program)
+        links_files(&test)
             .iter()
             .any(|file| fs::metadata(file).is_ok_and(|about| about.len() > 1500))
     };
     wait_for(&mut killed, some);
     killed.kill().expect("killed");
     killed.wait().expect("ended");
-    let (documents, report) = links(&program, "many", &TOKENS, &[]);
+    let (documents, report) = links(&test, "many", &TOKENS, &[]);
     let number = |key: &str| report[key].as_u64().expect("a number");
     assert_eq!(
         (documents.len(), number("linked") + number("known")),
@@ -221,8 +225,8 @@ fn linking_continues_after_a_kill() {
 
 #[test]
 fn links_of_another_model_are_reported_and_rebuilt_on_request() {
-    let program = Program::new();
-    let (_, report) = links(&program, "notes", &TOKENS, &[]);
+    let test = TestEnvironment::new();
+    let (_, report) = links(&test, "notes", &TOKENS, &[]);
     assert_eq!(report["linked"], 1);
     let mut other = fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -235,10 +239,10 @@ fn links_of_another_model_are_reported_and_rebuilt_on_request() {
         .iter_mut()
         .step_by(512)
         .for_each(|byte| *byte ^= 1);
-    let file = program.home.path().join("other.gguf");
+    let file = test.path("other.gguf");
     fs::write(&file, other).expect("written");
     let set = format!("generator.model={}", file.display());
-    let ended = program.run(&[&["links", "notes"], &TOKENS[..], &["--set", &set]].concat());
+    let ended = test.run(&[&["links", "notes"], &TOKENS[..], &["--set", &set]].concat());
     assert!(
         ended
             .stderr
@@ -255,7 +259,7 @@ fn links_of_another_model_are_reported_and_rebuilt_on_request() {
         "{report}"
     );
     let (_, rebuilt) = links(
-        &program,
+        &test,
         "notes",
         &[&TOKENS[..], &["--set", &set]].concat(),
         &["--rebuild"],
@@ -265,22 +269,22 @@ fn links_of_another_model_are_reported_and_rebuilt_on_request() {
         (&Value::from(1), &Value::from(0)),
         "{rebuilt}"
     );
-    assert_eq!(links_files(&program).len(), 1);
+    assert_eq!(links_files(&test).len(), 1);
 }
 
-fn has_reported(ended: &Ended) -> bool {
+fn has_reported(ended: &CommandOutput) -> bool {
     ended.stdout.contains("were made with")
 }
 
 #[test]
 fn a_damaged_file_of_links_loses_only_the_links() {
-    let program = Program::new();
-    links(&program, "notes", &TOKENS, &[]);
-    let file = links_files(&program).pop().expect("a file of links");
+    let test = TestEnvironment::new();
+    links(&test, "notes", &TOKENS, &[]);
+    let file = links_files(&test).pop().expect("a file of links");
     let whole = fs::read(&file).expect("bytes");
     for damaged in [&whole[..whole.len() - 3], b"no links", b""] {
         fs::write(&file, damaged).expect("damaged");
-        let (documents, report) = links(&program, "notes", &TOKENS, &[]);
+        let (documents, report) = links(&test, "notes", &TOKENS, &[]);
         assert_eq!(report["linked"], 1, "{report}");
         documents.iter().for_each(check);
     }
@@ -288,7 +292,7 @@ fn a_damaged_file_of_links_loses_only_the_links() {
 
 #[test]
 fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let cases: [(&[&str], i32, &str); 3] = [
         (
             &["links", "nowhere", "--preset", "saki-rag"],
@@ -307,7 +311,7 @@ fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
         ),
     ];
     for (arguments, code, expected) in cases {
-        let ended = program.run(arguments);
+        let ended = test.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
         assert!(
             ended.stderr.contains(expected),
@@ -317,8 +321,8 @@ fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
     }
 }
 
-fn explain(program: &Program, phrase: &str, more: &[&str]) -> Value {
-    let ended = program.run(
+fn explain(test: &TestEnvironment, phrase: &str, more: &[&str]) -> Value {
+    let ended = test.run(
         &[
             &["explain", "notes", QUESTION, "--expect", phrase, "--json"],
             more,
@@ -345,13 +349,13 @@ fn explain(program: &Program, phrase: &str, more: &[&str]) -> Value {
 
 #[test]
 fn a_passage_is_traced_through_every_stage_of_every_preset() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let ships: String = (0..40)
         .map(|at| format!("The Heron {at} sails from Lorby. It was built in 18{at}. "))
         .collect();
-    fs::write(program.corpus().join("ships.md"), ships).expect("written");
+    fs::write(test.corpus().join("ships.md"), ships).expect("written");
     for preset in ["naive", "chunkrag", "saki-rag"] {
-        let trace = explain(&program, "tam reeve  was born", &["--preset", preset]);
+        let trace = explain(&test, "tam reeve  was born", &["--preset", preset]);
         let chunk = &trace["lookups"][0]["chunks"][0];
         assert_eq!(chunk["chunk"]["document"], "people.md", "{preset}: {trace}");
         assert_eq!(chunk["bm25"]["rank"], 1, "{preset}: {trace}");
@@ -367,7 +371,7 @@ fn a_passage_is_traced_through_every_stage_of_every_preset() {
         );
     }
     let lost = explain(
-        &program,
+        &test,
         "Heron 37",
         &[
             "--set",
@@ -385,13 +389,13 @@ fn a_passage_is_traced_through_every_stage_of_every_preset() {
             && chunk["fused"].is_null(),
         "{lost}"
     );
-    let missing = explain(&program, "words that are not there", &[]);
+    let missing = explain(&test, "words that are not there", &[]);
     assert_eq!(
         missing["lookups"][0]["chunks"].as_array().map(Vec::len),
         Some(0),
         "{missing}"
     );
-    let said = program.run(&[
+    let said = test.run([
         "explain",
         "notes",
         QUESTION,
@@ -400,7 +404,7 @@ fn a_passage_is_traced_through_every_stage_of_every_preset() {
     ]);
     assert!(said.stdout.contains("it is not indexed"), "{}", said.stdout);
     let split = explain(
-        &program,
+        &test,
         "Lorby. It was built in 184",
         &[
             "--set",
@@ -418,7 +422,7 @@ fn a_passage_is_traced_through_every_stage_of_every_preset() {
 
 #[test]
 fn the_generator_links_where_the_sentence_model_cannot_read_the_vectors() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let cases = [
         ("retriever.kind=bm25", "BM25 search keeps none"),
         (
@@ -428,7 +432,7 @@ fn the_generator_links_where_the_sentence_model_cannot_read_the_vectors() {
     ];
     for (setting, reason) in cases {
         let asked = ["ask", "notes", QUESTION, "--set", setting];
-        let ended = program.run(&[&asked[..], &SENTENCE].concat());
+        let ended = test.run(&[&asked[..], &SENTENCE].concat());
         assert_eq!(ended.code, Some(0), "{setting}: {}", ended.stderr);
 
         let events: Vec<Event> = ended
@@ -441,16 +445,16 @@ fn the_generator_links_where_the_sentence_model_cannot_read_the_vectors() {
                 if text.contains(reason) && text.contains("linker.kind = \"tokens\""))
         });
         assert!(warned, "{setting}: {}", ended.stdout);
-        let started = events.iter().find_map(|event| match event {
-            Event::Run(RunEvent::RunStarted { settings, .. }) => Some(settings),
-            _ => None,
-        });
+        let started = find!(
+            events.iter(),
+            Event::Run(RunEvent::RunStarted { settings, .. }) => settings
+        );
         let settings = started.expect("a run");
         assert_eq!(settings["linker"]["kind"], "tokens", "{setting}");
     }
 
     // What it was made for stays.
-    let ended = program.run(&[&["ask", "notes", QUESTION][..], &SENTENCE].concat());
+    let ended = test.run(&[&["ask", "notes", QUESTION][..], &SENTENCE].concat());
     assert!(
         !ended.stdout.contains("the generator links instead"),
         "{}",

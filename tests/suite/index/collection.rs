@@ -13,8 +13,8 @@ use ragscope::index::{
 use ragscope::llm::{Embedder, Random};
 use tempfile::TempDir;
 
-use super::index::common::{WordEmbedder, config, counter};
-use super::program::{Program, QUESTION};
+use super::common::{WordEmbedder, config, counter};
+use crate::support::environment::{QUESTION, TestEnvironment};
 
 /// A folder with folders of documents, and a place for indexes.
 struct Shelf(TempDir);
@@ -358,8 +358,8 @@ fn a_folder_that_cannot_be_opened_is_named() {
 
 #[test]
 fn a_question_is_asked_over_several_folders() {
-    let program = Program::new();
-    let more = program.home.path().join("more");
+    let test = TestEnvironment::new();
+    let more = test.path("more");
     fs::create_dir_all(more.join("inner")).expect("made");
     fs::write(
         more.join("inner/ships.md"),
@@ -367,7 +367,7 @@ fn a_question_is_asked_over_several_folders() {
     )
     .expect("written");
 
-    let indexed = program.run(&["index", "notes", "more", "more/inner"]);
+    let indexed = test.run(["index", "notes", "more", "more/inner"]);
     assert_eq!(indexed.code, Some(0), "{}", indexed.stderr);
     assert!(
         indexed.stdout.contains("notes, more: 2 documents"),
@@ -382,7 +382,7 @@ fn a_question_is_asked_over_several_folders() {
         indexed.stderr
     );
 
-    let searched = program.run(&["search", "notes", "more", "Silver Heron", "--limit", "1"]);
+    let searched = test.run(["search", "notes", "more", "Silver Heron", "--limit", "1"]);
     assert!(
         searched.stdout.contains("more/inner/ships.md"),
         "{}{}",
@@ -390,7 +390,7 @@ fn a_question_is_asked_over_several_folders() {
         searched.stderr
     );
 
-    let asked = program.run(&["ask", "notes", "--json", "more", QUESTION]);
+    let asked = test.run(["ask", "notes", "--json", "more", QUESTION]);
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let records = asked.records();
     let started = records.iter().find_map(|record| match &record.event {
@@ -422,7 +422,7 @@ fn a_question_is_asked_over_several_folders() {
         ),
     ];
     for (arguments, code, expected) in cases {
-        let ended = program.run(arguments);
+        let ended = test.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
         assert!(
             ended.stderr.contains(expected),

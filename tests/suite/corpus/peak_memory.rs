@@ -13,7 +13,7 @@ use zip::write::SimpleFileOptions;
 
 use ragscope::event::{Event, Record, SessionEvent};
 
-use super::program::Program;
+use crate::support::environment::TestEnvironment;
 
 const MEGABYTE: usize = 1 << 20;
 /// Peak memory per byte of the largest file, at most.
@@ -553,13 +553,12 @@ fn peak(process: u32) -> u64 {
 
 /// Indexes one file, and returns the peak memory of that, and why the file was skipped.
 fn indexing(name: &str, file: &[u8]) -> (u64, Option<String>) {
-    let program = Program::new();
-    fs::remove_file(program.corpus().join("people.md")).expect("removed");
-    fs::write(program.corpus().join(name), file).expect("written");
+    let test = TestEnvironment::new();
+    fs::remove_file(test.corpus().join("people.md")).expect("removed");
+    fs::write(test.corpus().join(name), file).expect("written");
 
-    let mut command =
-        program.command(&["index", "notes", "--set", "retriever.kind=bm25", "--json"]);
-    let output = program.home.path().join("output");
+    let mut command = test.command(["index", "notes", "--set", "retriever.kind=bm25", "--json"]);
+    let output = test.path("output");
     command.stdout(fs::File::create(&output).expect("a file"));
     let mut child = command.stderr(Stdio::null()).spawn().expect("started");
     let mut most = 0;

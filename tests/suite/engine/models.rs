@@ -18,7 +18,7 @@ use ragscope::host::Hub;
 use ragscope::llm::memory::shortage;
 use ragscope::llm::{Runtime, discover};
 
-use super::program::{Program, QUESTION, SMALL_GENERATOR, small};
+use crate::support::environment::{QUESTION, SMALL_GENERATOR, TestEnvironment, small_settings};
 
 fn bundled(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -27,16 +27,16 @@ fn bundled(name: &str) -> PathBuf {
 }
 
 /// A copy of the small generator in the models folder of the program.
-fn own_model(program: &Program, name: &str) -> PathBuf {
-    let folder = program.paths().models();
+fn own_model(test: &TestEnvironment, name: &str) -> PathBuf {
+    let folder = test.paths().models();
     fs::create_dir_all(&folder).expect("made");
     fs::copy(bundled(SMALL_GENERATOR), folder.join(name)).expect("copied");
     folder.join(name)
 }
 
 /// A model of 4 TiB, nearly all of it a hole in the file.
-fn huge_model(program: &Program) -> PathBuf {
-    let file = own_model(program, "huge.gguf");
+fn huge_model(test: &TestEnvironment) -> PathBuf {
+    let file = own_model(test, "huge.gguf");
     let opened = OpenOptions::new().write(true).open(&file).expect("opened");
     opened.set_len(4 << 40).expect("a file with a hole");
     file
@@ -49,15 +49,15 @@ struct Session {
 }
 
 impl Session {
-    fn start(program: &Program, model: &str) -> Self {
-        let mut layers = small();
+    fn start(test: &TestEnvironment, model: &str) -> Self {
+        let mut layers = small_settings();
         layers
             .set("test", "generator.model", model)
             .expect("a known key");
         let (sender, records) = channel();
         let sink = Box::new(move |record| drop(sender.send(record)));
         let (hub, commands) =
-            Hub::start(layers, &program.paths(), &StopFlag::default(), sink).expect("started");
+            Hub::start(layers, &test.paths(), &StopFlag::default(), sink).expect("started");
         Self {
             records,
             commands,
@@ -113,9 +113,9 @@ fn has_ended_well(outcome: &Outcome) -> bool {
 
 #[test]
 fn a_model_that_is_removed_serves_until_it_is_loaded_again() {
-    let program = Program::new();
-    let file = own_model(&program, "mine.gguf");
-    let session = Session::start(&program, "mine.gguf");
+    let test = TestEnvironment::new();
+    let file = own_model(&test, "mine.gguf");
+    let session = Session::start(&test, "mine.gguf");
     assert!(has_ended_well(&session.ask()));
 
     fs::remove_file(&file).expect("removed");
@@ -141,14 +141,14 @@ fn a_model_that_is_removed_serves_until_it_is_loaded_again() {
 
 #[test]
 fn a_model_larger_than_the_memory_is_reported_before_it_is_loaded() {
-    let program = Program::new();
-    let file = huge_model(&program);
-    let paths = program.paths();
+    let test = TestEnvironment::new();
+    let file = huge_model(&test);
+    let paths = test.paths();
     let runtime = Runtime::start(&paths.log_file()).expect("started");
     let mut settings = GeneratorSettings {
         model: "huge.gguf".to_owned(),
         context_tokens: 2048,
-        ..small().config().expect("the defaults").generator
+        ..small_settings().config().expect("the defaults").generator
     };
     let (need, free_bytes) = shortage(&runtime, &file, &settings)
         .expect("a model")
@@ -174,7 +174,7 @@ fn a_model_larger_than_the_memory_is_reported_before_it_is_loaded() {
     assert_eq!(fits.expect("a model"), None);
 
     // the warning comes before the first byte is read, and can stop the load
-    let mut layers = small();
+    let mut layers = small_settings();
     layers
         .set("test", "generator.model", "huge.gguf")
         .expect("a known key");
@@ -200,14 +200,14 @@ fn a_model_larger_than_the_memory_is_reported_before_it_is_loaded() {
 
 #[test]
 fn a_question_that_does_not_wait_for_all_vectors_keeps_those_that_are_there() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     for number in 0..40 {
         let text = format!("Ship {number} waits for the tide at quay {number}. ").repeat(16);
-        let file = program.corpus().join(format!("ship-{number}.md"));
+        let file = test.corpus().join(format!("ship-{number}.md"));
         std::fs::write(file, text).expect("written");
     }
-    let mut worker = Worker::new(small(), program.paths(), StopFlag::default());
-    let folders = [program.corpus()];
+    let mut worker = Worker::new(small_settings(), test.paths(), StopFlag::default());
+    let folders = [test.corpus()];
     let mut publish = |_: Record| Flow::Continue;
     worker.open(&folders, false, &mut publish).expect("opened");
 
@@ -234,11 +234,11 @@ fn a_question_that_does_not_wait_for_all_vectors_keeps_those_that_are_there() {
 
 #[test]
 fn the_list_of_models_names_what_is_here_and_what_is_not() {
-    let program = Program::new();
-    own_model(&program, "mine.gguf");
+    let test = TestEnvironment::new();
+    own_model(&test, "mine.gguf");
     // a bundled model has this name already: the setting must be the path
-    let twin = own_model(&program, SMALL_GENERATOR);
-    let session = Session::start(&program, SMALL_GENERATOR);
+    let twin = own_model(&test, SMALL_GENERATOR);
+    let session = Session::start(&test, SMALL_GENERATOR);
     session.commands.send(Command::ListModels);
     let list = session.wait(|event| match event {
         Event::Session(SessionEvent::ModelsListed { list }) => Some(list.clone()),
@@ -252,7 +252,7 @@ fn the_list_of_models_names_what_is_here_and_what_is_not() {
         found.map(|model| model.setting.clone()).expect("listed")
     };
     assert_eq!(
-        setting(&program.paths().models().join("mine.gguf")),
+        setting(&test.paths().models().join("mine.gguf")),
         "mine.gguf"
     );
     assert_eq!(setting(&bundled(SMALL_GENERATOR)), SMALL_GENERATOR);
@@ -282,8 +282,8 @@ fn a_download_behind_the_screen_ends_with_an_event() {
         open
     });
 
-    let program = Program::new();
-    let session = Session::start(&program, SMALL_GENERATOR);
+    let test = TestEnvironment::new();
+    let session = Session::start(&test, SMALL_GENERATOR);
     let pull = |reference: &str| {
         session.commands.send(Command::PullModel {
             reference: reference.to_owned(),

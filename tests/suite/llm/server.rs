@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use ragscope::llm::{
 };
 use serde_json::{Value, json};
 
-use super::program::{Program, QUESTION};
+use crate::support::environment::{QUESTION, TestEnvironment};
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -821,7 +821,8 @@ fn a_stop_closes_the_connections() {
     // the user's stop, while the server says nothing
     let server = with_streams(move |_| Answer::Silence(vec![event.clone()]));
     let stop = StopFlag::default();
-    let mut generator = connect_with(&server, &patient(60, 0), &stop);
+    const PATIENCE_SECONDS: u32 = 600;
+    let mut generator = connect_with(&server, &patient(PATIENCE_SECONDS, 0), &stop);
     let started = Instant::now();
     let completions = generator
         .complete(&[Prompt::user("Where?")], &greedy(20, &[]), &mut |_, _| {
@@ -833,18 +834,22 @@ fn a_stop_closes_the_connections() {
         (&*completions[0].text, completions[0].end),
         (" Tam", End::Stopped)
     );
-    assert!(started.elapsed() < Duration::from_secs(10));
+    let patience = Duration::from_secs(PATIENCE_SECONDS.into());
+    assert!(started.elapsed() < patience, "it waited for the server");
     wait_for("a closed connection", || server.closed() == 1);
 }
 
 #[test]
 fn requests_run_side_by_side_up_to_the_limit() {
-    let server = with_streams(|asked| {
-        thread::sleep(Duration::from_millis(30));
+    const PARALLEL: usize = 3;
+    // answers only when that many requests are in progress
+    let together = Barrier::new(PARALLEL);
+    let server = with_streams(move |asked| {
+        together.wait();
         native(asked)
     });
     let limited = ServerSettings {
-        parallel: 3,
+        parallel: PARALLEL as u32,
         ..patient(20, 0)
     };
     let stop = StopFlag::default();
@@ -854,7 +859,7 @@ fn requests_run_side_by_side_up_to_the_limit() {
             NO_OBSERVER
         })
         .expect("completions");
-    assert_eq!(server.seen.most.load(Ordering::SeqCst), 3);
+    assert_eq!(server.seen.most.load(Ordering::SeqCst), PARALLEL);
     let seeds: std::collections::BTreeSet<u64> = server
         .asked("/completion")
         .iter()
@@ -988,12 +993,12 @@ fn an_embedder_and_a_reranker_are_asked_in_batches() {
 #[test]
 fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
     let server = Server::start(native);
-    let program = Program::new();
-    let notes = program.corpus();
+    let test = TestEnvironment::new();
+    let notes = test.corpus();
     let notes = notes.to_str().expect("UTF-8");
     let url = format!("generator.url={}", server.url);
     let run = |arguments: &[&str]| {
-        let output = program
+        let output = test
             .command(arguments)
             .args(["--set", &url, "--set", "generator.key=env:MODEL_KEY"])
             .env("MODEL_KEY", "s3cret-key")
@@ -1046,7 +1051,7 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
             .iter()
             .all(|one| one.key.as_deref() == Some("Bearer s3cret-key"))
     );
-    let mut files = vec![program.home.path().to_owned()];
+    let mut files = vec![test.folder().to_owned()];
     let mut records = 0;
     while let Some(path) = files.pop() {
         if path.is_dir() {
@@ -1064,7 +1069,7 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
     }
     assert!(records >= 2 && !stdout.contains("s3cret"));
 
-    let dead = program.run(&[
+    let dead = test.run([
         "ask",
         notes,
         QUESTION,
@@ -1075,7 +1080,7 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
     ]);
     assert_eq!(dead.code, Some(1));
     assert!(dead.stderr.contains("cannot be reached"), "{}", dead.stderr);
-    let pasted = program.run(&[
+    let pasted = test.run([
         "ask",
         notes,
         QUESTION,

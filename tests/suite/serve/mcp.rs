@@ -12,7 +12,7 @@ use ragscope::event::{Event, Outcome, RunEvent};
 use ragscope::trace::{list_runs, read_run};
 use serde_json::{Value, json};
 
-use super::program::{Program, QUESTION};
+use crate::support::environment::{QUESTION, TestEnvironment};
 
 /// The program as a server, with what it sends.
 struct Client {
@@ -24,9 +24,9 @@ struct Client {
 
 impl Client {
     /// Starts the server on the corpus of `program`, without a handshake.
-    fn start(program: &Program) -> Self {
-        let mut child = program
-            .command(&["mcp", "notes"])
+    fn start(test: &TestEnvironment) -> Self {
+        let mut child = test
+            .command(["mcp", "notes"])
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
@@ -52,8 +52,8 @@ impl Client {
         }
     }
 
-    fn connect(program: &Program) -> Self {
-        let mut client = Self::start(program);
+    fn connect(test: &TestEnvironment) -> Self {
+        let mut client = Self::start(test);
         let params = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -140,8 +140,8 @@ impl Drop for Client {
 
 #[test]
 fn tools_search_ask_and_read() {
-    let program = Program::new();
-    let mut client = Client::connect(&program);
+    let test = TestEnvironment::new();
+    let mut client = Client::connect(&test);
 
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().expect("tools");
@@ -163,7 +163,7 @@ fn tools_search_ask_and_read() {
     }
 
     let mut found = client.done("search", json!({ "query": QUESTION, "limit": 1 }));
-    let printed = program.run(&["search", "notes", QUESTION, "--limit", "1", "--json"]);
+    let printed = test.run(["search", "notes", QUESTION, "--limit", "1", "--json"]);
     let mut printed: Value = serde_json::from_str(&printed.stdout).expect("one object");
     for value in [&mut found, &mut printed] {
         value["wall_us"] = Value::Null;
@@ -234,8 +234,8 @@ fn tools_search_ask_and_read() {
 
 #[test]
 fn a_cancelled_request_stops_the_run() {
-    let program = Program::new();
-    let mut client = Client::connect(&program);
+    let test = TestEnvironment::new();
+    let mut client = Client::connect(&test);
     client.done("search", json!({ "query": QUESTION }));
 
     let token = json!({ "progressToken": 7 });
@@ -254,7 +254,7 @@ fn a_cancelled_request_stops_the_run() {
         messages.iter().all(|message| message["id"] != asked),
         "{messages:?}"
     );
-    let runs = list_runs(&program.paths().sessions()).expect("a list");
+    let runs = list_runs(&test.paths().sessions()).expect("a list");
     let records = read_run(Path::new(&runs[0].file)).expect("a run");
     let last = records.last().map(|record| &record.event);
     assert!(
@@ -272,15 +272,15 @@ fn a_cancelled_request_stops_the_run() {
 
 #[test]
 fn bad_input_is_answered_and_ends_nothing() {
-    let program = Program::new();
-    fs::write(program.home.path().join("secret.md"), "# Secret\n").expect("written");
-    let mut client = Client::start(&program);
+    let test = TestEnvironment::new();
+    fs::write(test.path("secret.md"), "# Secret\n").expect("written");
+    let mut client = Client::start(&test);
     // before the handshake
     client.notify("notifications/progress", json!({}));
     assert!(client.request("tools/list", json!({}))["error"].is_object());
     drop(client);
 
-    let mut client = Client::connect(&program);
+    let mut client = Client::connect(&test);
     let huge = format!("\"{}\"", "x".repeat(5 << 20));
     let lines = [
         ("{\"jsonrpc\": \"2.0\", ", -32700),
@@ -365,8 +365,8 @@ fn bad_input_is_answered_and_ends_nothing() {
 
 #[test]
 fn folders_are_checked_before_the_protocol_begins() {
-    let program = Program::new();
-    let ended = program.run(&["mcp", "missing"]);
+    let test = TestEnvironment::new();
+    let ended = test.run(["mcp", "missing"]);
     assert_eq!(ended.code, Some(1));
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.contains("cannot open the folder missing"));
@@ -374,18 +374,18 @@ fn folders_are_checked_before_the_protocol_begins() {
 
 #[test]
 fn runs_over_other_folders_are_not_served() {
-    let program = Program::new();
-    let other = program.home.path().join("other");
+    let test = TestEnvironment::new();
+    let other = test.path("other");
     fs::create_dir(&other).expect("made");
     fs::write(
         other.join("secret.md"),
         "# Secret\n\nTam Reeve has a boat.\n",
     )
     .expect("written");
-    assert_eq!(program.run(&["ask", "other", QUESTION]).code, Some(0));
-    let runs = list_runs(&program.paths().sessions()).expect("a list");
+    assert_eq!(test.run(["ask", "other", QUESTION]).code, Some(0));
+    let runs = list_runs(&test.paths().sessions()).expect("a list");
 
-    let mut client = Client::connect(&program);
+    let mut client = Client::connect(&test);
     let (problem, is_error) = client.call("explain", json!({ "run": runs[0].run }));
     assert!(is_error, "{problem}");
     let listed = client.request("resources/list", json!({}));

@@ -1,0 +1,290 @@
+//! Questions on the command line: answers, their records, threads, and what is refused.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use ragscope::event::{AsAsked, Event, Outcome, Record, RunEvent, SESSION};
+use ragscope::trace::{list_runs, read_run};
+use serde_json::Value;
+
+use crate::support::environment::{CommandOutput, QUESTION, TestEnvironment};
+use crate::support::find;
+
+#[test]
+fn a_search_prints_the_chunks_and_why_they_were_found() {
+    let test = TestEnvironment::new();
+    test.write("notes/ships.md", "# Ships\n\nThe Heron sails north.\n");
+    test.run(["search", "notes", QUESTION])
+        .succeeds()
+        .prints_in_order(&[
+            " 1  people.md:",
+            "bm25 ",
+            "cosine ",
+            "Tam Reeve was born in Lorbymouth.",
+            "ships.md",
+            "by its meaning alone\n",
+        ]);
+
+    let found = test
+        .run("search notes Reeve --limit 1 --json --preset closed-book")
+        .json();
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found}");
+    assert_eq!(found["hits"][0]["chunk"]["document"], "people.md");
+
+    let nothing = test
+        .run("search notes Reeve --only ships.md --set retriever.kind=bm25")
+        .succeeds()
+        .reports("nothing was found");
+    assert_eq!(nothing.stdout, "");
+    test.run(["search", "notes", " "]).exits(2);
+}
+
+#[test]
+fn a_question_is_limited_to_some_documents() {
+    let test = TestEnvironment::new();
+    let report = "Tam Reeve was born in Harwenby, the report says.";
+    test.write("notes/reports/reeve.txt", report);
+    let documents = |flags: &str| -> Vec<String> {
+        let events = test.ask(flags).succeeds().events();
+        let retrieval = find!(
+            events.into_iter(),
+            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => retrieval
+        );
+        let hits = retrieval.expect("a retrieval").hits.into_iter();
+        let mut documents: Vec<String> = hits.map(|hit| hit.chunk.document).collect();
+        documents.sort();
+        documents
+    };
+    assert_eq!(documents("--json"), ["people.md", "reports/reeve.txt"]);
+    assert_eq!(documents("--json --only reports/**"), ["reports/reeve.txt"]);
+    assert_eq!(documents("--json --type md"), ["people.md"]);
+    assert!(documents("--json --before 1999").is_empty());
+
+    let refused = test.ask("--after soon").exits(1);
+    refused.reports("`soon` is not a date");
+}
+
+#[test]
+fn a_first_answer_comes_from_the_words_alone_where_the_settings_say_so() {
+    let test = TestEnvironment::new();
+    let words = "--json --set index.first_answer=words";
+    let vectors = "--json --set index.first_answer=vectors";
+    // a pipe waits for the vectors, which are there for all questions after that
+    let cases = [
+        (words, true),
+        (words, true),
+        ("--json", false),
+        (words, false),
+        (vectors, false),
+    ];
+    for (at, (flags, is_by_words)) in cases.into_iter().enumerate() {
+        let asked = test.ask(flags).succeeds();
+        let says = asked.stderr.contains("answering from the words alone");
+        assert_eq!(says, is_by_words, "{at}: {}", asked.stderr);
+
+        let events = asked.events();
+        let hits = find!(
+            events.iter(),
+            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => &retrieval.hits
+        );
+        let hit = &hits.expect("a search")[0];
+        assert!(hit.chunk.text.contains("Lorbymouth"), "{at}: {hit:?}");
+        assert_eq!(hit.vector.is_none(), is_by_words, "{at}: {hit:?}");
+        let corpus = find!(
+            events.iter(),
+            Event::Run(RunEvent::RunStarted { corpus: Some(corpus), .. }) => corpus.words_only
+        );
+        assert_eq!(corpus, Some(is_by_words));
+    }
+}
+
+#[test]
+fn an_answer_comes_with_its_sources_and_is_recorded() {
+    let test = TestEnvironment::new();
+    test.ask("")
+        .succeeds()
+        .prints("tokens in")
+        .prints("ragscope replay");
+
+    let json = test.ask("--json").succeeds();
+    let mut run = json.records();
+    run.retain(|record| record.run != SESSION);
+    let last: Value =
+        serde_json::from_str(json.stdout.lines().last().expect("a line")).expect("JSON");
+    let event = &last["event"];
+    assert_eq!(event["type"], "run_finished");
+    assert!(event["answer"].is_string(), "{event}");
+    for key in [
+        "prompt_tokens_evaluated",
+        "prompt_tokens_reused",
+        "tokens_generated",
+        "wall_ms",
+    ] {
+        assert!(event["usage"][key].is_u64(), "{key}: {event}");
+    }
+    for citation in event["citations"].as_array().expect("an array") {
+        assert_eq!(citation["file"], "people.md");
+        let is_range = citation["first_line"].as_u64() <= citation["last_line"].as_u64();
+        assert!(is_range, "{citation}");
+    }
+
+    let recorded = list_runs(&test.paths().sessions()).expect("a list");
+    assert_eq!(recorded.len(), 2);
+    let is_run = |id: &str| id == run[0].run;
+    let summary = recorded.iter().find(|summary| is_run(&summary.run));
+    let file = &summary.expect("recorded").file;
+    let read = read_run(Path::new(file)).expect("a run");
+    assert_eq!(read, run, "the file holds what was printed");
+
+    let replayed: Vec<Record> = test.run(["replay", file, "--json"]).succeeds().records();
+    assert_eq!(replayed, run);
+    let replayed = test.run(["replay", file]).prints("people.md:");
+    assert!(replayed.stdout.starts_with(QUESTION), "{replayed}");
+}
+
+/// Asks in the thread `the teacher`.
+fn ask_the_teacher(test: &TestEnvironment, question: &str, flags: &[&str]) -> CommandOutput {
+    let arguments = ["ask", "notes", question, "--thread", "the teacher"];
+    test.run([&arguments, flags].concat())
+}
+
+#[test]
+fn a_thread_continues_after_a_restart_and_says_which_wording_is_used() {
+    let test = TestEnvironment::new();
+    let first = ask_the_teacher(&test, QUESTION, &[]).succeeds();
+    first.does_not_print("used as asked");
+    ask_the_teacher(&test, "And where was she born?", &[])
+        .prints("used as asked: the bundled generator");
+
+    let third = ask_the_teacher(&test, "And he?", &["--json"]).events();
+    let rewritten = find!(
+        third.iter(),
+        Event::Run(RunEvent::FollowUpRewritten { question, as_asked, .. }) =>
+            (question.as_str(), as_asked.clone())
+    );
+    assert_eq!(rewritten, Some(("And he?", Some(AsAsked::Untrained))));
+    let off = ["--json", "--set", "thread.rewrite=off"];
+    ask_the_teacher(&test, "And he?", &off).does_not_print("follow_up_rewritten");
+
+    let listed = test.run("threads --json").json();
+    let thread = &listed["threads"][0];
+    assert_eq!(thread["name"], "the teacher");
+    let id = find!(
+        third.iter(),
+        Event::Run(RunEvent::RunStarted { thread, .. }) => thread.as_deref()
+    );
+    assert_eq!(thread["id"].as_str(), id.flatten());
+    assert_eq!(thread["runs"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn threads_are_listed_renamed_and_shown() {
+    let test = TestEnvironment::new();
+    for question in [QUESTION, "And where was she born?"] {
+        ask_the_teacher(&test, question, &["--preset", "closed-book"]).succeeds();
+    }
+    test.run(["threads", "rename", "the teacher", "Tam Reeve"])
+        .succeeds();
+    let table = test.run("threads").prints("2 questions");
+    let table = table.prints("  And where was she born?");
+    assert!(table.stdout.starts_with("Tam Reeve ("), "{table}");
+    test.run(["threads", "show", "Tam Reeve"])
+        .prints(QUESTION)
+        .prints("And where was she born?");
+    test.run(["threads", "show", "the teacher"])
+        .exits(2)
+        .reports("no thread `the teacher`");
+
+    let unrecorded = ["--set", "record.enabled=false"];
+    ask_the_teacher(&test, QUESTION, &unrecorded)
+        .exits(2)
+        .reports("recording is off");
+}
+
+#[test]
+fn recording_can_be_switched_off() {
+    let test = TestEnvironment::new();
+    test.ask("--set record.enabled=false")
+        .succeeds()
+        .does_not_print("replay");
+    assert!(!test.paths().sessions().exists());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_answer() {
+    let test = TestEnvironment::new();
+    let answer = |seed: &str| {
+        let flags =
+            format!("--set generator.temperature=2.0 --seed {seed} --preset closed-book --json");
+        match test.ask(flags.as_str()).events().pop() {
+            Some(Event::Run(RunEvent::RunFinished { text, outcome, .. })) => {
+                assert!(!matches!(outcome, Outcome::Failed { .. }), "{outcome:?}");
+                text
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = answer("7");
+    assert_eq!(answer("7"), first);
+    assert_ne!(answer("8"), first, "another seed, another answer");
+}
+
+#[test]
+fn a_question_that_cannot_be_asked_is_refused_before_anything_runs() {
+    let test = TestEnvironment::new();
+    let long = "Where was Tam Reeve born? ".repeat(4000);
+    let output = test.run(["ask", "notes", &long, "--json"]).exits(1);
+    let (error, advice) = output.failure();
+    assert!(error.contains("tokens"), "{error}");
+    assert!(advice.contains("shorten"), "{advice}");
+    output.does_not_print("run_started");
+}
+
+#[test]
+fn the_demo_without_a_terminal_prints_one_run() {
+    let test = TestEnvironment::new();
+    let prepared = ragscope::cli::demo::questions().expect("prepared questions");
+    let first = &prepared[0];
+    let output = test
+        .run("demo")
+        .succeeds()
+        .prints(format!("answer: {}", first.answer))
+        .prints(format!("expected: {}", first.answer))
+        .prints(&first.shows);
+    assert!(output.stdout.starts_with(&first.question), "{output}");
+}
+
+#[test]
+fn the_plain_mode_asks_line_by_line() {
+    let test = TestEnvironment::new();
+    let lines = "Where was Tam Reeve born?\n/source 1\n/source 7\n/preset nope\n/preset closed-book\n\
+                 Where was Mira Oakes born?\n/new\n/what\n/quit\nnot asked\n";
+    let mut child = test
+        .command("notes --plain")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(lines.as_bytes()).expect("written");
+    drop(input);
+
+    CommandOutput::from(child.wait_with_output().expect("it ends"))
+        .succeeds()
+        .prints_in_order(&[
+            "Searching for: Where was Tam Reeve born?",
+            "1 chunk retrieved, 1 in the prompt:",
+            "answer: ",
+            "people.md:1-3\n",
+            "no passage with this number",
+            "nope",
+            "The next question is asked under preset closed-book.",
+            "answer: ",
+            "A new conversation begins.",
+            "/what is not known",
+        ])
+        .does_not_print("not asked");
+    test.run("notes --plain --json").exits(2);
+}

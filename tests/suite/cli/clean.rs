@@ -1,0 +1,197 @@
+//! `ragscope clean`: old leftovers go, and nothing else.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use ragscope::config::Paths;
+
+use crate::support::environment::TestEnvironment;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Writes a file, or a folder with a file in it, of 1,000 bytes, last written days ago.
+fn aged(path: &Path, days: u32) {
+    let is_folder = path.extension().is_none();
+    let file = if is_folder {
+        path.join("a.txt")
+    } else {
+        path.to_owned()
+    };
+    fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    fs::write(&file, [b'x'; 1000]).expect("written");
+    date(&file, days);
+    if is_folder {
+        date(path, days);
+    }
+}
+
+fn date(path: &Path, days: u32) {
+    let opened = fs::File::open(path).expect("opened");
+    opened
+        .set_modified(SystemTime::now() - DAY * days)
+        .expect("dated");
+}
+
+/// Returns every file below a folder by its path in it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found: Vec<String> = walkdir(folder)
+        .iter()
+        .map(|path| {
+            path.strip_prefix(folder)
+                .expect("below")
+                .display()
+                .to_string()
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn walkdir(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    entries
+        .flat_map(|entry| {
+            if entry.file_type().expect("a type").is_dir() {
+                walkdir(&entry.path())
+            } else {
+                vec![entry.path()]
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
+    let test = TestEnvironment::new();
+    let Paths {
+        data, state, cache, ..
+    } = test.paths();
+    for (path, days) in [
+        (state.join("evaluations/new.jsonl"), 2),
+        (state.join("evaluations/middle.jsonl"), 30),
+        (state.join("evaluations/old.jsonl"), 400),
+        (state.join("evaluations/held.jsonl"), 400),
+        (state.join("sessions/1-a.name-part"), 2),
+        (state.join("sessions/2-a.name-part"), 0),
+        (state.join("sessions/kept.name"), 900),
+        (cache.join("probes/old.jsonl"), 400),
+        (cache.join("ragscope.log"), 900),
+        (data.join("datasets/old-1"), 400),
+        (data.join("datasets/new-1"), 4),
+        (data.join("models/mine.gguf"), 900),
+        (data.join("probes/mine.safetensors"), 900),
+        (data.join("elsewhere/old.jsonl"), 900),
+    ] {
+        aged(&path, days);
+    }
+    let history = state.join("history");
+    fs::write(&history, "\"a?\"\n\"b?\"\n\"c?\"\n").expect("written");
+
+    // what a link leads to is none of the program's
+    let outside = test.path("outside");
+    aged(&outside, 900);
+    #[cfg(unix)]
+    for folder in [
+        data.join("datasets/linked"),
+        state.join("evaluations/linked.jsonl"),
+    ] {
+        std::os::unix::fs::symlink(&outside, folder).expect("linked");
+    }
+
+    // an index of a folder that is gone, and one of a folder that is there
+    let gone = test.path("gone");
+    fs::create_dir(&gone).expect("made");
+    fs::write(gone.join("a.txt"), "Mira Oakes was born in Harwenby.\n").expect("written");
+    let bm25 = ["--set", "retriever.kind=bm25"];
+    for folder in ["gone", "notes"] {
+        let ended = test.run(&[&["index", folder][..], &bm25].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    fs::remove_dir_all(&gone).expect("removed");
+    for entry in fs::read_dir(data.join("indexes"))
+        .expect("a list")
+        .flatten()
+    {
+        for file in walkdir(&entry.path()) {
+            date(&file, 100);
+            for folder in file
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| *folder != data)
+            {
+                date(folder, 100);
+            }
+        }
+    }
+
+    let held = fs::File::open(state.join("evaluations/held.jsonl")).expect("opened");
+    held.lock().expect("locked");
+    let home = test.folder().to_owned();
+    let before = files(&home);
+    let clean = |flags: &[&str]| {
+        let ended = test.run(&[&["clean"][..], flags].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stdout
+    };
+
+    let shorter = ["--set", "clean.max_history=2"];
+    let listed = clean(&[&["--dry-run"][..], &shorter].concat());
+    assert_eq!(files(&home), before, "a dry run removes nothing");
+    let unlimited = [
+        "clean.max_days=0",
+        "clean.max_bytes=0",
+        "clean.max_index_days=0",
+        "clean.max_history=0",
+    ];
+    let unlimited = unlimited.map(|setting| ["--set", setting]).concat();
+    let only_parts = clean(&[&["--dry-run"][..], &unlimited].concat());
+    let last = |output: &str| output.lines().last().unwrap_or_default().to_owned();
+    assert_eq!(
+        last(&only_parts),
+        "1 unfinished file (1.0 kB) would be removed; run it without --dry-run to remove them"
+    );
+
+    let removed = clean(&shorter);
+    let sums = last(&removed);
+    for sum in [
+        "removed 1 evaluation (1.0 kB), 1 probe journal (1.0 kB), 1 passage folder (1.0 kB)",
+        "1 unused index folder (",
+        "1 unfinished file (1.0 kB), 1 old question (0.0 kB)",
+    ] {
+        assert!(sums.contains(sum), "{removed}");
+    }
+    assert!(
+        listed.contains(&format!("{} (1 unused index folder", gone.display())),
+        "{listed}"
+    );
+
+    let after = files(&home);
+    let is_removed = |path: &&String| !after.contains(*path);
+    let lost: Vec<&String> = before.iter().filter(is_removed).collect();
+    let in_gone = |path: &&&String| path.starts_with("home/data/indexes/gone-");
+    assert!(lost.iter().any(|path| in_gone(&path)), "{lost:?}");
+    let others: Vec<&str> = lost
+        .iter()
+        .filter(|path| !in_gone(path))
+        .map(|path| path.as_str())
+        .collect();
+    assert_eq!(
+        others,
+        [
+            "home/cache/probes/old.jsonl",
+            "home/data/datasets/old-1/a.txt",
+            "home/state/evaluations/old.jsonl",
+            "home/state/sessions/1-a.name-part",
+        ]
+    );
+    assert_eq!(
+        fs::read_to_string(&history).expect("read"),
+        "\"b?\"\n\"c?\"\n"
+    );
+
+    let size = ["--set", "clean.max_bytes=1500"];
+    assert!(clean(&size).ends_with("removed 1 evaluation (1.0 kB)\n"));
+    assert!(!state.join("evaluations/middle.jsonl").exists());
+    assert!(clean(&[]).starts_with("nothing is beyond the limits"));
+}

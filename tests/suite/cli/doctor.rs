@@ -1,0 +1,55 @@
+//! `ragscope doctor`: what is wrong is named.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::environment::{SMALL_GENERATOR, TestEnvironment};
+
+#[test]
+fn doctor_names_a_folder_that_cannot_be_written() {
+    let test = TestEnvironment::new();
+    test.write(&test.paths().state, "a file where a folder should be");
+    let checks = test.run("doctor --json").exits(1).json()["checks"].take();
+    let mut checks = checks.as_array().expect("a list").clone();
+    checks.retain(|check| check["state"] == "wrong");
+    assert_eq!(checks.len(), 1, "{checks:?}");
+    assert_eq!(checks[0]["what"], "sessions");
+    let advice = checks[0]["advice"].as_str().expect("advice");
+    assert!(advice.contains("RAGSCOPE_HOME"), "{advice}");
+}
+
+#[test]
+fn doctor_names_a_bundled_model_that_was_changed() {
+    let test = TestEnvironment::new();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
+    let assets = test.path("assets");
+    fs::create_dir_all(assets.join("models")).expect("made");
+    for entry in fs::read_dir(&shipped).expect("models") {
+        let file = entry.expect("an entry").path();
+        if file.extension().is_some_and(|ending| ending == "gguf") {
+            let copy = assets
+                .join("models")
+                .join(file.file_name().expect("a name"));
+            fs::copy(&file, copy).expect("copied");
+        }
+    }
+    let check = || {
+        let output = test.run_with(("RAGSCOPE_ASSETS", &assets), "doctor --json");
+        let checks = output.json()["checks"].take();
+        let mut checks = checks.as_array().expect("a list").iter();
+        let bundled = checks.find(|check| check["what"] == "bundled models");
+        bundled.expect("a check of the bundled models").clone()
+    };
+    assert_eq!(check()["state"], "good", "{}", check());
+
+    let generator = assets.join("models").join(SMALL_GENERATOR);
+    let mut bytes = fs::read(&generator).expect("a copy");
+    fs::remove_file(&generator).expect("removed");
+    *bytes.last_mut().expect("a byte") ^= 1;
+    fs::write(&generator, bytes).expect("written");
+    let found = check();
+    assert_eq!(found["state"], "poor", "{found}");
+    let text = |key: &str| found[key].as_str().expect("text");
+    assert!(text("found").starts_with("ragscope-demo.Q8_0.gguf differs"));
+    assert!(text("advice").contains("MODELS.md"), "{found}");
+}
