@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 
     let exit = match arguments {
         Ok(arguments) if wants_screen(&arguments) => {
-            cli::finish(&mut Output::of_process(false), |_out| show(&arguments))
+            cli::finish(&mut Output::for_process(false), |_out| show(&arguments))
         }
         Ok(arguments) => cli::run(&arguments),
         Err(error) => cli::refuse(&error),

@@ -90,7 +90,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
         folders: &folders,
         text: &prepared.question,
         thread: None,
-        shown: RunText::full(),
+        shown: RunText::with_run(),
     })?;
     if !out.json {
         // `shows` describes a run under the preset that the question was prepared for

@@ -74,7 +74,7 @@ impl<'a> Call<'a> {
                 limit,
                 documents,
             } => {
-                let layers = self.limited(documents)?;
+                let layers = self.limited_layers(documents)?;
                 let work = self.work(layers)?;
                 work.search(&asked.folders, &asked.question, *limit)
             }
@@ -83,7 +83,7 @@ impl<'a> Call<'a> {
                 expect,
                 documents,
             } => {
-                let layers = self.limited(documents)?;
+                let layers = self.limited_layers(documents)?;
                 let work = self.work(layers)?;
                 work.explain(&asked.folders, &asked.question, expect)
             }
@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the settings for a command over some of the documents.
-    fn limited(&self, documents: &DocumentFlags) -> Result<Layers, Stopped> {
+    fn limited_layers(&self, documents: &DocumentFlags) -> Result<Layers, Stopped> {
         let mut layers = self.layers()?;
         documents.limit(&mut layers)?;
         Ok(layers)
@@ -165,7 +165,7 @@ impl<'a> Call<'a> {
         thread: Option<&str>,
         documents: &DocumentFlags,
     ) -> Result<Exit, Stopped> {
-        let layers = self.limited(documents)?;
+        let layers = self.limited_layers(documents)?;
         let thread = match thread {
             Some(name) => Some(NamedThread::open(name, &layers.config()?, &self.paths)?),
             None => None,

@@ -7,7 +7,7 @@ use crate::story::words::LOST;
 use crate::story::{PassageTrace, Run, TraceRow};
 
 use super::failure::{Exit, Failure, Stopped};
-use super::folders::{check_asked, joined};
+use super::folders::{check_asked, join_names};
 use super::work::Work;
 
 impl Work<'_> {
@@ -40,7 +40,7 @@ impl Work<'_> {
         } else {
             self.observer
                 .out
-                .text(&trace_text(&run, &trace, &joined(folders)))?;
+                .text(&trace_text(&run, &trace, &join_names(folders)))?;
         }
         Ok(if trace.is_found() {
             Exit::Done

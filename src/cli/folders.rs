@@ -67,7 +67,7 @@ pub(super) fn check_asked(folders: &[PathBuf], question: &str) -> Result<(), Fai
 }
 
 /// Returns the folders as they are named on the command line.
-pub(super) fn joined(folders: &[PathBuf]) -> String {
+pub(super) fn join_names(folders: &[PathBuf]) -> String {
     let names = folders.iter().map(|folder| folder.display().to_string());
     names.collect::<Vec<_>>().join(" ")
 }

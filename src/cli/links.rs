@@ -9,7 +9,7 @@ use crate::story::text::one_line;
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::folders::{check_folders, joined};
+use super::folders::{check_folders, join_names};
 use super::work::Work;
 
 /// Maximum characters of a chunk in a line of text.
@@ -50,7 +50,7 @@ impl Work<'_> {
         let wanted: Vec<&str> = match document.as_deref() {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {
-                let error = format!("no document {document} in {}", joined(folders));
+                let error = format!("no document {document} in {}", join_names(folders));
                 return Err(Failure::new(error, "pass its path as an answer cites it").into());
             }
             None if self.observer.out.json => all.iter().map(String::as_str).collect(),

@@ -45,7 +45,7 @@ use dispatch::dispatch;
 
 /// Runs a command that needs no screen, and reports its failure.
 pub fn run(arguments: &Arguments) -> Exit {
-    let mut out = Output::of_process(arguments.shared.json);
+    let mut out = Output::for_process(arguments.shared.json);
     finish(&mut out, |out| dispatch(arguments, out))
 }
 
@@ -61,7 +61,7 @@ pub fn refuse(error: &clap::Error) -> Exit {
             .trim_start_matches("error: ");
         let line: Vec<&str> = said.split_whitespace().collect();
         let failure = Failure::usage(line.join(" "), "see `ragscope --help`");
-        Output::of_process(json).problem(&failure.problem);
+        Output::for_process(json).problem(&failure.problem);
         return failure.exit;
     }
     // a closed pipe is not an error

@@ -41,7 +41,7 @@ struct Progress {
 impl Output {
     /// Returns the streams of the process. `NO_COLOR` and pipes get plain text.
     #[must_use]
-    pub fn of_process(json: bool) -> Self {
+    pub fn for_process(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_terminal = !json && io::stdout().is_terminal();
         Self {

@@ -35,7 +35,7 @@ enum Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(text: &'a str) -> Self {
+    fn from_text(text: &'a str) -> Self {
         let text = text.trim();
         let Some(command) = text.strip_prefix('/') else {
             return if text.is_empty() {
@@ -105,7 +105,7 @@ impl Work<'_> {
             self.interrupt.leave_at_once(true);
             let read = io::stdin().lock().read_line(&mut line)?;
             self.interrupt.leave_at_once(false);
-            if read == 0 || !self.obey(Line::of(&line), folders, &mut conversation)? {
+            if read == 0 || !self.obey(Line::from_text(&line), folders, &mut conversation)? {
                 return Ok(Exit::Done);
             }
         }
@@ -184,7 +184,7 @@ impl Work<'_> {
             thread: conversation.thread(),
             ..Ask::new(question)
         };
-        self.observer.show_as(RunText::narrated());
+        self.observer.show_as(RunText::with_events());
 
         match self.ask_and_follow(&asked) {
             Ok((Outcome::Failed(problem), _)) => self.observer.out.problem(&problem),
@@ -218,7 +218,7 @@ mod tests {
             ("/exit", Line::Quit),
             ("/etc/passwd?", Line::Unknown("etc/passwd?")),
         ] {
-            assert_eq!(Line::of(text), line);
+            assert_eq!(Line::from_text(text), line);
         }
     }
 }

@@ -78,7 +78,7 @@ fn train(
     let trained =
         Work::new(layers, paths, out)?.train_probe(&folders, questions, what.out.as_deref())?;
     if !out.json {
-        out.text(&harmless(&described(&trained.file, &trained.card)))?;
+        out.text(&harmless(&card_text(&trained.file, &trained.card)))?;
     }
     Ok(Exit::Done)
 }
@@ -144,7 +144,7 @@ fn calibrate(
             "file": file,
         }))?;
     } else {
-        out.text(&harmless(&calibrated(&found, &preset, &file)))?;
+        out.text(&harmless(&calibration_text(&found, &preset, &file)))?;
     }
     Ok(Exit::Done)
 }
@@ -180,7 +180,7 @@ fn write_preset(file: &Path, text: &str) -> Result<(), Failure> {
         })
 }
 
-fn calibrated(found: &Calibration, preset: &str, file: &Path) -> String {
+fn calibration_text(found: &Calibration, preset: &str, file: &Path) -> String {
     let agreement = found.agreement.map_or_else(
         || "all of one kind, so the threshold is the median".to_owned(),
         |agreement| {
@@ -245,14 +245,14 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     }
     for (card, file) in &found {
         match card {
-            Ok(card) => out.text(&harmless(&described(file, card)))?,
+            Ok(card) => out.text(&harmless(&card_text(file, card)))?,
             Err(error) => out.text(&harmless(&format!("{}\n", error.to_problem().line())))?,
         }
     }
     Ok(Exit::Done)
 }
 
-fn described(file: &Path, card: &ProbeCard) -> String {
+fn card_text(file: &Path, card: &ProbeCard) -> String {
     let position = match card.position {
         StatePosition::FirstToken => "the first token of a sentence",
         StatePosition::LastPromptToken => "the token before a sentence",

@@ -14,7 +14,7 @@ use super::output::{Output, table};
 
 /// Downloads a model.
 pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let reference: Reference = reference.parse().map_err(stopped)?;
+    let reference: Reference = reference.parse().map_err(to_stopped)?;
     let interrupt = Interrupt::listen()?;
     let settings = PullSettings::of_process();
 
@@ -23,7 +23,7 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
         interrupt.flow()
     });
     out.clear_progress();
-    let pulled = pulled.map_err(stopped)?;
+    let pulled = pulled.map_err(to_stopped)?;
 
     if out.json {
         out.json_pretty(&pulled)?;
@@ -39,7 +39,7 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
     Ok(Exit::Done)
 }
 
-fn stopped(error: PullError) -> Stopped {
+fn to_stopped(error: PullError) -> Stopped {
     match error {
         PullError::Stopped => Stopped::Interrupted,
         PullError::NoReference { .. } => Failure::from(error).into_usage().into(),

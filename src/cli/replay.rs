@@ -11,7 +11,7 @@ use super::text::RunText;
 /// Prints a recorded run.
 pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
     let records = read_run(file)?;
-    let mut text = RunText::full();
+    let mut text = RunText::with_run();
     for record in &records {
         if out.json {
             out.json_line(record)?;

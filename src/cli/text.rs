@@ -34,7 +34,7 @@ pub struct RunText {
 
 impl RunText {
     /// Prints the question, the lookups and the answer.
-    pub fn full() -> Self {
+    pub fn with_run() -> Self {
         Self {
             detail: Detail::Run,
             ..Self::default()
@@ -42,7 +42,7 @@ impl RunText {
     }
 
     /// Prints what happens as sentences, and the answer.
-    pub fn narrated() -> Self {
+    pub fn with_events() -> Self {
         Self {
             detail: Detail::Events,
             ..Self::default()
@@ -64,7 +64,7 @@ impl RunText {
                 self.line(&format!("Searching for: {}\n", one_line(query)), out)
             }
             RunEvent::UnderstandingMeasured { .. } if self.detail == Detail::Events => {
-                self.measured(out)
+                self.print_measurement(out)
             }
             RunEvent::FollowUpRewritten { .. } => {
                 let words = self.run.follow_up.as_ref().and_then(words::follow_up);
@@ -104,7 +104,7 @@ impl RunText {
     }
 
     /// Prints what was measured of the last context.
-    fn measured(&mut self, out: &mut Output) -> io::Result<()> {
+    fn print_measurement(&mut self, out: &mut Output) -> io::Result<()> {
         let Some(round) = self.run.refinement.rounds.last() else {
             return Ok(());
         };

@@ -43,7 +43,7 @@ impl NamedThread {
 
         let sessions = paths.sessions();
         let continued = match find(&list(&sessions)?, name) {
-            Some(thread) => continued(thread)?,
+            Some(thread) => read_turns(thread)?,
             None => Thread::default(),
         };
         Ok(Self {
@@ -117,7 +117,7 @@ fn known<'t>(threads: &'t [RecordedThread], name: &str) -> Result<&'t RecordedTh
 }
 
 /// Returns what a question needs of the thread that it continues.
-fn continued(thread: &RecordedThread) -> Result<Thread, Stopped> {
+fn read_turns(thread: &RecordedThread) -> Result<Thread, Stopped> {
     let mut runs = Vec::new();
     for summary in last_runs(&thread.runs) {
         let mut run = Run::new(&summary.run);

@@ -10,7 +10,7 @@ use crate::index::IndexError;
 use crate::story::{Run, words};
 
 use super::failure::{Failure, Stopped};
-use super::folders::joined;
+use super::folders::join_names;
 use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::output::Output;
@@ -120,7 +120,7 @@ impl<'a> Work<'a> {
         updated: Option<Updated>,
         folders: &[PathBuf],
     ) -> Result<(), Stopped> {
-        let folders = joined(folders);
+        let folders = join_names(folders);
         let has_documents = self.observer.documents() > 0;
         match updated {
             None if !has_documents => {

@@ -8,7 +8,7 @@ use std::thread;
 use crate::event::{Command, Flow, Operation, Problem, PulledModel, SessionEvent};
 use crate::pull::{self, PullError, PullSettings};
 
-use super::tee::{Tee, failed};
+use super::tee::{Tee, failure};
 
 /// The download that is under way.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl Downloads {
                 "another model is being downloaded",
                 "wait for it, or stop it in the list of models",
             );
-            tee.emit(failed(Operation::PullModel, problem));
+            tee.emit(failure(Operation::PullModel, problem));
             return;
         }
 
@@ -48,7 +48,7 @@ impl Downloads {
             Ok(_) => *current = Some(stop),
             Err(error) => {
                 let problem = Problem::new(error.to_string(), "close other programs");
-                tee.emit(failed(Operation::PullModel, problem));
+                tee.emit(failure(Operation::PullModel, problem));
             }
         }
     }
@@ -89,6 +89,6 @@ fn outcome(pulled: Result<PulledModel, PullError>) -> SessionEvent {
         Err(PullError::Stopped) => SessionEvent::OperationStopped {
             operation: Operation::PullModel,
         },
-        Err(error) => failed(Operation::PullModel, error.into()),
+        Err(error) => failure(Operation::PullModel, error.into()),
     }
 }

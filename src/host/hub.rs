@@ -16,7 +16,7 @@ use crate::trace::Recorder;
 use super::downloads::Downloads;
 use super::engine_process::EngineProcess;
 use super::library;
-use super::tee::{Sink, Tee, failed};
+use super::tee::{Sink, Tee, failure};
 
 /// The running engine behind a screen.
 pub struct Hub {
@@ -104,7 +104,7 @@ impl Commands {
             }
             Destination::Engine => {
                 if let Err(problem) = self.engine.send(command) {
-                    self.tee.emit(failed(Operation::Engine, problem));
+                    self.tee.emit(failure(Operation::Engine, problem));
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::event::{Command, Operation, RunSummary, SessionEvent};
 use crate::trace::{list_runs, name_thread, newest_runs, read_run, thread_name, thread_names};
 
 use super::models::model_list;
-use super::tee::{Tee, failed};
+use super::tee::{Tee, failure};
 
 /// Number of runs that are listed before the others are read.
 const FIRST_LISTED: usize = 300;
@@ -27,7 +27,7 @@ pub(super) fn answer(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
             Command::OpenRun { file } => open(&file, tee),
             Command::RenameThread { thread, name } => match name_thread(sessions, &thread, &name) {
                 Ok(()) => tee.emit(list(sessions)),
-                Err(error) => tee.emit(failed(Operation::RenameThread, error.into())),
+                Err(error) => tee.emit(failure(Operation::RenameThread, error.into())),
             },
             Command::ListModels => tee.emit(list_models(paths)),
             // the others have another destination
@@ -59,7 +59,7 @@ fn list(sessions: &Path) -> SessionEvent {
             names,
             more: false,
         },
-        Err(error) => failed(Operation::ListSessions, error.into()),
+        Err(error) => failure(Operation::ListSessions, error.into()),
     }
 }
 
@@ -72,7 +72,7 @@ fn open(file: &Path, tee: &Tee) {
                 tee.emit(SessionEvent::RunOpened { run });
             }
         }
-        Err(error) => tee.emit(failed(Operation::OpenRun, error.into())),
+        Err(error) => tee.emit(failure(Operation::OpenRun, error.into())),
     }
 }
 
@@ -80,6 +80,6 @@ fn open(file: &Path, tee: &Tee) {
 fn list_models(paths: &Paths) -> SessionEvent {
     match model_list(paths) {
         Ok(list) => SessionEvent::ModelsListed { list },
-        Err(problem) => failed(Operation::ListModels, problem),
+        Err(problem) => failure(Operation::ListModels, problem),
     }
 }

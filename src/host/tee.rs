@@ -12,7 +12,7 @@ use crate::trace::Recorder;
 /// Takes records to the screen.
 pub type Sink = Box<dyn FnMut(Record) + Send>;
 
-pub(super) fn failed(operation: Operation, problem: Problem) -> SessionEvent {
+pub(super) fn failure(operation: Operation, problem: Problem) -> SessionEvent {
     SessionEvent::OperationFailed { operation, problem }
 }
 
@@ -101,7 +101,7 @@ impl Tee {
                 event: event.into(),
             });
         }
-        self.emit(failed(Operation::Engine, problem));
+        self.emit(failure(Operation::Engine, problem));
     }
 
     /// Emits an event of the session.

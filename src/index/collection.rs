@@ -149,7 +149,7 @@ impl Collection {
         let is_alone = self.folders.len() == 1;
         for OpenFolder { index, part, .. } in &mut self.folders {
             index.is_searched = self.remote.is_none();
-            *part = FolderPart::of(&index.canonical, &settings.part, is_alone);
+            *part = FolderPart::new(&index.canonical, &settings.part, is_alone);
         }
         self.name_parts();
         Ok(self)

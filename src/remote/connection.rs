@@ -81,7 +81,7 @@ impl Database {
                     reason: reason(&error),
                 }
             }
-            Some(_) => self.failed(&error),
+            Some(_) => self.failure(&error),
             // without a password where one is needed, there is no code
             None if reason(&error).contains("password missing") => RemoteError::Denied {
                 place: self.place.clone(),
@@ -106,7 +106,7 @@ impl Database {
         } else {
             token.cancel_query(MakeRustlsConnect::new(tls()?))
         };
-        cancelled.map_err(|error| self.failed(&error))
+        cancelled.map_err(|error| self.failure(&error))
     }
 
     fn is_plain(&self) -> bool {
@@ -114,7 +114,7 @@ impl Database {
     }
 
     /// Returns the public error of a statement.
-    pub fn failed(&self, error: &postgres::Error) -> RemoteError {
+    pub fn failure(&self, error: &postgres::Error) -> RemoteError {
         let place = self.place.clone();
         let reason = reason(error);
         if error.code().is_none() || error.is_closed() {
@@ -125,7 +125,7 @@ impl Database {
     }
 
     /// Returns the error of a row that is not what this program writes.
-    pub fn damaged(&self, reason: impl ToString) -> RemoteError {
+    pub fn damage(&self, reason: impl ToString) -> RemoteError {
         RemoteError::Damaged {
             place: self.place.clone(),
             reason: reason.to_string(),

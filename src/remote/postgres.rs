@@ -71,7 +71,7 @@ impl Postgres {
                 .isolation_level(IsolationLevel::RepeatableRead)
                 .read_only(true)
                 .start()
-                .map_err(|error| self.database.failed(&error))?;
+                .map_err(|error| self.database.failure(&error))?;
             look(&mut Snapshot::new(transaction, &self.database)?)
         })
     }
@@ -94,7 +94,7 @@ impl Postgres {
                  (select extversion::text from pg_extension where extname = 'vector')";
             let row = client
                 .query_one(asked, &[])
-                .map_err(|error| self.database.failed(&error))?;
+                .map_err(|error| self.database.failure(&error))?;
             let server: String = row.get(0);
             let vectors: Option<String> = row.get(1);
             let vectors = vectors.map_or("without pgvector".to_owned(), |version| {

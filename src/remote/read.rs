@@ -41,14 +41,14 @@ impl<'a> Snapshot<'a> {
         let settings = format!("set local statement_timeout = {TIMEOUT_MS}");
         transaction
             .batch_execute(&settings)
-            .map_err(|error| database.failed(&error))?;
+            .map_err(|error| database.failure(&error))?;
         let asked = format!(
             "select version, embedder, width, card from {schema}.meta left join {schema}.part on true order by number"
         );
         let head = match transaction.query(&asked, &[]) {
             Ok(rows) => head(&rows, database)?,
             Err(error) if is_absent(&error) => Head::default(),
-            Err(error) => return Err(database.failed(&error)),
+            Err(error) => return Err(database.failure(&error)),
         };
         Ok(Self {
             transaction,
@@ -68,12 +68,12 @@ impl<'a> Snapshot<'a> {
         }
         self.transaction
             .query(statement, values)
-            .map_err(|error| self.database.failed(&error))
+            .map_err(|error| self.database.failure(&error))
     }
 
     /// Returns the error of an entry that is not what this program writes.
-    pub fn damaged(&self, reason: impl ToString) -> RemoteError {
-        self.database.damaged(reason)
+    pub fn damage(&self, reason: impl ToString) -> RemoteError {
+        self.database.damage(reason)
     }
 
     fn schema(&self) -> &'a str {
@@ -82,7 +82,7 @@ impl<'a> Snapshot<'a> {
 
     fn chunk(&self, row: &Row) -> Result<ChunkText, RemoteError> {
         let chunk = serde_json::from_str(row.get("body"));
-        chunk.map_err(|error| self.database.damaged(error))
+        chunk.map_err(|error| self.database.damage(error))
     }
 
     /// Compares the vectors of these chunks, or all, one by one.
@@ -111,7 +111,7 @@ impl<'a> Snapshot<'a> {
                 self.query(&asked, &[&Half(vector), &count, &starts, &ends])?
             }
         };
-        Ok(rows.iter().map(scored).collect())
+        Ok(rows.iter().map(read_scored).collect())
     }
 
     /// Walks the graph until enough of the allowed chunks are found.
@@ -126,14 +126,14 @@ impl<'a> Snapshot<'a> {
             "set local hnsw.ef_search = {ef}; set local hnsw.iterative_scan = strict_order; \
              set local enable_seqscan = off; set local enable_sort = off"
         );
-        let failed = |error| self.database.failed(&error);
+        let failed = |error| self.database.failure(&error);
         self.transaction.batch_execute(&settings).map_err(failed)?;
         let asked =
             format!("select id, v <#> $1 as distance from {schema}.vector order by v <#> $1");
         let Some(allowed) = wanted.allowed else {
             let asked = format!("{asked} limit {}", wanted.count);
             let rows = self.query(&asked, &[&Half(vector)])?;
-            return Ok(rows.iter().map(scored).collect());
+            return Ok(rows.iter().map(read_scored).collect());
         };
 
         let portal = self.transaction.bind(&asked, &[&Half(vector)]);
@@ -142,7 +142,7 @@ impl<'a> Snapshot<'a> {
         loop {
             let rows = self.transaction.query_portal(&portal, FETCHED_ROWS);
             let rows = rows.map_err(failed)?;
-            let near = rows.iter().map(scored);
+            let near = rows.iter().map(read_scored);
             found.extend(near.filter(|near| allowed.contains(near.chunk)));
             if found.len() >= wanted.count || rows.len() < FETCHED_ROWS as usize {
                 break;
@@ -265,7 +265,7 @@ impl<'a> Snapshot<'a> {
             return Ok(());
         }
         let schema = self.schema();
-        let failed = |error| self.database.failed(&error);
+        let failed = |error| self.database.failure(&error);
         let asked = format!(
             "select body from {schema}.chunk join {schema}.document on document.id = chunk.document \
              where live order by chunk.id"
@@ -296,7 +296,7 @@ fn head(rows: &[Row], database: &Database) -> Result<Head, RemoteError> {
         let Some(card) = row.get::<_, Option<&str>>("card") else {
             continue;
         };
-        let card: PartCard = serde_json::from_str(card).map_err(|error| database.damaged(error))?;
+        let card: PartCard = serde_json::from_str(card).map_err(|error| database.damage(error))?;
         if card.generation > 0 {
             head.parts.push(card);
         }
@@ -329,7 +329,7 @@ pub(super) fn document(row: &Row) -> StoredDocument {
     }
 }
 
-fn scored(row: &Row) -> ScoredId {
+fn read_scored(row: &Row) -> ScoredId {
     ScoredId {
         chunk: row.get::<_, i64>(0) as u64,
         // pgvector gives the negative inner product, which index scans can order by

@@ -93,7 +93,7 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    pub fn of(mut documents: Vec<StoredDocument>) -> Self {
+    pub fn from_documents(mut documents: Vec<StoredDocument>) -> Self {
         documents.sort_unstable_by_key(|document| document.first_chunk);
         let chunks: Vec<Range<u64>> = documents.iter().map(StoredDocument::chunks).collect();
         Self {
@@ -248,7 +248,7 @@ mod tests {
             count: chunks,
             first_chunk,
         };
-        let allowed = Allowed::of(vec![document(20, 2), document(3, 4)]);
+        let allowed = Allowed::from_documents(vec![document(20, 2), document(3, 4)]);
         assert_eq!(allowed.count, 6);
         let found: Vec<u64> = (0..30).filter(|id| allowed.contains(*id)).collect();
         assert_eq!(found, [3, 4, 5, 6, 20, 21]);

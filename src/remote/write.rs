@@ -48,7 +48,7 @@ impl Writer {
     /// Creates the tables where they are missing, and checks their format.
     fn create(&mut self, claim: &Claim) -> Result<(), RemoteError> {
         let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failed(&error);
+        let failed = |error: postgres::Error| database.failure(&error);
         let schema = &database.schema;
         let mut setup = setup(&mut self.client, &database)?;
         let known = setup
@@ -79,7 +79,7 @@ impl Writer {
     /// Returns the part of a claim, which is added where it is missing.
     fn take(&mut self, claim: &Claim) -> Result<PartCard, RemoteError> {
         let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failed(&error);
+        let failed = |error: postgres::Error| database.failure(&error);
         let schema = &database.schema;
         let mut setup = setup(&mut self.client, &database)?;
         let asked = format!("select card from {schema}.part order by number");
@@ -88,11 +88,11 @@ impl Writer {
             .iter()
             .map(|row| serde_json::from_str(row.get(0)))
             .collect();
-        let cards = cards.map_err(|error| database.damaged(error))?;
+        let cards = cards.map_err(|error| database.damage(error))?;
 
         let others = cards.iter().filter(|card| card.name != claim.name);
         let has_others = others.clone().any(|card| card.has_vectors);
-        self.replaces = replaced(&mut setup, claim, has_others, &database)?;
+        self.replaces = find_replacement(&mut setup, claim, has_others, &database)?;
         let card = match claim.known(&cards, schema)? {
             Some(card) => card.clone(),
             None => {
@@ -117,7 +117,7 @@ impl Writer {
                 "select pg_try_advisory_lock($1, $2)",
                 &[&lock_number(&self.database.schema), &number],
             )
-            .map_err(|error| self.database.failed(&error))?;
+            .map_err(|error| self.database.failure(&error))?;
         if !taken.get::<_, bool>(0) {
             return Err(RemoteError::InUse {
                 part: card.name.clone(),
@@ -136,7 +136,7 @@ impl Writer {
              to_regclass('{schema}.vector_graph') is not null"
         );
         let row = self.client.query_one(&asked, &[]);
-        let row = row.map_err(|error| self.database.failed(&error))?;
+        let row = row.map_err(|error| self.database.failure(&error))?;
         let vectors = row.get::<_, Option<i64>>(0).unwrap_or(0) as u64;
         let is_built: bool = row.get(1);
         Ok(!is_built && vectors > MAX_EXACT_VECTORS)
@@ -153,13 +153,13 @@ impl Writer {
         self.lock(&card)?;
 
         let schema = &self.database.schema;
-        let failed = |error| self.database.failed(&error);
+        let failed = |error| self.database.failure(&error);
         // read again: another writer may have published before the lock was free
         let asked = format!("select card from {schema}.part where number = $1");
         let row = self.client.query_one(&asked, &[&self.part]);
         let card = serde_json::from_str(row.map_err(failed)?.get(0));
         let mut state = PartState {
-            card: card.map_err(|error| self.database.damaged(error))?,
+            card: card.map_err(|error| self.database.damage(error))?,
             ..PartState::default()
         };
         let asked = format!(
@@ -174,7 +174,7 @@ impl Writer {
     /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
     pub fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError> {
         let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failed(&error);
+        let failed = |error: postgres::Error| database.failure(&error);
         let mut batch = self.client.transaction().map_err(failed)?;
         add_documents(&mut batch, documents, &database)?;
         add_chunks(&mut batch, documents, &database)?;
@@ -188,15 +188,15 @@ impl Writer {
         let mut batch = self
             .client
             .transaction()
-            .map_err(|error| database.failed(&error))?;
+            .map_err(|error| database.failure(&error))?;
         delete(&mut batch, documents, "staged_vector", &database)?;
-        batch.commit().map_err(|error| database.failed(&error))
+        batch.commit().map_err(|error| database.failure(&error))
     }
 
     /// Makes a change visible to readers, all of it at once.
     pub fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError> {
         let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failed(&error);
+        let failed = |error: postgres::Error| database.failure(&error);
         let schema = &database.schema;
         let mut publishing = self.client.transaction().map_err(failed)?;
         delete(&mut publishing, &change.removed, "vector", &database)?;
@@ -278,7 +278,7 @@ impl Writer {
             if is_cancelled {
                 return Err(RemoteError::Stopped);
             }
-            built.map_err(|error| database.failed(&error))
+            built.map_err(|error| database.failure(&error))
         })
     }
 
@@ -309,13 +309,13 @@ fn add_extension(setup: &mut Transaction<'_>, database: &Database) -> Result<(),
                 .as_db_error()
                 .map_or_else(String::new, |error| error.message().to_owned()),
         },
-        _ => database.failed(&error),
+        _ => database.failure(&error),
     })
 }
 
 /// Returns the embedder and the width of a claim where they replace those of the collection; an error
 /// where other parts have vectors of another embedder.
-fn replaced(
+fn find_replacement(
     setup: &mut Transaction<'_>,
     claim: &Claim,
     has_others: bool,
@@ -325,7 +325,7 @@ fn replaced(
     let asked = format!("select embedder, width from {schema}.meta");
     let row = setup
         .query_one(&asked, &[])
-        .map_err(|error| database.failed(&error))?;
+        .map_err(|error| database.failure(&error))?;
     let known: String = row.get(0);
     let known_width = row.get::<_, i32>(1) as u32;
     let is_same = known == claim.embedder && known_width == claim.width;
@@ -346,7 +346,7 @@ fn replaced(
 
 /// Begins a transaction that one writer of the collection has at a time.
 fn setup<'c>(client: &'c mut Client, database: &Database) -> Result<Transaction<'c>, RemoteError> {
-    let failed = |error: postgres::Error| database.failed(&error);
+    let failed = |error: postgres::Error| database.failure(&error);
     let mut setup = client.transaction().map_err(failed)?;
     setup
         .execute(
@@ -363,7 +363,7 @@ fn add_documents(
     documents: &[NewDocument],
     database: &Database,
 ) -> Result<(), RemoteError> {
-    let failed = |error: postgres::Error| database.failed(&error);
+    let failed = |error: postgres::Error| database.failure(&error);
     let schema = &database.schema;
     let add = format!(
         "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
@@ -420,7 +420,7 @@ fn add_vectors(
     // the type `halfvec` has another number in every database
     let columns = batch
         .prepare(&format!("select id, v from {schema}.staged_vector"))
-        .map_err(|error| database.failed(&error))?;
+        .map_err(|error| database.failure(&error))?;
     let columns = columns.columns().iter();
     let types: Vec<Type> = columns.map(|column| column.type_().clone()).collect();
     let into = format!("copy {schema}.staged_vector (id, v) from stdin binary");
@@ -451,12 +451,12 @@ fn delete(
         );
         batch
             .execute(&of_documents, &[&ids])
-            .map_err(|error| database.failed(&error))?;
+            .map_err(|error| database.failure(&error))?;
     }
     let themselves = format!("delete from {schema}.document where id = any($1)");
     batch
         .execute(&themselves, &[&ids])
-        .map_err(|error| database.failed(&error))?;
+        .map_err(|error| database.failure(&error))?;
     Ok(())
 }
 
@@ -479,7 +479,7 @@ fn publish_words(
     let clear = format!("delete from {schema}.posting where bucket = any($1)");
     publishing
         .execute(&clear, &[&buckets])
-        .map_err(|error| database.failed(&error))?;
+        .map_err(|error| database.failure(&error))?;
 
     let mut bucket_words = BucketWords {
         documents: after.iter().map(|one| (one.first_chunk, one)).collect(),
@@ -555,13 +555,13 @@ fn copy(
 ) -> Result<(), RemoteError> {
     let writer = batch
         .copy_in(into)
-        .map_err(|error| database.failed(&error))?;
+        .map_err(|error| database.failure(&error))?;
     let mut writer = BinaryCopyInWriter::new(writer, types);
-    rows(&mut |row| writer.write(row).map_err(|error| database.failed(&error)))?;
+    rows(&mut |row| writer.write(row).map_err(|error| database.failure(&error)))?;
     writer
         .finish()
         .map(|_| ())
-        .map_err(|error| database.failed(&error))
+        .map_err(|error| database.failure(&error))
 }
 
 fn json(value: &impl serde::Serialize) -> String {

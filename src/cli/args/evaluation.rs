@@ -117,7 +117,7 @@ pub struct Shard {
 
 impl Shard {
     /// Returns every `count`th question, so that files that are sorted by kind are shared evenly.
-    pub fn of(self, questions: &[Question]) -> Vec<Question> {
+    pub fn share(self, questions: &[Question]) -> Vec<Question> {
         let share = questions.iter().skip(self.number - 1).step_by(self.count);
         share.cloned().collect()
     }

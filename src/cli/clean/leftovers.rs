@@ -81,7 +81,7 @@ pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> 
             .into_iter()
             .partition(|entry| is_unfinished(&entry.path));
         found.extend(beyond(whole, limits));
-        found.extend(of_kind(Kind::UnfinishedFile, unfinished));
+        found.extend(with_kind(Kind::UnfinishedFile, unfinished));
     }
     let mut unfinished = entries(Kind::UnfinishedFile, &paths.sessions());
     unfinished.extend(entries(Kind::UnfinishedFile, &paths.probes()));
@@ -99,7 +99,7 @@ pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> 
 fn entries(kind: Kind, folder: &Path) -> Vec<Leftover> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<Leftover> = entries
-        .filter_map(|entry| Leftover::of(kind, entry.path()))
+        .filter_map(|entry| Leftover::from_path(kind, entry.path()))
         .collect();
     found.sort_by_key(|leftover| leftover.age);
     found
@@ -111,7 +111,7 @@ fn is_unfinished(path: &Path) -> bool {
     ending == "part" || ending == "draft" || ending.ends_with("-part")
 }
 
-fn of_kind(kind: Kind, found: Vec<Leftover>) -> impl Iterator<Item = Leftover> {
+fn with_kind(kind: Kind, found: Vec<Leftover>) -> impl Iterator<Item = Leftover> {
     found
         .into_iter()
         .map(move |leftover| Leftover { kind, ..leftover })
@@ -137,7 +137,7 @@ fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
     let unused = abandoned(indexes).into_iter().filter_map(|index| {
         Some(Leftover {
             folder: Some(index.folder),
-            ..Leftover::of(Kind::AbandonedIndex, index.root)?
+            ..Leftover::from_path(Kind::AbandonedIndex, index.root)?
         })
     });
     unused
@@ -159,8 +159,8 @@ fn old_questions(file: &Path, limits: &CleanSettings) -> Option<Leftover> {
 
 impl Leftover {
     /// Returns a file or folder with its size and age; `None` for a link, and for what cannot be read.
-    fn of(kind: Kind, path: PathBuf) -> Option<Self> {
-        let (bytes, modified) = measured(&path)?;
+    fn from_path(kind: Kind, path: PathBuf) -> Option<Self> {
+        let (bytes, modified) = measure(&path)?;
         let age = SystemTime::now().duration_since(modified);
         Some(Self {
             kind,
@@ -205,7 +205,7 @@ fn remove_unlocked(file: &Path) -> io::Result<bool> {
 
 /// Returns the bytes of a file, or of all files in a folder, and when it was last written. No link is
 /// followed; `None` for one, and for what cannot be read.
-fn measured(path: &Path) -> Option<(u64, SystemTime)> {
+fn measure(path: &Path) -> Option<(u64, SystemTime)> {
     let about = fs::symlink_metadata(path).ok()?;
     let modified = about.modified().ok()?;
     if about.is_file() {
@@ -217,7 +217,7 @@ fn measured(path: &Path) -> Option<(u64, SystemTime)> {
 
     let mut sum = (0, modified);
     for entry in fs::read_dir(path).ok()?.flatten() {
-        if let Some((bytes, modified)) = measured(&entry.path()) {
+        if let Some((bytes, modified)) = measure(&entry.path()) {
             sum = (sum.0 + bytes, sum.1.max(modified));
         }
     }

@@ -15,7 +15,7 @@ use crate::story::text::one_line;
 use crate::story::words;
 
 use self::leftovers::{Kind, Leftover, leftovers};
-use self::runs::{Outdated, outdated};
+use self::runs::{Outdated, find_outdated};
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 
@@ -36,7 +36,7 @@ pub fn run(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let threads = outdated(&paths.sessions(), &config.record)?;
+    let threads = find_outdated(&paths.sessions(), &config.record)?;
     let mut others = leftovers(paths, &config.clean);
 
     if cleaning == Cleaning::Removed {

@@ -21,7 +21,7 @@ pub(super) struct Outdated {
 }
 
 /// Returns the threads of recorded runs beyond the limits, the oldest last.
-pub(super) fn outdated(
+pub(super) fn find_outdated(
     sessions: &Path,
     limits: &RecordSettings,
 ) -> Result<Vec<Outdated>, TraceError> {

@@ -35,14 +35,14 @@ impl Check {
     }
 
     pub fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {
-        Self::of(what, State::Poor, Problem::new(found, advice))
+        Self::new(what, State::Poor, Problem::new(found, advice))
     }
 
     pub fn wrong(what: &str, problem: impl Into<Problem>) -> Self {
-        Self::of(what, State::Wrong, problem.into())
+        Self::new(what, State::Wrong, problem.into())
     }
 
-    pub fn of(what: &str, state: State, problem: Problem) -> Self {
+    pub fn new(what: &str, state: State, problem: Problem) -> Self {
         Self {
             what: what.to_owned(),
             state,

@@ -92,7 +92,7 @@ pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<C
         model(ModelRole::Embedder, embedder),
     ];
     if !config.reranker.url.is_empty() {
-        let connected = timed(|| {
+        let connected = time(|| {
             ServerReranker::connect(&config.reranker, &config.server, &stop)
                 .map(|model| model.card().clone())
         });
@@ -112,13 +112,13 @@ pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<C
 
 fn generator(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
     if config.generator.url.is_empty() {
-        return loaded(&config.generator.model, paths, |file| {
+        return load_timed(&config.generator.model, paths, |file| {
             let silent = &mut |_fraction: f32| Flow::Continue;
             open_generator(runtime, file, &config.generator, stop, silent)
                 .map(|model| model.card().clone())
         });
     }
-    timed(|| {
+    time(|| {
         let connected = connect_generator(&config.generator, &config.server, stop)?;
         Ok(connected.generator.card().clone())
     })
@@ -126,13 +126,13 @@ fn generator(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag)
 
 fn embedder(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
     if config.embedder.url.is_empty() {
-        return loaded(&config.embedder.model, paths, |file| {
+        return load_timed(&config.embedder.model, paths, |file| {
             let silent = &mut |_fraction: f32| Flow::Continue;
             load_embedder(runtime, file, &config.embedder, stop, silent)
                 .map(|model| model.card().clone())
         });
     }
-    timed(|| {
+    time(|| {
         ServerEmbedder::connect(&config.embedder, &config.server, stop)
             .map(|model| model.card().clone())
     })
@@ -166,7 +166,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         };
         let Problem { error, advice } = error.into();
         let error = format!("{error}; the gate uses the token entropy instead");
-        return Check::of("probe", State::Poor, Problem { error, advice });
+        return Check::new("probe", State::Poor, Problem { error, advice });
     }
     match Probe::named(config, paths, generator) {
         Ok((file, probe)) => {
@@ -182,22 +182,22 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         Err(error) => {
             let Problem { error, advice } = error.into();
             let error = format!("{error}; the gate uses the token entropy instead");
-            Check::of("probe", State::Poor, Problem { error, advice })
+            Check::new("probe", State::Poor, Problem { error, advice })
         }
     }
 }
 
 /// Returns the card of a model that is loaded here, and the milliseconds that it took.
-fn loaded(
+fn load_timed(
     name: &str,
     paths: &Paths,
     load: impl FnOnce(&PathBuf) -> Result<ModelCard, LlmError>,
 ) -> Loaded {
     let file = resolve(name, paths)?;
-    timed(|| load(&file))
+    time(|| load(&file))
 }
 
-fn timed(load: impl FnOnce() -> Result<ModelCard, LlmError>) -> Loaded {
+fn time(load: impl FnOnce() -> Result<ModelCard, LlmError>) -> Loaded {
     let started = Instant::now();
     let card = load()?;
     Ok((card, started.elapsed().as_millis()))

@@ -87,7 +87,7 @@ fn evaluate(
             .collect(),
         questions: what.shard.map_or_else(
             || asked.questions.clone(),
-            |shard| shard.of(&asked.questions),
+            |shard| shard.share(&asked.questions),
         ),
     };
     let mut journal = journal::open(&name, &plan, what, paths, out)?;
@@ -122,7 +122,7 @@ fn paper_variants(
     paper::remark(table, &model, what.dataset.as_deref(), out);
     let rows = paper::variants(table, what.dataset.as_deref(), layers)?;
     paper::remark_probes(&rows, paths, out)?;
-    variants::repeated(what, rows)
+    variants::repeat(what, rows)
 }
 
 /// Reports how to continue after a stop, and the journal of a shard.

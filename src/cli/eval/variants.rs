@@ -50,11 +50,11 @@ pub(super) fn variants(
         }
         variants = swept;
     }
-    repeated(what, variants)
+    repeat(what, variants)
 }
 
 /// Returns these presets, each under every seed.
-pub(super) fn repeated(
+pub(super) fn repeat(
     what: &Evaluation,
     mut variants: Vec<Variant>,
 ) -> Result<Vec<Variant>, Stopped> {

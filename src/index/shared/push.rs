@@ -36,7 +36,7 @@ pub(in crate::index) struct FolderPart {
 impl FolderPart {
     /// Returns the part that a folder is. `setting` is the name that the user set; it is in front of the
     /// names of several folders.
-    pub fn of(folder: &Path, setting: &str, is_alone: bool) -> Self {
+    pub fn new(folder: &Path, setting: &str, is_alone: bool) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let name = if name.is_empty() {
             "folder".into()

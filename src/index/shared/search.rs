@@ -56,7 +56,7 @@ impl SharedCorpus {
                 let Some((chunk, metadata)) = texts.remove(&one.chunk) else {
                     continue;
                 };
-                let chunk = self.named(chunk);
+                let chunk = self.with_corpus_path(chunk);
                 if !metadata.is_empty() {
                     documents.insert(chunk.document.clone(), metadata);
                 }
@@ -89,7 +89,7 @@ impl SharedCorpus {
     ) -> Result<Vec<TracedChunk>, RemoteError> {
         self.view(|view| {
             let mut matches = Matches::of(phrase);
-            view.each_chunk(|chunk| matches.see(self.named(chunk)))?;
+            view.each_chunk(|chunk| matches.see(self.with_corpus_path(chunk)))?;
             let wanted = Nearest {
                 count: TRACED_RANKS,
                 ef: settings.ef_search as usize,
@@ -119,7 +119,7 @@ impl SharedCorpus {
                 return Ok(Vec::new());
             };
             let chunks = view.document(part.number, path)?.into_iter();
-            Ok(chunks.map(|chunk| self.named(chunk)).collect())
+            Ok(chunks.map(|chunk| self.with_corpus_path(chunk)).collect())
         })
     }
 
@@ -140,7 +140,9 @@ impl SharedCorpus {
             }
             ids.truncate(count);
             let chunks = view.chunks(&ids)?.into_iter();
-            Ok(chunks.map(|chunk| self.named(chunk.text)).collect())
+            Ok(chunks
+                .map(|chunk| self.with_corpus_path(chunk.text))
+                .collect())
         })
     }
 
@@ -173,7 +175,7 @@ impl SharedCorpus {
             documents: kept.len() as u64,
             of,
         };
-        Ok(Some((Allowed::of(kept), filtered)))
+        Ok(Some((Allowed::from_documents(kept), filtered)))
     }
 
     /// Returns the path of a document in the corpus.
@@ -185,7 +187,7 @@ impl SharedCorpus {
     }
 
     /// Names the document of a chunk in the corpus; its id is one of the corpus already.
-    fn named(&self, chunk: ChunkText) -> ChunkText {
+    fn with_corpus_path(&self, chunk: ChunkText) -> ChunkText {
         let head = self.head.borrow();
         let number = part_of(chunk.id);
         let part = head.parts.iter().find(|part| part.number == number);
@@ -210,7 +212,7 @@ fn by_words(
     let languages = parts.flat_map(|part| part.languages.iter().map(String::as_str));
     let languages: BTreeSet<&str> = languages.collect();
     let words = analyser::query_words(query.text, languages.into_iter());
-    Ok(scored(view.by_words(&words, count, allowed)?))
+    Ok(to_scored(view.by_words(&words, count, allowed)?))
 }
 
 /// Returns the best chunks by vector; none where another embedder made those of the collection.
@@ -227,10 +229,10 @@ fn by_vector(
     if !settings.kind.has_vectors() || !is_comparable {
         return Ok(Vec::new());
     }
-    Ok(scored(view.by_vector(query.vector, wanted)?))
+    Ok(to_scored(view.by_vector(query.vector, wanted)?))
 }
 
-fn scored(found: Vec<ScoredId>) -> Vec<ScoredChunk> {
+fn to_scored(found: Vec<ScoredId>) -> Vec<ScoredChunk> {
     let found = found.into_iter();
     found
         .map(|ScoredId { chunk, score }| ScoredChunk { chunk, score })
@@ -239,5 +241,5 @@ fn scored(found: Vec<ScoredId>) -> Vec<ScoredChunk> {
 
 /// Reads what the index of its machine knows of a document.
 fn read_entry(view: &Snapshot<'_>, entry: &str) -> Result<DocumentEntry, RemoteError> {
-    serde_json::from_str(entry).map_err(|error| view.damaged(error))
+    serde_json::from_str(entry).map_err(|error| view.damage(error))
 }

@@ -127,7 +127,7 @@ fn carry_out(
         let generator = load_generator(&runtime, &file, &settings, stop, &mut |share| {
             link.loading(share)
         })?;
-        return Ok(loaded(slot.insert(generator)));
+        return Ok(describe(slot.insert(generator)));
     }
     match slot {
         Some(generator) => call(request, generator, link),
@@ -136,7 +136,7 @@ fn carry_out(
 }
 
 /// Describes a generator to the program.
-fn loaded(generator: &LlamaGenerator) -> Value {
+fn describe(generator: &LlamaGenerator) -> Value {
     Value::Loaded {
         card: Box::new(generator.card().clone()),
         has_space_first: !generator.reply_start().is_empty(),
@@ -176,12 +176,12 @@ fn call(
             Value::Completed(untapped.collect())
         }
         Request::Classify { prompts, labels } => {
-            Value::Labelled(generator.classify(&prompts, &borrowed(&labels))?)
+            Value::Labelled(generator.classify(&prompts, &as_strs(&labels))?)
         }
         Request::Score {
             prompts,
             continuations,
-        } => Value::Rows(generator.score(&prompts, &borrowed(&continuations))?),
+        } => Value::Rows(generator.score(&prompts, &as_strs(&continuations))?),
         Request::Attend {
             text,
             parts,
@@ -194,6 +194,6 @@ fn call(
     })
 }
 
-fn borrowed(texts: &[String]) -> Vec<&str> {
+fn as_strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }

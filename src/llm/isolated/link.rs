@@ -143,7 +143,7 @@ impl Link {
     }
 
     /// Waits for the outcome of the load, which begins by itself.
-    pub fn loaded(
+    pub fn wait_for_load(
         &mut self,
         observers: &mut Observers<'_>,
         stop: &StopFlag,

@@ -57,7 +57,7 @@ impl IsolatedGenerator {
             token: &mut |_, _| Flow::Continue,
         };
         let outcome = link
-            .loaded(&mut observers, stop)
+            .wait_for_load(&mut observers, stop)
             .map_err(|broken| reason(broken, &settings.rpc))?;
         let Value::Loaded {
             card,

@@ -94,12 +94,12 @@ impl Trial {
         Ok(Self {
             choices: chunk.choices.len(),
             likely_tokens: u32::try_from(likely).unwrap_or(u32::MAX),
-            cached_tokens: cached(chunk.usage.as_ref()),
+            cached_tokens: cached_tokens(chunk.usage.as_ref()),
         })
     }
 }
 
-fn cached(usage: Option<&Usage>) -> u32 {
+fn cached_tokens(usage: Option<&Usage>) -> u32 {
     usage
         .and_then(|usage| usage.prompt_tokens_details.as_ref())
         .map_or(0, |details| details.cached_tokens)
@@ -175,7 +175,7 @@ impl Chat {
         let mut step = Step::default();
         if let Some(usage) = &chunk.usage {
             step.prompt_tokens = Some(usage.prompt_tokens);
-            step.reused_tokens = Some(cached(Some(usage)));
+            step.reused_tokens = Some(cached_tokens(Some(usage)));
         }
         let Some(choice) = chunk.choices.into_iter().next() else {
             return Ok(step);
@@ -215,7 +215,7 @@ impl Chat {
 
     /// Reads how likely the reply begins with each label: a token that begins the spellings of one label
     /// alone counts for it.
-    pub fn labelled(
+    pub fn read_label(
         &self,
         client: &Client,
         answer: Value,

@@ -240,7 +240,7 @@ impl Scorer for ServerGenerator {
                 let answers = client.all_json(requests.collect())?;
                 let labelled = answers
                     .into_iter()
-                    .map(|answer| chat.labelled(client, answer, labels))
+                    .map(|answer| chat.read_label(client, answer, labels))
                     .collect();
                 self.record_reading(started, 0);
                 return labelled;
@@ -296,7 +296,7 @@ impl Scorer for ServerGenerator {
             lengths.push(targets.len());
             places.extend(walk(&rendered, &targets));
         }
-        let logprobs = native.forced(&self.client, &places)?;
+        let logprobs = native.read_forced(&self.client, &places)?;
         let evaluated = places.len();
         let mut rest = logprobs.as_slice();
         let scores = lengths

@@ -303,7 +303,7 @@ impl Client {
         let response = sent.map_err(|error| self.not_sent(&error))?;
         let status = response.status().as_u16();
         if status != 200 {
-            return Err(self.refused(response, attempts));
+            return Err(self.read_refusal(response, attempts));
         }
         if request.is_streamed {
             self.read_events(response, data)
@@ -372,7 +372,7 @@ impl Client {
         }
     }
 
-    fn refused(&self, response: Response<ureq::Body>, attempts: u32) -> Failed {
+    fn read_refusal(&self, response: Response<ureq::Body>, attempts: u32) -> Failed {
         let status = response.status().as_u16();
         let after = response
             .headers()

@@ -94,7 +94,7 @@ pub(super) fn label_rows(
             logprobs: row,
         });
     }
-    for ((at, number), logprob) in owners.into_iter().zip(native.forced(client, &places)?) {
+    for ((at, number), logprob) in owners.into_iter().zip(native.read_forced(client, &places)?) {
         rows[at].logprobs[number] += logprob;
         rows[at].greedy[number] &= logprob.exp() > 0.5;
     }

@@ -26,7 +26,7 @@ use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::StopFlag;
 use generator::ServerGenerator;
 use http::Client;
-use listing::listed;
+use listing::find_listed;
 
 /// A generator behind a server.
 pub struct Connected {
@@ -48,7 +48,7 @@ pub fn connect_generator(
 ) -> Result<Connected, LlmError> {
     let client = Client::new(&settings.url, &settings.key, server, stop)?;
     let shows_key = client.shows_key();
-    let model = listed(&client, &settings.served_model)?;
+    let model = find_listed(&client, &settings.served_model)?;
     let generator = ServerGenerator::connect(client, &model, settings)?;
     Ok(Connected {
         capabilities: generator.capabilities().clone(),

@@ -446,7 +446,7 @@ impl Native {
 
     /// Returns ln p of each target after its tokens, nats: the target is made certain, and the server
     /// says what the model gave it.
-    pub fn forced(
+    pub fn read_forced(
         &self,
         client: &Client,
         places: &[(Vec<i32>, i32)],

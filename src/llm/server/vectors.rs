@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::card::named_card;
 use super::http::{Client, Request};
-use super::listing::listed;
+use super::listing::find_listed;
 use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, Side, StopFlag};
@@ -60,7 +60,7 @@ impl ServerEmbedder {
         stop: &StopFlag,
     ) -> Result<Self, LlmError> {
         let client = Client::new(&settings.url, &settings.key, server, stop)?;
-        let model = listed(&client, &settings.served_model)?;
+        let model = find_listed(&client, &settings.served_model)?;
         let mut embedder = Self {
             card: named_card(ModelRole::Embedder, &client.host(), &model.id),
             client,
@@ -200,7 +200,7 @@ impl ServerReranker {
         stop: &StopFlag,
     ) -> Result<Self, LlmError> {
         let client = Client::new(&settings.url, &settings.key, server, stop)?;
-        let model = listed(&client, &settings.served_model)?.id;
+        let model = find_listed(&client, &settings.served_model)?.id;
         let gives_logits = client
             .json(Request::get("/props"))
             .is_ok_and(|props| props.get("default_generation_settings").is_some());

@@ -193,8 +193,8 @@ pub async fn complete(
 
     // what fails before the run begins has a status
     let Some(first) = records.recv().await else {
-        let refused = run.await.map_err(|_| Refusal::ended())?;
-        return Err(refused.err().unwrap_or_else(Refusal::ended).into());
+        let refused = run.await.map_err(|_| Refusal::for_end())?;
+        return Err(refused.err().unwrap_or_else(Refusal::for_end).into());
     };
     let (events, response) = stream::open(wanted);
     let wants_usage = request
@@ -212,7 +212,7 @@ type Answered = tokio::task::JoinHandle<Result<Vec<Arc<Record>>, Refusal>>;
 
 /// Sends an answer once it is complete.
 async fn whole_answer(mut reply: Reply, run: Answered) -> Result<Response, Failure> {
-    let answered = run.await.map_err(|_| Refusal::ended())??;
+    let answered = run.await.map_err(|_| Refusal::for_end())??;
     for record in &answered {
         reply.apply(record);
     }
@@ -240,7 +240,7 @@ async fn stream_answer(
         }
     }
 
-    let answered = run.await.map_err(|_| Refusal::ended()).flatten();
+    let answered = run.await.map_err(|_| Refusal::for_end()).flatten();
     let answer = answered.and_then(|records| queue::answer(&records));
     match answer {
         Ok(answer) => {
@@ -295,7 +295,7 @@ impl Reply {
                 return None;
             }
             RunEvent::TokenGenerated { .. } if self.is_gated => return None,
-            RunEvent::TokenGenerated { .. } | RunEvent::StepFinished { .. } => self.settled(),
+            RunEvent::TokenGenerated { .. } | RunEvent::StepFinished { .. } => self.settled_text(),
             RunEvent::RunFinished { text, .. } => text.clone(),
             _ => return None,
         };
@@ -305,7 +305,7 @@ impl Reply {
     }
 
     /// Returns the part of the answer that is not written again.
-    fn settled(&self) -> String {
+    fn settled_text(&self) -> String {
         let mut text = String::new();
         for step in &self.run.steps {
             let decision = step.uncertainty.as_ref().map(|known| known.decision);
@@ -324,7 +324,7 @@ impl Reply {
             let end = if is_final {
                 step.text.len()
             } else {
-                closed(&step.text)
+                closed_bytes(&step.text)
             };
             text.push_str(&step.text[..end]);
         }
@@ -402,7 +402,7 @@ impl Reply {
 }
 
 /// Returns where a text ends without the citation mark that is not closed yet: its number is known only then.
-fn closed(text: &str) -> usize {
+fn closed_bytes(text: &str) -> usize {
     let open = text.rfind('[').filter(|at| {
         let inside = &text.as_bytes()[at + 1..];
         inside.iter().all(|byte| b"0123456789, ".contains(byte))
@@ -472,7 +472,7 @@ mod tests {
             ("a [b", "a [b"),
             ("a [", "a "),
         ] {
-            assert_eq!(&text[..closed(text)], sent);
+            assert_eq!(&text[..closed_bytes(text)], sent);
         }
     }
 }

@@ -47,7 +47,7 @@ pub async fn serve(listener: TcpListener, router: Router) -> Result<Ended, Probl
     let listener = tokio::net::TcpListener::from_std(listener).map_err(cannot_start)?;
     tokio::select! {
         never = accept(&listener, &router) => match never {},
-        ended = signalled() => ended.map_err(cannot_start),
+        ended = wait_for_signal() => ended.map_err(cannot_start),
     }
 }
 
@@ -60,7 +60,7 @@ async fn accept(listener: &tokio::net::TcpListener, router: &Router) -> Infallib
             Ok((stream, peer)) => {
                 let router = router.clone();
                 tokio::spawn(async move {
-                    connected(stream, peer, router).await;
+                    serve_connection(stream, peer, router).await;
                     drop(place);
                 });
             }
@@ -70,7 +70,7 @@ async fn accept(listener: &tokio::net::TcpListener, router: &Router) -> Infallib
 }
 
 /// Serves a connection until it ends. The handler of a request is dropped when its client leaves.
-async fn connected(stream: TcpStream, peer: SocketAddr, router: Router) {
+async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router) {
     // events are small, and wanted at once
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
@@ -89,7 +89,7 @@ async fn connected(stream: TcpStream, peer: SocketAddr, router: Router) {
 
 /// Waits for the signal that ends the program.
 #[cfg(unix)]
-async fn signalled() -> std::io::Result<Ended> {
+async fn wait_for_signal() -> std::io::Result<Ended> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -102,7 +102,7 @@ async fn signalled() -> std::io::Result<Ended> {
 
 /// Waits for ctrl-c.
 #[cfg(not(unix))]
-async fn signalled() -> std::io::Result<Ended> {
+async fn wait_for_signal() -> std::io::Result<Ended> {
     tokio::signal::ctrl_c().await?;
     Ok(Ended::Interrupted)
 }

@@ -118,8 +118,8 @@ pub async fn embed(
     let side = request.ragscope.unwrap_or_default().side;
     let embedded =
         tokio::spawn(async move { queue::embed(texts, side, &server.engine, &caller).await });
-    let embedding = embedded.await.map_err(|_| Refusal::ended())??;
-    let embedding = embedding.ok_or_else(Refusal::ended)?;
+    let embedding = embedded.await.map_err(|_| Refusal::for_end())??;
+    let embedding = embedding.ok_or_else(Refusal::for_end)?;
 
     let width = embedding.vectors.first().map_or(0, Vec::len);
     if request
@@ -138,7 +138,7 @@ pub async fn embed(
             .map(|(index, vector)| Row {
                 object: "embedding",
                 index,
-                embedding: encoded(vector, encoding),
+                embedding: encode(vector, encoding),
             })
             .collect(),
         model: embedding.model,
@@ -167,7 +167,7 @@ fn texts(input: Input) -> Result<Vec<String>, Failure> {
     Ok(texts)
 }
 
-fn encoded(vector: Vec<f32>, encoding: Encoding) -> Vector {
+fn encode(vector: Vec<f32>, encoding: Encoding) -> Vector {
     match encoding {
         Encoding::Float => Vector::Numbers(vector),
         Encoding::Base64 => {

@@ -34,7 +34,7 @@ pub async fn search(
     let caller = Caller::new(client, cancelled);
     let searched =
         tokio::spawn(async move { queue::search(request, &server.engine, &caller).await });
-    let found = searched.await.map_err(|_| Refusal::ended())??;
+    let found = searched.await.map_err(|_| Refusal::for_end())??;
     json_reply(&found)
 }
 
@@ -68,7 +68,7 @@ struct List<'a> {
 /// Answers a request of `GET /v1/runs`: the newest runs.
 pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, Failure> {
     let listed = tokio::task::spawn_blocking(move || queue::list(&server.engine));
-    let runs = listed.await.map_err(|_| Refusal::ended())??;
+    let runs = listed.await.map_err(|_| Refusal::for_end())??;
     json_reply(&List {
         object: "list",
         data: runs.iter().take(MAX_LISTED).map(listed_run).collect(),
@@ -109,7 +109,7 @@ pub async fn show(
     }
 
     let read = tokio::task::spawn_blocking(move || queue::read(&server.engine, &id));
-    let records = read.await.map_err(|_| Refusal::ended())??;
+    let records = read.await.map_err(|_| Refusal::for_end())??;
     let (events, response) = stream::open(());
     tokio::spawn(async move {
         for record in records.iter().filter(|record| is_wanted(record)) {

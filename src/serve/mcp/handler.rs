@@ -86,7 +86,7 @@ impl ServerHandler for McpHandler {
         let listed = with_caller(context, async |caller| {
             resources::list(cursor.as_deref(), &self.engine, caller).await
         });
-        let (page, next_cursor) = listed.await.map_err(refused)?;
+        let (page, next_cursor) = listed.await.map_err(to_error)?;
         Ok(ListResourcesResult {
             next_cursor,
             ..ListResourcesResult::with_all_items(page)
@@ -108,6 +108,6 @@ impl ServerHandler for McpHandler {
     }
 }
 
-fn refused(Refusal { problem, .. }: Refusal) -> ErrorData {
+fn to_error(Refusal { problem, .. }: Refusal) -> ErrorData {
     ErrorData::invalid_params(problem.line(), Some(json!(problem)))
 }

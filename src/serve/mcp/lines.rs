@@ -39,7 +39,7 @@ impl Lines {
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn of_process() -> io::Result<(Self, JoinHandle<()>)> {
+    pub fn for_process() -> io::Result<(Self, JoinHandle<()>)> {
         let (read, incoming) = mpsc::channel(MAX_WAITING);
         let (outgoing, written) = mpsc::channel(MAX_WAITING);
         // never joined: it waits for the client
@@ -107,13 +107,13 @@ fn parse(line: &Line) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>
         return Err(refusal(ErrorData::invalid_request(error, None), None));
     };
     let value: Value = serde_json::from_slice(text).map_err(|error| {
-        let error = format!("the line is no JSON ({error}): send one message per line");
+        let error = format!("the line is not JSON ({error}): send one message per line");
         refusal(ErrorData::parse_error(error, None), None)
     })?;
 
     let id = value.get("id").map(RequestId::deserialize);
     ClientJsonRpcMessage::deserialize(value).map_err(|error| {
-        let error = format!("the line is no message of JSON-RPC 2.0 ({error})");
+        let error = format!("the line is not a message of JSON-RPC 2.0 ({error})");
         refusal(
             ErrorData::invalid_request(error, None),
             id.and_then(Result::ok),

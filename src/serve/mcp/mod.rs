@@ -37,7 +37,7 @@ pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<(), Pro
         )
     };
     let (hub, engine) = SharedEngine::start(folders, layers, paths)?;
-    let (lines, writer) = Lines::of_process().map_err(cannot_start)?;
+    let (lines, writer) = Lines::for_process().map_err(cannot_start)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

@@ -26,8 +26,8 @@ impl Address {
     fn read(uri: &str) -> Option<Self> {
         let (kind, name) = uri.strip_prefix(SCHEME)?.split_once('/')?;
         match kind {
-            "document" => Some(Self::Document(decoded(name)?)),
-            "run" => Some(Self::Run(decoded(name)?)),
+            "document" => Some(Self::Document(decode(name)?)),
+            "run" => Some(Self::Run(decode(name)?)),
             _ => None,
         }
     }
@@ -37,7 +37,7 @@ impl Address {
             Self::Document(path) => ("document", path),
             Self::Run(id) => ("run", id),
         };
-        format!("{SCHEME}{kind}/{}", encoded(name))
+        format!("{SCHEME}{kind}/{}", encode(name))
     }
 }
 
@@ -52,7 +52,7 @@ pub async fn list(
 ) -> Result<(Vec<Resource>, Option<String>), Refusal> {
     let from = cursor.map_or(Ok(0), str::parse::<usize>).map_err(|_| {
         Refusal::invalid(
-            "the cursor is none of this server",
+            "the cursor is not one of this server",
             "begin the list again, without a cursor",
         )
     })?;
@@ -114,14 +114,14 @@ pub async fn read(
             Ok(ResourceContents::text(text, uri).with_mime_type("application/jsonl"))
         }
         None => Err(Refusal::missing(
-            format!("{uri:?} is no resource of this server"),
+            format!("{uri:?} is not a resource of this server"),
             "resources/list names the documents and runs",
         )),
     }
 }
 
 /// Escapes a path for a URI; `/` stays.
-fn encoded(text: &str) -> String {
+fn encode(text: &str) -> String {
     let mut uri = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
@@ -134,7 +134,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns the text of an escaped path; `None` where it is not UTF-8 or an escape is broken.
-fn decoded(uri: &str) -> Option<String> {
+fn decode(uri: &str) -> Option<String> {
     let mut parts = uri.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {

@@ -148,7 +148,7 @@ impl SharedEngine {
         };
         tokio::select! {
             _ = timeout(INDEX_PATIENCE, wait) => {}
-            () = caller.cancelled.cancelled() => return Err(Refusal::cancelled()),
+            () = caller.cancelled.cancelled() => return Err(Refusal::for_cancellation()),
         }
 
         let status = self.status();
@@ -187,7 +187,7 @@ impl SharedEngine {
     ) -> Result<(), Refusal> {
         let _turn = tokio::select! {
             turn = self.queue.turn(&caller.client) => turn?,
-            () = caller.cancelled.cancelled() => return Err(Refusal::cancelled()),
+            () = caller.cancelled.cancelled() => return Err(Refusal::for_cancellation()),
         };
 
         let operation = command.operation();
@@ -199,7 +199,7 @@ impl SharedEngine {
         let mut is_stopped = false;
         loop {
             let record = tokio::select! {
-                record = records.recv() => record.ok_or_else(Refusal::ended)?,
+                record = records.recv() => record.ok_or_else(Refusal::for_end)?,
                 () = caller.cancelled.cancelled(), if !is_stopped => {
                     is_stopped = true;
                     self.stop.stop();
@@ -207,12 +207,12 @@ impl SharedEngine {
                 }
             };
             observe(&record);
-            match End::of(&record, operation) {
+            match End::from_record(&record, operation) {
                 None => {}
                 Some(_) if is_stopped => {
                     // the stop may have reached the update of the index behind the command
                     self.commands.send(Command::Refresh);
-                    return Err(Refusal::cancelled());
+                    return Err(Refusal::for_cancellation());
                 }
                 Some(End::Done) => return Ok(()),
                 Some(End::Failed(refusal)) => return Err(refusal),
@@ -269,7 +269,7 @@ enum End {
 
 impl End {
     /// Returns the end of the command that asked for `operation`, if this record is that.
-    fn of(record: &Record, operation: Operation) -> Option<Self> {
+    fn from_record(record: &Record, operation: Operation) -> Option<Self> {
         match &record.event {
             Event::Run(RunEvent::RunFinished { .. })
             | Event::Session(
@@ -293,7 +293,7 @@ impl End {
             Event::Session(SessionEvent::OperationStopped { operation: stopped })
                 if *stopped == operation =>
             {
-                Some(Self::Failed(Refusal::cancelled()))
+                Some(Self::Failed(Refusal::for_cancellation()))
             }
             Event::Run(_) | Event::Session(_) => None,
         }

@@ -44,13 +44,13 @@ impl Refusal {
     }
 
     /// The client no longer waits for the answer.
-    pub fn cancelled() -> Self {
+    pub fn for_cancellation() -> Self {
         let problem = Problem::without_advice("the request was cancelled");
         Self::new(RefusalKind::Cancelled, problem)
     }
 
     /// The engine thread is gone.
-    pub fn ended() -> Self {
+    pub fn for_end() -> Self {
         let problem = Problem::new("the engine has ended", "restart the server");
         Self::new(RefusalKind::Failed, problem)
     }

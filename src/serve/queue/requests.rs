@@ -191,7 +191,7 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
     };
     match outcome {
         Outcome::Failed(problem) => return Err(problem.clone().into()),
-        Outcome::Stopped => return Err(Refusal::cancelled()),
+        Outcome::Stopped => return Err(Refusal::for_cancellation()),
         Outcome::Completed | Outcome::LimitReached => {}
     }
 

@@ -40,7 +40,7 @@ impl Queue {
     /// Too many requests wait, of this client or in all.
     pub async fn turn(&self, client: &Client) -> Result<Turn, Refusal> {
         let turn = self.enter(client)?;
-        turn.await.map_err(|_| Refusal::ended())
+        turn.await.map_err(|_| Refusal::for_end())
     }
 
     /// Returns the number of requests that wait.
