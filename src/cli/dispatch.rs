@@ -43,7 +43,8 @@ pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, 
             call.work(layers)?.converse(&arguments.folders)
         }
         None => {
-            // what is wrong with the settings or a folder is said first: it is wrong in a terminal, too
+            // what is wrong with the settings or a folder is said first: it is wrong in a terminal,
+            // too
             check_folders(&arguments.folders)?;
             call.layers()?.config()?;
             Err(Failure::usage(

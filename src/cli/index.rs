@@ -26,8 +26,8 @@ impl Work<'_> {
         Ok(Exit::Done)
     }
 
-    /// Updates the indexes of these folders whenever one changes, until ctrl-c, and prints a line for
-    /// each change.
+    /// Updates the indexes of these folders whenever one changes, until ctrl-c, and prints a line
+    /// for each change.
     pub fn watch(mut self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
         let watch = match self.layers.config()?.corpus.watch {
             Watch::Off => Watch::Auto,

@@ -31,8 +31,8 @@ struct ChunkLinks<'a> {
 }
 
 impl Work<'_> {
-    /// Updates the indexes and their links, and prints the links of one document, with `--json` of all.
-    /// The document is named after the folders, by a path that is no folder.
+    /// Updates the indexes and their links, and prints the links of one document, with `--json` of
+    /// all. The document is named after the folders, by a path that is no folder.
     pub fn links(mut self, named: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
         let (folders, document) = match named {
             [folders @ .., last] if !folders.is_empty() && !last.is_dir() => {

@@ -1,7 +1,8 @@
 //! Subcommands, JSON lines, plain text.
 //!
-//! Everything here works without a terminal. Errors say what happened and what to do next; all text of documents, file names
-//! and models passes [`harmless`](crate::event::harmless) before it is written.
+//! Everything here works without a terminal. Errors say what happened and what to do next; all text
+//! of documents, file names and models passes [`harmless`](crate::event::harmless) before it is
+//! written.
 
 mod failure;
 mod output;

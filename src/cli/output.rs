@@ -59,8 +59,8 @@ impl Output {
         self.is_terminal
     }
 
-    /// Returns whether text on standard output and remarks are read in one place: on a terminal, or where both streams go to
-    /// the same file or pipe.
+    /// Returns whether text on standard output and remarks are read in one place: on a terminal, or
+    /// where both streams go to the same file or pipe.
     pub fn is_shared(&self) -> bool {
         self.is_shared
     }
@@ -127,8 +127,8 @@ impl Output {
         self.progress_line(|| line);
     }
 
-    /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`]; without a terminal, as a line of
-    /// its own every [`LONG_WORK_LOG_EVERY`].
+    /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`]; without a terminal, as
+    /// a line of its own every [`LONG_WORK_LOG_EVERY`].
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
         let Some(progress) = self.progress.as_mut() else {
             // work that ends before has nothing to report
@@ -153,7 +153,8 @@ impl Output {
         let _ = io::stderr().flush();
     }
 
-    /// Shows this line as the progress; without a terminal, as a line of its own once per second, and at once.
+    /// Shows this line as the progress; without a terminal, as a line of its own once per second,
+    /// and at once.
     pub fn steady_progress_line(&mut self, line: impl FnOnce() -> String) {
         if self.progress.is_some() {
             return self.progress_line(line);

@@ -1,5 +1,5 @@
-//! The plain mode: questions and answers line by line, with what happens as sentences. A screen reader
-//! can follow it, and it needs no more than a line of text.
+//! The plain mode: questions and answers line by line, with what happens as sentences. A screen
+//! reader can follow it, and it needs no more than a line of text.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;

@@ -48,7 +48,8 @@ impl Work<'_> {
     }
 }
 
-/// Returns the scores of a hit with its ranks in the two lists, and what found it when only one did.
+/// Returns the scores of a hit with its ranks in the two lists, and what found it when only one
+/// did.
 fn found_by(hit: &Hit) -> String {
     let part = |name: &str, ranked: Option<Ranked>| {
         ranked.map(|ranked| format!("{name} {:.2} (#{})", ranked.score, ranked.rank))

@@ -182,8 +182,8 @@ impl RunText {
         if is_again { self.end_line(out) } else { Ok(()) }
     }
 
-    /// Prints what a token adds to its sentence. A mark is printed once it is closed: its number is known
-    /// only then.
+    /// Prints what a token adds to its sentence. A mark is printed once it is closed: its number is
+    /// known only then.
     fn token(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
         let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
             return Ok(());

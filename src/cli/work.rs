@@ -38,8 +38,8 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Updates the index after a change of its folder. A folder that cannot be read for now (a drive
-    /// that went away) is reported; the next change is tried again.
+    /// Updates the index after a change of its folder. A folder that cannot be read for now (a
+    /// drive that went away) is reported; the next change is tried again.
     pub(super) fn follow_change(&mut self) -> Result<(), Stopped> {
         let mut report = None;
         let followed = self.run(|worker, publish| {
@@ -87,8 +87,8 @@ impl<'a> Work<'a> {
         self.prepare_within(folders, None)
     }
 
-    /// Prepares the folders as [`Self::prepare`] does. With `patience`, the vectors of new folders may be missing
-    /// in the end.
+    /// Prepares the folders as [`Self::prepare`] does. With `patience`, the vectors of new folders
+    /// may be missing in the end.
     pub(super) fn prepare_within(
         &mut self,
         folders: &[PathBuf],

@@ -1,12 +1,12 @@
 //! The engine behind the screen and the servers, in a process of its own.
 //!
-//! llama.cpp can end the process that it runs in: on a damaged model, without memory, when a machine
-//! that computes some of the layers goes away. Here that costs the run in progress, with its reason.
-//! The next command starts the engine again over the same folders, and the conversation, which is in
-//! the recorded runs, continues.
+//! llama.cpp can end the process that it runs in: on a damaged model, without memory, when a
+//! machine that computes some of the layers goes away. Here that costs the run in progress, with
+//! its reason. The next command starts the engine again over the same folders, and the
+//! conversation, which is in the recorded runs, continues.
 //!
-//! Commands and stops go in as frames of JSON, in order; records come out. Measured, this costs less
-//! than the differences between two runs (`benches/RESULTS.md`).
+//! Commands and stops go in as frames of JSON, in order; records come out. Measured, this costs
+//! less than the differences between two runs (`benches/RESULTS.md`).
 
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -123,8 +123,8 @@ impl EngineProcess {
         }
     }
 
-    /// Ends the engine: what runs is stopped, and the process gets some time to release its models and
-    /// its index.
+    /// Ends the engine: what runs is stopped, and the process gets some time to release its models
+    /// and its index.
     pub fn end(&self) {
         let mut state = self.state();
         let _ = state.write(&Request::Stop);

@@ -1,6 +1,7 @@
 //! The connection between a front end and the engine.
 //!
-//! Commands about recorded runs are answered on a thread of their own, the rest goes straight to the engine.
+//! Commands about recorded runs are answered on a thread of their own, the rest goes straight to
+//! the engine.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -35,7 +36,8 @@ pub struct Commands {
 }
 
 impl Hub {
-    /// Starts the engine and the thread that reads recorded runs. `stop` stops the engine from now on.
+    /// Starts the engine and the thread that reads recorded runs. `stop` stops the engine from now
+    /// on.
     ///
     /// # Errors
     /// When the settings are invalid, or a process or thread cannot be started.
@@ -76,8 +78,8 @@ impl Hub {
         Ok((Self { engine }, commands))
     }
 
-    /// Stops the work in progress and waits some seconds until the engine has released its models and
-    /// its index.
+    /// Stops the work in progress and waits some seconds until the engine has released its models
+    /// and its index.
     pub fn end(self) {
         self.engine.end();
     }

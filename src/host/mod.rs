@@ -1,7 +1,8 @@
-//! What front ends share: the engine in a process of its own, the hub in front of it, downloads, and the settings and
-//! lines that every one of them needs.
+//! What front ends share: the engine in a process of its own, the hub in front of it, downloads,
+//! and the settings and lines that every one of them needs.
 //!
-//! A front end sends commands to a [`Hub`] and gets records back. It never sees a model or an index.
+//! A front end sends commands to a [`Hub`] and gets records back. It never sees a model or an
+//! index.
 
 mod overrides;
 mod progress;

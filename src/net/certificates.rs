@@ -1,5 +1,5 @@
-//! The certificates by which servers are trusted: those of `SSL_CERT_FILE`, which companies set for their own servers
-//! and proxies, else Mozilla's.
+//! The certificates by which servers are trusted: those of `SSL_CERT_FILE`, which companies set for
+//! their own servers and proxies, else Mozilla's.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -38,7 +38,8 @@ pub(super) fn http_roots() -> Result<RootCerts, UnusableCertificates> {
 /// Returns the certificates for other protocols.
 ///
 /// # Errors
-/// [`UnusableCertificates`] for a file that cannot be read, or whose certificates are damaged or none.
+/// [`UnusableCertificates`] for a file that cannot be read, or whose certificates are damaged or
+/// none.
 pub fn rustls_roots() -> Result<RootCertStore, UnusableCertificates> {
     let mut roots = RootCertStore::empty();
     let Some((file, certificates)) = own()? else {

@@ -12,9 +12,10 @@ use super::certificates::{UnusableCertificates, http_roots};
 /// The name that this program gives itself.
 const USER_AGENT: &str = concat!("ragscope/", env!("CARGO_PKG_VERSION"));
 
-/// Returns the configuration of a client that waits `connecting` for a connection, though never longer than
-/// `patience`, and `patience` for the head of an answer and for each part of its body. It follows no redirect,
-/// so that a key goes to the server that it is meant for alone, and leaves every status to the caller.
+/// Returns the configuration of a client that waits `connecting` for a connection, though never
+/// longer than `patience`, and `patience` for the head of an answer and for each part of its body.
+/// It follows no redirect, so that a key goes to the server that it is meant for alone, and leaves
+/// every status to the caller.
 ///
 /// # Errors
 /// [`UnusableCertificates`] when `SSL_CERT_FILE` names a file that holds none.

@@ -1,6 +1,8 @@
-//! Connections to other machines, whatever they are for: certificates, time-outs, addresses, and what is read of a reply.
+//! Connections to other machines, whatever they are for: certificates, time-outs, addresses, and
+//! what is read of a reply.
 //!
-//! Nothing here connects by itself: models, downloads, databases and receivers of traces do, where the user names them.
+//! Nothing here connects by itself: models, downloads, databases and receivers of traces do, where
+//! the user names them.
 
 mod address;
 mod certificates;

@@ -1,7 +1,7 @@
 //! The ids of chunks in a corpus of several parts.
 
-/// The bit from which on an id of a chunk holds the number of its part. Ids inside a part stay below,
-/// and with [`MAX_PARTS`] all stay below 2^52, where the ids of re-chunked documents begin.
+/// The bit from which on an id of a chunk holds the number of its part. Ids inside a part stay
+/// below, and with [`MAX_PARTS`] all stay below 2^52, where the ids of re-chunked documents begin.
 const NUMBER_BIT: u32 = 44;
 /// Maximum number of parts of a corpus.
 pub const MAX_PARTS: usize = 256;

@@ -1,10 +1,13 @@
-//! A corpus of several machines in PostgreSQL with pgvector: documents, chunks, vectors and the blocks of postings.
+//! A corpus of several machines in PostgreSQL with pgvector: documents, chunks, vectors and the
+//! blocks of postings.
 //!
-//! A reader sees one snapshot (`repeatable read`). A writer sends documents in transactions of their own
-//! under `live = false`, where nothing refers to them, and publishes all of them in one. BM25 is
-//! computed from the postings, since `ts_rank` of PostgreSQL knows nothing of how common a word is.
+//! A reader sees one snapshot (`repeatable read`). A writer sends documents in transactions of
+//! their own under `live = false`, where nothing refers to them, and publishes all of them in one.
+//! BM25 is computed from the postings, since `ts_rank` of PostgreSQL knows nothing of how common a
+//! word is.
 //!
-//! Nothing here knows of folders or of the index of this machine: a document comes with its entry as text.
+//! Nothing here knows of folders or of the index of this machine: a document comes with its entry
+//! as text.
 
 mod error;
 mod address;

@@ -34,8 +34,8 @@ impl Postgres {
     /// Prepares the connection that settings describe; nothing is sent yet.
     ///
     /// # Errors
-    /// An address that cannot be used, or that holds a password; a key that cannot be read; a name of the
-    /// collection that is not a plain identifier.
+    /// An address that cannot be used, or that holds a password; a key that cannot be read; a name
+    /// of the collection that is not a plain identifier.
     pub fn new(settings: &IndexSettings) -> Result<Self, RemoteError> {
         let database = Database::new(settings)?;
         check_name(&settings.collection)?;

@@ -1,10 +1,10 @@
 //! Lists of the chunks that hold a word, in blocks, and their BM25 scores.
 //!
-//! A block holds the postings of one word in one bucket of [`BUCKET_CHUNKS`] ids. Ids are never used
-//! twice and grow, so that an update changes the blocks of few buckets. A posting is the distance to
-//! the one before it and whether the word occurs once, as a variable-length integer; the number of
-//! times otherwise; and the length of the chunk in one byte, as tantivy rounds it. So scores are those
-//! of the local index.
+//! A block holds the postings of one word in one bucket of [`BUCKET_CHUNKS`] ids. Ids are never
+//! used twice and grow, so that an update changes the blocks of few buckets. A posting is the
+//! distance to the one before it and whether the word occurs once, as a variable-length integer;
+//! the number of times otherwise; and the length of the chunk in one byte, as tantivy rounds it. So
+//! scores are those of the local index.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,8 +14,8 @@ use tantivy::query::Bm25Weight;
 
 use super::values::{Allowed, ScoredId, Words};
 
-/// Number of ids of a bucket. Larger ones have fewer blocks per word, each with its row in a table; an
-/// update of one document writes all words of its bucket.
+/// Number of ids of a bucket. Larger ones have fewer blocks per word, each with its row in a table;
+/// an update of one document writes all words of its bucket.
 pub(super) const BUCKET_CHUNKS: u64 = 2048;
 
 /// Returns the bucket of a chunk.
@@ -112,8 +112,8 @@ impl Ord for Candidate {
     }
 }
 
-/// Returns the `count` chunks with the highest scores for the words of these blocks, best first. Each
-/// item is a word of the query with all of its blocks.
+/// Returns the `count` chunks with the highest scores for the words of these blocks, best first.
+/// Each item is a word of the query with all of its blocks.
 pub(super) fn best(
     words: &[Vec<Block>],
     counts: Counts,
@@ -238,7 +238,8 @@ mod tests {
             found.map(|(_, block)| block.clone()).collect()
         };
 
-        // idf = ln(1 + (N - n + 0.5) / (n + 0.5)); idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * length / mean))
+        // idf = ln(1 + (N - n + 0.5) / (n + 0.5)); idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 *
+        // length / mean))
         let idf = |n: f32| ((5.0 - n + 0.5) / (n + 0.5) + 1.0).ln();
         let bm25 = |n: f32, times: f32, length: u32| {
             // lengths are rounded down to what one byte holds

@@ -23,8 +23,8 @@ const FETCHED_ROWS: i32 = 256;
 /// pgvector takes no larger candidate list.
 const MAX_EF: usize = 1000;
 
-/// A snapshot of a database. Ids of chunks are those of the collection, paths of documents those inside
-/// their part.
+/// A snapshot of a database. Ids of chunks are those of the collection, paths of documents those
+/// inside their part.
 pub struct Snapshot<'a> {
     transaction: Transaction<'a>,
     database: &'a Database,

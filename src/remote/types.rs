@@ -1,5 +1,5 @@
-//! The type `halfvec` of pgvector: two bytes of length, two of zeros, and numbers of half precision,
-//! all big-endian.
+//! The type `halfvec` of pgvector: two bytes of length, two of zeros, and numbers of half
+//! precision, all big-endian.
 
 use std::error::Error;
 

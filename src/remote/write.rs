@@ -248,7 +248,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Builds what makes searches fast, where that is due. What is published can be searched meanwhile.
+    /// Builds what makes searches fast, where that is due. What is published can be searched
+    /// meanwhile.
     ///
     /// # Errors
     /// [`RemoteError::Stopped`] once `is_stopped` returns `true`; the next call begins again.
@@ -313,8 +314,8 @@ fn add_extension(setup: &mut Transaction<'_>, database: &Database) -> Result<(),
     })
 }
 
-/// Returns the embedder and the width of a claim where they replace those of the collection; an error
-/// where other parts have vectors of another embedder.
+/// Returns the embedder and the width of a claim where they replace those of the collection; an
+/// error where other parts have vectors of another embedder.
 fn find_replacement(
     setup: &mut Transaction<'_>,
     claim: &Claim,

@@ -14,7 +14,8 @@ use crate::eval::{DATASETS, Dataset, PaperTable, Question};
 /// Arguments of `eval`.
 #[derive(Debug, Clone, Args)]
 pub struct Evaluation {
-    /// Question file: JSON lines with `question` and `answers`, or a published dataset, which may be packed with gzip
+    /// Question file: JSON lines with `question` and `answers`, or a published dataset, which may
+    /// be packed with gzip
     #[arg(required_unless_present_any = ["demo", "make_questions"])]
     pub questions: Option<PathBuf>,
     /// Form of the question file; without it, the one that its records look like
@@ -35,10 +36,12 @@ pub struct Evaluation {
     /// Ask at most this number of questions, spread evenly over the file
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
-    /// Evaluate each preset with each of these values of a setting, e.g. retriever.k=1,3,5; may be repeated
+    /// Evaluate each preset with each of these values of a setting, e.g. retriever.k=1,3,5; may be
+    /// repeated
     #[arg(long, value_name = "ROLE.KEY=A,B", value_parser = assignment)]
     pub sweep: Vec<(String, String)>,
-    /// Set up the rows of a table of a paper, e.g. searag:3, and print its figures beside those measured
+    /// Set up the rows of a table of a paper, e.g. searag:3, and print its figures beside those
+    /// measured
     #[arg(long, value_name = "PAPER:TABLE", value_parser = paper_names(), conflicts_with = "sweep")]
     pub paper: Option<String>,
     /// Ask under this number of seeds, and print the mean with its standard deviation
@@ -47,16 +50,19 @@ pub struct Evaluation {
     /// Score the evidence in the first chunks at these depths
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,3,5,10", value_parser = depth)]
     pub at: Vec<usize>,
-    /// Sample this number of answers per context, to measure the utility of retrieval and semantic entropy
+    /// Sample this number of answers per context, to measure the utility of retrieval and semantic
+    /// entropy
     #[arg(long, value_name = "NUMBER")]
     pub samples: Option<u32>,
     /// Write an HTML page with plots
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Instead of evaluating, write questions about a folder with the generator, as JSON lines on stdout
+    /// Instead of evaluating, write questions about a folder with the generator, as JSON lines on
+    /// stdout
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["questions", "corpus", "demo", "report"])]
     pub make_questions: Option<PathBuf>,
-    /// Ask only one of N shares of the questions, e.g. 2/8, so that several processes share an evaluation
+    /// Ask only one of N shares of the questions, e.g. 2/8, so that several processes share an
+    /// evaluation
     #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "make_questions"])]
     pub shard: Option<Shard>,
     /// Take the answers from these journals of shards, ask what none of them has, and compare

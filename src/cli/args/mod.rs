@@ -25,9 +25,9 @@ use crate::llm::rpc::WORKER_PORT;
 
 /// Ask a local model about your documents, and see how it arrives at its answers.
 ///
-/// Without a command the screen opens, on these folders as one corpus when any are given. The network is used
-/// only where you ask for it: to download a model, for the servers, workers, databases and receivers of traces
-/// that the settings name, and to serve other programs.
+/// Without a command the screen opens, on these folders as one corpus when any are given. The
+/// network is used only where you ask for it: to download a model, for the servers, workers and
+/// databases that the settings name, and to serve other programs.
 #[derive(Debug, Parser)]
 #[command(name = "ragscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -44,8 +44,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Returns the declaration with the shared flags on every command. (clap's own global flags drop
-    /// the value before the command when the flag is repeated after it.)
+    /// Returns the declaration with the shared flags on every command. (clap's own global flags
+    /// drop the value before the command when the flag is repeated after it.)
     #[must_use]
     pub fn declaration() -> clap::Command {
         Self::command().mut_subcommands(with_shared)
@@ -111,7 +111,8 @@ pub enum Subcommands {
     Ask {
         #[command(flatten)]
         asked: Asked,
-        /// Continue the thread of this name, or begin it: a follow-up question is rewritten to stand alone
+        /// Continue the thread of this name, or begin it: a follow-up question is rewritten to
+        /// stand alone
         #[arg(long, value_name = "NAME")]
         thread: Option<String>,
         #[command(flatten)]
@@ -128,17 +129,19 @@ pub enum Subcommands {
         #[command(flatten)]
         documents: DocumentFlags,
     },
-    /// Serve folders to other programs as a server of the Model Context Protocol, over stdin and stdout
+    /// Serve folders to other programs as a server of the Model Context Protocol, over stdin and
+    /// stdout
     Mcp {
         /// Folders of documents, served as one corpus
         #[arg(value_name = "FOLDER", required = true)]
         folders: Vec<PathBuf>,
     },
-    /// Serve the devices of this machine to programs on others, which spread a model over them (generator.rpc)
+    /// Serve the devices of this machine to programs on others, which spread a model over them
+    /// (generator.rpc)
     ///
-    /// It serves the device in generator.device; with auto every GPU, or else the CPU. The protocol has no
-    /// authentication: an address that others reach lets them run code here. `ssh -L 50052:127.0.0.1:50052
-    /// HOST` reaches a worker that listens on 127.0.0.1 of another machine.
+    /// It serves the device in generator.device; with auto every GPU, or else the CPU. The protocol
+    /// has no authentication: an address that others reach lets them run code here. `ssh -L
+    /// 50052:127.0.0.1:50052 HOST` reaches a worker that listens on 127.0.0.1 of another machine.
     Worker {
         /// Address to listen on
         #[arg(long, value_name = "HOST:PORT", default_value_t = format!("127.0.0.1:{WORKER_PORT}"))]
@@ -146,10 +149,12 @@ pub enum Subcommands {
     },
     /// Serve folders over HTTP: to programs that speak the OpenAI interface, and to agents
     Serve(Serve),
-    /// Link related chunks within each document by attention, and print the links (--json: of every document)
+    /// Link related chunks within each document by attention, and print the links (--json: of every
+    /// document)
     #[command(override_usage = "ragscope links [OPTIONS] <FOLDER>... [DOCUMENT]")]
     Links {
-        /// Folders of documents, and last, if wanted, the document whose links are printed, by its path in the corpus
+        /// Folders of documents, and last, if wanted, the document whose links are printed, by its
+        /// path in the corpus
         #[arg(value_name = "FOLDER", required = true)]
         folders: Vec<PathBuf>,
         /// Delete this linker's links first, whichever model made them
@@ -185,8 +190,8 @@ pub enum Subcommands {
         #[command(subcommand)]
         command: Option<ThreadsCommand>,
     },
-    /// Remove the oldest recorded runs, evaluations and caches, those beyond the limits of [record] and
-    /// [clean]
+    /// Remove the oldest recorded runs, evaluations and caches, those beyond the limits of [record]
+    /// and [clean]
     Clean {
         /// List what would be removed, with sizes, and remove nothing
         #[arg(long)]
@@ -250,16 +255,18 @@ pub enum ThreadsCommand {
 /// What `models` can do besides listing them.
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
-    /// Download a model into the cache that the tools of Hugging Face and llama.cpp share, or into Ollama's
+    /// Download a model into the cache that the tools of Hugging Face and llama.cpp share, or into
+    /// Ollama's
     ///
-    /// A download that was interrupted continues where it ended. The variables HF_TOKEN, HF_ENDPOINT, HF_HOME,
-    /// HF_HUB_CACHE and OLLAMA_MODELS mean what they mean for those tools.
+    /// A download that was interrupted continues where it ended. The variables HF_TOKEN,
+    /// HF_ENDPOINT, HF_HOME, HF_HUB_CACHE and OLLAMA_MODELS mean what they mean for those tools.
     Pull {
         /// ORG/NAME on Hugging Face, ORG/NAME:QUANT, ORG/NAME:FILE, or ollama:NAME:TAG
         #[arg(value_name = "MODEL")]
         reference: String,
     },
-    /// List models to download, with size and licence, and mark those that suit the memory of this machine
+    /// List models to download, with size and licence, and mark those that suit the memory of this
+    /// machine
     Recommend {
         /// Memory to plan for in GiB, in place of what is free
         #[arg(long, value_name = "GIB", value_parser = gibibytes)]

@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 pub enum ProbeCommand {
     /// Train a probe for the generator on questions about a folder
     Train(Training),
-    /// Set the gate's thresholds for a generator without a probe, from its own sentences; takes minutes
+    /// Set the gate's thresholds for a generator without a probe, from its own sentences; takes
+    /// minutes
     Calibrate(Calibrating),
     /// Describe a weights file and its quality; without a file, every probe found
     Show {
@@ -45,7 +46,8 @@ pub struct Calibrating {
     /// Use the bundled corpus with its settings
     #[arg(long, conflicts_with = "folders")]
     pub demo: bool,
-    /// Question file as for `eval`, may be repeated. Without a file the generator writes the questions
+    /// Question file as for `eval`, may be repeated. Without a file the generator writes the
+    /// questions
     #[arg(long, value_name = "FILE")]
     pub questions: Vec<PathBuf>,
     /// Answer at most this number of questions

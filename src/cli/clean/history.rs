@@ -12,7 +12,8 @@ pub(super) struct Old {
     pub bytes: u64,
 }
 
-/// Returns the questions beyond the newest `max`; `None` where there are none, and where `max` is 0.
+/// Returns the questions beyond the newest `max`; `None` where there are none, and where `max` is
+/// 0.
 pub(super) fn beyond(file: &Path, max: u32) -> Option<Old> {
     let text = files::read(file).ok()?;
     let kept = kept(&text, max)?;
@@ -25,8 +26,8 @@ pub(super) fn beyond(file: &Path, max: u32) -> Option<Old> {
 
 /// Removes the questions beyond the newest `max`. Returns whether there were any.
 ///
-/// The newest are written over the beginning first, then the file is cut off behind them, so that a kill in
-/// between loses none. A screen that adds a question meanwhile waits for the lock.
+/// The newest are written over the beginning first, then the file is cut off behind them, so that a
+/// kill in between loses none. A screen that adds a question meanwhile waits for the lock.
 pub(super) fn shorten(file: &Path, max: u32) -> io::Result<bool> {
     let mut file = File::options().read(true).write(true).open(file)?;
     file.lock()?;
@@ -41,7 +42,8 @@ pub(super) fn shorten(file: &Path, max: u32) -> io::Result<bool> {
     file.set_len(kept.len() as u64).map(|()| true)
 }
 
-/// Returns the end of a text that holds its last `max` lines; `None` where that is all of it, or `max` is 0.
+/// Returns the end of a text that holds its last `max` lines; `None` where that is all of it, or
+/// `max` is 0.
 fn kept(text: &[u8], max: u32) -> Option<&[u8]> {
     let newest = usize::try_from(max).ok().filter(|max| *max > 0)?;
     let ends = text.iter().enumerate().rev();

@@ -67,8 +67,8 @@ pub(super) struct Leftover {
     age: Duration,
 }
 
-/// Returns what is beyond the limits, by kind and then the newest first. What was written within the last
-/// day is left out, because it may be in use; so is every link.
+/// Returns what is beyond the limits, by kind and then the newest first. What was written within
+/// the last day is left out, because it may be in use; so is every link.
 pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> {
     let kept = [
         (Kind::Evaluation, paths.evaluations()),
@@ -158,7 +158,8 @@ fn old_questions(file: &Path, limits: &CleanSettings) -> Option<Leftover> {
 }
 
 impl Leftover {
-    /// Returns a file or folder with its size and age; `None` for a link, and for what cannot be read.
+    /// Returns a file or folder with its size and age; `None` for a link, and for what cannot be
+    /// read.
     fn from_path(kind: Kind, path: PathBuf) -> Option<Self> {
         let (bytes, modified) = measure(&path)?;
         let age = SystemTime::now().duration_since(modified);
@@ -203,8 +204,8 @@ fn remove_unlocked(file: &Path) -> io::Result<bool> {
     fs::remove_file(file).map(|()| true)
 }
 
-/// Returns the bytes of a file, or of all files in a folder, and when it was last written. No link is
-/// followed; `None` for one, and for what cannot be read.
+/// Returns the bytes of a file, or of all files in a folder, and when it was last written. No link
+/// is followed; `None` for one, and for what cannot be read.
 fn measure(path: &Path) -> Option<(u64, SystemTime)> {
     let about = fs::symlink_metadata(path).ok()?;
     let modified = about.modified().ok()?;

@@ -1,4 +1,5 @@
-//! `clean`: removes what is beyond the limits of `record` and `clean`, from the folders of the program alone.
+//! `clean`: removes what is beyond the limits of `record` and `clean`, from the folders of the
+//! program alone.
 
 mod age;
 mod history;

@@ -33,8 +33,9 @@ pub(super) fn find_outdated(
         .collect())
 }
 
-/// Returns the threads beyond the limits, of threads with the newest first. A thread counts as of its newest
-/// run, because a follow-up question needs the runs before it; one with a name was given it to be kept.
+/// Returns the threads beyond the limits, of threads with the newest first. A thread counts as of
+/// its newest run, because a follow-up question needs the runs before it; one with a name was given
+/// it to be kept.
 fn beyond(
     threads: Vec<RecordedThread>,
     limits: &RecordSettings,
@@ -58,8 +59,8 @@ fn beyond(
 }
 
 impl Outdated {
-    /// Returns the thread with its size; `None` where one of its files was written within the last day, or
-    /// cannot be read, because it may be in use.
+    /// Returns the thread with its size; `None` where one of its files was written within the last
+    /// day, or cannot be read, because it may be in use.
     fn at_rest(thread: RecordedThread, now: SystemTime) -> Option<Self> {
         let mut bytes = 0;
         for run in &thread.runs {

@@ -26,8 +26,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Reads the questions, and finds their documents: the given folder, the demo's, or the passages
-    /// that come with the dataset.
+    /// Reads the questions, and finds their documents: the given folder, the demo's, or the
+    /// passages that come with the dataset.
     pub fn read(
         what: &Evaluation,
         paths: &Paths,

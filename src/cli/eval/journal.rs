@@ -43,8 +43,8 @@ pub(super) fn open(
     Ok(journal)
 }
 
-/// Adds the rows of other journals of the evaluation `name` that the journal lacks, in the order in which one process
-/// would have written them.
+/// Adds the rows of other journals of the evaluation `name` that the journal lacks, in the order in
+/// which one process would have written them.
 ///
 /// # Errors
 /// A file that cannot be read, or belongs to another evaluation; a journal that cannot be written.
@@ -82,8 +82,8 @@ fn merge(
     Ok(())
 }
 
-/// Returns the name of this evaluation: a hash of the settings, the questions, the documents, and the
-/// files that an answer depends on (models, prompts, probes and the program).
+/// Returns the name of this evaluation: a hash of the settings, the questions, the documents, and
+/// the files that an answer depends on (models, prompts, probes and the program).
 pub(super) fn name(
     variants: &[Variant],
     asked: &Asked,

@@ -13,8 +13,8 @@ use crate::probe;
 /// The setting of the worked examples, whose choices have the names of their datasets.
 const EXAMPLES: &str = "answer.examples";
 
-/// Returns the rows of a table, each with its preset and settings, and with the worked examples of the
-/// dataset where there are any.
+/// Returns the rows of a table, each with its preset and settings, and with the worked examples of
+/// the dataset where there are any.
 pub(super) fn variants(
     table: &PaperTable,
     dataset: Option<&str>,

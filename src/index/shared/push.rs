@@ -1,8 +1,8 @@
 //! Sends the index of a folder to a collection: what changed, and nothing twice.
 //!
 //! The collection says what it has of the part, published or only sent. What is missing is sent in
-//! batches, each of which a kill does not lose; the last step publishes all of it at once. So an update
-//! that is stopped or killed at any moment continues where it was.
+//! batches, each of which a kill does not lose; the last step publishes all of it at once. So an
+//! update that is stopped or killed at any moment continues where it was.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,8 +34,8 @@ pub(in crate::index) struct FolderPart {
 }
 
 impl FolderPart {
-    /// Returns the part that a folder is. `setting` is the name that the user set; it is in front of the
-    /// names of several folders.
+    /// Returns the part that a folder is. `setting` is the name that the user set; it is in front
+    /// of the names of several folders.
     pub fn new(folder: &Path, setting: &str, is_alone: bool) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let name = if name.is_empty() {
@@ -70,7 +70,8 @@ impl SharedCorpus {
     /// Makes a part what the index of its folder is. Does nothing where it is already.
     ///
     /// # Errors
-    /// [`RemoteError::Stopped`]; the failures of the engine; files of the index that cannot be read.
+    /// [`RemoteError::Stopped`]; the failures of the engine; files of the index that cannot be
+    /// read.
     pub fn push(
         &self,
         index: &Index,

@@ -1,5 +1,5 @@
-//! Searching a collection: the same two lists, the same fusion and the same traces as those of the local
-//! index.
+//! Searching a collection: the same two lists, the same fusion and the same traces as those of the
+//! local index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
@@ -80,7 +80,8 @@ impl SharedCorpus {
         })
     }
 
-    /// Returns the chunks that hold a phrase, with their ranks in the best [`TRACED_RANKS`] of each list.
+    /// Returns the chunks that hold a phrase, with their ranks in the best [`TRACED_RANKS`] of each
+    /// list.
     pub fn trace_passage(
         &self,
         phrase: &str,

@@ -20,7 +20,8 @@ pub const SUBCOMMAND: &str = "__generate";
 
 /// Time between two looks at whether the user stopped the call.
 const LATENCY: Duration = Duration::from_millis(20);
-/// Time that a stopped call has to end. A worker whose machine is gone without a word would keep it.
+/// Time that a stopped call has to end. A worker whose machine is gone without a word would keep
+/// it.
 const ENDING: Duration = Duration::from_secs(10);
 
 /// The process of a generator, which carries out messages. It ends with the value.
@@ -94,8 +95,8 @@ impl Link {
     /// Asks the workers of the settings, starts the process and has it load the generator.
     ///
     /// # Errors
-    /// [`LlmError::Worker`] for a worker that does not answer; [`LlmError::Backend`] when the system has no room for
-    /// another process or thread.
+    /// [`LlmError::Worker`] for a worker that does not answer; [`LlmError::Backend`] when the
+    /// system has no room for another process or thread.
     pub fn load(file: &Path, settings: &GeneratorSettings) -> Result<Self, LlmError> {
         for endpoint in &settings.rpc {
             RpcWorker::ask(endpoint)?;

@@ -1,9 +1,9 @@
 //! A generator in a process of its own, which is this program again.
 //!
-//! llama.cpp ends its process when a worker that holds layers fails. In a process of its own that costs the
-//! call, with the name of the worker, and never the program; the next question loads the model again. Tokens
-//! are shown one by one, and each waits for the answer of the observer, so that a call gives what it gives in
-//! this process.
+//! llama.cpp ends its process when a worker that holds layers fails. In a process of its own that
+//! costs the call, with the name of the worker, and never the program; the next question loads the
+//! model again. Tokens are shown one by one, and each waits for the answer of the observer, so that
+//! a call gives what it gives in this process.
 
 mod message;
 mod link;

@@ -13,7 +13,8 @@ pub(super) fn named_card(role: ModelRole, host: &str, model: &str) -> ModelCard 
     }
 }
 
-/// Returns the last part of a path on the server, whose separators may not be those of this machine.
+/// Returns the last part of a path on the server, whose separators may not be those of this
+/// machine.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

@@ -213,8 +213,8 @@ impl Chat {
         Request::post(CHAT, body)
     }
 
-    /// Reads how likely the reply begins with each label: a token that begins the spellings of one label
-    /// alone counts for it.
+    /// Reads how likely the reply begins with each label: a token that begins the spellings of one
+    /// label alone counts for it.
     pub fn read_label(
         &self,
         client: &Client,
@@ -253,8 +253,8 @@ impl Chat {
     }
 }
 
-/// Returns the label that a token stands for: the one that it spells, else the only one whose spellings it
-/// begins.
+/// Returns the label that a token stands for: the one that it spells, else the only one whose
+/// spellings it begins.
 fn meant(token: &str, known: &[Vec<String>]) -> Option<usize> {
     let text = token.trim_start_matches(['Ġ', '▁']);
     if text.trim().is_empty() {

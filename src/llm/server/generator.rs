@@ -97,8 +97,8 @@ impl ServerGenerator {
         &self.capabilities
     }
 
-    /// Learns how the model begins a reply. Only llama-server takes a reply that begins with a space as
-    /// it is.
+    /// Learns how the model begins a reply. Only llama-server takes a reply that begins with a
+    /// space as it is.
     fn learn_reply_start(&mut self) -> Result<(), LlmError> {
         if matches!(self.api, Api::Chat(_)) {
             return Ok(());

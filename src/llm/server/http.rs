@@ -1,5 +1,5 @@
-//! Requests to a model server: several side by side, repeated where the server is busy, and ended by
-//! closing their connections.
+//! Requests to a model server: several side by side, repeated where the server is busy, and ended
+//! by closing their connections.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,8 +22,8 @@ use crate::net;
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Time between two looks at whether the user stopped the call.
 const LATENCY: Duration = Duration::from_millis(20);
-/// Before the second attempt; twice as long before each one after it, and up to half more by chance, so
-/// that clients that were refused together do not come back together.
+/// Before the second attempt; twice as long before each one after it, and up to half more by
+/// chance, so that clients that were refused together do not come back together.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Size of the largest answer, and of the largest line of a streamed one.
@@ -170,8 +170,8 @@ impl Client {
         }
     }
 
-    /// Sends requests, as many side by side as the settings allow. `observe` sees each value of each
-    /// answer.
+    /// Sends requests, as many side by side as the settings allow. `observe` sees each value of
+    /// each answer.
     ///
     /// # Errors
     /// [`LlmError::Server`] of the first that fails; the others are ended. What `observe` returns.
@@ -249,8 +249,8 @@ impl Client {
         }
     }
 
-    /// Makes a request, again where the server is busy or not there, until it answers or fails in a way that
-    /// another attempt would not change.
+    /// Makes a request, again where the server is busy or not there, until it answers or fails in a
+    /// way that another attempt would not change.
     fn exchange(
         &self,
         agent: &Agent,
@@ -421,8 +421,8 @@ impl Client {
         }
     }
 
-    /// Returns the failure of a request without an answer. A server that does not answer in time would not
-    /// be faster the next time.
+    /// Returns the failure of a request without an answer. A server that does not answer in time
+    /// would not be faster the next time.
     fn not_sent(&self, error: &ureq::Error) -> Failed {
         let after = match error {
             ureq::Error::Timeout(ureq::Timeout::Connect) => None,

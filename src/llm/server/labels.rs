@@ -53,8 +53,9 @@ fn begun(
     Ok(Begun { leads, first })
 }
 
-/// Reads each spelling after each prompt, where the reply has its first word. The server gives no other tokens
-/// behind the first: a token that more than half of the replies have is the greedy one.
+/// Reads each spelling after each prompt, where the reply has its first word. The server gives no
+/// other tokens behind the first: a token that more than half of the replies have is the greedy
+/// one.
 pub(super) fn label_rows(
     native: &Native,
     client: &Client,

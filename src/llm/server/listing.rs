@@ -35,8 +35,8 @@ struct Listing {
     data: Vec<Listed>,
 }
 
-/// Returns the model that the setting names, or else the first that the server lists. A server that lists
-/// none is believed to have it.
+/// Returns the model that the setting names, or else the first that the server lists. A server that
+/// lists none is believed to have it.
 pub(super) fn find_listed(client: &Client, wanted: &str) -> Result<Listed, LlmError> {
     let listing = match client.json(Request::get("/v1/models")) {
         Ok(listing) => read::<Listing>(client, listing)?.data,

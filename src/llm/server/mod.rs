@@ -1,7 +1,7 @@
 //! Models behind a server: llama-server by its own interface, others by that of OpenAI.
 //!
-//! What a server can do is learnt once, when it is connected to. Text and probabilities come through from
-//! each; hidden states and attention from none, and what needs them says so.
+//! What a server can do is learnt once, when it is connected to. Text and probabilities come
+//! through from each; hidden states and attention from none, and what needs them says so.
 
 mod capabilities;
 mod card;
@@ -39,8 +39,8 @@ pub struct Connected {
 /// Connects to the server of the settings and learns what it can do.
 ///
 /// # Errors
-/// [`LlmError::Settings`] for the address or the key; [`LlmError::Server`] for a server that does not answer,
-/// lacks the model or gives no log-probabilities; [`LlmError::Stopped`].
+/// [`LlmError::Settings`] for the address or the key; [`LlmError::Server`] for a server that does
+/// not answer, lacks the model or gives no log-probabilities; [`LlmError::Stopped`].
 pub fn connect_generator(
     settings: &GeneratorSettings,
     server: &ServerSettings,

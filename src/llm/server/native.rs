@@ -17,8 +17,8 @@ use crate::llm::template::parts::{SYSTEM_MARK, USER_MARK};
 use crate::llm::template::thought::{self, Marks, Splitter};
 use crate::llm::values::{Decoding, End, Prompt, Rendered};
 
-/// The most likely tokens of which the server gives the probability with each token. The entropy counts
-/// all others as one.
+/// The most likely tokens of which the server gives the probability with each token. The entropy
+/// counts all others as one.
 pub(super) const LIKELY_TOKENS: u32 = 100;
 /// The same where labels are looked for.
 const LABEL_TOKENS: u32 = 400;
@@ -62,8 +62,8 @@ pub(super) struct Native {
     /// Text behind the template's that keeps the model from thinking.
     without_thoughts: &'static str,
     opens_thoughts: bool,
-    /// The template around the marks of texts, by whether there is a system turn and whether the model
-    /// thinks.
+    /// The template around the marks of texts, by whether there is a system turn and whether the
+    /// model thinks.
     turns: Mutex<HashMap<(bool, bool), String>>,
     tokens: Mutex<HashMap<(String, Parse), Vec<i32>>>,
 }
@@ -166,8 +166,8 @@ impl Likely {
     }
 }
 
-/// Returns the entropy of a distribution of which only the largest probabilities are known, nats: the
-/// rest counts as one token, so that the true entropy is at least this.
+/// Returns the entropy of a distribution of which only the largest probabilities are known, nats:
+/// the rest counts as one token, so that the true entropy is at least this.
 fn entropy(logprobs: &[f32]) -> f32 {
     let known: f64 = logprobs.iter().map(|one| f64::from(*one).exp()).sum();
     let of_known: f64 = logprobs
@@ -422,7 +422,8 @@ impl Native {
         })
     }
 
-    /// Returns the probabilities of the next token after each list of tokens, the most likely first.
+    /// Returns the probabilities of the next token after each list of tokens, the most likely
+    /// first.
     pub fn next_tokens(
         &self,
         client: &Client,
@@ -444,8 +445,8 @@ impl Native {
             .collect()
     }
 
-    /// Returns ln p of each target after its tokens, nats: the target is made certain, and the server
-    /// says what the model gave it.
+    /// Returns ln p of each target after its tokens, nats: the target is made certain, and the
+    /// server says what the model gave it.
     pub fn read_forced(
         &self,
         client: &Client,
@@ -536,8 +537,8 @@ fn prompt_end(turns: &str) -> String {
     turns[end..].trim_start_matches(' ').to_owned()
 }
 
-/// Returns whether a text may hold what the vocabulary parses as a control token, such as `<|im_end|>`,
-/// `</s>`, `[INST]` or `<｜User｜>`.
+/// Returns whether a text may hold what the vocabulary parses as a control token, such as
+/// `<|im_end|>`, `</s>`, `[INST]` or `<｜User｜>`.
 fn may_hold_control_text(text: &str) -> bool {
     let opens = |at: usize, opening: char| {
         let next = text[at + opening.len_utf8()..].chars().next();

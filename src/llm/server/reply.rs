@@ -146,8 +146,8 @@ impl Reply {
         flow
     }
 
-    /// Releases the text that was held back as the start of a stop text or of a mark, with the numbers
-    /// of its last token.
+    /// Releases the text that was held back as the start of a stop text or of a mark, with the
+    /// numbers of its last token.
     fn finish_turn(&mut self, end: End, observe: &mut dyn FnMut(&Token) -> Flow) -> Wish {
         self.end = Some(end);
         let held = self.splitter.finish();

@@ -92,8 +92,8 @@ impl ServerEmbedder {
         Ok(embedder)
     }
 
-    /// Returns the embedder of another ragscope as it describes it: its vectors are those of the same model here,
-    /// and so is its fingerprint.
+    /// Returns the embedder of another ragscope as it describes it: its vectors are those of the
+    /// same model here, and so is its fingerprint.
     fn peer_card(&self) -> Result<ModelCard, LlmError> {
         let status = self.client.json(Request::get("/v1/status"))?;
         let status: PeerStatus = read(&self.client, status)?;

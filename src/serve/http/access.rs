@@ -1,4 +1,5 @@
-//! Who may send requests: checks of the host, the origin, the token and the rate, before a request is read.
+//! Who may send requests: checks of the host, the origin, the token and the rate, before a request
+//! is read.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -79,8 +80,8 @@ impl Access {
         Ok(foreign)
     }
 
-    /// Checks the name that the client reached this server by. A page can point a name of its own to this machine (DNS
-    /// rebinding), but not an address.
+    /// Checks the name that the client reached this server by. A page can point a name of its own
+    /// to this machine (DNS rebinding), but not an address.
     fn check_host(&self, host: &Authority) -> Result<(), Failure> {
         let name = host.host().trim_matches(['[', ']']);
         let is_known = name.parse::<IpAddr>().is_ok()
@@ -219,8 +220,8 @@ pub async fn guard(
     response
 }
 
-/// Returns the client as queue and rate know it: an address, and a program there. Programs of one machine are thus served in
-/// turn, and so are several machines.
+/// Returns the client as queue and rate know it: an address, and a program there. Programs of one
+/// machine are thus served in turn, and so are several machines.
 fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
     let address = peer.map(|peer| peer.ip().to_string()).unwrap_or_default();
     let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);

@@ -16,7 +16,8 @@ use crate::serve::queue::SharedEngine;
 use super::body::MAX_BODY_BYTES;
 use super::reply::Failure;
 
-/// Maximum number of sessions of clients that have them; one that is at rest ends after five minutes.
+/// Maximum number of sessions of clients that have them; one that is at rest ends after five
+/// minutes.
 const MAX_SESSIONS: usize = 64;
 
 /// The endpoint of the protocol.

@@ -13,7 +13,8 @@ use super::reply::Failure;
 
 /// Maximum size of a body.
 pub const MAX_BODY_BYTES: usize = 8 << 20;
-/// A body that is larger is read up to here before it is refused, so that its sender gets to read the reply.
+/// A body that is larger is read up to here before it is refused, so that its sender gets to read
+/// the reply.
 const MAX_DISCARDED_BYTES: usize = 64 << 20;
 /// Maximum time in which a body arrives.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Reads a body of JSON.
 ///
 /// # Errors
-/// A body of another type, one that is too large or too slow, that is no JSON or lacks what `T` has.
+/// A body of another type, one that is too large or too slow, that is no JSON or lacks what `T`
+/// has.
 pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Failure> {
     let kind = headers
         .get(CONTENT_TYPE)

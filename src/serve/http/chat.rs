@@ -401,7 +401,8 @@ impl Reply {
     }
 }
 
-/// Returns where a text ends without the citation mark that is not closed yet: its number is known only then.
+/// Returns where a text ends without the citation mark that is not closed yet: its number is known
+/// only then.
 fn closed_bytes(text: &str) -> usize {
     let open = text.rfind('[').filter(|at| {
         let inside = &text.as_bytes()[at + 1..];

@@ -19,7 +19,8 @@ use crate::event::Problem;
 
 /// Maximum number of connections; more wait until one ends.
 const MAX_CONNECTIONS: usize = 512;
-/// Maximum time in which the head of a request arrives. A connection that is kept for the next one ends after it.
+/// Maximum time in which the head of a request arrives. A connection that is kept for the next one
+/// ends after it.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum size of a head.
 const MAX_HEAD_BYTES: usize = 32 << 10;

@@ -1,8 +1,9 @@
 //! A server over HTTP, for programs that speak the OpenAI interface or the Model Context Protocol.
 //!
-//! Chat completions, embeddings and searches are requests to the engine behind the [queue](super::queue). A request is checked
-//! before it is read ([`access`]): the host and the origin, so that no page of elsewhere reaches the server through a browser,
-//! the token and the rate. One whose client leaves is cancelled.
+//! Chat completions, embeddings and searches are requests to the engine behind the
+//! [queue](super::queue). A request is checked before it is read ([`access`]): the host and the
+//! origin, so that no page of elsewhere reaches the server through a browser, the token and the
+//! rate. One whose client leaves is cancelled.
 
 mod token;
 mod reply;

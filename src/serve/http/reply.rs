@@ -109,7 +109,8 @@ pub fn json_reply(value: &impl Serialize) -> Result<Response, Failure> {
     Ok(json_response(json_text(value)?))
 }
 
-/// Returns the value as JSON without characters that a terminal acts on; numbers have the digits of their own type.
+/// Returns the value as JSON without characters that a terminal acts on; numbers have the digits of
+/// their own type.
 ///
 /// # Errors
 /// A value that JSON cannot hold.

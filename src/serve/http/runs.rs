@@ -88,8 +88,8 @@ fn listed_run(run: &RunSummary) -> Listed<'_> {
     }
 }
 
-/// Answers a request of `GET /v1/runs/ID`: the records as server-sent events, while the run is in progress as they come.
-/// With `Last-Event-ID`, those after that one.
+/// Answers a request of `GET /v1/runs/ID`: the records as server-sent events, while the run is in
+/// progress as they come. With `Last-Event-ID`, those after that one.
 pub async fn show(
     State(server): State<Arc<HttpState>>,
     Path(id): Path<String>,

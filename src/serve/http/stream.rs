@@ -16,7 +16,8 @@ use tokio_stream::wrappers::ReceiverStream;
 const MAX_WAITING: usize = 64;
 /// A client that reads nothing for this time has left.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A client hears something at least this often, so that it and what is between knows that the server works.
+/// A client hears something at least this often, so that it and what is between knows that the
+/// server works.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Sends the events of a reply.

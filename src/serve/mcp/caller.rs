@@ -7,7 +7,8 @@ use tokio::sync::mpsc;
 
 use crate::serve::queue::{Caller, Client};
 
-/// Does work for the client behind a request. Lines of progress go to it, if it asked for them, before the work is over.
+/// Does work for the client behind a request. Lines of progress go to it, if it asked for them,
+/// before the work is over.
 pub async fn with_caller<T>(
     context: RequestContext<RoleServer>,
     work: impl AsyncFnOnce(&Caller) -> T,

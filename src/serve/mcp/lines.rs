@@ -35,7 +35,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Starts the threads that read stdin and write stdout. The second one ends when all clones are gone.
+    /// Starts the threads that read stdin and write stdout. The second one ends when all clones are
+    /// gone.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -148,7 +149,8 @@ fn read_line(input: &mut dyn BufRead) -> io::Result<Option<Line>> {
     Ok(Some(Line::TooLong))
 }
 
-/// Writes lines until all senders are gone. After an error of the output they are dropped: the client has left.
+/// Writes lines until all senders are gone. After an error of the output they are dropped: the
+/// client has left.
 fn write_lines(mut lines: mpsc::Receiver<String>) {
     let mut stdout = io::stdout().lock();
     let mut works = true;

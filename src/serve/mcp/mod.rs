@@ -1,8 +1,8 @@
 //! A server of the [Model Context Protocol](https://modelcontextprotocol.io) over stdin and stdout.
 //!
-//! Other programs, above all agents, search and ask the folders through tools, and read documents and recorded runs as
-//! resources. Stdout carries nothing but messages of the protocol, one per line; a failure is an error of its request and
-//! never the end of the server.
+//! Other programs, above all agents, search and ask the folders through tools, and read documents
+//! and recorded runs as resources. Stdout carries nothing but messages of the protocol, one per
+//! line; a failure is an error of its request and never the end of the server.
 
 mod caller;
 mod lines;
@@ -55,8 +55,8 @@ pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<(), Pro
     })
 }
 
-/// Serves clients until the input ends. One that begins with something else than the protocol asks for may begin
-/// again.
+/// Serves clients until the input ends. One that begins with something else than the protocol asks
+/// for may begin again.
 async fn serve(server: McpHandler, lines: Lines) {
     while !lines.is_closed() {
         match server.clone().serve(lines.clone()).await {

@@ -41,7 +41,8 @@ impl Address {
     }
 }
 
-/// Returns a page of resources, the documents first and then the newest runs, and the cursor of the next page.
+/// Returns a page of resources, the documents first and then the newest runs, and the cursor of the
+/// next page.
 ///
 /// # Errors
 /// A cursor of no page; what the engine fails with.

@@ -53,7 +53,8 @@ impl ToolName {
     }
 
     fn declaration(self) -> Result<Tool, String> {
-        // a run is recorded, but nothing that the user made is changed, and nothing leaves the machine
+        // a run is recorded, but nothing that the user made is changed, and nothing leaves the
+        // machine
         let annotations = ToolAnnotations::new().read_only(true).open_world(false);
         let tool = Tool::new(self.name(), self.description(), self.schema()?);
         Ok(tool.with_annotations(annotations))

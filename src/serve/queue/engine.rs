@@ -100,8 +100,8 @@ impl SharedEngine {
         own.insert(run.to_owned());
     }
 
-    /// Returns whether clients may read a recorded run: one over the served folders, or one of this server. Others hold
-    /// text of folders that are not served.
+    /// Returns whether clients may read a recorded run: one over the served folders, or one of this
+    /// server. Others hold text of folders that are not served.
     pub fn can_read(&self, run: &RunSummary) -> bool {
         let own = self.own_runs.lock().unwrap_or_else(PoisonError::into_inner);
         let served = self
@@ -126,8 +126,8 @@ impl SharedEngine {
         }
     }
 
-    /// Waits until the index holds the documents of the folders. After [`INDEX_PATIENCE`] a part of them will
-    /// do.
+    /// Waits until the index holds the documents of the folders. After [`INDEX_PATIENCE`] a part of
+    /// them will do.
     ///
     /// # Errors
     /// When there is nothing to search.
@@ -174,8 +174,8 @@ impl SharedEngine {
         Err(Refusal::new(kind, problem))
     }
 
-    /// Sends a command when it is this client's turn, and passes the records of its answer to `observe`. A request that
-    /// is cancelled leaves the queue, or stops the command.
+    /// Sends a command when it is this client's turn, and passes the records of its answer to
+    /// `observe`. A request that is cancelled leaves the queue, or stops the command.
     ///
     /// # Errors
     /// The problem that the engine reports; too many requests; a request that was cancelled.
@@ -225,8 +225,8 @@ impl SharedEngine {
     }
 }
 
-/// Recognises the end of the engine that a failed run has reported already. It follows the run, and would end the request
-/// after it.
+/// Recognises the end of the engine that a failed run has reported already. It follows the run, and
+/// would end the request after it.
 #[derive(Default)]
 struct Repeated {
     /// Why the last run failed.

@@ -1,8 +1,8 @@
-//! What the protocols share: the engine behind a queue, the requests, what they are refused
-//! with, and the recorded runs that clients may read.
+//! What the protocols share: the engine behind a queue, the requests, what they are refused with,
+//! and the recorded runs that clients may read.
 //!
-//! The engine is the one behind the screen ([`Hub`](crate::host::Hub)): one thread, which works on one request after the other.
-//! Results are the values of the records and of `--json`.
+//! The engine is the one behind the screen ([`Hub`](crate::host::Hub)): one thread, which works on
+//! one request after the other. Results are the values of the records and of `--json`.
 
 mod status;
 mod refusal;

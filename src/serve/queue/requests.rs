@@ -108,8 +108,8 @@ pub async fn search(
 /// Answers a question, passes the records of its run to `observe` and returns them.
 ///
 /// # Errors
-/// An empty question, an unknown preset, a filter that is none; as [`SharedEngine::request`]. A run that fails is none: its last
-/// record says so.
+/// An empty question, an unknown preset, a filter that is none; as [`SharedEngine::request`]. A run
+/// that fails is none: its last record says so.
 pub async fn ask(
     question: Question,
     engine: &SharedEngine,
@@ -225,7 +225,8 @@ fn check(engine: &SharedEngine, overrides: &[(String, String)]) -> Result<Config
     layers.config().map_err(invalid)
 }
 
-/// Returns the value that `--json` prints: through its text, in which a number has the digits of its own type.
+/// Returns the value that `--json` prints: through its text, in which a number has the digits of
+/// its own type.
 ///
 /// # Errors
 /// A value that JSON cannot hold.

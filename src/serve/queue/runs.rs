@@ -20,7 +20,8 @@ pub fn list(engine: &SharedEngine) -> Result<Vec<RunSummary>, Refusal> {
     Ok(runs)
 }
 
-/// Returns the records of a run. The id is compared with those of the recorded runs and never becomes a path.
+/// Returns the records of a run. The id is compared with those of the recorded runs and never
+/// becomes a path.
 ///
 /// # Errors
 /// An id of no run that clients may read; a damaged file.
@@ -47,7 +48,8 @@ pub fn fold<R: Borrow<Record>>(records: &[R]) -> Run {
     run
 }
 
-/// Returns whether a record says what happened in a run, rather than each token, prompt and model call of it.
+/// Returns whether a record says what happened in a run, rather than each token, prompt and model
+/// call of it.
 pub fn is_step(record: &Record) -> bool {
     !matches!(
         &record.event,

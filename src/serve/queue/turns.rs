@@ -1,4 +1,5 @@
-//! The queue in front of the engine: clients take turns, and the requests of one client keep their order.
+//! The queue in front of the engine: clients take turns, and the requests of one client keep their
+//! order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
