@@ -11,7 +11,7 @@ use crate::event::{Metadata, Place, PlaceUnit};
 pub(super) const MAX_TEXT_BYTES: usize = 64 << 20;
 /// Maximum size of its headings and places: a sheet has a million rows, and each is a place.
 pub(super) const MAX_MARKS_BYTES: usize = 160 << 20;
-/// What a heading or a place takes besides its name, in memory and on its way out of a worker.
+/// Bytes of a heading or a place besides its name, in memory and on its way out of a worker.
 const MARK_BYTES: usize = 128;
 /// The header of a table is among its first rows.
 pub(super) const MAX_ROWS_ABOVE_HEADER: usize = 10;
@@ -22,12 +22,13 @@ pub(super) const MAX_ROW_BYTES: usize = 1 << 20;
 /// Maximum size of the names of columns that a row has with it: the values count.
 pub(super) const MAX_NAMES_BYTES: usize = 600;
 
-/// The text of a document while it grows. Control characters are left out, and what exceeds a limit.
+/// The text of a document while it grows. Control characters are left out, and what exceeds a
+/// limit.
 #[derive(Debug, Default)]
 pub(in crate::corpus) struct Builder {
     extract: Extract,
     notes: Vec<String>,
-    /// What the headings, places and parts take.
+    /// Bytes of the headings, places and parts.
     marks_bytes: usize,
     /// The place and the part that begin with the next text.
     next_place: Option<Place>,
@@ -170,8 +171,8 @@ impl Builder {
 }
 
 impl Rows {
-    /// Adds a row as a line: its cells with their columns, from 0. The first row that names columns is
-    /// the header, and is repeated with each row below it.
+    /// Adds a row as a line: its cells with their columns, from 0. The first row that names columns
+    /// is the header, and is repeated with each row below it.
     pub fn add(&mut self, cells: impl IntoIterator<Item = (usize, String)>, builder: &mut Builder) {
         let cells: Vec<(usize, String)> = cells
             .into_iter()
@@ -253,8 +254,8 @@ impl Extract {
         headings.chain(places).sum()
     }
 
-    /// Returns what was extracted from a member of a file: its places are in the member, whose lines are
-    /// counted from its start where it has no others.
+    /// Returns what was extracted from a member of a file: its places are in the member, whose
+    /// lines are counted from its start where it has no others.
     pub fn of_member(mut self, path: &str) -> Self {
         if self.places.is_empty() {
             self.places.push((0, Place::new(PlaceUnit::Line, 1)));
@@ -275,7 +276,8 @@ fn place_bytes(place: &Place) -> usize {
     MARK_BYTES + names.into_iter().flatten().map(String::len).sum::<usize>()
 }
 
-/// Returns whether the cells are the names of columns: at least two, short, not all of them numbers.
+/// Returns whether the cells are the names of columns: at least two, short, not all of them
+/// numbers.
 fn is_header(cells: &[(usize, String)]) -> bool {
     let is_short = |name: &str| name.chars().count() <= MAX_COLUMN_NAME_CHARS;
     let is_number = |name: &str| name.parse::<f64>().is_ok();

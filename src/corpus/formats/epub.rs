@@ -38,7 +38,16 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
 
     let mut builder = Builder::default();
     builder.metadata(metadata(&book));
-    let titles = titles(&book);
+    let unread = add_pages(&book, &mut builder);
+    if unread > 0 {
+        builder.note(format!("{unread} of its pages could not be read"));
+    }
+    Ok(builder.finish())
+}
+
+/// Adds the pages in their order, each a chapter. Returns the number of those that cannot be read.
+fn add_pages(book: &Epub, builder: &mut Builder) -> usize {
+    let titles = titles(book);
     let mut read = HashSet::new();
     let mut unread = 0;
     let mut number = 0;
@@ -51,6 +60,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         if is_contents || !page.media_type().contains("html") {
             continue;
         }
+
         // a book may list every section of a page
         let path = page.href().path().as_str();
         let path = path.split('#').next().unwrap_or(path);
@@ -76,10 +86,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         });
         builder.append(text);
     }
-    if unread > 0 {
-        builder.note(format!("{unread} of its pages could not be read"));
-    }
-    Ok(builder.finish())
+    unread
 }
 
 /// Returns whether more than the fonts of a book is encrypted.

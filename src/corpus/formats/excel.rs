@@ -1,5 +1,5 @@
-//! Excel workbooks. Those before 2007 are read at once by calamine, which gives the formats of their
-//! dates and durations. Formulas give the values that were stored with them.
+//! Excel workbooks. Those before 2007 are read at once by calamine, which gives the formats of
+//! their dates and durations. Formulas give the values that were stored with them.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use calamine::{Data, Reader as _, Xls, XlsError, Xlsx, XlsxError};
 
 use super::builder::{Builder, Sheet, day, named};
 use super::number_form::NumberForm;
-use super::package::encrypted;
+use super::package::ENCRYPTED;
 use super::{Extract, Format, Reader, xlsx};
 use crate::event::Metadata;
 
@@ -55,7 +55,7 @@ fn open(bytes: &[u8]) -> Result<Xls<Cursor<&[u8]>>, String> {
         // a password puts a workbook since 2007 into a file like those before
         let is_package = matches!(Xlsx::new(Cursor::new(bytes)), Err(XlsxError::Password));
         if is_package || matches!(error, XlsError::Password) {
-            encrypted()
+            ENCRYPTED.to_owned()
         } else {
             format!("it is damaged ({error})")
         }

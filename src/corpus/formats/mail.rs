@@ -1,6 +1,6 @@
-//! Mail: single messages and mailboxes, read by mail-parser. The headers that people search for come
-//! first; quoted text that an earlier message of the file holds is left out; attachments are read by
-//! the readers of their formats.
+//! Mail: single messages and mailboxes, read by mail-parser. The headers that people search for
+//! come first; quoted text that an earlier message of the file holds is left out; attachments are
+//! read by the readers of their formats.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +20,7 @@ pub(super) const MESSAGE: Format = Format {
     extensions: &["eml", "emlx", "mht", "mhtml"],
     library: "mail-parser",
     place: "message",
-    reader: Reader::Configured(message),
+    reader: Reader::Configured(read_message),
 };
 
 pub(super) const MAILBOX: Format = Format {
@@ -28,7 +28,7 @@ pub(super) const MAILBOX: Format = Format {
     extensions: &["mbox", "mbx"],
     library: "mail-parser",
     place: "message",
-    reader: Reader::Configured(mailbox),
+    reader: Reader::Configured(read_mailbox),
 };
 
 /// Attachments of one file beyond this are counted only.
@@ -38,7 +38,7 @@ const MAX_NAMED: usize = 3;
 /// Messages attached to messages beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
 
-fn message(input: &Input<'_>) -> Result<Extract, String> {
+fn read_message(input: &Input<'_>) -> Result<Extract, String> {
     let bytes = input.bytes;
     // Apple Mail writes the size of the message into a line before it.
     let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
@@ -62,18 +62,18 @@ fn message(input: &Input<'_>) -> Result<Extract, String> {
         author: named(&addresses(message.from())),
         date: message.date().map(day),
     });
-    mail.message(&message, 1, 0);
+    mail.add_message(&message, 1, 0);
     Ok(mail.finish())
 }
 
-fn mailbox(input: &Input<'_>) -> Result<Extract, String> {
+fn read_mailbox(input: &Input<'_>) -> Result<Extract, String> {
     let mut mail = Mail::new(input.options);
     let mut number = 0;
     // Reading from memory has no errors.
     for entry in MessageIterator::new(Cursor::new(input.bytes)).flatten() {
         number += 1;
         match MessageParser::default().parse(entry.contents()) {
-            Some(message) => mail.message(&message, number, 0),
+            Some(message) => mail.add_message(&message, number, 0),
             None => mail.unread.push(format!("message {number}")),
         }
         if mail.builder.is_full() {
@@ -82,7 +82,7 @@ fn mailbox(input: &Input<'_>) -> Result<Extract, String> {
     }
     if number == 0 {
         // programs save one message under the name of a mailbox, without the line that begins it
-        return message(input)
+        return read_message(input)
             .map_err(|_| "its content is not a mailbox: no line begins a message".to_owned());
     }
     Ok(mail.finish())
@@ -111,7 +111,7 @@ impl<'a> Mail<'a> {
         }
     }
 
-    fn message(&mut self, message: &Message<'_>, number: u32, depth: u8) {
+    fn add_message(&mut self, message: &Message<'_>, number: u32, depth: u8) {
         let subject = message.subject().and_then(named);
         self.builder.part();
         self.builder.place(Place {
@@ -120,22 +120,22 @@ impl<'a> Mail<'a> {
         });
         self.builder
             .heading(1, subject.as_deref().unwrap_or("No subject"));
-        self.headers(message);
+        self.add_headers(message);
         for body in message.text_bodies() {
-            self.body(body);
+            self.add_body(body);
         }
         for part in message.attachments() {
-            self.attachment(part, depth);
+            self.add_attachment(part, depth);
         }
     }
 
-    fn headers(&mut self, message: &Message<'_>) {
+    fn add_headers(&mut self, message: &Message<'_>) {
         let lines = [
             ("From", addresses(message.from())),
             ("To", addresses(message.to())),
             ("Cc", addresses(message.cc())),
             ("Date", message.date().map(date_time).unwrap_or_default()),
-            ("Attachments", attached(message)),
+            ("Attachments", attachment_names(message)),
         ];
         for (name, value) in lines {
             if !value.is_empty() {
@@ -144,7 +144,7 @@ impl<'a> Mail<'a> {
         }
     }
 
-    fn body(&mut self, part: &MessagePart<'_>) {
+    fn add_body(&mut self, part: &MessagePart<'_>) {
         match &part.body {
             PartType::Text(text) => {
                 let text = self.without_known_quotes(text);
@@ -189,7 +189,7 @@ impl<'a> Mail<'a> {
         kept.join("\n")
     }
 
-    fn attachment(&mut self, part: &MessagePart<'_>, depth: u8) {
+    fn add_attachment(&mut self, part: &MessagePart<'_>, depth: u8) {
         self.attachments += 1;
         if self.attachments > MAX_ATTACHMENTS {
             return;
@@ -204,7 +204,7 @@ impl<'a> Mail<'a> {
                     attachments: self.attachments,
                     ..Self::new(self.options)
                 };
-                inner.message(message, 1, depth + 1);
+                inner.add_message(message, 1, depth + 1);
                 self.attachments = inner.attachments;
                 Ok(inner.finish_member().of_member(&name))
             }
@@ -277,7 +277,7 @@ fn hash(line: &str) -> u64 {
 }
 
 /// Returns the names of the attachments of a message.
-fn attached(message: &Message<'_>) -> String {
+fn attachment_names(message: &Message<'_>) -> String {
     let names = message.attachments().take(MAX_ATTACHMENTS);
     let names: Vec<String> = names
         .filter_map(|part| part.attachment_name())

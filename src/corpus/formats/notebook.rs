@@ -1,5 +1,5 @@
-//! Jupyter notebooks: the cells in their order, prose with its headings, code as it is. What the code
-//! printed is left out: it repeats the code, or is a picture.
+//! Jupyter notebooks: the cells in their order, prose with its headings, code as it is. What the
+//! code printed is left out: it repeats the code, or is a picture.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         ..Extract::default()
     };
     for (number, cell) in (1..).zip(cells(&notebook)) {
-        add(&mut extract, number, cell);
+        add_cell(&mut extract, number, cell);
     }
     if extract.text.is_empty() {
         return Err("it holds no cells with text".to_owned());
@@ -66,11 +66,11 @@ fn metadata(notebook: &Value) -> Metadata {
 }
 
 /// Adds a cell, with its place.
-fn add(extract: &mut Extract, number: u32, cell: &Value) {
+fn add_cell(extract: &mut Extract, number: u32, cell: &Value) {
     let source = cell
         .get("source")
         .or_else(|| cell.get("input"))
-        .map(joined)
+        .map(join_lines)
         .unwrap_or_default();
     let source = source.trim_end();
     if source.trim().is_empty() {
@@ -104,7 +104,7 @@ fn add(extract: &mut Extract, number: u32, cell: &Value) {
 }
 
 /// Returns text that is a string, or a list of lines.
-fn joined(text: &Value) -> String {
+fn join_lines(text: &Value) -> String {
     match text {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),

@@ -1,5 +1,5 @@
-//! Numbers of workbooks as a reader of the sheet sees them, apart from the width of a number and the
-//! language of a date: by the format of their cell (ECMA-376 part 1, 18.8.30 and 18.8.31).
+//! Numbers of workbooks as a reader of the sheet sees them, apart from the width of a number and
+//! the language of a date: by the format of their cell (ECMA-376 part 1, 18.8.30 and 18.8.31).
 
 use jiff::civil::{Time, date};
 
@@ -9,7 +9,7 @@ const MAX_DECIMALS: usize = 30;
 /// The form in which the numbers of a cell style are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NumberForm {
-    /// With all of its digits.
+    /// A number with all of its digits.
     General,
     Decimal(DecimalForm),
     /// A day, a time or both.
@@ -30,7 +30,8 @@ pub(super) struct DecimalForm {
 }
 
 impl NumberForm {
-    /// Returns the form of a built-in format; those with a currency depend on the language of Excel.
+    /// Returns the form of a built-in format; those with a currency depend on the language of
+    /// Excel.
     pub fn from_built_in(id: u32) -> Self {
         match id {
             1 | 3 | 37 | 38 => Self::from_code("0"),
@@ -181,7 +182,7 @@ mod tests {
             (0.125, "0.0%", "12.5%"),
             (0.125, "0.0\\ %", "12.5 %"),
             (-0.5, "0%", "-50%"),
-            (3.14159, "#,##0.00 \"days\";[Red]-0", "3.14 days"),
+            (6.12345, "#,##0.00 \"days\";[Red]-0", "6.12 days"),
             (3.0, "[$-409]#,##0", "3"),
             (3.7, "0.\"", "4"),
             (1234.5, "\"$\"#,##0.00", "$1234.50"),

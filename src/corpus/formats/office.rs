@@ -8,7 +8,7 @@ use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
 use super::builder::{Builder, Rows, day, named};
-use super::package::{Package, encrypted};
+use super::package::{ENCRYPTED, Package};
 use super::xml::{Node, walk};
 use super::{Extract, Format, Reader, office_parts};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
@@ -18,7 +18,7 @@ pub(super) const WORD: Format = Format {
     extensions: &["docx", "docm", "dotx", "dotm", "doc", "dot"],
     library: "undoc",
     place: "heading",
-    reader: Reader::Binary(word),
+    reader: Reader::Binary(read_word),
 };
 
 pub(super) const POWERPOINT: Format = Format {
@@ -26,26 +26,26 @@ pub(super) const POWERPOINT: Format = Format {
     extensions: &["pptx", "pptm", "ppsx", "ppsm", "potx", "ppt", "pps"],
     library: "undoc",
     place: "slide",
-    reader: Reader::Binary(powerpoint),
+    reader: Reader::Binary(read_powerpoint),
 };
 
 /// Tables in cells of tables beyond this depth are left out.
 const MAX_TABLE_DEPTH: u8 = 8;
 const ZIP: &[u8] = b"PK";
 
-fn word(bytes: &[u8]) -> Result<Extract, String> {
+fn read_word(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
     let mut add = |bytes: &[u8]| -> Result<bool, String> {
         let document = parse(bytes)?;
         builder.metadata(metadata(&document.metadata));
         for section in &document.sections {
-            blocks(section, &mut builder);
+            add_blocks(section, &mut builder);
         }
         Ok(!builder.is_full())
     };
     if bytes.starts_with(ZIP) {
-        office_parts::each_piece(bytes, &mut add)?;
-        comments(&mut Package::open(bytes)?, &mut builder)?;
+        office_parts::visit_pieces(bytes, &mut add)?;
+        add_comments(&mut Package::open(bytes)?, &mut builder)?;
     } else {
         add(bytes)?;
     }
@@ -53,8 +53,8 @@ fn word(bytes: &[u8]) -> Result<Extract, String> {
 }
 
 /// Adds the comments on a Word document, which undoc leaves out.
-fn comments(package: &mut Package<'_>, builder: &mut Builder) -> Result<(), String> {
-    package.comments("word/comments.xml", "author", &mut |author, text| {
+fn add_comments(package: &mut Package<'_>, builder: &mut Builder) -> Result<(), String> {
+    package.visit_comments("word/comments.xml", "author", &mut |author, text| {
         if !text.trim().is_empty() {
             let by = named(author).map_or_else(String::new, |author| format!(" by {author}"));
             builder.paragraph(&format!("Comment{by}: {}", text.trim()));
@@ -63,22 +63,28 @@ fn comments(package: &mut Package<'_>, builder: &mut Builder) -> Result<(), Stri
     })
 }
 
-fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
+fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
     if !bytes.starts_with(ZIP) {
         let document = parse(bytes)?;
         builder.metadata(metadata(&document.metadata));
         for (index, section) in document.sections.iter().enumerate() {
-            slide(index, section, &stored_notes(section), &mut builder);
+            add_slide(index, section, &stored_notes(section), &mut builder);
         }
         return Ok(builder.finish());
     }
 
+    read_slides(bytes, &mut builder)?;
+    Ok(builder.finish())
+}
+
+/// Reads the slides of a file since 2007, one after another.
+fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
-    let mut notes = Notes::of(package)?;
-    let copy = office_parts::copied(bytes, None, &[])?;
-    let mut parser = PptxParser::from_bytes(copy).map_err(|error| refused(&error))?;
+    let mut notes = Notes::new(package)?;
+    let copy = office_parts::copy_xml(bytes, None, &[])?;
+    let mut parser = PptxParser::from_bytes(copy).map_err(|error| reason(&error))?;
     let mut failed = Ok(());
     let options = SectionStreamOptions {
         lenient: true,
@@ -87,8 +93,8 @@ fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
     let read = parser.for_each_section(options, |event| {
         match event {
             ParseEvent::DocumentStart { metadata: of, .. } => builder.metadata(metadata(of)),
-            ParseEvent::SectionParsed(section) => match notes.of_slide(section.index) {
-                Ok(notes) => slide(section.index, section, &notes, &mut builder),
+            ParseEvent::SectionParsed(section) => match notes.read(section.index) {
+                Ok(notes) => add_slide(section.index, section, &notes, builder),
                 Err(reason) => failed = Err(reason),
             },
             ParseEvent::SectionFailed { index, .. } => {
@@ -102,31 +108,30 @@ fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
             ControlFlow::Continue(())
         }
     });
-    read.map_err(|error| refused(&error))?;
-    failed?;
-    Ok(builder.finish())
+    read.map_err(|error| reason(&error))?;
+    failed
 }
 
-fn slide(index: usize, section: &Section, notes: &str, builder: &mut Builder) {
+fn add_slide(index: usize, section: &Section, notes: &str, builder: &mut Builder) {
     builder.part();
     builder.place(Place {
         name: title(section),
         ..Place::new(PlaceUnit::Slide, saturating_u32(index + 1))
     });
-    blocks(section, builder);
+    add_blocks(section, builder);
     if !notes.trim().is_empty() {
         builder.paragraph(&format!("Notes: {}", notes.trim()));
     }
 }
 
 fn parse(bytes: &[u8]) -> Result<Document, String> {
-    undoc::parse_bytes(bytes).map_err(|error| refused(&error))
+    undoc::parse_bytes(bytes).map_err(|error| reason(&error))
 }
 
 /// Returns the reason for users why undoc does not read a file.
-fn refused(error: &undoc::Error) -> String {
+fn reason(error: &undoc::Error) -> String {
     match error.kind() {
-        undoc::ErrorKind::Encrypted => encrypted(),
+        undoc::ErrorKind::Encrypted => ENCRYPTED.to_owned(),
         undoc::ErrorKind::UnknownFormat => "its content is not that of an Office file".to_owned(),
         _ => format!("it is damaged ({error})"),
     }
@@ -141,7 +146,7 @@ fn metadata(of: &undoc::Metadata) -> Metadata {
     }
 }
 
-fn blocks(section: &Section, builder: &mut Builder) {
+fn add_blocks(section: &Section, builder: &mut Builder) {
     for block in &section.content {
         match block {
             Block::Paragraph(paragraph) => add_paragraph(paragraph, builder),
@@ -242,8 +247,8 @@ fn stored_notes(section: &Section) -> String {
     notes.collect::<Vec<_>>().join("\n")
 }
 
-/// The notes of slides. undoc assumes that notes have the number of their slide; their relationships
-/// say which slide they belong to.
+/// The notes of slides. undoc assumes that notes have the number of their slide; their
+/// relationships say which slide they belong to.
 struct Notes<'a> {
     package: Package<'a>,
     /// The paths of the slides, in their order.
@@ -251,7 +256,7 @@ struct Notes<'a> {
 }
 
 impl<'a> Notes<'a> {
-    fn of(mut package: Package<'a>) -> Result<Self, String> {
+    fn new(mut package: Package<'a>) -> Result<Self, String> {
         let presentation = package.xml("ppt/presentation.xml")?.unwrap_or_default();
         let parts = package.relationships("ppt/presentation.xml")?;
         let paths: HashMap<String, String> =
@@ -270,7 +275,7 @@ impl<'a> Notes<'a> {
     }
 
     /// Returns the notes of a slide, from 0; empty when there are none.
-    fn of_slide(&mut self, index: usize) -> Result<String, String> {
+    fn read(&mut self, index: usize) -> Result<String, String> {
         let Some(Some(slide)) = self.slides.get(index) else {
             return Ok(String::new());
         };

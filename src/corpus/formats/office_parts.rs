@@ -1,6 +1,6 @@
-//! An Office file as undoc reads it within bounds: without what holds no text, and a large Word document
-//! in pieces. Formulas (Office Math), which it does not read, become plain runs of text: `x_1`, `a/b`,
-//! `n^2`.
+//! An Office file as undoc reads it within bounds: without what holds no text, and a large Word
+//! document in pieces. Formulas (Office Math), which it does not read, become plain runs of text:
+//! `x_1`, `a/b`, `n^2`.
 
 use std::io::{Cursor, Write};
 
@@ -14,37 +14,37 @@ use super::package::{MAX_MEMBER_BYTES, Package, is_xml, unreadable};
 
 const DOCUMENT: &str = "word/document.xml";
 
-/// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each. A larger one is
-/// read in pieces of this size.
+/// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each. A larger
+/// one is read in pieces of this size.
 const PIECE_BYTES: usize = 8 << 20;
 /// Maximum XML of a document.
 const MAX_XML_BYTES: u64 = 1 << 30;
-/// Beyond the body of a document in pieces: what the last piece has once, for all.
+/// The parts beside the body of a document that its last piece has, for all of them.
 const OF_LAST_PIECE: [&str; 3] = [
     "word/footnotes.xml",
     "word/endnotes.xml",
     "word/_rels/document.xml.rels",
 ];
 
-/// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it returns
-/// `false`. They have no pictures, and their formulas are runs of text.
+/// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it
+/// returns `false`. They have no pictures, and their formulas are runs of text.
 ///
 /// # Errors
 /// The reason why the file cannot be read, or that `visit` gave.
-pub(super) fn each_piece(
+pub(super) fn visit_pieces(
     bytes: &[u8],
     visit: &mut dyn FnMut(&[u8]) -> Result<bool, String>,
 ) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
     if package.announced_bytes(DOCUMENT) > PIECE_BYTES as u64 {
-        return Pieces::new(bytes, visit).all(&mut package);
+        return Pieces::new(bytes, visit).visit_all(&mut package);
     }
 
     let document = package.xml(DOCUMENT)?;
     let document = document.filter(|document| document.contains("<m:oMath"));
     let plain = document.map(|document| plain_runs(&document)).transpose()?;
-    visit(&copied(bytes, plain.as_deref(), &[])?).map(|_| ())
+    visit(&copy_xml(bytes, plain.as_deref(), &[])?).map(|_| ())
 }
 
 /// Copies the XML of a package, with another text of the document where there is one. Pictures and
@@ -52,7 +52,7 @@ pub(super) fn each_piece(
 ///
 /// # Errors
 /// The reason why the file cannot be read.
-pub(super) fn copied(
+pub(super) fn copy_xml(
     bytes: &[u8],
     document: Option<&[u8]>,
     without: &[&str],
@@ -83,7 +83,7 @@ struct Pieces<'a> {
     bytes: &'a [u8],
     visit: &'a mut dyn FnMut(&[u8]) -> Result<bool, String>,
     formulas: Formulas,
-    /// What comes before the first block, and ends after the last.
+    /// The XML before the first block, and the ends after the last.
     head: Vec<u8>,
     tail: String,
     piece: Writer<Vec<u8>>,
@@ -106,18 +106,19 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    fn all(mut self, package: &mut Package<'_>) -> Result<(), String> {
+    fn visit_all(mut self, package: &mut Package<'_>) -> Result<(), String> {
         let mut reader = Reader::from_reader(package.stream(DOCUMENT, MAX_XML_BYTES)?);
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
             let event = reader
                 .read_event_into(&mut buffer)
-                .map_err(|error| damaged(&error))?;
+                .map_err(|error| reason(&error))?;
             if matches!(event, Event::Eof) {
                 return self.end_piece(&[]).map(|_| ());
             }
             self.add(event)?;
+
             let is_between = self.is_in_body && self.depth == 2;
             let is_between = is_between && self.piece.get_ref().len() >= PIECE_BYTES;
             if is_between && !self.end_piece(&OF_LAST_PIECE)? {
@@ -133,34 +134,39 @@ impl<'a> Pieces<'a> {
     }
 
     fn add(&mut self, event: Event<'_>) -> Result<(), String> {
-        let mut begins_body = false;
-        let mut is_in_tail = false;
         match &event {
             Event::Start(tag) => {
-                begins_body = self.depth == 1 && tag.local_name().as_ref() == "body";
+                let begins_body = self.depth == 1 && tag.local_name().as_ref() == "body";
                 if self.depth == 0 || begins_body {
                     let end = format!("</{}>", tag.name().as_ref());
                     self.tail.insert_str(0, &end);
                 }
-                self.is_in_body |= begins_body;
                 self.depth += 1;
+                self.write(event)?;
+                if begins_body {
+                    self.is_in_body = true;
+                    self.head = std::mem::take(self.piece.get_mut());
+                }
+                Ok(())
             }
             Event::End(_) => {
                 self.depth = self.depth.saturating_sub(1);
                 let ends_body = self.depth == 1 && self.is_in_body;
                 self.is_in_body &= !ends_body;
-                is_in_tail = self.depth == 0 || ends_body;
+                // the tail is added to every piece
+                if self.depth == 0 || ends_body {
+                    Ok(())
+                } else {
+                    self.write(event)
+                }
             }
-            _ => {}
+            _ => self.write(event),
         }
-        if !is_in_tail {
-            let written = self.formulas.write(event, &mut self.piece);
-            written.map_err(|error| damaged(&error))?;
-        }
-        if begins_body {
-            self.head = std::mem::take(self.piece.get_mut());
-        }
-        Ok(())
+    }
+
+    fn write(&mut self, event: Event<'_>) -> Result<(), String> {
+        let written = self.formulas.write(event, &mut self.piece);
+        written.map_err(|error| reason(&error))
     }
 
     /// Ends a piece. Returns whether another one is read.
@@ -168,13 +174,13 @@ impl<'a> Pieces<'a> {
         let piece = std::mem::take(self.piece.get_mut());
         let document = [&self.head, &piece, self.tail.as_bytes()].concat();
         drop(piece);
-        let file = copied(self.bytes, Some(&document), without)?;
+        let file = copy_xml(self.bytes, Some(&document), without)?;
         drop(document);
         (self.visit)(&file)
     }
 }
 
-fn damaged(error: &quick_xml::Error) -> String {
+fn reason(error: &quick_xml::Error) -> String {
     match error {
         quick_xml::Error::Io(error) => unreadable(error),
         error => format!("its XML is damaged ({error})"),
@@ -187,17 +193,17 @@ fn plain_runs(xml: &str) -> Result<Vec<u8>, String> {
     let mut writer = Writer::new(Vec::with_capacity(xml.len()));
     let mut formulas = Formulas::default();
     loop {
-        let event = reader.read_event().map_err(|error| damaged(&error))?;
+        let event = reader.read_event().map_err(|error| reason(&error))?;
         if matches!(event, Event::Eof) {
             return Ok(writer.into_inner());
         }
         let written = formulas.write(event, &mut writer);
-        written.map_err(|error| damaged(&error))?;
+        written.map_err(|error| reason(&error))?;
     }
 }
 
-/// Writes each run of a formula as a run of text. Elements of the namespace of formulas have the prefix
-/// `m` in every program that was tried.
+/// Writes each run of a formula as a run of text. Elements of the namespace of formulas have the
+/// prefix `m` in every program that was tried.
 #[derive(Default)]
 struct Formulas {
     /// Open elements inside the properties of a part of a formula.

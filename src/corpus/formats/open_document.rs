@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::BufRead;
 
 use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
-use super::package::{Package, encrypted};
+use super::package::{ENCRYPTED, Package};
 use super::xml::{Node, Tag, walk};
 use super::{Extract, Format, Reader};
 use crate::event::{Place, PlaceUnit};
@@ -51,7 +51,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         let mut package = Package::open(bytes)?;
         let manifest = package.xml("META-INF/manifest.xml")?.unwrap_or_default();
         if manifest.contains("encryption-data") {
-            return Err(encrypted());
+            return Err(ENCRYPTED.to_owned());
         }
         if !package.has(CONTENT) {
             return Err("its content is not that of an OpenDocument file".to_owned());
@@ -93,7 +93,7 @@ struct Content<'a> {
 
 #[derive(Default)]
 struct Paragraph {
-    /// 0 is no heading.
+    /// 0 for text that is not a heading.
     level: u8,
     text: String,
     is_note: bool,
@@ -121,7 +121,7 @@ impl Content<'_> {
             match node {
                 Node::Open(tag) => self.open(tag),
                 Node::Close(name) => self.close(name),
-                Node::Text(text) => self.text(text),
+                Node::Text(text) => self.add_text(text),
             }
             !self.builder.is_full()
         });
@@ -141,18 +141,11 @@ impl Content<'_> {
         }
         match name {
             "spreadsheet" => self.is_spreadsheet = true,
-            "h" => self.paragraphs.push(Paragraph {
-                level: count(tag, "outline-level").clamp(1, 9) as u8,
-                is_note: false,
-                ..Paragraph::default()
-            }),
+            "h" => self.begin_heading(count(tag, "outline-level")),
             "frame" => {
                 self.is_title = tag.attribute("presentation:class").as_deref() == Some("title");
             }
-            "p" if self.is_title => self.paragraphs.push(Paragraph {
-                level: 1,
-                ..Paragraph::default()
-            }),
+            "p" if self.is_title => self.begin_heading(1),
             "p" => {
                 let is_item = std::mem::take(&mut self.is_first_of_item);
                 self.paragraphs.push(Paragraph {
@@ -164,7 +157,7 @@ impl Content<'_> {
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
             "object" => {
-                let text = self.object(&tag.attribute("href").unwrap_or_default());
+                let text = self.read_object(&tag.attribute("href").unwrap_or_default());
                 self.push_object(&text);
             }
             // the alternative text of a picture
@@ -177,20 +170,14 @@ impl Content<'_> {
                 self.list_depth += 1;
                 self.is_first_of_item = true;
             }
-            "page" => self.slide(),
+            "page" => self.begin_slide(),
             "notes" => self.notes_page += 1,
             "table" => self.begin_table(tag),
-            "table-row" => {
+            _ => {
                 if let Some(table) = self.tables.last_mut() {
-                    table.begin_row(count(tag, "number-rows-repeated"));
+                    table.open(tag);
                 }
             }
-            "table-cell" | "covered-table-cell" => {
-                if let Some(table) = self.tables.last_mut() {
-                    table.begin_cell(tag);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -207,25 +194,26 @@ impl Content<'_> {
             }
             "frame" => self.is_title = false,
             "notes" => self.notes_page = self.notes_page.saturating_sub(1),
-            "table-cell" | "covered-table-cell" => {
-                if let Some(table) = self.tables.last_mut() {
-                    table.end_cell();
-                }
-            }
-            "table-row" => {
-                if let Some(table) = self.tables.last_mut() {
-                    table.end_row(&mut self.builder);
-                }
-            }
             "table" => {
                 self.tables.pop();
             }
-            _ => {}
+            _ => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.close(name, &mut self.builder);
+                }
+            }
         }
     }
 
+    fn begin_heading(&mut self, level: usize) {
+        self.paragraphs.push(Paragraph {
+            level: level.clamp(1, 9) as u8,
+            ..Paragraph::default()
+        });
+    }
+
     /// Adds text with single spaces: others are elements of their own (ODF 1.3, 6.1.2).
-    fn text(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         if self.skipped > 0 {
             return;
         }
@@ -246,7 +234,8 @@ impl Content<'_> {
         }
     }
 
-    /// Adds the text of an object to the paragraph around it, if there is one: on a slide there is none.
+    /// Adds the text of an object to the paragraph around it, if there is one: on a slide there is
+    /// none.
     fn push_object(&mut self, text: &str) {
         if !self.paragraphs.is_empty() {
             self.push(text);
@@ -256,7 +245,7 @@ impl Content<'_> {
     }
 
     /// Returns the text of an object of the package, the first time that it is named.
-    fn object(&mut self, href: &str) -> String {
+    fn read_object(&mut self, href: &str) -> String {
         let path = href.trim_start_matches("./");
         let Some(package) = &mut self.package else {
             return String::new();
@@ -272,7 +261,7 @@ impl Content<'_> {
             .map_or_else(String::new, |xml| object_text(&xml))
     }
 
-    /// Returns whether an element says who wrote a comment, and when.
+    /// Returns whether an element has the author or the date of a comment.
     fn is_about_note(&self, name: &str) -> bool {
         let is_note = self.paragraphs.last().is_some_and(|open| open.is_note);
         is_note
@@ -282,7 +271,7 @@ impl Content<'_> {
             )
     }
 
-    fn slide(&mut self) {
+    fn begin_slide(&mut self) {
         self.slides += 1;
         self.builder.part();
         self.builder
@@ -319,14 +308,15 @@ impl Content<'_> {
             cell.push('\n');
             return;
         }
-        self.add(&paragraph, text);
+
+        self.add_paragraph(&paragraph, text);
         if self.paragraphs.is_empty() {
             let notes = std::mem::take(&mut self.notes);
             notes.iter().for_each(|note| self.builder.paragraph(note));
         }
     }
 
-    fn add(&mut self, paragraph: &Paragraph, text: &str) {
+    fn add_paragraph(&mut self, paragraph: &Paragraph, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -349,17 +339,31 @@ impl Content<'_> {
 }
 
 impl Table {
+    fn open(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "table-row" => self.begin_row(count(tag, "number-rows-repeated")),
+            "table-cell" | "covered-table-cell" => {
+                let repeated = count(tag, "number-columns-repeated").max(1);
+                self.cell = Some((String::new(), repeated));
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str, builder: &mut Builder) {
+        match name {
+            "table-row" => self.end_row(builder),
+            "table-cell" | "covered-table-cell" => self.end_cell(),
+            _ => {}
+        }
+    }
+
     fn begin_row(&mut self, repeated: usize) {
         self.row += 1;
         self.repeated = u32::try_from(repeated.max(1)).unwrap_or(u32::MAX);
         self.column = 0;
         self.row_bytes = 0;
         self.cells.clear();
-    }
-
-    fn begin_cell(&mut self, tag: &Tag<'_>) {
-        let repeated = count(tag, "number-columns-repeated").max(1);
-        self.cell = Some((String::new(), repeated));
     }
 
     fn end_cell(&mut self) {
@@ -396,10 +400,8 @@ impl Table {
     }
 }
 
-/// Returns whether the text of an element is no text of the document: what changed, the mark of a
-/// note, the place of a picture.
-/// Returns the text of an object: a formula as it was typed (its annotation), otherwise the tokens of its MathML; the
-/// paragraphs of a chart, a sheet or a text.
+/// Returns the text of an object: a formula as it was typed (its annotation), otherwise the tokens
+/// of its MathML; the paragraphs of a chart, a sheet or a text.
 fn object_text(xml: &str) -> String {
     let mut root = None;
     let mut typed = String::new();
@@ -437,6 +439,8 @@ fn object_text(xml: &str) -> String {
     format!(" {} ", words.join(" "))
 }
 
+/// Returns whether the text of an element is not text of the document: former text, the mark of a
+/// note, data of a picture.
 fn is_skipped(name: &str) -> bool {
     matches!(
         name,

@@ -1,4 +1,4 @@
-//! A document that is a zip archive of XML. What it may unpack to is bounded.
+//! A document that is a zip archive of XML. The size of its members is bounded.
 
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 
@@ -16,6 +16,9 @@ const MAX_TOTAL_BYTES: u64 = 1 << 30;
 /// Maximum size of a member over its packed size, for members of more than [`RATIO_FROM_BYTES`].
 const MAX_RATIO: u64 = 200;
 const RATIO_FROM_BYTES: u64 = 1 << 20;
+
+/// The reason for users why an encrypted file is not read.
+pub(super) const ENCRYPTED: &str = "it is encrypted: save it without a password";
 
 /// A document that is a zip archive.
 pub(super) struct Package<'a> {
@@ -47,7 +50,8 @@ impl<'a> Package<'a> {
         Ok(Self { archive })
     }
 
-    /// Unpacks the XML into nothing, for readers without limits of their own. Damage is left to them.
+    /// Unpacks the XML into nothing, for readers without limits of their own. Damage is left to
+    /// them.
     ///
     /// # Errors
     /// A member that exceeds the limits.
@@ -55,8 +59,8 @@ impl<'a> Package<'a> {
         self.check(is_xml)
     }
 
-    /// Unpacks members into nothing, for readers without limits of their own. Damage is left to them:
-    /// that of a picture costs no text.
+    /// Unpacks members into nothing, for readers without limits of their own. Damage is left to
+    /// them: that of a picture costs no text.
     ///
     /// # Errors
     /// A member that exceeds the limits.
@@ -111,12 +115,13 @@ impl<'a> Package<'a> {
         self.archive.by_name(name).map_or(0, |member| member.size())
     }
 
-    /// Visits the comments of a part of an Office file, a missing part having none, until `visit` returns `false`.
-    /// It gets an attribute of the comment, `author` or `ref`, and the text with a line end after each paragraph.
+    /// Visits the comments of a part of an Office file, a missing part having none, until `visit`
+    /// returns `false`. It gets an attribute of the comment, `author` or `ref`, and the text with a
+    /// line end after each paragraph.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
-    pub fn comments(
+    pub fn visit_comments(
         &mut self,
         part: &str,
         attribute: &str,
@@ -147,8 +152,8 @@ impl<'a> Package<'a> {
         })
     }
 
-    /// Returns the relationships of a part of an Office file to its other parts. Those to other files
-    /// are left out.
+    /// Returns the relationships of a part of an Office file to its other parts. Those to other
+    /// files are left out.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
@@ -291,14 +296,10 @@ fn resolve(folder: &str, target: &str) -> String {
     path.join("/")
 }
 
-pub(super) fn encrypted() -> String {
-    "it is encrypted: save it without a password".to_owned()
-}
-
 fn reason(error: &ZipError) -> String {
     match error {
-        ZipError::InvalidPassword => encrypted(),
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted(),
+        ZipError::InvalidPassword => ENCRYPTED.to_owned(),
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => ENCRYPTED.to_owned(),
         _ => format!("it is damaged ({error})"),
     }
 }

@@ -1,5 +1,5 @@
-//! The cells of the sheets of a workbook, out of their text, where a row is a line with the names of
-//! its columns: `Name: Ann; Age: 7`.
+//! The cells of the sheets of a workbook, out of their text, where a row is a line with the names
+//! of its columns: `Name: Ann; Age: 7`.
 
 use super::builder::MAX_ROWS_ABOVE_HEADER;
 use crate::event::{PlaceFrom, TableRow, saturating_u32};
@@ -8,8 +8,8 @@ const SEPARATOR: &str = "; ";
 /// Rows below a header that show that it is one.
 const SAMPLE_ROWS: usize = 20;
 
-/// Returns the rows of the sheets whose columns have names, each from its header on. A line that does
-/// not begin with a name is no row.
+/// Returns the rows of the sheets whose columns have names, each from its header on. A line that
+/// does not begin with a name is no row.
 pub(super) fn rows(text: &str, places: &[PlaceFrom]) -> Vec<TableRow> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut rows = Vec::new();
@@ -87,8 +87,8 @@ fn header<'a>(lines: &[&'a str]) -> Option<(usize, Vec<&'a str>)> {
     None
 }
 
-/// Returns the cells of a row; `None` when it does not begin with a name. A part without a name belongs
-/// to the value before it.
+/// Returns the cells of a row; `None` when it does not begin with a name. A part without a name
+/// belongs to the value before it.
 fn cells(line: &str, names: &[&str]) -> Option<Vec<String>> {
     let mut cells = vec![String::new(); names.len()];
     let mut last = None;

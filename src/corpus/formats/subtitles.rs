@@ -26,13 +26,13 @@ fn extract(source: &str) -> Extract {
     for (start, line) in lines(source) {
         let content = line.trim();
         if let Some((from_ms, to_ms)) = times(content) {
-            spoken.pause |= from_ms > last_end_ms + PAUSE_MS;
+            spoken.has_pause |= from_ms > last_end_ms + PAUSE_MS;
             last_end_ms = to_ms;
             is_spoken = true;
         } else if content.is_empty() {
             is_spoken = false;
         } else if is_spoken {
-            spoken.line(start + (line.len() - line.trim_start().len()), content);
+            spoken.add_line(start + (line.len() - line.trim_start().len()), content);
         }
     }
     // no times: text with the wrong extension
@@ -69,14 +69,14 @@ fn time_ms(time: &str) -> Option<u64> {
 struct Spoken {
     traced: Traced,
     /// Whether there was a pause since the last line.
-    pause: bool,
+    has_pause: bool,
     /// The last line: captions that roll up repeat it.
     last: String,
 }
 
 impl Spoken {
     /// Adds a line as it is in the source from `at` on.
-    fn line(&mut self, at: usize, line: &str) {
+    fn add_line(&mut self, at: usize, line: &str) {
         if line == self.last {
             return;
         }
@@ -113,11 +113,11 @@ impl Spoken {
             self.traced.stand_for(": ", (at + name.end) as u64, 0);
         }
         for piece in pieces {
-            self.piece(&line[piece.clone()], at + piece.start);
+            self.add_piece(&line[piece.clone()], at + piece.start);
         }
     }
 
-    fn piece(&mut self, text: &str, at: usize) {
+    fn add_piece(&mut self, text: &str, at: usize) {
         let entities = [
             ("&amp;", "&"),
             ("&lt;", "<"),
@@ -141,10 +141,10 @@ impl Spoken {
     }
 
     fn separate(&mut self, at: usize, begins_turn: bool) {
-        let pause = std::mem::take(&mut self.pause);
+        let has_pause = std::mem::take(&mut self.has_pause);
         let separator = if self.traced.text.is_empty() {
             ""
-        } else if pause {
+        } else if has_pause {
             "\n\n"
         } else if begins_turn {
             "\n"

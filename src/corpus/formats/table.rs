@@ -28,7 +28,7 @@ const MAX_ROW_BYTES: usize = 64 << 10;
 const MAX_NAME_BYTES: usize = 40;
 
 fn extract(source: &str) -> Extract {
-    let dialect = Dialect::of(source);
+    let dialect = Dialect::from_source(source);
     let names = dialect.names.as_deref();
 
     let mut traced = Traced::with_capacity(source.len() * 2);
@@ -50,7 +50,7 @@ fn extract(source: &str) -> Extract {
 
 /// Returns the rows of a table with their lines, the header among them.
 pub(super) fn rows(source: &str) -> Vec<TableRow> {
-    let dialect = Dialect::of(source);
+    let dialect = Dialect::from_source(source);
     let mut line = 1;
     let mut counted = 0;
     let mut line_at = |at: usize| {
@@ -70,7 +70,7 @@ pub(super) fn rows(source: &str) -> Vec<TableRow> {
         .collect()
 }
 
-/// How a table is written.
+/// The signs of a table, and the names of its columns.
 struct Dialect {
     separator: u8,
     has_quotes: bool,
@@ -79,7 +79,7 @@ struct Dialect {
 }
 
 impl Dialect {
-    fn of(source: &str) -> Self {
+    fn from_source(source: &str) -> Self {
         let separator = separator(source);
         let has_quotes = Rows::new(source, separator, true).all(|row| !row.is_unclosed(source));
         let sample: Vec<Vec<String>> = Rows::new(source, separator, has_quotes)
@@ -199,8 +199,8 @@ fn outside_quotes(line: &str, separator: u8) -> usize {
     count
 }
 
-/// Returns the names of the columns, when the first row is no row of data: its cells are words, each
-/// different, and none is a value of its column.
+/// Returns the names of the columns, when the first row is not data: its cells are words,
+/// each different, and none is a value of its column.
 fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
     let (first, rest) = sample.split_first()?;
     let named = first.iter().filter(|cell| !cell.is_empty()).count();

@@ -1,5 +1,5 @@
-//! Excel workbooks since 2007, read as streams: a sheet of a million rows costs the memory of its text.
-//! Formulas give the values that were stored with them.
+//! Excel workbooks since 2007, read as streams: a sheet of a million rows costs the memory of its
+//! text. Formulas give the values that were stored with them.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const MAX_COLUMNS: usize = 16_384;
 /// Excel's last row.
 const MAX_ROWS: u32 = 1_048_576;
 
-/// What the cells of all sheets refer to.
+/// The parts of a workbook that the cells of all sheets refer to.
 struct Workbook {
     strings: Strings,
     /// The forms of numbers, by cell style.
@@ -332,7 +332,7 @@ fn add_comments(
     let Some(part) = parts.iter().find(|part| part.is("comments")) else {
         return Ok(());
     };
-    package.comments(&part.path, "ref", &mut |at, text| {
+    package.visit_comments(&part.path, "ref", &mut |at, text| {
         let row = at.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let row = row.parse().unwrap_or(1);
         sheet.remark(row, &format!("Comment on {at}: {text}"), builder);
