@@ -55,15 +55,12 @@ pub fn run(chunks: u64) {
     ] {
         latency(&reader, &queries, what, kind, words);
     }
-    for ef in [64, 128, 256] {
-        let retriever = RetrieverSettings {
-            kind: RetrieverKind::Vectors,
-            ef_search: ef,
-            ..config.retriever.clone()
-        };
-        let recall = recall(&reader, &space, &queries, &retriever, chunks);
-        print_figure(&format!("recall@10 of vectors, ef {ef}"), recall, "");
-    }
+    let retriever = RetrieverSettings {
+        kind: RetrieverKind::Vectors,
+        ..config.retriever.clone()
+    };
+    let recall = recall(&reader, &space, &queries, &retriever, chunks);
+    print_figure("recall@10 of vectors", recall, "");
 }
 
 fn settings() -> IndexSettings {

@@ -27,7 +27,7 @@ use ragscope::config::{FlashAttention, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
     Decoding, Embedder, Generator, HiddenAt, LlamaEmbedder, LlamaGenerator, Prompt, Runtime,
-    Sampling, Scorer, StopRule, Tap, Taps, Token, load_embedder, load_generator,
+    Scorer, Tap, Taps, Token, load_embedder, load_generator,
 };
 use ragscope::story::words;
 
@@ -187,13 +187,8 @@ fn embedder(runtime: Runtime) -> LlamaEmbedder {
 
 fn decoding(max_tokens: u32, temperature: f32) -> Decoding {
     Decoding {
-        max_tokens,
-        sampling: Sampling {
-            temperature,
-            ..Sampling::GREEDY
-        },
-        seed: 1,
-        stop: StopRule::default(),
+        temperature,
+        ..Decoding::greedy(max_tokens, 1)
     }
 }
 

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use ragscope::config::Layers;
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
-    Decoding, Embedder, Generator, Prompt, Runtime, Sampling, StopRule, load_embedder,
-    load_generator,
+    Decoding, Embedder, Generator, Prompt, Runtime, load_embedder, load_generator,
 };
 use serde_json::{Value, json};
 
@@ -97,12 +96,7 @@ fn generate(model: &str, prompt: &str, tokens: u32, threads: u32) -> Value {
     "cpu".clone_into(&mut settings.device);
     "none".clone_into(&mut settings.chat_template);
     let prompt = Prompt::user(std::fs::read_to_string(prompt).expect("the prompt"));
-    let decoding = Decoding {
-        max_tokens: tokens,
-        sampling: Sampling::GREEDY,
-        seed: 1,
-        stop: StopRule::default(),
-    };
+    let decoding = Decoding::greedy(tokens, 1);
 
     let stop = StopFlag::default();
     let mut generator = load_generator(&runtime(), Path::new(model), &settings, &stop, &mut |_| {

@@ -45,9 +45,9 @@ choices! {
     SplitMode {
         /// Whole layers, each with its part of the KV cache.
         Layer = "layer",
-        /// The rows of each matrix, where the back end can; the rest is on main_gpu.
+        /// The rows of each matrix, where the back end can; the rest is on the first GPU.
         Row = "row",
-        /// Not at all: everything is on main_gpu.
+        /// Not at all: everything is on the first GPU.
         None = "none",
     }
     /// Data type of the KV cache.

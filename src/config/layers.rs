@@ -341,9 +341,9 @@ mod tests {
                 "retriever.k takes a whole number between 1 and 1000, not `0`",
             ),
             (
-                "retriever.rrf_k",
+                "retriever.bm25_weight",
                 "nan",
-                "retriever.rrf_k takes a number between 0 and 1000000, not `nan`",
+                "retriever.bm25_weight takes a number between 0 and 1000000, not `nan`",
             ),
             (
                 "gate.threshold",

@@ -43,11 +43,6 @@ settings! {
         rpc: Vec<String> = Vec::new();
         /// How the model is split between several GPUs.
         split_mode: SplitMode = SplitMode::Layer;
-        /// Share of the layers on each of several GPUs, such as [3, 1]; empty takes shares by their free
-        /// memory.
-        tensor_split: Vec<f32> = Vec::new();
-        /// Which of several GPUs holds what is not split, counted from 0.
-        main_gpu: u32 = 0, in 0..=15;
         /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns out
         /// to be the fastest, measured while it writes. Set a number where runs are to repeat to
         /// the last digit.
@@ -71,12 +66,6 @@ settings! {
         thinking_tokens: u32 = 1024, in 1..=1_000_000, for ProbeJournal;
         /// Sampling temperature; 0 is greedy.
         temperature: f32 = 0.0, in 0..=100, for Sampling;
-        /// Number of most likely tokens to sample from; 0 keeps all.
-        top_k: u32 = 0, for Sampling ProbeJournal;
-        /// Total probability of the most likely tokens to sample from; 1 keeps all.
-        top_p: f32 = 1.0, in 0..=1, for Sampling ProbeJournal;
-        /// Minimum probability of a token, as a share of the most likely one's; 0 keeps all.
-        min_p: f32 = 0.0, in 0..=1, for Sampling ProbeJournal;
     }
 
     /// The model that turns text into vectors.
@@ -95,9 +84,8 @@ settings! {
         /// Text in front of each document: auto takes the one that the model was trained with; empty for
         /// none.
         document_prefix: String = "auto".to_owned(), for Index Ranking;
-        /// As in [generator].
-        gpu_layers: GpuLayers = GpuLayers::Auto;
-        /// As in [generator]; cpu leaves the memory of a GPU to the generator.
+        /// As in [generator], and that of the reranker, the judge and the linker, where they have a file of
+        /// their own; cpu leaves the memory of a GPU to the generator.
         device: String = "auto".to_owned();
         /// As in [generator].
         threads: u32 = 0, in 0..=1024;
@@ -184,9 +172,6 @@ settings! {
     rewriter: RewriterSettings {
         /// Whether to rewrite the question before retrieval.
         kind: RewriterKind = RewriterKind::Off;
-        /// Minimum cosine similarity between the rewritten question and the original; a rewrite
-        /// below it is not used.
-        min_similarity: f32 = 0.3, in -1..=1;
     }
 
     /// Retrieval of chunks.
@@ -211,10 +196,6 @@ settings! {
         bm25_weight: f32 = 0.5, in 0..=1_000_000, for Ranking;
         /// Weight of the vector list.
         vector_weight: f32 = 0.5, in 0..=1_000_000, for Ranking;
-        /// Constant of reciprocal rank fusion.
-        rrf_k: f32 = 60.0, in 0..=1_000_000, for Ranking;
-        /// Size of the HNSW candidate list during search (ef): larger finds more and is slower.
-        ef_search: u32 = 128, in 1..=100_000;
         /// Locations that are in every context, retrieved or not, ahead of the hits: DOCUMENT,
         /// DOCUMENT:LINE or DOCUMENT:FIRST-LAST (every chunk that shares a line with them), or
         /// DOCUMENT@START-END in bytes (every chunk inside).
@@ -230,8 +211,6 @@ settings! {
         /// GGUF file whose attention is read; auto takes the generator for tokens, and the bundled
         /// sentence-level model for sentence.
         model: LinkerModel = LinkerModel::Auto;
-        /// Device of that file, as in [generator].
-        device: String = "auto".to_owned();
         /// Number of best hits that are joined with related chunks; 0 = as many as fit into the
         /// context (retriever.k).
         candidates: u32 = 0, in 0..=1000;
@@ -262,8 +241,6 @@ settings! {
         /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder compares
         /// vectors.
         model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
-        /// Device of that file, as in [generator].
-        device: String = "auto".to_owned();
         /// Text that the model reads: auto takes the one that it was trained with; otherwise a file that
         /// holds {query} and {document}.
         template: String = "auto".to_owned();
@@ -283,8 +260,6 @@ settings! {
         /// commands); generator asks the generator; words needs no model: an answer entails another
         /// when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
-        /// Device of that file, as in [generator].
-        device: String = "auto".to_owned();
         /// How judgements of the generator are read: entailment, self-evaluation, relevance and
         /// grades.
         read: JudgeRead = JudgeRead::Likelihood;
@@ -423,8 +398,6 @@ settings! {
         pictures: Pictures = Pictures::Auto;
         /// Make hyperlinks of sources, which the terminal opens.
         hyperlinks: Hyperlinks = Hyperlinks::Auto;
-        /// Maximum frames per second.
-        frames_per_second: u32 = 30, in 1..=240, for Start;
         /// Use the mouse: click focuses, wheel scrolls. A key returns it to the terminal.
         mouse: bool = true;
     }

@@ -6,7 +6,7 @@ use super::metrics::{exact_match, normalised};
 use crate::config::prompts::PromptName;
 use crate::corpus::{Document, fold_white_space, sentences};
 use crate::event::Flow;
-use crate::llm::{Decoding, LlmError, Prompt, Random, Sampling, StopRule};
+use crate::llm::{Decoding, LlmError, Prompt, Random};
 use crate::methods::{MethodError, ModelCalls};
 
 /// Number of candidates per batch.
@@ -208,7 +208,11 @@ fn written(
             )
         })
         .collect::<Result<Vec<Prompt>, MethodError>>()?;
-    let replies = calls.complete("write a question", &prompts, &greedy(QUESTION_TOKENS))?;
+    let replies = calls.complete(
+        "write a question",
+        &prompts,
+        &Decoding::one_line(QUESTION_TOKENS, 0),
+    )?;
     let question = |(candidate, reply): (&Candidate<'_>, &str)| {
         let question = reply
             .trim()
@@ -251,23 +255,13 @@ fn answered(
 
     let mut is_right = vec![false; batch.len()];
     if !prompts.is_empty() {
-        let replies = calls.complete("answer it", &prompts, &greedy(ANSWER_TOKENS))?;
+        let replies =
+            calls.complete("answer it", &prompts, &Decoding::one_line(ANSWER_TOKENS, 0))?;
         for (at, reply) in asked.into_iter().zip(replies) {
             is_right[at] = exact_match(&reply.text, &batch[at].answer) > 0.5;
         }
     }
     Ok(is_right)
-}
-
-fn greedy(max_tokens: u32) -> Decoding {
-    Decoding {
-        max_tokens,
-        sampling: Sampling::GREEDY,
-        seed: 0,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    }
 }
 
 #[cfg(test)]

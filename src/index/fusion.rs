@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use crate::config::RetrieverSettings;
 use crate::event::{Fusion, Ranked};
 
+/// Constant of reciprocal rank fusion, that of Cormack, Clarke and Büttcher (2009).
+const RRF_K: f32 = 60.0;
+
 /// A chunk with its score in a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ScoredChunk {
@@ -109,7 +112,7 @@ fn shares(list: &[ScoredChunk], settings: &RetrieverSettings) -> Vec<f32> {
                 .collect()
         }
         Fusion::Rrf => (1..=list.len())
-            .map(|rank| 1.0 / (settings.rrf_k + rank as f32))
+            .map(|rank| 1.0 / (RRF_K + rank as f32))
             .collect(),
     }
 }
@@ -130,8 +133,6 @@ mod tests {
             fusion,
             bm25_weight: 0.25,
             vector_weight: 0.75,
-            rrf_k: 60.0,
-            ef_search: 64,
             pinned: Vec::new(),
             excluded: Vec::new(),
         }

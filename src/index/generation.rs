@@ -32,6 +32,10 @@ pub(super) struct Generation {
     used_rows: u32,
 }
 
+/// Size of the candidate list of a search in a segment: with it a database of a million chunks had a
+/// recall@10 of 0.993 against exact search (`benches/database.rs`).
+pub const EF_SEARCH: usize = 128;
+
 /// The chunks that are wanted of a search by vector.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {

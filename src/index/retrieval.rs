@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::error::FileError;
 use super::filter::Filter;
 use super::fusion::{ScoredChunk, fuse};
-use super::generation::{Generation, Wanted};
+use super::generation::{EF_SEARCH, Generation, Wanted};
 use super::lexical::Statistics;
 use super::names::Names;
 use super::vectors::VectorStore;
@@ -232,7 +232,7 @@ impl<'a> VectorSearch<'a> {
             vectors: searched.part.index.comparable_vectors(query)?,
             wanted: Wanted {
                 count: settings.pool as usize,
-                ef: settings.ef_search as usize,
+                ef: EF_SEARCH,
                 filter: searched.filter.as_ref(),
             },
         })

@@ -120,7 +120,7 @@ pub(super) fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, LlmError> {
     if !length.is_finite() || length == 0.0 {
         return Err(LlmError::settings(
             "the embedder computed a vector without a direction",
-            "set embedder.gpu_layers to 0, or choose another embedder",
+            "set embedder.device to cpu, or choose another embedder",
         ));
     }
     for x in &mut vector {

@@ -58,10 +58,6 @@ pub(super) struct ModelParams<'a> {
     /// Layers on them as llama.cpp counts: the output layer is one more.
     pub layers: u32,
     pub split_mode: SplitMode,
-    /// Share of the layers on each device; empty for shares by their free memory.
-    pub tensor_split: &'a [f32],
-    /// Index in `devices` of the one that holds what is not split.
-    pub main_gpu: u32,
     pub part: ModelPart,
 }
 
@@ -71,8 +67,6 @@ impl ModelParams<'_> {
         devices: &[],
         layers: 0,
         split_mode: SplitMode::Layer,
-        tensor_split: &[],
-        main_gpu: 0,
         part: ModelPart::Vocabulary,
     };
 }
@@ -579,18 +573,11 @@ pub(super) fn load_model(
     devices.push(std::ptr::null_mut());
     raw.devices = devices.as_mut_ptr();
     raw.n_gpu_layers = i32::try_from(params.layers).unwrap_or(i32::MAX);
-    raw.main_gpu = i32::try_from(params.main_gpu).unwrap_or(0);
     raw.split_mode = match params.split_mode {
         SplitMode::None => sys::LLAMA_SPLIT_MODE_NONE,
         SplitMode::Layer => sys::LLAMA_SPLIT_MODE_LAYER,
         SplitMode::Row => sys::LLAMA_SPLIT_MODE_ROW,
     };
-    // llama.cpp reads one share for every device that could be
-    let mut shares = params.tensor_split.to_vec();
-    if !shares.is_empty() {
-        shares.resize(max_devices, 0.0);
-        raw.tensor_split = shares.as_ptr();
-    }
     match params.part {
         ModelPart::All => {}
         ModelPart::Vocabulary => raw.vocab_only = true,

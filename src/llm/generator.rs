@@ -15,7 +15,7 @@ use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
 use super::log;
-use super::numbers::{self, Candidates, Sampler};
+use super::numbers::{self, Blocks, Sampler};
 use super::reply_start;
 use super::role::{Generator, LoadedGenerator};
 use super::runtime::Runtime;
@@ -494,7 +494,7 @@ pub(super) struct Writer<'a> {
     /// The tokens that end thoughts which are too long.
     closing: Vec<i32>,
     pub continuations: Vec<Continuation>,
-    candidates: Candidates,
+    blocks: Blocks,
     /// Attention read with the next row, where it is tapped.
     pub attention: Vec<f32>,
     observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
@@ -533,7 +533,7 @@ impl<'a> Writer<'a> {
         observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Self {
         let continuations = (0..).zip(prompts).map(|(index, prompt)| Continuation {
-            sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(index)),
+            sampler: Sampler::new(decoding.temperature, decoding.seed.wrapping_add(index)),
             reply: Stream::default(),
             splitter: template.splitter(template.opening(prompt)),
             stream: Stream::default(),
@@ -550,7 +550,7 @@ impl<'a> Writer<'a> {
             thinking_tokens: template.thinking_tokens(),
             closing: template.closing(model),
             continuations: continuations.collect(),
-            candidates: Candidates::new(),
+            blocks: Blocks::new(),
             attention: Vec::new(),
             observe,
         }
@@ -646,10 +646,9 @@ impl Reader for Writer<'_> {
             return Next::Extend(token);
         }
 
-        let sampled =
-            continuation
-                .sampler
-                .sample(row.logits, &row.distribution, &mut self.candidates);
+        let sampled = continuation
+            .sampler
+            .sample(row.logits, &row.distribution, &mut self.blocks);
         let id = i32::try_from(sampled).unwrap_or(i32::MAX);
         let vocabulary = self.model.vocab();
         let ends_turn = vocabulary.is_eog(LlamaToken(id));
@@ -715,7 +714,6 @@ mod tests {
 
     use super::*;
     use crate::config::Layers;
-    use crate::llm::values::{Sampling, StopRule};
 
     #[test]
     fn without_shared_prefixes_the_text_is_the_same() {
@@ -732,12 +730,7 @@ mod tests {
             &mut |_| Flow::Continue,
         )
         .expect("a generator");
-        let decoding = Decoding {
-            max_tokens: 12,
-            sampling: Sampling::GREEDY,
-            seed: 1,
-            stop: StopRule::default(),
-        };
+        let decoding = Decoding::greedy(12, 1);
         let prompts: Vec<Prompt> = ["Who?", "Who keeps the lighthouse?", "Who keeps the ferry?"]
             .map(|text| Prompt::user(text.to_owned()))
             .to_vec();

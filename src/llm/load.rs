@@ -53,12 +53,8 @@ pub(super) struct Placement<'a> {
     /// Names with commas between them, or `auto`.
     device: &'a str,
     split_mode: SplitMode,
-    tensor_split: &'a [f32],
-    main_gpu: u32,
     /// Workers that hold layers; empty for this machine alone.
     workers: &'a [String],
-    /// The settings that hold `gpu_layers` and `device`.
-    section: &'static str,
 }
 
 impl<'a> Placement<'a> {
@@ -67,22 +63,16 @@ impl<'a> Placement<'a> {
             gpu_layers: settings.gpu_layers,
             device: &settings.device,
             split_mode: settings.split_mode,
-            tensor_split: &settings.tensor_split,
-            main_gpu: settings.main_gpu,
             workers: &settings.rpc,
-            section: "generator",
         }
     }
 
     pub fn of_embedder(settings: &'a EmbedderSettings) -> Self {
         Self {
-            gpu_layers: settings.gpu_layers,
+            gpu_layers: GpuLayers::Auto,
             device: &settings.device,
             split_mode: SplitMode::Layer,
-            tensor_split: &[],
-            main_gpu: 0,
             workers: &[],
-            section: "embedder",
         }
     }
 
@@ -105,7 +95,6 @@ pub(super) struct Loaded {
     devices: Vec<Device>,
     /// The most layers that were expected to fit.
     fitting_layers: u32,
-    section: &'static str,
 }
 
 impl Loaded {
@@ -120,7 +109,6 @@ impl Loaded {
             &self.card.device,
             self.card.gpu_layers,
             self.fitting_layers,
-            self.section,
             reason,
         )
     }
@@ -184,7 +172,6 @@ pub(super) fn load(
                 &names(&plan.devices, options.placement.workers),
                 plan.layers,
                 allocatable_layers(request, params),
-                options.placement.section,
                 &reason,
             ));
         }
@@ -209,7 +196,6 @@ pub(super) fn load(
         card,
         devices,
         fitting_layers: plan.fitting_layers,
-        section: options.placement.section,
     })
 }
 
@@ -261,17 +247,11 @@ fn allocatable_layers(request: &LoadRequest, params: ModelParams) -> u32 {
 }
 
 /// Returns the error for layers that find no room on devices.
-fn no_room(
-    devices: &str,
-    layers: u32,
-    fitting_layers: u32,
-    section: &str,
-    reason: &str,
-) -> LlmError {
+fn no_room(devices: &str, layers: u32, fitting_layers: u32, reason: &str) -> LlmError {
     let fitting = fitting_layers.min(fit::fewer(layers));
     LlmError::settings(
         format!("no room for {layers} layers on {devices} ({reason})"),
-        format!("set {section}.gpu_layers to {fitting}, as many as should fit, or to auto"),
+        format!("set generator.gpu_layers to {fitting}, as many as should fit, or to auto"),
     )
 }
 
@@ -314,15 +294,8 @@ fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<
         named
     };
 
-    if placement.split_mode == SplitMode::None && !chosen.is_empty() {
-        let at = placement.main_gpu as usize;
-        if at >= chosen.len() {
-            return Err(LlmError::settings(
-                format!("main_gpu is {at} and there are {} GPUs", chosen.len()),
-                "set generator.main_gpu to 0, or name more GPUs in generator.device",
-            ));
-        }
-        chosen = vec![chosen.swap_remove(at)];
+    if placement.split_mode == SplitMode::None {
+        chosen.truncate(1);
     }
     Ok(chosen)
 }
@@ -406,9 +379,7 @@ fn plan(
     };
 
     // several devices share a model because the settings say so, or because one of them does not hold it
-    let is_shared = placement.device != "auto"
-        || !placement.tensor_split.is_empty()
-        || !placement.workers.is_empty();
+    let is_shared = placement.device != "auto" || !placement.workers.is_empty();
     let mut used = if is_shared { &devices } else { &devices[..1] };
     let (mut layers, mut context_tokens) = fitting(used);
     if layers < all && used.len() < devices.len() {
@@ -451,12 +422,6 @@ fn params<'a>(placement: Placement<'a>, devices: &'a [usize], layers: u32) -> Mo
         split_mode: match placement.split_mode {
             SplitMode::None => SplitMode::Layer,
             split => split,
-        },
-        tensor_split: placement.tensor_split,
-        main_gpu: if devices.len() > 1 {
-            placement.main_gpu
-        } else {
-            0
         },
         part: ModelPart::All,
     }
@@ -621,39 +586,30 @@ mod tests {
                 device("CPU", 0, false, false),
             ]
         };
-        let chosen = |name: &str, split_mode, main_gpu| {
+        let chosen = |name: &str, split_mode| {
             let placement = Placement {
                 gpu_layers: GpuLayers::Auto,
                 device: name,
                 split_mode,
-                tensor_split: &[],
-                main_gpu,
                 workers: &[],
-                section: "generator",
             };
             choose_devices(machine(), placement)
                 .map(|devices| names(&devices, &[]))
                 .map_err(|error| error.to_string())
         };
         let layer = SplitMode::Layer;
-        for (name, split_mode, main_gpu, expected) in [
-            ("auto", layer, 0, Ok("CUDA0 + CUDA1")),
-            ("auto", SplitMode::None, 1, Ok("CUDA1")),
-            ("cuda1", layer, 0, Ok("CUDA1")),
-            ("Vulkan1", layer, 0, Ok("Vulkan1")),
-            ("CUDA1, CUDA0", layer, 0, Ok("CUDA1 + CUDA0")),
-            ("cpu", layer, 0, Ok("")),
-            ("CUDA2", layer, 0, Err("no device is called `CUDA2`")),
-            ("CUDA0,", layer, 0, Err("no device is called ``")),
-            (
-                "CUDA0",
-                SplitMode::None,
-                1,
-                Err("main_gpu is 1 and there are 1 GPUs"),
-            ),
+        for (name, split_mode, expected) in [
+            ("auto", layer, Ok("CUDA0 + CUDA1")),
+            ("auto", SplitMode::None, Ok("CUDA0")),
+            ("cuda1", layer, Ok("CUDA1")),
+            ("Vulkan1", layer, Ok("Vulkan1")),
+            ("CUDA1, CUDA0", layer, Ok("CUDA1 + CUDA0")),
+            ("cpu", layer, Ok("")),
+            ("CUDA2", layer, Err("no device is called `CUDA2`")),
+            ("CUDA0,", layer, Err("no device is called ``")),
         ] {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(chosen(name, split_mode, main_gpu), expected, "{name}");
+            assert_eq!(chosen(name, split_mode), expected, "{name}");
         }
     }
 
@@ -661,7 +617,7 @@ mod tests {
     fn an_error_names_the_layers_that_would_fit() {
         use crate::event::Advice as _;
         for (layers, fitting_layers, expected) in [(33, 20, "16"), (33, 9, "9"), (1, 5, "0")] {
-            let error = no_room("CUDA0", layers, fitting_layers, "generator", "no memory");
+            let error = no_room("CUDA0", layers, fitting_layers, "no memory");
             let text = error.to_problem().line();
             assert!(
                 text.contains(&format!("no room for {layers} layers on CUDA0 (no memory)")),

@@ -66,6 +66,6 @@ pub use template::{TEMPLATE_ADVICE, jinja};
 pub use threads::limit_spinning;
 pub use values::{
     Completion, Decoding, End, Entailment, Hidden, HiddenAt, Labelled, Layers, Prompt, Rendered,
-    Sampling, StopRule, Tapped, Taps, Token,
+    StopRule, Tapped, Taps, Token,
 };
 pub use vocabulary::LlamaVocabulary;

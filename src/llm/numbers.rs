@@ -1,9 +1,6 @@
 //! Arithmetic over a row of logits: normaliser and entropy of its distribution, and sampling.
 
-use std::cmp::Ordering;
-
 use super::error::LlmError;
-use super::values::Sampling;
 
 /// Numbers of a SIMD register that the loops below are unrolled for.
 const LANES: usize = 16;
@@ -205,76 +202,34 @@ impl Random {
 /// Samples the tokens of one continuation.
 #[derive(Debug, Clone)]
 pub(super) struct Sampler {
-    sampling: Sampling,
+    temperature: f32,
     random: Random,
 }
 
-/// Candidates of a sample, reused between samples so that no token allocates.
-pub(super) type Candidates = Vec<(u32, f32)>;
+/// The weights of blocks of tokens, reused between samples so that no token allocates.
+pub(super) type Blocks = Vec<(u32, f32)>;
 
 impl Sampler {
-    pub fn new(sampling: Sampling, seed: u64) -> Self {
+    pub fn new(temperature: f32, seed: u64) -> Self {
         Self {
-            sampling,
+            temperature,
             random: Random::new(seed),
         }
     }
 
-    /// Samples a token. Top-k, top-p and min-p apply to the distribution at temperature 1, and the
-    /// temperature to what is left.
+    /// Samples a token: first a block of tokens, then a token of it, so that no list of all is built.
     pub fn sample(
         &mut self,
         logits: &[f32],
         distribution: &Distribution,
-        candidates: &mut Candidates,
+        blocks: &mut Blocks,
     ) -> usize {
-        if self.sampling.temperature <= 0.0 {
+        if self.temperature <= 0.0 {
             return distribution.best;
         }
-        if self.keeps_all() {
-            return self.sample_from_all(logits, distribution, candidates);
-        }
 
-        candidates.clear();
-        candidates.extend(
-            logits
-                .iter()
-                .enumerate()
-                .map(|(token, logit)| (token as u32, (logit - distribution.log_sum).exp())),
-        );
-        self.truncate(candidates);
-
-        let largest = largest_share(candidates);
-        let sharpness = 1.0 / self.sampling.temperature;
-        for (_, share) in candidates.iter_mut() {
-            *share = (*share / largest).powf(sharpness);
-        }
-
-        let whole: f64 = candidates.iter().map(|(_, share)| f64::from(*share)).sum();
-        let mut left = self.random.unit() * whole;
-        for (token, share) in candidates.iter() {
-            left -= f64::from(*share);
-            if left < 0.0 {
-                return *token as usize;
-            }
-        }
-        distribution.best
-    }
-
-    fn keeps_all(&self) -> bool {
-        self.sampling.top_k == 0 && self.sampling.top_p >= 1.0 && self.sampling.min_p <= 0.0
-    }
-
-    /// Samples from all tokens: first a block, then a token of it, so that no list of candidates is
-    /// built.
-    fn sample_from_all(
-        &mut self,
-        logits: &[f32],
-        distribution: &Distribution,
-        blocks: &mut Candidates,
-    ) -> usize {
         let largest = logits[distribution.best];
-        let sharpness = 1.0 / self.sampling.temperature;
+        let sharpness = 1.0 / self.temperature;
         blocks.clear();
         blocks.extend(
             (0..).zip(
@@ -301,63 +256,13 @@ impl Sampler {
         }
         distribution.best
     }
-
-    /// Applies top-k, top-p and min-p.
-    fn truncate(&self, candidates: &mut Candidates) {
-        let top_k = self.sampling.top_k as usize;
-        if top_k > 0 && top_k < candidates.len() {
-            candidates.select_nth_unstable_by(top_k, likelier_first);
-            candidates.truncate(top_k);
-        }
-        if self.sampling.top_p < 1.0 {
-            truncate_to_share(candidates, self.sampling.top_p);
-        }
-        if self.sampling.min_p > 0.0 {
-            let largest = largest_share(candidates);
-            candidates.retain(|(_, share)| *share >= largest * self.sampling.min_p);
-        }
-    }
-}
-
-fn largest_share(candidates: &Candidates) -> f32 {
-    let shares = candidates.iter().map(|(_, share)| *share);
-    shares.fold(0.0, f32::max)
-}
-
-fn likelier_first(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
-    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
-}
-
-/// Keeps the most likely candidates that have `share` of the total mass together, at least one.
-fn truncate_to_share(candidates: &mut Candidates, share: f32) {
-    let target = share * candidates.iter().map(|(_, share)| *share).sum::<f32>();
-    let mut sorted = 0;
-    let mut mass = 0.0;
-    while sorted < candidates.len() {
-        // Few candidates have most of the mass: only those are sorted, and more when they are not
-        // enough.
-        let end = (sorted.max(64) * 4).min(candidates.len());
-        if end < candidates.len() {
-            candidates[sorted..].select_nth_unstable_by(end - sorted, likelier_first);
-        }
-        candidates[sorted..end].sort_unstable_by(likelier_first);
-        for at in sorted..end {
-            mass += candidates[at].1;
-            if mass >= target {
-                candidates.truncate(at + 1);
-                return;
-            }
-        }
-        sorted = end;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Candidates, Sampler, alternatives, distribution, exp};
-    use crate::llm::values::Sampling;
+    use super::{Blocks, Sampler, alternatives, distribution, exp};
 
     #[test]
     fn exp_is_close_to_the_standard_library() {
@@ -410,68 +315,25 @@ mod tests {
     }
 
     #[test]
-    fn samples_follow_the_distribution_and_its_truncation() {
+    fn samples_follow_the_distribution() {
         let logits: Vec<f32> = [0.5_f32, 0.25, 0.15, 0.1].iter().map(|p| p.ln()).collect();
         let cases = [
-            (
-                Sampling {
-                    temperature: 1.0,
-                    top_k: 0,
-                    top_p: 1.0,
-                    min_p: 0.0,
-                },
-                [0.5, 0.25, 0.15, 0.1],
-            ),
-            (
-                Sampling {
-                    temperature: 1.0,
-                    top_k: 2,
-                    top_p: 1.0,
-                    min_p: 0.0,
-                },
-                [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0],
-            ),
-            (
-                Sampling {
-                    temperature: 1.0,
-                    top_k: 0,
-                    top_p: 0.7,
-                    min_p: 0.0,
-                },
-                [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0],
-            ),
-            (
-                Sampling {
-                    temperature: 1.0,
-                    top_k: 0,
-                    top_p: 1.0,
-                    min_p: 0.4,
-                },
-                [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0],
-            ),
-            (
-                Sampling {
-                    temperature: 0.5,
-                    top_k: 0,
-                    top_p: 1.0,
-                    min_p: 0.0,
-                },
-                [0.7246, 0.1812, 0.0652, 0.029],
-            ),
-            (Sampling::GREEDY, [1.0, 0.0, 0.0, 0.0]),
+            (1.0, [0.5, 0.25, 0.15, 0.1]),
+            (0.5, [0.7246, 0.1812, 0.0652, 0.029]),
+            (0.0, [1.0, 0.0, 0.0, 0.0]),
         ];
-        for (sampling, expected) in cases {
-            let mut sampler = Sampler::new(sampling, 7);
+        for (temperature, expected) in cases {
+            let mut sampler = Sampler::new(temperature, 7);
             let read = distribution(&logits).expect("finite");
             let mut seen = [0.0_f64; 4];
-            let mut candidates = Candidates::new();
+            let mut blocks = Blocks::new();
             for _ in 0..20_000 {
-                seen[sampler.sample(&logits, &read, &mut candidates)] += 1.0 / 20_000.0;
+                seen[sampler.sample(&logits, &read, &mut blocks)] += 1.0 / 20_000.0;
             }
             for (seen, expected) in seen.iter().zip(expected) {
                 assert!(
                     (seen - expected).abs() < 0.015,
-                    "{sampling:?}: {seen} for {expected}"
+                    "{temperature}: {seen} for {expected}"
                 );
             }
         }

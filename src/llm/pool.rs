@@ -164,9 +164,6 @@ fn loaded(request: &mut LoadRequest, options: LoadOptions) -> Result<(Loaded, Co
                 reason,
             });
         }
-        if !options.placement.can_shrink() {
-            return Err(loaded.no_room(&reason));
-        }
         max_layers = fit::fewer(loaded.card.gpu_layers);
     }
 }

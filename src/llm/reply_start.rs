@@ -2,7 +2,7 @@
 
 use super::error::LlmError;
 use super::role::Generator;
-use super::values::{Decoding, End, Prompt, Sampling, StopRule};
+use super::values::{Decoding, End, Prompt};
 use crate::event::Flow;
 
 /// Returns the text before the first word of the replies of a model: a space or nothing, found by
@@ -12,12 +12,7 @@ use crate::event::Flow;
 /// As [`Generator::complete`]; [`LlmError::Stopped`].
 pub(super) fn learn(generator: &mut impl Generator) -> Result<&'static str, LlmError> {
     let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
-    let decoding = Decoding {
-        max_tokens: 1,
-        sampling: Sampling::GREEDY,
-        seed: 0,
-        stop: StopRule::default(),
-    };
+    let decoding = Decoding::greedy(1, 0);
     let replies = generator.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
 
     if replies.iter().any(|reply| reply.end == End::Stopped) {

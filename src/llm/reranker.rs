@@ -42,8 +42,6 @@ impl RerankerLoad {
         Self {
             model: EmbedderSettings {
                 model: file.to_owned(),
-                gpu_layers: GpuLayers::Auto,
-                device: config.reranker.device.clone(),
                 url: String::new(),
                 ..config.embedder.clone()
             },
@@ -51,7 +49,7 @@ impl RerankerLoad {
                 model: file.to_owned(),
                 context_tokens: 0,
                 gpu_layers: GpuLayers::Auto,
-                device: config.reranker.device.clone(),
+                device: config.embedder.device.clone(),
                 thinking: Thinking::Off,
                 rpc: Vec::new(),
                 url: String::new(),

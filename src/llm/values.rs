@@ -49,32 +49,33 @@ pub struct Rendered {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decoding {
     pub max_tokens: u32,
-    pub sampling: Sampling,
+    /// Sampling temperature; 0 takes the most likely token every time.
+    pub temperature: f32,
     /// Prompt `i` of a call samples with `seed + i`.
     pub seed: u64,
     pub stop: StopRule,
 }
 
-/// Sampling settings. Temperature 0 is greedy.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Sampling {
-    pub temperature: f32,
-    /// Number of most likely tokens that are kept; 0 keeps all.
-    pub top_k: u32,
-    /// Probability mass of the most likely tokens that are kept; 1 keeps all.
-    pub top_p: f32,
-    /// Minimum probability relative to the most likely token; 0 keeps all.
-    pub min_p: f32,
-}
+impl Decoding {
+    /// Returns greedy decoding.
+    pub fn greedy(max_tokens: u32, seed: u64) -> Self {
+        Self {
+            max_tokens,
+            temperature: 0.0,
+            seed,
+            stop: StopRule::default(),
+        }
+    }
 
-impl Sampling {
-    /// The most likely token every time.
-    pub const GREEDY: Self = Self {
-        temperature: 0.0,
-        top_k: 0,
-        top_p: 1.0,
-        min_p: 0.0,
-    };
+    /// Returns greedy decoding of one line.
+    pub fn one_line(max_tokens: u32, seed: u64) -> Self {
+        Self {
+            stop: StopRule {
+                texts: vec!["\n".to_owned()],
+            },
+            ..Self::greedy(max_tokens, seed)
+        }
+    }
 }
 
 /// What ends a continuation, besides the end of the turn and the token limit.

@@ -23,7 +23,7 @@ use super::uncertainty::{Agreement, JudgedPair};
 use crate::config::prompts::PromptName;
 use crate::config::{RefillKind, RephrasingCheck, UnderstandingSettings};
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
-use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt, Sampling, StopRule};
+use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
 
 /// Attempts at a rephrasing: the second one is sampled.
 const ATTEMPTS: u32 = 2;
@@ -287,14 +287,11 @@ impl Dense<'_> {
     fn rephrasing(&self, attempt: u32, passages: &[Passage<'_>]) -> Decoding {
         let longest = passages.iter().map(|passage| passage.tokens).max();
         let temperature = if attempt == 1 { 0.0 } else { RETRY_TEMPERATURE };
+        let max_tokens = longest.unwrap_or(0) * 2 + SPARE_TOKENS;
+        let seed = self.seed.wrapping_add(u64::from(attempt - 1));
         Decoding {
-            max_tokens: longest.unwrap_or(0) * 2 + SPARE_TOKENS,
-            sampling: Sampling {
-                temperature,
-                ..Sampling::GREEDY
-            },
-            seed: self.seed.wrapping_add(u64::from(attempt - 1)),
-            stop: StopRule::default(),
+            temperature,
+            ..Decoding::greedy(max_tokens, seed)
         }
     }
 
@@ -365,12 +362,7 @@ impl Dense<'_> {
             .collect::<Result<Vec<Prompt>, MethodError>>()?;
 
         // Section 4.1: greedy decoding, so that only the wording of the context varies.
-        let decoding = Decoding {
-            max_tokens: ANSWER_TOKENS,
-            sampling: Sampling::GREEDY,
-            seed: self.seed,
-            stop: StopRule::default(),
-        };
+        let decoding = Decoding::greedy(ANSWER_TOKENS, self.seed);
         let completions = complete_what_fits(self.calls, purpose, &prompts, &decoding)?;
         Ok(completions
             .into_iter()

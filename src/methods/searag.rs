@@ -10,7 +10,7 @@
 use super::calls::{MethodError, ModelCalls};
 use super::meaning::{Clusters, discrete_semantic_entropy};
 use crate::corpus::sentences;
-use crate::llm::{Decoding, Prompt, Sampling, StopRule, Token};
+use crate::llm::{Decoding, Prompt, Token};
 
 /// Candidates for the threshold between the smallest and the largest entropy.
 const GRID: usize = 100;
@@ -43,15 +43,8 @@ pub fn sampled_semantic_entropy(
     sampling: &SentenceSampling,
 ) -> Result<f64, MethodError> {
     let decoding = Decoding {
-        max_tokens: sampling.max_tokens,
-        sampling: Sampling {
-            temperature: TEMPERATURE,
-            ..Sampling::GREEDY
-        },
-        seed: sampling.seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
+        temperature: TEMPERATURE,
+        ..Decoding::one_line(sampling.max_tokens, sampling.seed)
     };
     let prompts = vec![prompt.clone(); sampling.samples as usize];
     let completions = calls.complete("sampled sentences", &prompts, &decoding)?;

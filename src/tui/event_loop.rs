@@ -1,6 +1,6 @@
 //! The loop of the screen: wait for an event, handle all pending ones, draw once.
 //!
-//! Records are drawn at most `screen.frames_per_second` times per second. A key is handled at once: it does not wait for the frame
+//! Records are drawn at most 30 times per second. A key is handled at once: it does not wait for the frame
 //! timer. Nothing is drawn when nothing changed.
 
 use std::time::{Duration, Instant};
@@ -15,6 +15,8 @@ use crate::event::{Problem, Record};
 
 use super::app::{App, Effect};
 
+/// Minimum time between frames of records: 30 per second.
+const FRAME: Duration = Duration::from_millis(33);
 /// Minimum time between frames after keys: a key held down repeats faster than anyone reads.
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Maximum number of records handled before keys are handled again.
@@ -50,8 +52,7 @@ where
     B: Backend,
     B::Error: Send + Sync + 'static,
 {
-    let frame = Duration::from_secs(1) / app.frames_per_second();
-    let mut pace = Pace::new(frame);
+    let mut pace = Pace::new(FRAME);
     let mut engine_ended = false;
     let mut played_until = Instant::now();
 

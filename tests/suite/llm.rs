@@ -18,8 +18,8 @@ use std::time::Instant;
 use ragscope::config::{EmbedderSettings, FlashAttention, GeneratorSettings, KvCacheType, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
-    Completion, Decoding, Generator, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling,
-    StopRule, load_embedder, load_generator,
+    Completion, Decoding, Generator, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, load_embedder,
+    load_generator,
 };
 
 /// Tensors of a GGUF file begin at multiples of this.
@@ -316,26 +316,13 @@ fn embedder() -> LlamaEmbedder {
 }
 
 fn greedy(max_tokens: u32) -> Decoding {
-    Decoding {
-        max_tokens,
-        sampling: Sampling::GREEDY,
-        seed: 1,
-        stop: StopRule::default(),
-    }
+    Decoding::greedy(max_tokens, 1)
 }
 
 fn sampled(max_tokens: u32, seed: u64) -> Decoding {
-    let sampling = Sampling {
-        temperature: 1.0,
-        top_k: 0,
-        top_p: 1.0,
-        min_p: 0.0,
-    };
     Decoding {
-        max_tokens,
-        sampling,
-        seed,
-        stop: StopRule::default(),
+        temperature: 1.0,
+        ..Decoding::greedy(max_tokens, seed)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::config::AttributionKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow, saturating_u32};
-use crate::llm::{Decoding, End, Prompt, Sampling, StopRule};
+use crate::llm::{Decoding, End, Prompt};
 use crate::methods::context_lines;
 
 use super::attribution::Attribution;
@@ -172,15 +172,8 @@ impl<'w> Writing<'w> {
 pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
     let settings = &run.tools.config.generator;
     Decoding {
-        max_tokens,
-        sampling: Sampling {
-            temperature: settings.temperature,
-            top_k: settings.top_k,
-            top_p: settings.top_p,
-            min_p: settings.min_p,
-        },
-        seed: run.tools.config.seed,
-        stop: StopRule::default(),
+        temperature: settings.temperature,
+        ..Decoding::greedy(max_tokens, run.tools.config.seed)
     }
 }
 

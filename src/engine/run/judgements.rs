@@ -3,7 +3,7 @@
 
 use crate::config::{JudgeCalibration, JudgeRead};
 use crate::event::RunEvent;
-use crate::llm::{Decoding, Labelled, Prompt, Sampling, StopRule, labels as label_reading};
+use crate::llm::{Decoding, Labelled, Prompt, labels as label_reading};
 use crate::methods::calibrate::{CONTENT_FREE, calibrated, prior};
 use crate::methods::{JudgementKind, MethodError, ModelCalls as _};
 
@@ -149,14 +149,7 @@ impl Run<'_> {
         let mut unread = 0;
         if !unclear.is_empty() {
             let asked: Vec<Prompt> = unclear.iter().map(|at| prompts[*at].clone()).collect();
-            let decoding = Decoding {
-                max_tokens: label_reading::REPLY_TOKENS,
-                sampling: Sampling::GREEDY,
-                seed: self.tools.config.seed,
-                stop: StopRule {
-                    texts: vec!["\n".to_owned()],
-                },
-            };
+            let decoding = Decoding::one_line(label_reading::REPLY_TOKENS, self.tools.config.seed);
             let purpose = format!("{purpose}: reply");
             let replies = self.complete(&purpose, &asked, &decoding)?;
             for (at, reply) in unclear.iter().zip(replies) {

@@ -8,7 +8,7 @@ use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::engine::run::{FollowUp, Run, context};
 use crate::event::{AsAsked, RunEvent, Turn, saturating_u32};
-use crate::llm::{Decoding, Prompt, Sampling, StopRule};
+use crate::llm::{Decoding, Prompt};
 use crate::methods::ModelCalls;
 
 /// Maximum length of a rewritten question.
@@ -143,14 +143,7 @@ fn turn_lines(turn: &Turn) -> String {
 
 /// Asks the generator for the question that stands alone.
 fn written(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
-    let decoding = Decoding {
-        max_tokens: MAX_TOKENS,
-        sampling: Sampling::GREEDY,
-        seed: run.tools.config.seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    };
+    let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
     let completions = ModelCalls::complete(run, "rewrite follow-up", &[prompt], &decoding)?;
 
     let text = completions.first().map_or("", |first| first.text.trim());

@@ -4,11 +4,15 @@ use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{Rewriter, Run};
 use crate::event::RunEvent;
-use crate::llm::{Decoding, Sampling, StopRule};
+use crate::llm::Decoding;
 use crate::methods::{ModelCalls, cosine};
 
 /// Maximum length of a rewritten question.
 const MAX_TOKENS: u32 = 48;
+
+/// Minimum cosine similarity of the rewritten question and the question: below it the generator wrote
+/// about something else.
+const MIN_SIMILARITY: f32 = 0.3;
 
 /// Lets the generator write the keywords. They are used unless they are empty or ask for something
 /// else than the question does.
@@ -24,13 +28,12 @@ impl Rewriter for ByGenerator {
             Some(similarity(run, &rewritten)?)
         };
 
-        let min_similarity = run.tools.config.rewriter.min_similarity;
-        let used = cosine.is_some_and(|cosine| cosine >= min_similarity);
+        let used = cosine.is_some_and(|cosine| cosine >= MIN_SIMILARITY);
         run.emit(RunEvent::QuestionRewritten {
             question: question.to_owned(),
             rewritten: rewritten.clone(),
             similarity: cosine,
-            min_similarity,
+            min_similarity: MIN_SIMILARITY,
             used,
         });
 
@@ -46,14 +49,7 @@ impl Rewriter for ByGenerator {
 /// Asks the generator for the keywords of the question.
 fn keywords(run: &mut Run<'_>) -> Result<String, RunError> {
     let prompt = run.prompt(PromptName::RewriteQuery, &[("q", run.question)])?;
-    let decoding = Decoding {
-        max_tokens: MAX_TOKENS,
-        sampling: Sampling::GREEDY,
-        seed: run.tools.config.seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    };
+    let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
     let completions = ModelCalls::complete(run, "rewrite question", &[prompt], &decoding)?;
 
     let written = completions.first().map_or("", |first| first.text.trim());

@@ -6,7 +6,7 @@ use crate::engine::run::{Meter, Passages, Run, Tools, context};
 use crate::event::{
     Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
 };
-use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
+use crate::llm::{Completion, Decoding, Prompt};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
 
 /// Maximum tokens of a sampled answer: as for [`crate::methods::dense`], the prompt asks for the short
@@ -189,23 +189,11 @@ fn beliefs(
         })
         .collect::<Result<Vec<Prompt>, _>>()?;
 
-    // the samples are drawn from the model's own distribution, unfiltered
-    let sampling = Sampling {
+    let greedy_decoding = Decoding::one_line(ANSWER_TOKENS, run.tools.config.seed);
+    let sampled_decoding = Decoding {
         temperature: settings.temperature,
-        top_k: 0,
-        top_p: 1.0,
-        min_p: 0.0,
+        ..greedy_decoding.clone()
     };
-    let decoding = |sampling| Decoding {
-        max_tokens: ANSWER_TOKENS,
-        sampling,
-        seed: run.tools.config.seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    };
-    let sampled_decoding = decoding(sampling);
-    let greedy_decoding = decoding(Sampling::GREEDY);
     let samples = settings.samples.max(1) as usize;
     let repeated: Vec<Prompt> = prompts
         .iter()

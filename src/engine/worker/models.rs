@@ -285,8 +285,6 @@ fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
     let model = config.judge.model.file()?;
     Some(EmbedderSettings {
         model: model.to_owned(),
-        gpu_layers: GpuLayers::Auto,
-        device: config.judge.device.clone(),
         url: String::new(),
         ..config.embedder.clone()
     })
@@ -305,7 +303,7 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
         context_tokens: 0,
         rpc: Vec::new(),
         gpu_layers: GpuLayers::Auto,
-        device: config.linker.device.clone(),
+        device: config.embedder.device.clone(),
         url: String::new(),
         ..config.generator.clone()
     })

@@ -12,7 +12,7 @@ use crate::event::{
     ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms,
 };
 use crate::index::{Collection, is_content_word};
-use crate::llm::{Decoding, Random, Sampling, StopRule};
+use crate::llm::{Decoding, Random};
 use crate::methods::{MethodError, ModelCalls};
 use crate::probe::ProbeError;
 
@@ -107,14 +107,7 @@ fn replies(
     chunks: &[ChunkText],
     stop: &StopFlag,
 ) -> Result<Vec<String>, RunError> {
-    let decoding = Decoding {
-        max_tokens: MAX_TOKENS,
-        sampling: Sampling::GREEDY,
-        seed: tools.config.seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    };
+    let decoding = Decoding::one_line(MAX_TOKENS, tools.config.seed);
     let mut publish = |_event| stop.flow();
     let mut run = Run::new(tools.reborrow(), "", &mut publish);
     let prompts = chunks

@@ -9,6 +9,7 @@ use crate::config::{FilteredDocument, RetrieverSettings};
 use crate::event::{ChunkText, Filtered, Hit, Metadata, Retrieval, TracedChunk, elapsed_us};
 use crate::index::filter::date;
 use crate::index::fusion::{ScoredChunk, fuse};
+use crate::index::generation::EF_SEARCH;
 use crate::index::manifest::DocumentEntry;
 use crate::index::passage_trace::{Matches, traced};
 use crate::index::{Query, analyser};
@@ -34,7 +35,7 @@ impl SharedCorpus {
             let pool = settings.pool as usize;
             let wanted = Nearest {
                 count: pool,
-                ef: settings.ef_search as usize,
+                ef: EF_SEARCH,
                 allowed,
                 is_exact: false,
             };
@@ -93,7 +94,7 @@ impl SharedCorpus {
             view.each_chunk(|chunk| matches.see(self.with_corpus_path(chunk)))?;
             let wanted = Nearest {
                 count: TRACED_RANKS,
-                ef: settings.ef_search as usize,
+                ef: EF_SEARCH,
                 allowed: None,
                 is_exact: true,
             };

@@ -155,16 +155,16 @@ impl Chat {
     /// Returns the request that writes a reply, or continues the one of the prompt.
     pub fn completion(&self, prompt: &Prompt, decoding: &Decoding, seed: u64) -> Request {
         let mut body = self.body(prompt);
-        let sampling = decoding.sampling;
         body["max_tokens"] = json!(decoding.max_tokens);
         body["stream"] = json!(true);
         body["stream_options"] = json!({"include_usage": true});
         body["seed"] = json!(seed as u32);
-        body["temperature"] = json!(sampling.temperature);
-        body["top_p"] = json!(sampling.top_p);
+        body["temperature"] = json!(decoding.temperature);
+        // some servers have another default, which would cut the distribution
+        body["top_p"] = json!(1.0);
         if self.is_vllm {
-            body["top_k"] = json!(sampling.top_k);
-            body["min_p"] = json!(sampling.min_p);
+            body["top_k"] = json!(0);
+            body["min_p"] = json!(0.0);
         }
         Request::stream(CHAT, body)
     }

@@ -371,7 +371,6 @@ impl Native {
             Opening::Reply => self.thinking_tokens,
             Opening::Answer => 0,
         };
-        let sampling = decoding.sampling;
         Request::stream(
             "/completion",
             json!({
@@ -384,11 +383,9 @@ impl Native {
                 "timings_per_token": true,
                 "cache_prompt": true,
                 "seed": seed as u32,
-                "samplers": ["top_k", "top_p", "min_p", "temperature"],
-                "temperature": sampling.temperature,
-                "top_k": sampling.top_k,
-                "top_p": sampling.top_p,
-                "min_p": sampling.min_p,
+                // its defaults would cut the distribution
+                "samplers": ["temperature"],
+                "temperature": decoding.temperature,
                 "repeat_penalty": 1.0,
             }),
         )

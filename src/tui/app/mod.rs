@@ -413,10 +413,6 @@ impl App {
         buffer
     }
 
-    pub(super) fn frames_per_second(&self) -> u32 {
-        self.options.config.screen.frames_per_second.max(1)
-    }
-
     pub(super) fn options(&self) -> &Options {
         &self.options
     }

@@ -608,7 +608,7 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
                     "weighted {:?} bm25 + {:?} vectors",
                     settings.bm25_weight, settings.vector_weight
                 ),
-                Fusion::Rrf => format!("reciprocal ranks, k {:?}", settings.rrf_k),
+                Fusion::Rrf => "reciprocal ranks".to_owned(),
             };
             format!(
                 "{fusion} · {} BM25, {} vector",

@@ -135,20 +135,16 @@ fn what_a_judge_finds_irrelevant_is_dropped() {
 
 #[test]
 fn a_rewrite_is_used_when_it_says_something_of_the_question() {
-    for (reply, least, used, query) in [
+    for (reply, used, query) in [
         (
             " Tam Reeve birthplace",
-            "0.3",
             true,
             "Where was Tam Reeve born? birthplace",
         ),
-        (" ", "-1.0", false, QUESTION),
-        (" quite another matter altogether", "0.99", false, QUESTION),
+        (" harbours", false, QUESTION),
+        (" harbours", false, QUESTION),
     ] {
-        let settings = [
-            ("rewriter.kind", "generator"),
-            ("rewriter.min_similarity", least),
-        ];
+        let settings = [("rewriter.kind", "generator")];
         let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
         let emitted = find!(events.iter(), RunEvent::QuestionRewritten { used, .. } => *used);
         assert_eq!(emitted, Some(used), "{reply:?}");

@@ -16,7 +16,7 @@ use ragscope::llm::server::{
 };
 use ragscope::llm::{
     Decoding, Embedder, End, Generator, HiddenAt, LlmError, LoadedGenerator, Prompt, Reranker,
-    Sampling, Scorer, StopRule, Taps,
+    Scorer, StopRule, Taps,
 };
 use serde_json::{Value, json};
 
@@ -393,12 +393,10 @@ fn capabilities(server: &Server) -> Capabilities {
 
 fn greedy(max_tokens: u32, stops: &[&str]) -> Decoding {
     Decoding {
-        max_tokens,
-        sampling: Sampling::GREEDY,
-        seed: 7,
         stop: StopRule {
             texts: stops.iter().map(|text| (*text).to_owned()).collect(),
         },
+        ..Decoding::greedy(max_tokens, 7)
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use ragscope::config::GeneratorSettings;
 use ragscope::event::{Flow, StopFlag};
-use ragscope::llm::{Completion, Decoding, End, Generator, LlmError, Prompt, Sampling};
+use ragscope::llm::{Completion, Decoding, End, Generator, LlmError, Prompt};
 
 use super::{
     CONTEXT, complete, exact_generator, generator, generator_settings, generator_with, greedy,
@@ -189,17 +189,11 @@ fn a_full_context_ends_a_continuation() {
     let mut generator = generator_with(&settings, &StopFlag::default());
     let prompt = Prompt::user("the ".repeat(230));
     let room = 256 - generator.render(&prompt).expect("a prompt").tokens.len();
-    let hot = Sampling {
-        temperature: 5.0,
-        top_k: 0,
-        top_p: 1.0,
-        min_p: 0.0,
-    };
     let full = complete(
         &mut generator,
         &[prompt.clone(), prompt],
         &Decoding {
-            sampling: hot,
+            temperature: 5.0,
             ..greedy(2000)
         },
     );
@@ -352,10 +346,7 @@ fn more_samples_than_sequences_come_in_turn() {
     let mut generator = generator();
     let prompts = vec![question("Who keeps the lighthouse?"); 150];
     let decoding = Decoding {
-        sampling: Sampling {
-            temperature: 0.7,
-            ..Sampling::GREEDY
-        },
+        temperature: 0.7,
         ..greedy(6)
     };
     let many = complete(&mut generator, &prompts, &decoding);
