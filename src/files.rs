@@ -3,7 +3,7 @@
 //! ends with the value that holds it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 #[cfg(unix)]
 use std::{os::unix::fs::PermissionsExt, sync::OnceLock};
@@ -147,6 +147,32 @@ pub fn save(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     let is_new = !path.exists();
     std::fs::write(path, text)?;
     if is_new { share(path) } else { Ok(()) }
+}
+
+/// Replaces a file so that a reader sees the old one or the new one, after a power cut, too.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    let mut out = File::create(&draft)?;
+    out.write_all(bytes)?;
+    out.sync_all()?;
+    std::fs::rename(&draft, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Makes the entries of a folder durable.
+///
+/// # Errors
+/// A folder that cannot be opened or written.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Windows cannot open a folder as a file; its renames are durable without
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 /// The exclusive lock of a file, held until this is dropped.

@@ -3,13 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
+use super::caches::link_store::{ChunkLinks, LinkRecipe};
+use super::caches::rechunk_cache::Rechunked;
+use super::error::IndexError;
+use super::folder::{Index, Update};
 use super::lexical::Lexical;
+use super::link_api::LinkedState;
 use super::names::Names;
 use super::passage_trace::trace_passage;
 use super::progress::Progress;
 use super::retrieval::{self, Part, Query};
+use super::search::Search;
 use super::shared::{FolderPart, SharedCorpus};
-use super::{ChunkLinks, Index, IndexError, LinkRecipe, LinkedState, Rechunked, Search, Update};
 use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::FileError;
 use super::generation::LEXICAL;
-use super::layout::{Layout, Pointer, sync_folder};
+use super::layout::{Layout, Pointer};
 use super::lexical::LexicalWriter;
 use super::manifest::{DocumentEntry, FORMAT, Manifest, Recipe, StoredFile, VectorsCard};
 use super::vectors::VectorStore;
 use crate::corpus::{Chunk, FoundFile};
 use crate::event::ChunkText;
+use crate::files;
 
 /// A generation before it is published.
 pub(super) struct Draft {
@@ -192,7 +193,7 @@ impl Draft {
             generation: self.manifest.generation,
             manifest,
         };
-        sync_folder(&layout.root).map_err(|error| FileError::write(&layout.root, error))?;
+        files::sync_folder(&layout.root).map_err(|error| FileError::write(&layout.root, error))?;
         layout.make_current(&pointer)?;
         Ok((self.manifest, pointer))
     }

@@ -97,6 +97,16 @@ impl FileError {
         Self::Damaged(format!("{}: {what}", file.display()))
     }
 
+    /// Returns the error of reading a file of the index: when it is missing, the index is damaged; else a
+    /// later attempt may succeed.
+    pub fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::damaged(file, "it is missing"),
+            std::io::ErrorKind::InvalidInput => Self::damaged(file, error),
+            _ => Self::read(file, error),
+        }
+    }
+
     /// Returns the public error about the index of `folder`.
     pub fn of(self, folder: &str) -> IndexError {
         let folder = folder.to_owned();
@@ -118,6 +128,30 @@ impl From<RemoteError> for IndexError {
         match error {
             RemoteError::Stopped => Self::Embedder(LlmError::Stopped),
             error => Self::Remote(error),
+        }
+    }
+}
+
+/// The reason why an update ended early.
+pub(super) enum Halt {
+    /// The observer stopped it.
+    Stopped,
+    Files(FileError),
+    Embedder(LlmError),
+}
+
+impl From<FileError> for Halt {
+    fn from(error: FileError) -> Self {
+        Self::Files(error)
+    }
+}
+
+impl From<LlmError> for Halt {
+    fn from(error: LlmError) -> Self {
+        if matches!(error, LlmError::Stopped) {
+            Self::Stopped
+        } else {
+            Self::Embedder(error)
         }
     }
 }

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::error::FileError;
-use super::filter::Filter;
+use super::filter::{Filter, date};
 use super::layout::{Layout, Pointer};
 use super::lexical::{Lexical, StoredChunk};
-use super::manifest::Manifest;
-use super::vectors::{ScoredRow, VectorStore, WantedRows};
+use super::manifest::{DocumentEntry, Manifest};
+use super::names::Names;
+use super::vectors::rows::ScoredRow;
+use super::vectors::{VectorStore, WantedRows};
+use crate::config::{DocumentFilter, FilteredDocument};
 
 /// The folder of tantivy's files inside a generation.
 pub(super) const LEXICAL: &str = "lexical";
@@ -109,6 +112,46 @@ impl Generation {
     pub fn chunk(&self, id: u64) -> Option<StoredChunk> {
         let at = self.chunks.binary_search_by_key(&id, |chunk| chunk.id);
         Some(self.chunks[at.ok()?])
+    }
+
+    /// Returns the documents and rows that a filter lets through, by the names of the documents in the
+    /// corpus; `None` for an empty filter.
+    pub fn filter(
+        &self,
+        names: &Names,
+        filter: &DocumentFilter,
+    ) -> tantivy::Result<Option<Filter>> {
+        if filter.is_empty() {
+            return Ok(None);
+        }
+
+        let matcher = filter.matcher();
+        let lets_through = |path: &str, entry: &DocumentEntry| {
+            matcher.lets_through(FilteredDocument {
+                path: &names.document(path),
+                format: &entry.format,
+                date: &date(entry),
+            })
+        };
+        let documents: Vec<String> = self
+            .manifest
+            .documents
+            .iter()
+            .filter(|(path, entry)| lets_through(path, entry))
+            .map(|(path, _)| path.clone())
+            .collect();
+
+        let mut rows = vec![false; self.manifest.vectors.rows as usize];
+        for id in self.lexical.ids_in(&documents)? {
+            if let Some(chunk) = self.chunk(id) {
+                rows[chunk.row as usize] = true;
+            }
+        }
+        Ok(Some(Filter {
+            row_count: rows.iter().filter(|is_used| **is_used).count(),
+            documents,
+            rows,
+        }))
     }
 
     /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows without a

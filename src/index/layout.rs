@@ -14,14 +14,16 @@
 //! ```
 
 use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::caches::extracts::Extracts;
+use super::caches::similarity_cache::SimilarityCache;
 use super::error::FileError;
-use super::extracts::Extracts;
-use super::segment::Segment;
-use super::similarity_cache::SimilarityCache;
+use super::vectors::segment::Segment;
+use crate::files;
 use crate::files::FileLock;
+use crate::index::caches::link_store::link_files;
 
 /// The folder of one index.
 #[derive(Debug, Clone)]
@@ -89,7 +91,8 @@ impl Layout {
         if note.exists() {
             Ok(())
         } else {
-            replace(&note, folder.as_os_str().as_encoded_bytes())
+            files::replace(&note, folder.as_os_str().as_encoded_bytes())
+                .map_err(|error| FileError::write(&note, error))
         }
     }
 
@@ -117,7 +120,8 @@ impl Layout {
     /// Changes the generation in use, by one rename.
     pub fn make_current(&self, pointer: &Pointer) -> Result<(), FileError> {
         let text = format!("gen-{} {}\n", pointer.generation, pointer.manifest);
-        replace(&self.current_file(), text.as_bytes())
+        let file = self.current_file();
+        files::replace(&file, text.as_bytes()).map_err(|error| FileError::write(&file, error))
     }
 
     /// Returns a number that no generation has: neither the one in use here, nor the one that
@@ -160,7 +164,7 @@ impl Layout {
         // only a cache: what cannot be deleted is still valid
         let _ = remove(&self.similarity_cache());
         self.extracts().sweep(std::iter::empty());
-        super::link_store::files(self)
+        link_files(&self.root)
             .iter()
             .try_for_each(|file| remove(file).map_err(|error| FileError::write(file, error)))
     }
@@ -230,29 +234,6 @@ fn readable(name: &str) -> String {
         "folder".to_owned()
     } else {
         text
-    }
-}
-
-/// Replaces a file so that a reader sees the old one or the new one, after a power cut, too.
-pub(super) fn replace(file: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let draft = file.with_extension("draft");
-    let write = || {
-        let mut out = File::create(&draft)?;
-        out.write_all(bytes)?;
-        out.sync_all()?;
-        fs::rename(&draft, file)?;
-        file.parent().map_or(Ok(()), sync_folder)
-    };
-    write().map_err(|error: std::io::Error| FileError::write(file, error))
-}
-
-/// Makes the entries of a folder durable.
-pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    // Windows cannot open a folder as a file; its renames are durable without
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()
-    } else {
-        Ok(())
     }
 }
 

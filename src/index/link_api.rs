@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::link_store::{DocumentKey, LinkStore, document_key};
+use super::caches::link_store::{ChunkLinks, LinkRecipe};
+use super::caches::link_store::{DocumentKey, LinkStore, document_key};
+use super::error::IndexError;
+use super::folder::Index;
 use super::manifest::DocumentEntry;
-use super::{ChunkLinks, Index, IndexError, LinkRecipe};
 use crate::event::ChunkText;
 
 /// The progress of linking.
@@ -34,7 +36,7 @@ impl Index {
             .as_ref()
             .is_some_and(|links| links.recipe == *recipe && links.is_writable() == is_writable);
         if !is_open {
-            let links = LinkStore::open(&self.layout, recipe, is_writable)
+            let links = LinkStore::open(&self.layout.root, recipe, is_writable)
                 .map_err(|error| error.of(&self.name))?;
             self.links.replace(Some(links));
         }
@@ -48,7 +50,7 @@ impl Index {
     pub fn forget_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
         self.take_lock()?;
         self.links.replace(None);
-        LinkStore::forget(&self.layout, recipe).map_err(|error| error.of(&self.name))
+        LinkStore::forget(&self.layout.root, recipe).map_err(|error| error.of(&self.name))
     }
 
     /// Returns the progress of linking with the links in use.
@@ -59,7 +61,7 @@ impl Index {
             return state;
         };
         if links.is_empty() {
-            state.other_models = LinkStore::of_other_models(&self.layout, &links.recipe);
+            state.other_models = LinkStore::of_other_models(&self.layout.root, &links.recipe);
         }
         for (path, entry) in &manifest.documents {
             if self.key_of(entry).is_some_and(|key| links.contains(&key)) {

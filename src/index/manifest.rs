@@ -136,14 +136,15 @@ impl Manifest {
     pub fn write(&self, generation: &Path) -> Result<String, FileError> {
         let file = generation.join(Self::FILE);
         let text = serde_json::to_vec(self).map_err(|error| FileError::write(&file, error))?;
-        super::layout::replace(&file, &text)?;
+        files::replace(&file, &text).map_err(|error| FileError::write(&file, error))?;
         Ok(blake3::hash(&text).to_hex().to_string())
     }
 
     /// Reads a manifest and verifies it against the checksum of the pointer.
     pub fn read(generation: &Path, checksum: &str) -> Result<Self, FileError> {
         let file = generation.join(Self::FILE);
-        let text = files::read(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
+        let text =
+            files::read(&file).map_err(|error| FileError::missing_or_unreadable(&file, &error))?;
         if blake3::hash(&text).to_hex().as_str() != checksum {
             return Err(FileError::damaged(&file, "its checksum is wrong"));
         }
@@ -171,16 +172,6 @@ struct Header {
 
 fn parse<'a, T: Deserialize<'a>>(file: &Path, text: &'a [u8]) -> Result<T, FileError> {
     serde_json::from_slice(text).map_err(|error| FileError::damaged(file, error))
-}
-
-/// Returns the error of reading a file of the index: when it is missing, the index is damaged; else a
-/// later attempt may succeed.
-pub(super) fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> FileError {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => FileError::damaged(file, "it is missing"),
-        std::io::ErrorKind::InvalidInput => FileError::damaged(file, error),
-        _ => FileError::read(file, error),
-    }
 }
 
 impl StoredFile {
@@ -216,6 +207,6 @@ fn checksum(file: &Path) -> Result<(u64, String), FileError> {
     // a pipe in the place of a file would be waited for without end
     files::open(file, files::Links::Followed)
         .and_then(|_| hasher.update_mmap_rayon(file).map(|_| ()))
-        .map_err(|error| missing_or_unreadable(file, &error))?;
+        .map_err(|error| FileError::missing_or_unreadable(file, &error))?;
     Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
 }

@@ -1,13 +1,13 @@
 //! Makes chunks findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in
 //! generations.
 //!
-//! In reading order: a folder's index has a `layout`; [`Index::update`] plans (`plan`, `update`), reads
-//! ahead (`reading`), keeps the texts of binary documents (`extracts`), chunks by similarity where the settings say so (`chunking`, `similarity_cache`),
-//! embeds what is new (`batch_embedder`, `vectors`) and writes a `draft`, which becomes a `generation` by one
-//! atomic rename; [`Index::rechunk`] re-chunks documents for one question; `retrieval` searches
-//! the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
-//! (`fusion`). A kill at any moment leaves the previous generation usable, and no text is embedded
-//! twice.
+//! In reading order: a generation has a `manifest`, `vectors` (with a graph over many of them) and a
+//! `lexical` index, which is the chunk store too. `caches` outlive generations. The `layout` is where all of
+//! them are on disk, and a `draft` becomes a `generation` by one atomic rename. An [`Index`] is the open
+//! index of a `folder`. [`Index::update`] plans, reads ahead, chunks, embeds what is new and writes a draft;
+//! [`Index::rechunk`] re-chunks documents for one question; `retrieval` searches the words and the vectors
+//! and fuses both lists (`fusion`). A kill at any moment leaves the previous generation usable, and no text
+//! is embedded twice.
 //!
 //! A [`Collection`] is one or several folders as one corpus. Each has its own index, as if it were
 //! open alone; `names` makes the ids of chunks and the paths of documents unique among them.
@@ -18,436 +18,39 @@
 //! This module knows nothing of generation of text.
 
 mod error;
-mod layout;
-mod manifest;
-mod update;
-mod plan;
-mod reading;
-mod extracts;
-mod similarity_cache;
-mod chunking;
-mod batch_embedder;
 mod progress;
-mod graph;
-mod segment;
+mod manifest;
 mod vectors;
-mod draft;
-mod generation;
-mod abandoned;
-mod analyser;
-mod read_only;
-mod lexical;
 mod filter;
-mod fusion;
+mod lexical;
+mod caches;
+mod layout;
 mod names;
+mod generation;
+mod draft;
+mod folder;
+mod update;
+mod rechunk;
+mod link_api;
+mod source;
+mod fusion;
 mod retrieval;
 mod search;
-mod collection;
-mod rechunk;
-mod link_store;
-mod link_api;
 mod passage_trace;
-mod source;
 mod shared;
+mod collection;
 mod health;
+mod abandoned;
 
 pub use abandoned::{AbandonedIndex, abandoned};
-pub use analyser::is_content_word;
+pub use caches::link_store::{ChunkLinks, LinkRecipe};
+pub use caches::rechunk_cache::Rechunked;
 pub use collection::{Collection, CoveredFolder};
 pub use error::IndexError;
+pub use folder::{Index, Update};
 pub use health::{Health, health};
+pub use lexical::analyser::is_content_word;
 pub use link_api::LinkedState;
-pub use link_store::{ChunkLinks, LinkRecipe};
 pub use progress::{Position, Progress};
-pub use rechunk::Rechunked;
 pub use retrieval::Query;
 pub use search::Search;
-
-use std::borrow::Cow;
-use std::cell::RefCell;
-use std::path::{Path, PathBuf};
-
-use draft::Draft;
-use error::FileError;
-use generation::Generation;
-use layout::{Layout, Lock, Pointer};
-use link_store::LinkStore;
-use manifest::{Manifest, Recipe};
-use names::Names;
-use rechunk::RechunkCache;
-use retrieval::Part;
-use similarity_cache::SimilarityCache;
-use vectors::VectorStore;
-
-use crate::config::{RetrieverSettings, demo_corpus};
-use crate::corpus::{self, Document, ReadOptions};
-use crate::event::{CorpusCard, IndexReport, Retrieval};
-use crate::files::{self, FileLock};
-
-/// Up to this many vectors of chunks that are gone are not worth a new file.
-const MAX_WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
-
-/// The result of an update.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Update {
-    /// The index agrees with the folder.
-    Finished(Box<IndexReport>),
-    /// The observer stopped it. Everything done so far is kept, and the next update continues from
-    /// there.
-    Interrupted,
-}
-
-/// The index of a folder.
-pub struct Index {
-    /// The folder as the user named it.
-    name: String,
-    canonical: PathBuf,
-    /// Whether it is the corpus of the demo.
-    is_demo: bool,
-    layout: Layout,
-    /// The writer lock; `None` when another process has it.
-    lock: Option<FileLock>,
-    pointer: Option<Pointer>,
-    /// The generation in use; `None` before the first one.
-    generation: Option<Generation>,
-    vectors: Option<VectorStore>,
-    similarity_cache: RefCell<SimilarityCache>,
-    /// Documents that were re-chunked for questions.
-    rechunked: RefCell<RechunkCache>,
-    /// The links in use; `None` until a linker is named.
-    links: RefCell<Option<LinkStore>>,
-    /// Whether its vectors are searched here, and not only sent elsewhere.
-    is_searched: bool,
-}
-
-impl Index {
-    /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified and
-    /// loaded. Without an index yet, nothing is found until the first [`Self::update`]. Takes the
-    /// writer lock when it is free, else only reads.
-    ///
-    /// # Errors
-    /// A folder that cannot be opened; an index that is damaged or of another format
-    /// ([`Self::rebuild`] makes a new one).
-    pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
-        let mut index = Self::locate(folder, indexes)?;
-        index.refresh().map_err(|error| error.of(&index.name))?;
-        Ok(index)
-    }
-
-    /// Deletes the index of `folder` with its vectors, and begins an empty one. An open [`Index`] of
-    /// the folder holds the lock: drop it first.
-    ///
-    /// # Errors
-    /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
-    pub fn rebuild(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
-        let index = Self::locate(folder, indexes)?;
-        index.check_writable()?;
-        index.clear()?;
-        Ok(index)
-    }
-
-    fn check_writable(&self) -> Result<(), IndexError> {
-        if self.lock.is_some() {
-            Ok(())
-        } else {
-            Err(IndexError::InUse {
-                folder: self.name.clone(),
-            })
-        }
-    }
-
-    fn clear(&self) -> Result<(), IndexError> {
-        self.layout.clear().map_err(|error| error.of(&self.name))
-    }
-
-    fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
-        let name = folder.display().to_string();
-        let canonical = folder.canonicalize().map_err(|error| IndexError::Folder {
-            folder: name.clone(),
-            reason: error.to_string(),
-        })?;
-        let layout = Layout::of(&canonical, indexes);
-        let lock = match layout.lock(&canonical) {
-            Lock::Held(lock) => Some(lock),
-            Lock::Elsewhere => None,
-            // an index on a read-only medium still answers questions
-            Lock::Refused(_) if layout.has_generation() => None,
-            Lock::Refused(error) => return Err(error.of(&name)),
-        };
-        let demo = demo_corpus().canonicalize();
-        let similarity_cache = SimilarityCache::new(layout.similarity_cache());
-        Ok(Self {
-            is_demo: demo.is_ok_and(|demo| demo == canonical),
-            name,
-            canonical,
-            layout,
-            lock,
-            pointer: None,
-            generation: None,
-            vectors: None,
-            similarity_cache: RefCell::new(similarity_cache),
-            rechunked: RefCell::default(),
-            links: RefCell::default(),
-            is_searched: true,
-        })
-    }
-
-    /// Loads the generation in use, unless it is the loaded one.
-    fn refresh(&mut self) -> Result<(), FileError> {
-        let mut pointer = self.layout.current()?;
-        while pointer != self.pointer {
-            let Some(current) = pointer.clone() else {
-                break;
-            };
-
-            match Generation::open(&self.layout, &current) {
-                Ok((generation, vectors)) => {
-                    self.generation = Some(generation);
-                    self.vectors = Some(vectors);
-                    self.pointer = pointer;
-                    break;
-                }
-                Err(error) => {
-                    // a writer may have published the next one and deleted this one in the meantime
-                    pointer = self.layout.current()?;
-                    if pointer.as_ref() == Some(&current) {
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the writer lock.
-    fn take_lock(&mut self) -> Result<(), IndexError> {
-        if self.lock.is_some() {
-            return Ok(());
-        }
-        let lock = match self.layout.lock(&self.canonical) {
-            Lock::Held(lock) => Ok(lock),
-            Lock::Elsewhere => Err(IndexError::InUse {
-                folder: self.name.clone(),
-            }),
-            Lock::Refused(error) => Err(error.of(&self.name)),
-        };
-        // the previous writer may have published in the meantime
-        self.refresh().map_err(|error| error.of(&self.name))?;
-        self.lock = Some(lock?);
-        Ok(())
-    }
-
-    /// Reads a document: a binary one as it was indexed, if that was kept.
-    fn read_document(&self, path: &str) -> Result<Document, String> {
-        let entry = self
-            .manifest()
-            .and_then(|manifest| manifest.documents.get(path));
-        let kept = entry.and_then(|entry| self.layout.extracts().read(path, entry));
-        if let Some(document) = kept {
-            return Ok(document);
-        }
-        let file = corpus::locate(&self.canonical, path);
-        let bytes = files::read(&file).map_err(|error| error.to_string())?;
-        Document::read(path, bytes, &ReadOptions::default())
-    }
-
-    /// Returns whether a document is in the index.
-    fn has_document(&self, path: &str) -> bool {
-        let manifest = self.manifest();
-        manifest.is_some_and(|manifest| manifest.documents.contains_key(path))
-    }
-
-    fn manifest(&self) -> Option<&Manifest> {
-        self.generation
-            .as_ref()
-            .map(|generation| &generation.manifest)
-    }
-
-    /// Returns whether most vectors on disk belong to chunks that are gone: the next update then
-    /// copies the others to a new file.
-    fn is_wasteful(&self) -> bool {
-        self.generation.as_ref().is_some_and(|generation| {
-            generation.unused_rows() > generation.used_rows() + MAX_WASTE_ROWS
-        })
-    }
-
-    /// Returns the name of the file of vectors that an update with this recipe appends to. It stays
-    /// the same until a generation is published, so that the work of a stopped update is reused.
-    fn vectors_name(&self, recipe: &Recipe) -> String {
-        let embedder = &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12];
-        let start = format!("vectors-{embedder}-");
-        let set_aside = self.manifest().and_then(|now| now.set_aside.as_ref());
-        match self.manifest() {
-            Some(now) if now.embedder() == recipe.embedder && !self.is_wasteful() => {
-                now.vectors.file.clone()
-            }
-            now => match set_aside.filter(|file| file.starts_with(&start)) {
-                Some(file) => file.clone(),
-                None => format!("{start}{}", now.map_or(0, |now| now.generation)),
-            },
-        }
-    }
-
-    /// Returns the file of vectors that an index with this recipe leaves alone: an index without
-    /// vectors keeps those of the one before, so that no text is embedded twice.
-    fn set_aside(&self, recipe: &Recipe) -> Option<String> {
-        let now = self.manifest().filter(|_| !recipe.has_vectors())?;
-        match now.vectors.width {
-            0 => now.set_aside.clone(),
-            _ => Some(now.vectors.file.clone()),
-        }
-    }
-
-    /// Takes the vectors that an update with this recipe appends to.
-    fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
-        let name = self.vectors_name(recipe);
-        let file = self.layout.root.join(&name);
-        let in_use = self
-            .manifest()
-            .filter(|now| now.vectors.file == name)
-            .map(|now| (now.graph_rows, now.vectors.clone()));
-        if let (None, Some((covered, card))) = (&self.vectors, in_use) {
-            // the rows in use come first, and each must be intact
-            self.vectors = Some(VectorStore::read(
-                &file,
-                &recipe.embedder,
-                card.width as usize,
-                [covered, card.rows],
-            )?);
-        }
-        if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
-            return match vectors.recover_tail() {
-                Ok(()) => Ok(vectors),
-                Err(error) => {
-                    self.vectors = Some(vectors);
-                    Err(error)
-                }
-            };
-        }
-        match VectorStore::recover(&file, &recipe.embedder, width) {
-            // no finished generation depends on this file
-            Err(FileError::Damaged(_)) => VectorStore::create(&file, &recipe.embedder, width),
-            recovered => recovered,
-        }
-    }
-
-    /// Keeps the vectors of an update in memory, if they are those of the generation in use. Others
-    /// are read from disk when they are needed.
-    fn keep_vectors(&mut self, vectors: VectorStore) {
-        let file = vectors
-            .file()
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        if self
-            .manifest()
-            .is_none_or(|now| Some(&now.vectors.file) == file.as_ref())
-        {
-            self.vectors = Some(vectors);
-        }
-    }
-
-    /// Publishes a draft as the generation in use. The previous one stays on disk for processes that
-    /// are reading it.
-    fn publish(
-        &mut self,
-        draft: Draft,
-        vectors: &VectorStore,
-        should_merge: bool,
-    ) -> Result<(), FileError> {
-        let (manifest, pointer) = draft.publish(&self.layout, vectors, should_merge)?;
-        let folder = self.layout.generation(pointer.generation);
-        let number = pointer.generation;
-        let file = manifest.vectors.file.clone();
-        let generation = Generation::load(&folder, manifest)?;
-        self.pointer = Some(pointer);
-        let before = self
-            .generation
-            .replace(generation)
-            .map(|before| before.manifest)
-            .unwrap_or_default();
-        let set_aside = self.manifest().and_then(|now| now.set_aside.clone());
-        let set_aside = set_aside.unwrap_or_default();
-        self.layout.sweep(
-            &[number, before.generation],
-            &[&file, &before.vectors.file, &set_aside],
-        );
-        let now = self.manifest().into_iter();
-        let documents = now.flat_map(|now| now.documents.values());
-        self.layout
-            .extracts()
-            .sweep(documents.chain(before.documents.values()));
-        Ok(())
-    }
-
-    /// Returns whether there is an index and it has no vectors: only its words can be searched.
-    pub fn lacks_vectors(&self) -> bool {
-        self.manifest().is_some_and(|now| {
-            now.recipe
-                .as_ref()
-                .is_some_and(|recipe| !recipe.has_vectors())
-        })
-    }
-
-    /// Returns the corpus and the state of its index.
-    pub fn card(&self) -> CorpusCard {
-        let manifest = self.manifest();
-        CorpusCard {
-            folder: self.name.clone(),
-            folders: Vec::new(),
-            documents: manifest.map_or(0, |manifest| manifest.documents.len() as u64),
-            chunks: manifest.map_or(0, |manifest| manifest.chunks),
-            generation: manifest.map_or(0, |manifest| manifest.generation),
-            read_only: self.lock.is_none(),
-            demo: self.is_demo,
-            words_only: self.lacks_vectors(),
-        }
-    }
-
-    /// Returns the error of a chunk store that cannot be read.
-    fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
-        FileError::damaged(&self.layout.root, error).of(&self.name)
-    }
-
-    /// Retrieves the `settings.pool` best chunks for a query by its words and by its vector (of
-    /// length 1), fused. The query is plain text. `embedder` is the fingerprint of the model that
-    /// made the vector: when the index has the vectors of another one, only the words count.
-    ///
-    /// # Errors
-    /// Files of the index that cannot be read.
-    pub fn search(
-        &self,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> Result<Retrieval, IndexError> {
-        let query = Query {
-            text: query,
-            vector,
-            embedder,
-        };
-        let alone = Part {
-            index: self,
-            names: &Names::default(),
-        };
-        retrieval::search(&[alone], query, settings)
-    }
-
-    /// Returns the vectors, if the same embedder made them and the vector of the query.
-    fn comparable_vectors(&self, query: Query<'_>) -> Option<&VectorStore> {
-        let has_same_embedder = self.manifest()?.embedder() == query.embedder;
-        let vectors = self.vectors.as_ref().filter(|_| has_same_embedder)?;
-        let is_comparable = vectors.width() == query.vector.len() && !query.vector.is_empty();
-        is_comparable.then_some(vectors)
-    }
-
-    /// Returns the stored vector of a chunk; `None` for one that is damaged, too.
-    fn vector(&self, chunk: u64) -> Option<Cow<'_, [f32]>> {
-        let row = self.generation.as_ref()?.chunk(chunk)?.row;
-        let vectors = self
-            .vectors
-            .as_ref()
-            .filter(|vectors| vectors.width() > 0)?;
-        vectors.row(row).ok()
-    }
-}

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use super::Rechunked;
+use super::caches::rechunk_cache::Rechunked;
 use crate::event::{ChunkText, IndexReport, SessionEvent};
 use crate::remote::part_start;
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::IndexError;
+use super::error::IndexError;
 use super::fusion::{ScoredChunk, fuse};
 use super::retrieval::{self, Part, Query};
 use crate::config::RetrieverSettings;

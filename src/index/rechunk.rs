@@ -1,54 +1,21 @@
 //! Re-chunks documents by meaning for one question, whatever the chunker of the index ("DENSE-RAG",
 //! section 5.1: adaptive chunking).
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Index;
-use super::similarity_cache::{CacheKey, Neighbours};
+use super::caches::rechunk_cache::Rechunked;
+use super::caches::similarity_cache::{CacheKey, Neighbours};
+use super::folder::Index;
 use crate::corpus::{self, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::{ChunkText, saturating_u32};
 use crate::llm::{Embedder, LlmError};
 
 /// Sentences per call of the embedder: between calls it can be stopped.
 const CALL_SENTENCES: usize = 64;
-/// Maximum number of chunks that are kept in memory for the next question.
-const MAX_CACHED_CHUNKS: usize = if cfg!(test) { 8 } else { 16_384 };
 /// The ids of these chunks begin here, so that they are never those of the index, and stay below
 /// 2^53, so that every reader of JSON can represent them.
 const FIRST_ID: u64 = 1 << 52;
-
-/// Chunks with their unit vectors.
-pub type EmbeddedChunks = Arc<Vec<(ChunkText, Vec<f32>)>>;
-
-/// A document that was re-chunked.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rechunked {
-    /// Path inside the corpus.
-    pub document: String,
-    /// Its chunks, or the reason why there are none.
-    pub chunks: Result<EmbeddedChunks, String>,
-    pub sentences: u32,
-    /// Whether the ranges of its chunks were known, so that no sentence had to be embedded.
-    pub is_cached: bool,
-}
-
-/// Chunks by the path of their document and the key of the similarity cache.
-#[derive(Debug, Default)]
-pub(super) struct RechunkCache {
-    chunks: HashMap<(String, CacheKey), EmbeddedChunks>,
-}
-
-impl RechunkCache {
-    fn put(&mut self, key: (String, CacheKey), chunks: &EmbeddedChunks) {
-        let cached: usize = self.chunks.values().map(|chunks| chunks.len()).sum();
-        if cached + chunks.len() > MAX_CACHED_CHUNKS {
-            self.chunks.clear();
-        }
-        self.chunks.insert(key, Arc::clone(chunks));
-    }
-}
 
 impl Index {
     /// Re-chunks documents of the index: text as its file is now, others as they were indexed. The ranges are cached by text and

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::error::FileError;
+use super::error::IndexError;
 use super::filter::Filter;
+use super::folder::Index;
 use super::fusion::{ScoredChunk, fuse};
 use super::generation::{EF_SEARCH, Generation, Wanted};
 use super::lexical::Statistics;
+use super::lexical::analyser;
 use super::names::Names;
 use super::vectors::VectorStore;
-use super::{Index, IndexError, analyser};
 use crate::config::RetrieverSettings;
 use crate::event::{Filtered, Hit, Metadata, Retrieval, elapsed_us};
 
@@ -52,7 +54,8 @@ impl<'a> Part<'a> {
         let Some(generation) = &self.index.generation else {
             return Ok(None);
         };
-        let filter = Filter::new(generation, self.names, &settings.filter)
+        let filter = generation
+            .filter(self.names, &settings.filter)
             .map_err(|error| self.index.damaged(error))?;
         Ok(Some(Searched {
             part: self,
@@ -85,6 +88,41 @@ impl Searched<'_> {
         let entry = self.generation.manifest.documents.get(path)?;
         let has_some = !entry.metadata.is_empty();
         has_some.then(|| (hit.chunk.document.clone(), entry.metadata.clone()))
+    }
+}
+
+impl Index {
+    /// Retrieves the `settings.pool` best chunks for a query by its words and by its vector (of
+    /// length 1), fused. The query is plain text. `embedder` is the fingerprint of the model that
+    /// made the vector: when the index has the vectors of another one, only the words count.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be read.
+    pub fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> Result<Retrieval, IndexError> {
+        let query = Query {
+            text: query,
+            vector,
+            embedder,
+        };
+        let alone = Part {
+            index: self,
+            names: &Names::default(),
+        };
+        search(&[alone], query, settings)
+    }
+
+    /// Returns the vectors, if the same embedder made them and the vector of the query.
+    fn comparable_vectors(&self, query: Query<'_>) -> Option<&VectorStore> {
+        let has_same_embedder = self.manifest()?.embedder() == query.embedder;
+        let vectors = self.vectors.as_ref().filter(|_| has_same_embedder)?;
+        let is_comparable = vectors.width() == query.vector.len() && !query.vector.is_empty();
+        is_comparable.then_some(vectors)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The operations that a question needs of an index.
 
-use super::{ChunkLinks, IndexError, Rechunked};
+use super::caches::link_store::ChunkLinks;
+use super::caches::rechunk_cache::Rechunked;
+use super::error::IndexError;
 use crate::config::RetrieverSettings;
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{ChunkText, CorpusCard, Retrieval};

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::error::IndexError;
+use super::folder::Index;
 use super::manifest::DocumentEntry;
-use super::{Index, IndexError};
 use crate::corpus::{self, SourceLines, modified_ns};
 use crate::event::{Source, SourceForm, harmless, saturating_u32};
 use crate::files;

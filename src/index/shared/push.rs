@@ -10,11 +10,12 @@ use std::time::Instant;
 
 use super::corpus::SharedCorpus;
 use crate::event::{ChunkText, Flow, IndexPhase, saturating_u32};
+use crate::index::error::IndexError;
+use crate::index::folder::Index;
 use crate::index::generation::Generation;
 use crate::index::lexical;
 use crate::index::manifest::{DocumentEntry, Manifest, Recipe};
 use crate::index::progress::{Position, Progress};
-use crate::index::{Index, IndexError};
 use crate::remote::{
     Change, Claim, NewChunk, NewDocument, PartCard, PartState, RemoteError, StoredDocument, Words,
     Writer, part_start,

@@ -10,9 +10,10 @@ use crate::event::{ChunkText, Filtered, Hit, Metadata, Retrieval, TracedChunk, e
 use crate::index::filter::date;
 use crate::index::fusion::{ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
+use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
 use crate::index::passage_trace::{Matches, traced};
-use crate::index::{Query, analyser};
+use crate::index::retrieval::Query;
 use crate::llm::Random;
 use crate::remote::{
     Allowed, Nearest, RemoteError, ScoredId, Snapshot, StoredChunk, StoredDocument, part_of,

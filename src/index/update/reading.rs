@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use rayon::prelude::*;
 
-use super::extracts::Extracts;
-use super::manifest::DocumentEntry;
 use crate::corpus::{
     self, Chunk, Document, FoundFile, ReadOptions, SemanticSplit, Sentences, SplitMethod,
     TokenCounter,
 };
 use crate::event::SkippedFile;
+use crate::index::caches::extracts::Extracts;
+use crate::index::manifest::DocumentEntry;
 
 /// Limits of a batch. Three batches are in memory at a time: one is read, one waits, one is embedded.
 const MAX_BATCH_BYTES: u64 = 1 << 20;
@@ -21,7 +21,7 @@ const MAX_BATCH_FILES: usize = 256;
 
 /// A file to read.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
+pub(in crate::index) struct Candidate {
     pub file: FoundFile,
     /// Checksum of the file when it was indexed with the same recipe.
     pub indexed_blake3: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Candidate {
 
 /// How files are read and split.
 #[derive(Clone)]
-pub(super) struct How {
+pub(in crate::index) struct How {
     pub options: ReadOptions,
     pub method: SplitMethod,
     pub counter: TokenCounter,
@@ -38,7 +38,7 @@ pub(super) struct How {
 }
 
 /// The result of reading a candidate.
-pub(super) enum Outcome {
+pub(in crate::index) enum Outcome {
     /// Its content is indexed already; only its time changed.
     Unchanged(FoundFile),
     Document(Box<ReadDocument>),
@@ -48,21 +48,21 @@ pub(super) enum Outcome {
     NotText(FoundFile, String),
 }
 
-pub(super) struct ReadDocument {
+pub(in crate::index) struct ReadDocument {
     pub path: String,
     pub entry: DocumentEntry,
     pub body: Body,
 }
 
 /// A document, split as far as that needs no embedder.
-pub(super) enum Body {
+pub(in crate::index) enum Body {
     Chunks(Vec<Chunk>),
     /// Sentences that are joined by the similarity of their vectors.
     Sentences(Box<Document>, Sentences, SemanticSplit),
 }
 
 /// Batches of outcomes, in the order of the candidates. Dropping it stops the threads.
-pub(super) struct Reader {
+pub(in crate::index) struct Reader {
     batches: Receiver<Vec<Outcome>>,
     stop: Arc<AtomicBool>,
 }
@@ -190,6 +190,13 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Out
         entry,
         body,
     }))
+}
+
+/// A document with its chunks.
+pub(in crate::index) struct ChunkedDocument {
+    pub path: String,
+    pub entry: DocumentEntry,
+    pub chunks: Vec<Chunk>,
 }
 
 #[cfg(test)]

@@ -4,22 +4,15 @@
 use std::collections::VecDeque;
 
 use super::batch_embedder::{BatchEmbedder, Text};
-use super::manifest::DocumentEntry;
+use super::reading::ChunkedDocument;
 use super::reading::{Body, ReadDocument};
-use super::similarity_cache::{CacheKey, Neighbours, SimilarityCache};
-use super::update::Halt;
-use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
+use crate::corpus::{Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::saturating_u32;
-
-/// A document with its chunks.
-pub(super) struct ChunkedDocument {
-    pub path: String,
-    pub entry: DocumentEntry,
-    pub chunks: Vec<Chunk>,
-}
+use crate::index::caches::similarity_cache::{CacheKey, Neighbours, SimilarityCache};
+use crate::index::error::Halt;
 
 /// Splits documents.
-pub(super) struct Chunker<'a, 'e> {
+pub(in crate::index) struct Chunker<'a, 'e> {
     pub embedding: &'a mut BatchEmbedder<'e>,
     pub cache: &'a mut SimilarityCache,
     pub counter: &'a TokenCounter,

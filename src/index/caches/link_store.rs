@@ -12,18 +12,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::FileError;
-use super::layout::{Layout, replace, sync_folder};
 use crate::append_log::{AppendLog, Span, read_head};
 use crate::event::Link;
 use crate::files::{self, Links};
+use crate::index::error::FileError;
 
 const PREFIX: &str = "links-";
 /// Up to this many records of documents that are gone are not worth a new file.
 const WASTE_RECORDS: usize = 64;
 
 /// Identifies a document and its chunks: the first half of a blake3 hash, hex.
-pub(super) type DocumentKey = String;
+pub(in crate::index) type DocumentKey = String;
 
 /// The linker, the models and the settings that make links. Another recipe makes other links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,7 +50,7 @@ struct LinkedDocument {
 
 /// The links that one recipe made.
 #[derive(Debug)]
-pub(super) struct LinkStore {
+pub(in crate::index) struct LinkStore {
     file: PathBuf,
     pub recipe: LinkRecipe,
     /// Whether this process may write. Otherwise new links are kept in memory.
@@ -65,15 +64,11 @@ pub(super) struct LinkStore {
 
 impl LinkStore {
     /// Opens the links of a recipe. The file is created with the first links.
-    pub fn open(
-        layout: &Layout,
-        recipe: &LinkRecipe,
-        is_writable: bool,
-    ) -> Result<Self, FileError> {
+    pub fn open(root: &Path, recipe: &LinkRecipe, is_writable: bool) -> Result<Self, FileError> {
         let recipe_json = serde_json::to_vec(recipe).unwrap_or_default();
         let name = blake3::hash(&recipe_json).to_hex();
         let mut store = Self {
-            file: layout.root.join(format!("{PREFIX}{}", &name[..12])),
+            file: root.join(format!("{PREFIX}{}", &name[..12])),
             recipe: recipe.clone(),
             is_writable,
             log: None,
@@ -180,7 +175,7 @@ impl LinkStore {
                     .create(true)
                     .truncate(false)
                     .open(&self.file)?;
-                self.file.parent().map_or(Ok(()), sync_folder)?;
+                self.file.parent().map_or(Ok(()), files::sync_folder)?;
                 self.log
                     .insert(AppendLog::open(file, &self.recipe, |_, _| {})?)
             }
@@ -205,17 +200,17 @@ impl LinkStore {
 
         // Windows does not replace a file that is open.
         self.log = None;
-        replace(&self.file, &bytes)?;
+        files::replace(&self.file, &bytes).map_err(|error| FileError::write(&self.file, error))?;
         self.load()
     }
 
     /// Returns the recipes of the same linker with other models.
-    pub fn of_other_models(layout: &Layout, recipe: &LinkRecipe) -> Vec<LinkRecipe> {
+    pub fn of_other_models(root: &Path, recipe: &LinkRecipe) -> Vec<LinkRecipe> {
         let other = |found: &LinkRecipe| {
             found.linker == recipe.linker
                 && (found.model != recipe.model || found.embedder != recipe.embedder)
         };
-        files(layout)
+        link_files(root)
             .iter()
             .filter_map(|file| read_recipe(file))
             .filter(other)
@@ -223,8 +218,8 @@ impl LinkStore {
     }
 
     /// Deletes every link that the same linker made, whichever model it used.
-    pub fn forget(layout: &Layout, recipe: &LinkRecipe) -> Result<(), FileError> {
-        for file in files(layout) {
+    pub fn forget(root: &Path, recipe: &LinkRecipe) -> Result<(), FileError> {
+        for file in link_files(root) {
             if read_recipe(&file).is_none_or(|found| found.linker == recipe.linker) {
                 fs::remove_file(&file).map_err(|error| FileError::write(&file, error))?;
             }
@@ -235,14 +230,14 @@ impl LinkStore {
 
 /// Returns the key of a document, from the checksum of its file, how it was chunked, and how many
 /// chunks that gave.
-pub(super) fn document_key(checksum: &str, chunking: &str, chunks: u32) -> DocumentKey {
+pub(in crate::index) fn document_key(checksum: &str, chunking: &str, chunks: u32) -> DocumentKey {
     let hash = blake3::hash(format!("{checksum}\0{chunking}\0{chunks}").as_bytes());
     hash.to_hex()[..32].to_owned()
 }
 
 /// Returns every file of links.
-pub(super) fn files(layout: &Layout) -> Vec<PathBuf> {
-    let entries = fs::read_dir(&layout.root).into_iter().flatten().flatten();
+pub(in crate::index) fn link_files(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let is_links = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
     entries.filter(is_links).map(|entry| entry.path()).collect()
 }
@@ -282,11 +277,9 @@ mod tests {
     #[test]
     fn links_are_read_back_and_a_torn_record_is_dropped() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout {
-            root: home.path().to_owned(),
-        };
+        let root = home.path().to_owned();
         let keys = [1_u32, 2, 3].map(|n| document_key("checksum", "fixed", n));
-        let mut store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
+        let mut store = LinkStore::open(&root, &recipe("a"), true).expect("a store");
         for (key, chunks) in keys.iter().zip([4, 0, 7]) {
             store.put(key.clone(), &links(chunks)).expect("kept");
         }
@@ -297,7 +290,7 @@ mod tests {
         let without_last = before_last.expect("a record before the last") + 1;
         for cut in [whole.len(), whole.len() - 1, without_last + 5, without_last] {
             fs::write(&file, &whole[..cut]).expect("cut");
-            let mut store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
+            let mut store = LinkStore::open(&root, &recipe("a"), true).expect("a store");
             assert_eq!(store.get(&keys[0]).expect("read"), Some(links(4)));
             assert_eq!(store.get(&keys[1]).expect("read"), Some(links(0)));
             assert_eq!(store.contains(&keys[2]), cut == whole.len(), "cut at {cut}");
@@ -311,7 +304,7 @@ mod tests {
         // a kill while the header was written
         fs::write(&file, &whole[..20]).expect("cut");
         assert!(
-            !LinkStore::open(&layout, &recipe("a"), true)
+            !LinkStore::open(&root, &recipe("a"), true)
                 .expect("a store")
                 .contains(&keys[0])
         );
@@ -320,26 +313,24 @@ mod tests {
     #[test]
     fn each_recipe_has_its_own_links_and_other_models_are_listed() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout {
-            root: home.path().to_owned(),
-        };
+        let root = home.path().to_owned();
         let key = document_key("checksum", "fixed", 1);
-        LinkStore::open(&layout, &recipe("a"), true)
+        LinkStore::open(&root, &recipe("a"), true)
             .and_then(|mut store| store.put(key.clone(), &links(2)))
             .expect("kept");
-        let other = LinkStore::open(&layout, &recipe("b"), true).expect("a store");
+        let other = LinkStore::open(&root, &recipe("b"), true).expect("a store");
         assert!(
             !other.contains(&key) && !other.file.exists(),
             "opening a recipe leaves no trace"
         );
         assert_eq!(
-            LinkStore::of_other_models(&layout, &recipe("b")),
+            LinkStore::of_other_models(&root, &recipe("b")),
             [recipe("a")]
         );
-        assert!(LinkStore::of_other_models(&layout, &recipe("a")).is_empty());
-        LinkStore::forget(&layout, &recipe("b")).expect("forgotten");
+        assert!(LinkStore::of_other_models(&root, &recipe("a")).is_empty());
+        LinkStore::forget(&root, &recipe("b")).expect("forgotten");
         assert!(
-            !LinkStore::open(&layout, &recipe("a"), true)
+            !LinkStore::open(&root, &recipe("a"), true)
                 .expect("a store")
                 .contains(&key)
         );
@@ -348,11 +339,9 @@ mod tests {
     #[test]
     fn a_reader_keeps_links_in_memory() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout {
-            root: home.path().to_owned(),
-        };
+        let root = home.path().to_owned();
         let key = document_key("checksum", "fixed", 1);
-        let mut store = LinkStore::open(&layout, &recipe("a"), false).expect("a store");
+        let mut store = LinkStore::open(&root, &recipe("a"), false).expect("a store");
         store.put(key.clone(), &links(3)).expect("kept");
         assert_eq!(store.get(&key).expect("read"), Some(links(3)));
         assert!(!store.file.exists());
@@ -361,17 +350,15 @@ mod tests {
     #[test]
     fn a_reader_finds_its_links_after_the_writer_rewrote_the_file() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout {
-            root: home.path().to_owned(),
-        };
-        let mut writer = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
+        let root = home.path().to_owned();
+        let mut writer = LinkStore::open(&root, &recipe("a"), true).expect("a store");
         let keys: Vec<DocumentKey> = (0..200)
             .map(|n| document_key("checksum", "fixed", n))
             .collect();
         for (key, chunks) in keys.iter().zip(3..) {
             writer.put(key.clone(), &links(chunks)).expect("kept");
         }
-        let mut reader = LinkStore::open(&layout, &recipe("a"), false).expect("a store");
+        let mut reader = LinkStore::open(&root, &recipe("a"), false).expect("a store");
         writer
             .compact(&keys[190..].iter().cloned().collect())
             .expect("compacted");
@@ -382,10 +369,8 @@ mod tests {
     #[test]
     fn records_of_documents_that_are_gone_are_dropped() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout {
-            root: home.path().to_owned(),
-        };
-        let mut store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
+        let root = home.path().to_owned();
+        let mut store = LinkStore::open(&root, &recipe("a"), true).expect("a store");
         let keys: Vec<DocumentKey> = (0..200)
             .map(|n| document_key("checksum", "fixed", n))
             .collect();

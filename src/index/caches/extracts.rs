@@ -10,13 +10,13 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use super::manifest::DocumentEntry;
 use crate::corpus::Document;
 use crate::files::{self, Links};
+use crate::index::manifest::DocumentEntry;
 
 /// The folder of the extracts.
 #[derive(Debug, Clone)]
-pub(super) struct Extracts {
+pub(in crate::index) struct Extracts {
     folder: PathBuf,
 }
 

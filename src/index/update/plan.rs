@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::manifest::{DocumentEntry, Manifest, SkippedEntry};
 use super::reading::Candidate;
 use crate::corpus::{Format, ReadOptions, Walked};
 use crate::event::SkippedFile;
+use crate::index::manifest::{DocumentEntry, Manifest, SkippedEntry};
 
 /// The work of an update.
-pub(super) struct Plan {
+pub(in crate::index) struct Plan {
     /// Files to read.
     pub candidates: Vec<Candidate>,
     /// Documents whose file is gone.

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::chunking::ChunkedDocument;
-use super::error::FileError;
-use super::progress::{Position, Progress};
 use super::reading::Candidate;
-use super::update::Halt;
-use super::vectors::{Key, VectorStore};
+use super::reading::ChunkedDocument;
 use crate::event::{Flow, IndexPhase};
+use crate::index::error::FileError;
+use crate::index::error::Halt;
+use crate::index::progress::{Position, Progress};
+use crate::index::vectors::VectorStore;
+use crate::index::vectors::rows::Key;
 use crate::llm::{Embedder, LlmError};
 
 /// Target time of a call of the embedder on any device: the observer can stop between calls.
@@ -21,7 +22,7 @@ const FIRST_CALL_TOKENS: u32 = 2048;
 const CALL_TOKENS: std::ops::RangeInclusive<u32> = 256..=1 << 17;
 
 /// Embeds new texts and counts them.
-pub(super) struct BatchEmbedder<'a> {
+pub(in crate::index) struct BatchEmbedder<'a> {
     embedder: &'a mut dyn Embedder,
     pub progress: Progress<'a>,
     /// Whether chunks get vectors. Otherwise their rows are empty, and only a chunker embeds.
@@ -46,7 +47,7 @@ struct Amount {
 
 /// A text for the embedder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'a> {
+pub(in crate::index) struct Text<'a> {
     pub text: &'a str,
     pub tokens: u32,
 }

@@ -26,12 +26,10 @@ use std::path::{Path, PathBuf};
 
 use tantivy::directory::{Directory as _, MmapDirectory, OwnedBytes};
 
-use super::error::FileError;
 use super::graph::{Graph, LINKS, LOWEST_LINKS, Level, MAX_LEVELS, MAX_ROWS};
-use super::layout::replace;
-use super::manifest::missing_or_unreadable;
-use super::vectors::{Key, ScoredRow, embedder_hash, keep_best};
+use super::rows::{Key, ScoredRow, embedder_hash, keep_best};
 use crate::files::{self, Links};
+use crate::index::error::FileError;
 
 const MAGIC: &[u8; 8] = b"RAGSSEG1";
 const HEADER_BYTES: usize = 48;
@@ -42,11 +40,11 @@ const KEY_BYTES: usize = size_of::<Key>();
 ///
 /// Measured with 384 numbers per row on two cores with other work (`benches/scale.rs`): searching 30 of them
 /// takes 6 ms; building one takes 25 to 40 seconds, which is what a kill costs at most.
-pub(super) const SEGMENT_ROWS: u32 = if cfg!(test) { 20 } else { 32_768 };
+pub(in crate::index) const SEGMENT_ROWS: u32 = if cfg!(test) { 20 } else { 32_768 };
 const _: () = assert!(SEGMENT_ROWS as usize <= MAX_ROWS);
 
 /// A mapped segment.
-pub(super) struct Segment {
+pub(in crate::index) struct Segment {
     bytes: OwnedBytes,
     number: u32,
     width: usize,
@@ -89,7 +87,7 @@ impl Parts {
 }
 
 /// A query in whole numbers, so that its products with the numbers of a row are exact.
-pub(super) struct WholeQuery {
+pub(in crate::index) struct WholeQuery {
     numbers: Vec<i16>,
     scale: f32,
 }
@@ -119,7 +117,7 @@ fn whole(numbers: &[f32], most: f32) -> (impl Iterator<Item = f32>, f32) {
 }
 
 /// The content of a segment before it is written.
-pub(super) struct NewSegment<'a> {
+pub(in crate::index) struct NewSegment<'a> {
     pub number: u32,
     pub embedder: &'a str,
     pub keys: &'a [Key],
@@ -131,7 +129,7 @@ impl NewSegment<'_> {
     /// Writes the segment, complete or not at all.
     pub fn write(&self, file: &Path) -> Result<(), FileError> {
         let bytes = self.bytes();
-        replace(file, &bytes)
+        files::replace(file, &bytes).map_err(|error| FileError::write(file, error))
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -202,7 +200,8 @@ impl Segment {
     ) -> Result<Self, FileError> {
         let file = Self::file(vectors, number);
         // what is read through the mapping would count as memory of the process
-        let read = files::read(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
+        let read =
+            files::read(&file).map_err(|error| FileError::missing_or_unreadable(&file, &error))?;
         let damaged = || FileError::damaged(&file, "it is not a segment of the vectors");
         let mut segment = Self::parse(&read, embedder).ok_or_else(damaged)?;
         if segment.number != number || segment.width != width {
@@ -429,10 +428,15 @@ fn is_row(row: u16) -> bool {
     u32::from(row) < SEGMENT_ROWS
 }
 
-/// Maps a file.
+/// Maps a file into memory.
+///
+/// Mapping is unsafe, since another process could change the file: the file is of this program alone and
+/// never changes. tantivy's directory holds that unsafe call, for its own files and for any other, so that
+/// this module has none.
 fn map(file: &Path) -> Result<OwnedBytes, FileError> {
     // a pipe in the place of a file would be waited for without end
-    files::open(file, Links::Followed).map_err(|error| missing_or_unreadable(file, &error))?;
+    files::open(file, Links::Followed)
+        .map_err(|error| FileError::missing_or_unreadable(file, &error))?;
     let folder = file.parent().unwrap_or(Path::new("."));
     let name = Path::new(file.file_name().unwrap_or_default());
     let mapped = MmapDirectory::open(folder)

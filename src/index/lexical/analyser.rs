@@ -13,13 +13,16 @@ const MAX_WORD_BYTES: usize = 100;
 const MAX_QUERY_WORDS: usize = 256;
 
 /// Returns the words of a chunk, with positions.
-pub(super) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
+pub(in crate::index) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
     words(text, language, Pairs::AndSingles)
 }
 
 /// Returns the distinct words of a question as documents in any of `languages` would contain them.
 /// The question is plain text: nothing in it is syntax.
-pub(super) fn query_words<'a>(text: &str, languages: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(in crate::index) fn query_words<'a>(
+    text: &str,
+    languages: impl Iterator<Item = &'a str>,
+) -> Vec<String> {
     let mut distinct = Vec::new();
     for language in languages {
         for token in words(text, language, Pairs::Alone) {

@@ -1,26 +1,34 @@
 //! Updates an index: changed files are read, split, embedded and written; the rest is shared with the
 //! previous generation.
 
+mod reading;
+mod plan;
+mod batch_embedder;
+mod chunking;
+
 use std::time::Instant;
 
-use super::batch_embedder::BatchEmbedder;
-use super::chunking::{ChunkedDocument, Chunker};
 use super::draft::Draft;
 use super::error::FileError;
+use super::error::IndexError;
+use super::folder::{Index, Update};
 use super::manifest::{Manifest, Recipe, SkippedEntry};
-use super::plan::Plan;
 use super::progress::{Position, Progress};
-use super::reading::{Candidate, How, Outcome, Reader};
-use super::segment::SEGMENT_ROWS;
+use super::vectors::segment::SEGMENT_ROWS;
 use super::vectors::{MAX_EXACT_ROWS, VectorStore};
-use super::{Index, IndexError, Update};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
     Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, SessionEvent,
     SkippedFile, elapsed_ms,
 };
-use crate::llm::{Embedder, LlmError};
+use crate::index::error::Halt;
+use crate::llm::Embedder;
+use batch_embedder::BatchEmbedder;
+use chunking::Chunker;
+use plan::Plan;
+use reading::ChunkedDocument;
+use reading::{Candidate, How, Outcome, Reader};
 
 /// While an update reads, this many segments may be due: questions over the documents come first, and
 /// rows without a segment are in memory.
@@ -29,30 +37,6 @@ const MAX_DUE_ROWS: u32 = MAX_EXACT_ROWS + SEGMENT_ROWS;
 /// A stop takes effect after this many batches of files: a folder of few files is searched whole, and a question
 /// about a large one waits a second or two for its beginning.
 const MIN_BATCHES: usize = 4;
-
-/// The reason why an update ended early.
-pub(super) enum Halt {
-    /// The observer stopped it.
-    Stopped,
-    Files(FileError),
-    Embedder(LlmError),
-}
-
-impl From<FileError> for Halt {
-    fn from(error: FileError) -> Self {
-        Self::Files(error)
-    }
-}
-
-impl From<LlmError> for Halt {
-    fn from(error: LlmError) -> Self {
-        if matches!(error, LlmError::Stopped) {
-            Self::Stopped
-        } else {
-            Self::Embedder(error)
-        }
-    }
-}
 
 impl Index {
     /// Updates the index. The generation in use answers until the new one is complete. When `publish`
@@ -515,6 +499,7 @@ mod tests {
     use super::*;
     use crate::config::Layers;
     use crate::event::ModelCard;
+    use crate::llm::LlmError;
 
     /// An embedder that gives each text a direction of its own.
     struct Directions {

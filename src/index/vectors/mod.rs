@@ -10,12 +10,23 @@
 //! is removed before the next one is written. Generations name how many rows they use; rows behind them
 //! belong to unfinished work and are found by their keys.
 //!
-//! The first rows of a large file are in [segments](super::segment): a search ranks them by 8 bits and
+//! The first rows of a large file are in [segments](crate::index::vectors::segment): a search ranks them by 8 bits and
 //! reads the best ones from this file, whose checksums it verifies then. The rows behind them, and all
 //! rows of a small file, are in memory as plain `f32` in blocks and are searched exactly: 1.5 KB per chunk
 //! at 384 numbers.
 
+pub(in crate::index) mod rows;
+mod graph;
+pub(in crate::index) mod segment;
+
 use crate::files::{self, Links};
+use crate::index::vectors::rows::Key;
+use crate::index::vectors::rows::ScoredRow;
+use crate::index::vectors::rows::dot;
+use crate::index::vectors::rows::embedder_hash;
+use crate::index::vectors::rows::first;
+use crate::index::vectors::rows::keep_best;
+use crate::index::vectors::rows::sorted;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,10 +36,9 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::error::FileError;
-use super::graph::Graph;
-use super::manifest::missing_or_unreadable;
-use super::segment::{NewSegment, SEGMENT_ROWS, Segment, WholeQuery};
 use crate::event::Flow;
+use graph::Graph;
+use segment::{NewSegment, SEGMENT_ROWS, Segment, WholeQuery};
 
 const MAGIC: &[u8; 8] = b"RAGSVEC1";
 const HEADER_BYTES: u64 = 28;
@@ -41,23 +51,13 @@ const _: () = assert!((SEGMENT_ROWS as usize).is_multiple_of(BLOCK_ROWS));
 /// Maximum number of rows without segments: they are searched one by one.
 ///
 /// Measured with 384 numbers per row: 65,536 rows take 6 ms one by one on one core.
-pub(super) const MAX_EXACT_ROWS: u32 = if cfg!(test) { 40 } else { 65_536 };
+pub(in crate::index) const MAX_EXACT_ROWS: u32 = if cfg!(test) { 40 } else { 65_536 };
 /// More rows than wanted are read in full: 8 bits rank them only nearly right.
 const EXTRA_ROWS: usize = 32;
 
-/// The first half of the blake3 hash of the embedder's fingerprint and a text.
-pub(super) type Key = [u8; 16];
-
-/// A row with its cosine similarity to the query.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ScoredRow {
-    pub row: u32,
-    pub score: f32,
-}
-
 /// The rows that are wanted of a search.
 #[derive(Clone, Copy)]
-pub(super) struct WantedRows<'a> {
+pub(in crate::index) struct WantedRows<'a> {
     pub count: usize,
     /// Size of the candidate list of a segment; `None` to compare every row.
     pub ef: Option<usize>,
@@ -66,7 +66,7 @@ pub(super) struct WantedRows<'a> {
 }
 
 /// Vectors of one embedder, in memory and on disk.
-pub(super) struct VectorStore {
+pub(in crate::index) struct VectorStore {
     file: PathBuf,
     embedder: String,
     width: usize,
@@ -520,7 +520,7 @@ impl Records {
     fn of(store: &VectorStore, row: u32, buffer_bytes: usize) -> Result<Self, FileError> {
         let file = &store.file;
         let mut input = files::open(file, Links::Followed)
-            .map_err(|error| missing_or_unreadable(file, &error))?;
+            .map_err(|error| FileError::missing_or_unreadable(file, &error))?;
         let mut found = [0; HEADER_BYTES as usize];
         let is_complete =
             read_whole(&mut input, &mut found).map_err(|error| FileError::read(file, error))?;
@@ -586,53 +586,10 @@ fn header(embedder: &str, width: usize) -> [u8; HEADER_BYTES as usize] {
     header
 }
 
-/// Returns the mark of an embedder in a file.
-pub(super) fn embedder_hash(embedder: &str) -> [u8; 16] {
-    first(blake3::hash(embedder.as_bytes()))
-}
-
-fn first<const N: usize>(hash: blake3::Hash) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&hash.as_bytes()[..N]);
-    bytes
-}
-
-/// Sorts rows, best first; equal scores by row, so that a result never depends on threads.
-fn sorted(mut near: Vec<ScoredRow>) -> Vec<ScoredRow> {
-    near.sort_unstable_by(better);
-    near
-}
-
-/// Keeps the best `count` rows, in no order.
-pub(super) fn keep_best(mut near: Vec<ScoredRow>, count: usize) -> Vec<ScoredRow> {
-    if near.len() > count {
-        near.select_nth_unstable_by(count, better);
-        near.truncate(count);
-    }
-    near
-}
-
-fn better(a: &ScoredRow, b: &ScoredRow) -> std::cmp::Ordering {
-    b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
-}
-
-/// Returns the cosine similarity of unit vectors. Sixteen running sums let the compiler use the whole
-/// width of the SIMD unit.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let (a, a_rest) = a.as_chunks::<16>();
-    let (b, b_rest) = b.as_chunks::<16>();
-    let mut sums = [0.0; 16];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::vectors::rows::better;
 
     const WIDTH: usize = 8;
 

@@ -7,23 +7,23 @@
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 
-use super::vectors::dot;
+use super::rows::dot;
 use crate::event::Flow;
 
 /// Links per row, and twice as many in the lowest level, and the size of the candidate list while
 /// building: measured in `benches/index.rs`.
-pub(super) const LINKS: usize = 16;
-pub(super) const LOWEST_LINKS: usize = 2 * LINKS;
+pub(in crate::index) const LINKS: usize = 16;
+pub(in crate::index) const LOWEST_LINKS: usize = 2 * LINKS;
 const EF_CONSTRUCTION: usize = 100;
-pub(super) const MAX_LEVELS: usize = 16;
+pub(in crate::index) const MAX_LEVELS: usize = 16;
 /// Maximum number of rows of a graph: a link is a number of two bytes.
-pub(super) const MAX_ROWS: usize = 1 << 16;
+pub(in crate::index) const MAX_ROWS: usize = 1 << 16;
 /// Number of rows that are inserted between two calls of the observer.
 const BATCH_ROWS: usize = 512;
 
 /// The links between some rows, which are numbered from 0.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Graph {
+pub(in crate::index) struct Graph {
     /// The row that a search begins at, in the highest level.
     pub entry: u16,
     /// [`LOWEST_LINKS`] per row. A row with fewer is linked to itself in the places that are left.
@@ -34,7 +34,7 @@ pub(super) struct Graph {
 
 /// A level that has some of the rows.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Level {
+pub(in crate::index) struct Level {
     /// Ascending.
     pub rows: Vec<u16>,
     /// [`LINKS`] per row of the level, filled up as in the lowest.

@@ -1,6 +1,9 @@
 //! The lexical index and the chunk store in one: tantivy finds chunks by their words (BM25, with
 //! positions) and stores each chunk as it is shown.
 
+mod read_only;
+pub(in crate::index) mod analyser;
+
 use std::path::Path;
 
 use tantivy::collector::{DocSetCollector, TopDocs};
@@ -20,12 +23,11 @@ use tantivy::{
     TantivyDocument, TantivyError, Term,
 };
 
-use super::analyser;
 use super::error::FileError;
 use super::filter::Filter;
-use super::read_only::ReadOnly;
 use crate::corpus::Format;
 use crate::event::ChunkText;
+use read_only::ReadOnly;
 
 /// Memory for words before they are written.
 const WRITER_BYTES: usize = 64 << 20;
@@ -63,14 +65,14 @@ fn schema() -> (Schema, Fields) {
 
 /// A chunk as it is stored: its id, the row of its vector, and its address in tantivy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StoredChunk {
+pub(in crate::index) struct StoredChunk {
     pub id: u64,
     pub row: u32,
     pub address: DocAddress,
 }
 
 /// The chunks of a generation, for reading.
-pub(super) struct Lexical {
+pub(in crate::index) struct Lexical {
     searcher: Searcher,
     fields: Fields,
     /// The number of words of all chunks.
@@ -78,7 +80,7 @@ pub(super) struct Lexical {
 }
 
 /// The statistics of BM25 over the chunks of several generations as if they were one.
-pub(super) struct Statistics<'a>(Vec<Living<'a>>);
+pub(in crate::index) struct Statistics<'a>(Vec<Living<'a>>);
 
 impl<'a> Statistics<'a> {
     pub fn of(all: impl Iterator<Item = &'a Lexical>) -> Self {
@@ -286,7 +288,7 @@ impl Lexical {
 }
 
 /// The chunks of a new generation, for writing.
-pub(super) struct LexicalWriter {
+pub(in crate::index) struct LexicalWriter {
     writer: IndexWriter,
     fields: Fields,
     folder: std::path::PathBuf,
@@ -381,7 +383,7 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
 
 /// Returns the words by which a chunk is found. Code says in its path, and not in the function itself,
 /// what it is part of; prose repeats it.
-pub(super) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
+pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
     if Format::of(&chunk.document).is_source_code() {
         let path = format!("{} {}", chunk.document, chunk.headings.join(" "));

@@ -21,7 +21,7 @@ const STORE: &str = "store";
 /// Its files are mapped into memory, except for the texts: they are the largest part, of which a search
 /// reads a few blocks here and there, and a mapping holds sixteen pages in memory for each of them.
 #[derive(Debug, Clone)]
-pub(super) struct ReadOnly {
+pub(in crate::index) struct ReadOnly {
     folder: PathBuf,
     mapped: MmapDirectory,
 }

@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::FileError;
-use super::vectors::dot;
 use crate::append_log::AppendLog;
 use crate::config::MinSimilarity;
 use crate::corpus::{Document, SemanticSplit};
 use crate::files::{self, Links};
+use crate::index::error::FileError;
+use crate::index::vectors::rows::dot;
 
 /// Hash of a text, the settings and the embedder, hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct CacheKey(String);
+pub(in crate::index) struct CacheKey(String);
 
 impl CacheKey {
     pub fn of(document: &Document, split: SemanticSplit, embedder: &str) -> Self {
@@ -68,7 +68,7 @@ struct Entry {
 
 /// Chunks by key, in memory and in a file.
 #[derive(Debug)]
-pub(super) struct SimilarityCache {
+pub(in crate::index) struct SimilarityCache {
     file: PathBuf,
     /// `None` until it is needed.
     chunks: Option<HashMap<CacheKey, Vec<Range<usize>>>>,
@@ -159,7 +159,7 @@ impl SimilarityCache {
 
 /// The cosine similarity of each sentence and the one before it, as their vectors come in order.
 #[derive(Debug, Default)]
-pub(super) struct Neighbours {
+pub(in crate::index) struct Neighbours {
     last: Vec<f32>,
     pub similarities: Vec<f32>,
 }

@@ -1,0 +1,55 @@
+//! Rows of vectors: their keys, their scores, and the order of scores.
+
+/// The first half of the blake3 hash of the embedder's fingerprint and a text.
+pub(in crate::index) type Key = [u8; 16];
+
+/// A row with its cosine similarity to the query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::index) struct ScoredRow {
+    pub row: u32,
+    pub score: f32,
+}
+
+/// Returns the mark of an embedder in a file.
+pub(in crate::index) fn embedder_hash(embedder: &str) -> [u8; 16] {
+    first(blake3::hash(embedder.as_bytes()))
+}
+
+pub(super) fn first<const N: usize>(hash: blake3::Hash) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&hash.as_bytes()[..N]);
+    bytes
+}
+
+/// Sorts rows, best first; equal scores by row, so that a result never depends on threads.
+pub(super) fn sorted(mut near: Vec<ScoredRow>) -> Vec<ScoredRow> {
+    near.sort_unstable_by(better);
+    near
+}
+
+/// Keeps the best `count` rows, in no order.
+pub(in crate::index) fn keep_best(mut near: Vec<ScoredRow>, count: usize) -> Vec<ScoredRow> {
+    if near.len() > count {
+        near.select_nth_unstable_by(count, better);
+        near.truncate(count);
+    }
+    near
+}
+
+pub(super) fn better(a: &ScoredRow, b: &ScoredRow) -> std::cmp::Ordering {
+    b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
+}
+
+/// Returns the cosine similarity of unit vectors. Sixteen running sums let the compiler use the whole
+/// width of the SIMD unit.
+pub(in crate::index) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a, a_rest) = a.as_chunks::<16>();
+    let (b, b_rest) = b.as_chunks::<16>();
+    let mut sums = [0.0; 16];
+    for (a, b) in a.iter().zip(b) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
+}
