@@ -95,16 +95,16 @@ choices! {
     }
     /// How pictures reach the terminal.
     Pictures {
-        /// The protocol of the terminal, by its variables; none inside tmux and screen.
+        /// The protocol that the terminal answers to, or half blocks.
         Auto = "auto",
-        /// That of Kitty, Ghostty and Konsole.
+        /// The protocol of Kitty, Ghostty and others.
         Kitty = "kitty",
-        /// That of iTerm2, WezTerm and mintty.
+        /// The protocol of iTerm2, WezTerm, Konsole and others.
         Iterm2 = "iterm2",
         /// Sixel: foot, mlterm, xterm and others.
         Sixel = "sixel",
-        /// No pictures.
-        Off = "off",
+        /// Half blocks, which every terminal shows.
+        Blocks = "blocks",
     }
     /// Whether sources on the screen are hyperlinks of the terminal (OSC 8).
     Hyperlinks {

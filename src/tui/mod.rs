@@ -10,11 +10,12 @@
 //! | [`document`] | the lines of a document, rendered |
 //! | [`screen`], [`chrome`], [`layout`], [`viewport`] | its position on the screen |
 //! | [`theme`], [`text`] | its look |
-//! | [`app`] | the reaction to keys and records |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`hyperlinks`] | locations that the terminal opens |
 //! | [`tour`] | the guided tour |
-//! | [`event_loop`], [`terminal`], [`editor`], [`pdf_page`] | the outside |
+//! | [`pdf_page`] | a page of a PDF as a picture |
+//! | [`app`] | the reaction to keys and records |
+//! | [`event_loop`], [`terminal`], [`editor`] | the outside |
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
 
@@ -41,23 +42,26 @@ pub mod save;
 pub mod picture;
 pub mod hyperlinks;
 pub mod ascii;
+pub mod pdf_page;
 pub mod app;
 pub mod event_loop;
 pub mod terminal;
 pub mod editor;
-mod pdf_page;
 
-use std::path::Path;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui_image::picker::Picker;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::event::{Command, Problem, Record, StopFlag, harmless};
+use crate::event::{Command, Problem, Record, StopFlag};
 
 pub use app::App;
 use app::Effect;
 use event_loop::{After, Inputs, drive};
+use pdf_page::PdfPage;
 pub use options::{Options, Suggestion};
 use terminal::TerminalGuard;
 use theme::Depth;
@@ -124,7 +128,11 @@ fn show(
         terminal: guard.events(),
         records,
     };
-    let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &guard, &engine);
+    let pictures = OnceCell::new();
+    let mut perform = |effect: Effect, app: &mut App| match effect {
+        Effect::ShowPage { file, page } => show_page(file, page, app, &guard, &pictures),
+        effect => outside(effect, app, &guard, &engine),
+    };
     let shown = runtime.block_on(drive(&mut terminal, &mut app, inputs, &mut perform));
     let ended = guard.signal().map_or(Ended::Left, Ended::Signal);
     let panics = guard.panics();
@@ -158,8 +166,8 @@ fn outside(
     match effect {
         Effect::Quit => return After::Quit,
         Effect::Edit { path, line } => return edit(&path, line, app, guard),
-        Effect::ShowPage { file, page } => return show_page(&file, page, app, guard),
-        Effect::Send(_) | Effect::Stop => engine(effect),
+        Effect::Redraw => return After::Redraw,
+        Effect::Send(_) | Effect::Stop | Effect::ShowPage { .. } => engine(effect),
         Effect::Copy(text) => {
             if let Err(error) = terminal::copy(&text) {
                 app.refuse(format!("not copied: {error}"));
@@ -196,28 +204,21 @@ fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
     After::Redraw
 }
 
-/// Shows a page of a PDF as a picture until a key is pressed.
-fn show_page(file: &Path, page: u32, app: &mut App, guard: &TerminalGuard) -> After {
-    let Some(protocol) = pdf_page::Protocol::of_terminal(app.pictures()) else {
-        app.refuse(
-            "this terminal is not known to show pictures: Kitty, Ghostty, Konsole, WezTerm and iTerm2 do; \
-             `screen.pictures` names the protocol of another",
-        );
-        return After::Continue;
-    };
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let page = pdf_page::Page {
-        file,
-        number: page,
-        name: &harmless(&name),
-    };
-    let shown = guard.leave_to(app.takes_mouse(), || {
-        pdf_page::show(page, protocol, || guard.signal().is_some())
-    });
-    match shown {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => app.refuse(error.to_string()),
-        Err(error) => app.refuse(format!("cannot return to the screen: {error}")),
+/// Shows a page of a PDF as a picture. The terminal is asked once how it shows pictures.
+fn show_page(
+    file: PathBuf,
+    page: u32,
+    app: &mut App,
+    guard: &TerminalGuard,
+    pictures: &OnceCell<Picker>,
+) -> After {
+    let setting = app.pictures();
+    let ask = || guard.pause_reading(|| pdf_page::ask_terminal(setting));
+    match PdfPage::new(file, page, pictures.get_or_init(ask), app.area()) {
+        Ok(page) => app.show_page(page),
+        // after the last page there is nothing to draw
+        Err(_) if app.has_page() => return After::Continue,
+        Err(error) => app.refuse(error.to_string()),
     }
     After::Redraw
 }

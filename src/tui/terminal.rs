@@ -74,15 +74,23 @@ impl TerminalGuard {
     /// # Errors
     /// When the terminal cannot be set up again.
     pub fn leave_to<T>(&self, mouse: bool, run: impl FnOnce() -> T) -> io::Result<T> {
+        self.pause_reading(|| {
+            tear_down();
+            let result = run();
+            let is_set_up = enable_raw_mode().and_then(|()| set_up(mouse));
+            is_set_up.map(|()| result)
+        })
+    }
+
+    /// Runs something that reads from the terminal itself.
+    pub fn pause_reading<T>(&self, run: impl FnOnce() -> T) -> T {
         self.keys.is_paused.store(true, Ordering::SeqCst);
         // once the lock is free no event is being read
         let reader = self.keys.reader.lock();
-        tear_down();
         let result = run();
-        let is_set_up = enable_raw_mode().and_then(|()| set_up(mouse));
         drop(reader);
         self.keys.is_paused.store(false, Ordering::SeqCst);
-        is_set_up.map(|()| result)
+        result
     }
 
     /// The messages of other threads that panicked, to be reported once the terminal is restored.

@@ -120,41 +120,20 @@ fn a_document_is_opened_in_the_editor_of_the_user_and_the_screen_comes_back() {
     assert_eq!(left, Left::CLEAN);
 }
 
-/// `pdftoppm` is a script here that names the page it was asked for in place of a picture.
+/// `pdftoppm` is a script here that returns a picture of the page's own colour.
 #[cfg(unix)]
 #[test]
-fn a_page_of_a_pdf_is_a_picture_where_the_terminal_shows_pictures() {
-    use std::os::unix::fs::PermissionsExt;
-
+fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
     let home = home();
-    let notes = home.path().join("notes");
-    fs::remove_file(notes.join("reeve.txt")).expect("removed");
-    fs::remove_file(notes.join("people.md")).expect("removed");
-    let pages = [
-        ["Tam Reeve was born in Lorbymouth."].as_slice(),
-        &["Mira Oakes was born in Harwenby."],
-    ];
-    fs::write(notes.join("people.pdf"), pdf::of_pages(&pages)).expect("written");
-    let programs = home.path().join("programs");
-    fs::create_dir(&programs).expect("made");
-    let script = "#!/bin/sh\n[ \"$2\" -le 2 ] && printf 'page %s' \"$2\"\n";
-    fs::write(programs.join("pdftoppm"), script).expect("written");
-    let runs = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(programs.join("pdftoppm"), runs).expect("made to run");
-    let path = format!("{}:/usr/bin:/bin", programs.display());
-
-    // base64 of `page 1` and `page 2`
-    for (setting, picture, other) in [
-        (
-            "iterm2",
-            "\x1b]1337;File=inline=1;size=6:cGFnZSAx\x07",
-            "cGFnZSAy",
-        ),
-        (
-            "kitty",
-            "\x1b_Ga=T,f=100,q=2,C=1,m=0;cGFnZSAx\x1b\\",
-            "cGFnZSAy",
-        ),
+    let path = with_pages_of_colour(home.path());
+    // the reply to a query of Kitty's protocol, the size of a cell, the end of the replies
+    let kitty = "\x1b_Gi=31;OK\x1b\\\x1b[6;20;10t\x1b[0n";
+    for (setting, answer, picture) in [
+        ("auto", kitty, "\x1b_Gq=2,"),
+        ("auto", "\x1b[6;20;10t\x1b[0n", "48;2;200;0;0m"),
+        ("iterm2", "\x1b[6;20;10t\x1b[0n", "\x1b]1337;File=inline=1;"),
+        ("sixel", "\x1b[6;20;10t\x1b[0n", "\x1bP"),
+        ("blocks", "", "48;2;200;0;0m"),
     ] {
         let set = format!("screen.pictures={setting}");
         let mut terminal = Terminal::start_with(
@@ -173,11 +152,16 @@ fn a_page_of_a_pdf_is_a_picture_where_the_terminal_shows_pictures() {
         terminal.wait_for("page as a picture");
 
         terminal.send("p");
+        if !answer.is_empty() {
+            // the last of the queries, which every terminal answers
+            terminal.wait_for_written("\x1b[5n");
+            terminal.send(answer);
+        }
         terminal.wait_for("people.pdf p. 1   ←→ other pages · any other key returns");
-        assert!(terminal.written().contains(picture), "{setting}");
+        let written = terminal.written();
+        assert!(written.contains(picture), "{setting}: {written:?}");
         terminal.send("\x1b[C");
         terminal.wait_for("people.pdf p. 2");
-        assert!(terminal.written().contains(other), "{setting}");
         // there is no third page
         terminal.send("\x1b[Cq");
         terminal.wait_for("page as a picture");
@@ -187,6 +171,35 @@ fn a_page_of_a_pdf_is_a_picture_where_the_terminal_shows_pictures() {
         assert!(status.success(), "{status}");
         assert_eq!(left, Left::CLEAN);
     }
+}
+
+/// Writes a PDF of two pages, and a `pdftoppm` that returns one picture for each. Returns the variable `PATH` that finds it.
+#[cfg(unix)]
+fn with_pages_of_colour(home: &Path) -> String {
+    use std::os::unix::fs::PermissionsExt;
+
+    let notes = home.join("notes");
+    fs::remove_file(notes.join("reeve.txt")).expect("removed");
+    fs::remove_file(notes.join("people.md")).expect("removed");
+    let pages = [
+        ["Tam Reeve was born in Lorbymouth."].as_slice(),
+        &["Mira Oakes was born in Harwenby."],
+    ];
+    fs::write(notes.join("people.pdf"), pdf::of_pages(&pages)).expect("written");
+
+    let programs = home.join("programs");
+    fs::create_dir(&programs).expect("made");
+    for (page, colour) in [(1, [200, 0, 0]), (2, [0, 0, 200])] {
+        let picture = image::RgbImage::from_pixel(30, 40, image::Rgb(colour));
+        let file = programs.join(format!("{page}.png"));
+        picture.save(file).expect("saved");
+    }
+    let program = programs.join("pdftoppm");
+    let script = format!("#!/bin/sh\nexec cat {}/$2.png\n", programs.display());
+    fs::write(&program, script).expect("written");
+    let runs = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(program, runs).expect("made to run");
+    format!("{}:/usr/bin:/bin", programs.display())
 }
 
 #[test]

@@ -16,6 +16,9 @@ use super::App;
 impl App {
     /// Handles an event of the terminal.
     pub fn handle(&mut self, event: &Event) {
+        if self.page_takes(event) {
+            return;
+        }
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
             Event::Mouse(mouse) => self.mouse(mouse),

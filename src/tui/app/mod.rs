@@ -7,6 +7,7 @@ mod input;
 mod look;
 mod models;
 mod overlay;
+mod page;
 mod replay;
 mod thread;
 mod tour;
@@ -30,6 +31,7 @@ use super::options::Options;
 use super::overlays::{self, Open};
 use super::pane::Pane;
 use super::panes;
+use super::pdf_page::PdfPage;
 use super::screen::Screen;
 use super::state::State;
 use super::theme::{Depth, Theme, Tone};
@@ -54,6 +56,8 @@ pub enum Effect {
     Edit { path: PathBuf, line: u32 },
     /// Show a page of a PDF, from 1, as a picture.
     ShowPage { file: PathBuf, page: u32 },
+    /// Draw everything again: a picture was on the screen.
+    Redraw,
     /// Add a question to the history.
     Remember(String),
     /// Close the screen.
@@ -73,6 +77,8 @@ pub struct App {
     behind: Option<Behind>,
     ui: Ui,
     overlay: Option<Open>,
+    /// The page of a PDF that is shown in the place of everything else.
+    page: Option<PdfPage>,
     theme: Theme,
     keymap: Keymap,
     options: Options,
@@ -110,6 +116,7 @@ impl App {
             behind: None,
             ui,
             overlay: None,
+            page: None,
             theme,
             keymap,
             options,
@@ -320,6 +327,9 @@ impl App {
         self.dress_input();
         self.measure_panes();
         self.prepare_overlay();
+        if let Some(page) = &mut self.page {
+            page.fit(self.size);
+        }
     }
 
     /// Measures the room that the panes on the screen need.
@@ -374,6 +384,9 @@ impl App {
 
     /// Draws the screen without changing it.
     pub fn draw(&self, buffer: &mut Buffer) {
+        if let Some(page) = &self.page {
+            return self.draw_page(page, buffer);
+        }
         let placed = self.draw_cells(self.scene(), buffer);
         let corpus = self.scene().run.and_then(|run| run.corpus.as_ref());
         if let Some(corpus) = corpus.filter(|_| self.has_hyperlinks) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Location, Part, Pictures, Setting};
+use crate::config::{Location, Part, Setting};
 use crate::event::{ChunkText, Command, Source, SourceForm};
 use crate::story::words;
 use crate::tui::keys::Action;
@@ -231,11 +231,6 @@ impl App {
             first_line: passage.first_line,
             last_line: passage.last_line,
         });
-    }
-
-    /// Returns how pictures reach the terminal.
-    pub(in crate::tui) fn pictures(&self) -> Pictures {
-        self.options.config.screen.pictures
     }
 
     /// Returns whether the screen captures the mouse.

@@ -122,11 +122,23 @@ impl Terminal {
 
     /// Wait until the screen satisfies `condition`; gives its text.
     pub fn wait(&self, what: &str, condition: impl Fn(&vt100::Screen) -> bool) -> String {
+        self.wait_until(what, |seen| condition(seen.parser.screen()))
+    }
+
+    /// Wait until a text was written, such as a query of the terminal.
+    pub fn wait_for_written(&self, text: &str) -> String {
+        self.wait_until(text, |seen| {
+            let mut written = seen.bytes.windows(text.len());
+            written.any(|bytes| bytes == text.as_bytes())
+        })
+    }
+
+    fn wait_until(&self, what: &str, condition: impl Fn(&Seen) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         let mut seen = self.screen.seen.lock().expect("no panic");
         loop {
             let screen = seen.parser.screen();
-            if condition(screen) {
+            if condition(&seen) {
                 return screen.contents();
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -1,0 +1,77 @@
+//! A page of a PDF, which takes the screen until a key leaves it.
+
+use crossterm::event::{Event, KeyEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+use crate::config::Pictures;
+use crate::tui::ascii;
+use crate::tui::pdf_page::{PageKey, PdfPage};
+use crate::tui::theme::Tone;
+
+use super::{App, Effect};
+
+impl App {
+    /// Shows a page in the place of everything else.
+    pub(in crate::tui) fn show_page(&mut self, page: PdfPage) {
+        self.page = Some(page);
+        self.changed = true;
+    }
+
+    /// Returns whether a page is shown.
+    pub(in crate::tui) fn has_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    /// Returns how pictures reach the terminal.
+    pub(in crate::tui) fn pictures(&self) -> Pictures {
+        self.options.config.screen.pictures
+    }
+
+    /// Returns the area of the screen.
+    pub(in crate::tui) fn area(&self) -> Rect {
+        self.size
+    }
+
+    /// Turns or leaves the page that is shown. Returns whether there is one, which takes all keys.
+    pub(super) fn page_takes(&mut self, event: &Event) -> bool {
+        let Some(page) = &self.page else {
+            return false;
+        };
+        let key = match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => key,
+            Event::Resize(..) => return false,
+            Event::Key(_)
+            | Event::Mouse(_)
+            | Event::Paste(_)
+            | Event::FocusGained
+            | Event::FocusLost => return true,
+        };
+
+        match page.key(key.code) {
+            PageKey::Turn(number) if number == page.number => {}
+            PageKey::Turn(number) => self.effects.push(Effect::ShowPage {
+                file: page.file.clone(),
+                page: number,
+            }),
+            PageKey::Leave => {
+                self.page = None;
+                self.effects.push(Effect::Redraw);
+            }
+        }
+        true
+    }
+
+    pub(super) fn draw_page(&self, page: &PdfPage, buffer: &mut Buffer) {
+        buffer.set_style(buffer.area, self.theme.screen());
+        if let Some(last) = buffer.area.rows().next_back() {
+            let caption = self.scene().span(Tone::Quiet, page.caption());
+            caption.render(last, buffer);
+        }
+        if self.is_ascii {
+            ascii::replace(buffer);
+        }
+        page.draw(buffer);
+    }
+}
