@@ -38,7 +38,7 @@ struct Start {
 /// Starts the program with a fresh home.
 fn start() -> Start {
     let home = tempfile::tempdir().expect("a folder");
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_ragscope"), &[], home.path(), SIZE);
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_ragscope"), &[], home.path(), SIZE, &[]);
 
     terminal.wait_for("ask>");
     let first_frame = terminal.started.elapsed();

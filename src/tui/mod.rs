@@ -61,8 +61,8 @@ use crate::event::{Command, Problem, Record, StopFlag};
 pub use app::App;
 use app::Effect;
 use event_loop::{After, Inputs, drive};
-use pdf_page::PdfPage;
 pub use options::{Options, Suggestion};
+use pdf_page::PdfPage;
 use terminal::TerminalGuard;
 use theme::Depth;
 

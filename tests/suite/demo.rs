@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ragscope::config::{Layers, Paths};
+use ragscope::config::Layers;
 use ragscope::corpus::{Document, fold_white_space};
 use ragscope::engine::Worker;
 use ragscope::event::{Ask, Decision, Event, Flow, Outcome, Record, RunEvent, SESSION, StopFlag};
+
+use crate::support::environment::TestEnvironment;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/corpus")
@@ -212,21 +214,17 @@ fn the_settings_of_the_demo_are_settings() {
 /// The demo as it is shown: its settings, the bundled models, an index of its own under `home`.
 struct Demo {
     worker: Worker,
-    _home: tempfile::TempDir,
+    _test: TestEnvironment,
 }
 
 impl Demo {
     fn open() -> Self {
-        let home = tempfile::tempdir().expect("a folder");
+        let test = TestEnvironment::empty();
         let mut layers = Layers::defaults();
         layers
             .add_base_layer(&corpus().with_file_name("ragscope.toml"))
             .expect("known keys");
-        let mut worker = Worker::new(
-            layers,
-            Paths::under(home.path().to_owned()),
-            StopFlag::default(),
-        );
+        let mut worker = Worker::new(layers, test.paths(), StopFlag::default());
         let mut ignore = |_| Flow::Continue;
         worker
             .open(&[PathBuf::from("assets/demo/corpus")], false, &mut ignore)
@@ -238,7 +236,7 @@ impl Demo {
         assert_eq!(report.skipped, []);
         Self {
             worker,
-            _home: home,
+            _test: test,
         }
     }
 

@@ -671,13 +671,12 @@ fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
 mod worker {
     use std::path::Path;
 
-    use ragscope::config::Paths;
     use ragscope::engine::{Worker, mailbox};
     use ragscope::event::{
         Ask, Command, Event, Flow, Outcome, Record, RunEvent, SessionEvent, StopFlag,
     };
 
-    use crate::support::environment::small_settings;
+    use crate::support::environment::{TestEnvironment, small_settings};
     use crate::support::find;
 
     fn corpus(folder: &Path) {
@@ -703,14 +702,10 @@ mod worker {
 
     #[test]
     fn commands_are_served_in_order_and_a_question_overtakes_nothing_it_needs() {
-        let home = tempfile::tempdir().expect("a folder");
-        let folder = home.path().join("notes");
+        let test = TestEnvironment::empty();
+        let folder = test.corpus();
         corpus(&folder);
-        let (layers, paths, stop) = (
-            small_settings(),
-            Paths::under(home.path().join("home")),
-            StopFlag::default(),
-        );
+        let (layers, paths, stop) = (small_settings(), test.paths(), StopFlag::default());
         let (outbox, inbox) = mailbox(&stop);
         let (records, seen) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -787,12 +782,8 @@ mod worker {
 
     #[test]
     fn a_stopped_question_makes_room_for_the_next() {
-        let home = tempfile::tempdir().expect("a folder");
-        let (layers, paths, stop) = (
-            small_settings(),
-            Paths::under(home.path().join("home")),
-            StopFlag::default(),
-        );
+        let test = TestEnvironment::empty();
+        let (layers, paths, stop) = (small_settings(), test.paths(), StopFlag::default());
         let (outbox, inbox) = mailbox(&stop);
         let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
         for question in ["Who wrote Silver Notes?", "Who founded Corex Mills?"] {

@@ -17,20 +17,20 @@ use ragscope::trace::{Journal, list_runs, read_run};
 use ragscope::tui::keys::Keymap;
 use ragscope::tui::theme::{Depth, Theme};
 
-use crate::support::environment::{SMALL_GENERATOR, small_settings};
+use crate::support::environment::{SMALL_GENERATOR, TestEnvironment, small_settings};
 
 /// A folder with files, and what a case makes of it.
-struct Place(tempfile::TempDir);
+struct Place(TestEnvironment);
 
 impl Place {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a folder"));
+        let place = Self(TestEnvironment::empty());
         fs::create_dir(place.folder()).expect("made");
         place
     }
 
     fn folder(&self) -> PathBuf {
-        let root = self.0.path().canonicalize().expect("a folder");
+        let root = self.0.folder().canonicalize().expect("a folder");
         root.join("notes: old")
     }
 
@@ -44,7 +44,7 @@ impl Place {
     }
 
     fn paths(&self) -> Paths {
-        Paths::under(self.0.path().join("home"))
+        self.0.paths()
     }
 
     fn indexes(&self) -> PathBuf {
@@ -52,7 +52,7 @@ impl Place {
     }
 
     fn worker(&self) -> Worker {
-        Worker::new(small_settings(), self.paths(), StopFlag::default())
+        self.0.worker()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ragscope::config::{Paths, ProbeSettings};
+use ragscope::config::ProbeSettings;
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
     Ask, Event, Flow, ModelCard, ModelRole, ProbeLabels, ProbeLayers, ProbePhase, ProbeTurns,
@@ -12,7 +12,7 @@ use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
 
 use crate::engine::config;
-use crate::support::environment::small_settings;
+use crate::support::environment::{TestEnvironment, small_settings};
 
 fn settings() -> ProbeSettings {
     config(&[]).probe
@@ -399,14 +399,9 @@ fn a_damaged_weights_file_is_an_error_that_names_it() {
 
 #[test]
 fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
-    let home = tempfile::tempdir().expect("a folder");
-    let folder = home.path().join("notes");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(
-        folder.join("people.md"),
-        "Fenby Wilam was born in Bertiston.\n",
-    )
-    .expect("written");
+    let test = TestEnvironment::empty();
+    test.write("notes/people.md", "Fenby Wilam was born in Bertiston.\n");
+    let folder = test.corpus();
     let mut layers = small_settings();
     for (key, value) in [
         ("probe.samples", "2"),
@@ -415,11 +410,7 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
     ] {
         layers.set("test", key, value).expect("a known key");
     }
-    let mut worker = Worker::new(
-        layers,
-        Paths::under(home.path().join("home")),
-        StopFlag::default(),
-    );
+    let mut worker = Worker::new(layers, test.paths(), StopFlag::default());
     worker
         .open(std::slice::from_ref(&folder), false, &mut |_| {
             Flow::Continue
@@ -477,12 +468,12 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
             .is_some_and(|figures| figures.reading_us < 2000)
     );
 
-    let file = home.path().join("other.safetensors");
+    let file = test.path("other.safetensors");
     trained(&walked(120))
         .expect("trained")
         .save(&file)
         .expect("saved");
-    let missing = home.path().join("missing.safetensors");
+    let missing = test.path("missing.safetensors");
     for (named, reason) in [
         (&file, "it was trained for small.gguf"),
         (&missing, "cannot be read"),

@@ -12,14 +12,15 @@ use std::time::{Duration, Instant};
 use ragscope::event::{Advice, Flow, PullPhase, PulledModel};
 use ragscope::pull::{PullError, PullSettings, pull};
 use ring::digest::{SHA256, digest};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::environment::TestEnvironment;
+use crate::support::environment::{Arguments, CommandOutput, TestEnvironment};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const LISTING: &str = "/api/models/org/tiny/revision/main?blobs=true";
 const MODEL: &str = "org/tiny";
 const FILE: &str = "tiny-Q4_K_M.gguf";
+const PULL: &str = "models pull org/tiny";
 
 fn file_path() -> String {
     format!("/org/tiny/resolve/{COMMIT}/{FILE}")
@@ -779,8 +780,12 @@ fn ollamas_registry_fills_ollamas_store() {
     }
 }
 
-/// The environment of a user whose caches are all below the home of the program.
-fn command(test: &TestEnvironment, server: &Server, arguments: &[&str]) -> std::process::Command {
+/// The command of a user whose caches are all in the working folder.
+fn command(
+    test: &TestEnvironment,
+    server: &Server,
+    arguments: impl Arguments,
+) -> std::process::Command {
     let mut command = test.command(arguments);
     for name in [
         "HF_HUB_CACHE",
@@ -798,6 +803,11 @@ fn command(test: &TestEnvironment, server: &Server, arguments: &[&str]) -> std::
     command
 }
 
+/// Runs the program with these caches.
+fn run(test: &TestEnvironment, server: &Server, arguments: impl Arguments) -> CommandOutput {
+    CommandOutput::from_command(&mut command(test, server, arguments))
+}
+
 #[test]
 fn a_pull_survives_a_kill_at_any_byte() {
     for at in [1_usize, 65_536, 200_000, weights().len() - 1] {
@@ -809,7 +819,7 @@ fn a_pull_survives_a_kill_at_any_byte() {
         let repository = test.path("hf/hub/models--org--tiny");
         let part = repository.join(format!("blobs/{}.incomplete", sha256(&weights())));
 
-        let mut child = command(&test, &server, &["models", "pull", MODEL])
+        let mut child = command(&test, &server, PULL)
             .stderr(std::process::Stdio::null())
             .spawn()
             .expect("started");
@@ -822,10 +832,8 @@ fn a_pull_survives_a_kill_at_any_byte() {
         child.wait().expect("ended");
         assert!(!repository.join("snapshots").exists());
 
-        let output = command(&test, &server, &["models", "pull", MODEL, "--json"])
-            .output()
-            .expect("started");
-        let pulled: PulledModel = serde_json::from_slice(&output.stdout).expect("a model");
+        let output = run(&test, &server, "models pull org/tiny --json").json();
+        let pulled: PulledModel = serde_json::from_value(output).expect("a model");
         assert_eq!(fs::read(&pulled.file).expect("the file"), weights());
         assert_eq!(pulled.received_bytes, (weights().len() - at) as u64);
         assert_eq!(server.file_requests(), [None, Some(at)]);
@@ -844,104 +852,64 @@ fn a_pulled_model_is_found_and_named_with_its_use() {
             Reply::of_file(asked, &real)
         }
     });
-    fs::write(test.path("token"), "hf_of_file\n").expect("written");
-    let output = command(&test, &server, &["models", "pull", MODEL])
-        .env("HF_TOKEN_PATH", test.path("token"))
-        .output()
-        .expect("started");
-    let stdout = String::from_utf8(output.stdout).expect("UTF-8");
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(
-        stdout.contains("--set reranker.model=ranker-Q5_0.gguf"),
-        "{stdout}{stderr}"
-    );
-    assert!(
-        stderr.contains("asking for the files of org/tiny"),
-        "{stderr}"
-    );
-    let seen = server.seen();
-    assert!(
-        seen.iter()
-            .all(|asked| asked.token.as_deref() == Some("Bearer hf_of_file")),
-        "{seen:?}"
-    );
+    let token = test.write("token", "hf_of_file\n");
+    let mut pull = command(&test, &server, PULL);
+    CommandOutput::from_command(pull.env("HF_TOKEN_PATH", token))
+        .prints("--set reranker.model=ranker-Q5_0.gguf")
+        .reports("asking for the files of org/tiny");
+    for asked in server.seen() {
+        assert_eq!(asked.token.as_deref(), Some("Bearer hf_of_file"));
+    }
 
-    let listed = command(&test, &server, &["models"])
-        .output()
-        .expect("started");
-    let listed = String::from_utf8(listed.stdout).expect("UTF-8");
-    let line = listed
-        .lines()
-        .find(|line| line.contains("ranker-Q5_0.gguf"));
+    let listed = run(&test, &server, "models").stdout;
+    let mut lines = listed.lines();
+    let line = lines.find(|line| line.contains("ranker-Q5_0.gguf"));
     let line = line.expect("the model is listed");
-    assert!(
-        line.contains("reranker") && line.contains("Hugging Face"),
-        "{line}"
-    );
+    assert!(line.contains("reranker"), "{line}");
+    assert!(line.contains("Hugging Face"), "{line}");
 }
 
 #[test]
 fn errors_of_the_command_line_have_advice() {
     let test = TestEnvironment::new();
     let server = Server::start(|_| Reply::new(404, ""));
-    let cases: [(&[&str], &str, i32); 3] = [
-        (&["models", "pull", "nonsense"], "names no model", 2),
-        (
-            &["models", "pull", MODEL],
-            "check the spelling on its page",
-            1,
-        ),
-        (&["models", "pull", "ollama:a/b/c/d"], "write ORG/NAME", 2),
-    ];
-    for (arguments, message, code) in cases {
-        let output = command(&test, &server, arguments)
-            .output()
-            .expect("started");
-        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        assert!(stderr.contains(message), "{stderr}");
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
-    }
-    let offline = command(&test, &server, &["models", "pull", MODEL])
-        .env("HF_HUB_OFFLINE", "1")
-        .output()
-        .expect("started");
-    let stderr = String::from_utf8(offline.stderr).expect("UTF-8");
-    assert!(stderr.contains("HF_HUB_OFFLINE is set"), "{stderr}");
+    run(&test, &server, "models pull nonsense")
+        .exits(2)
+        .reports("names no model");
+    run(&test, &server, PULL)
+        .exits(1)
+        .reports("check the spelling on its page");
+    run(&test, &server, "models pull ollama:a/b/c/d")
+        .exits(2)
+        .reports("write ORG/NAME");
+    let mut offline = command(&test, &server, PULL);
+    CommandOutput::from_command(offline.env("HF_HUB_OFFLINE", "1"))
+        .reports("HF_HUB_OFFLINE is set");
 }
 
 #[test]
 fn recommendations_follow_the_memory() {
     let test = TestEnvironment::new();
     let best = |memory: &str| -> Vec<String> {
-        let ended = test.run(["models", "recommend", "--memory", memory, "--json"]);
-        let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
-        let models = object["models"].as_array().expect("a list");
+        let arguments = ["models", "recommend", "--memory", memory, "--json"];
+        let object = test.run(arguments).json();
+        let models = object["models"].as_array().expect("a list").iter();
         models
-            .iter()
             .filter(|model| model["is_best"] == true)
             .map(|model| model["name"].as_str().expect("a name").to_owned())
             .collect()
     };
-    let small = best("4");
     let large = best("64");
     assert_eq!(large.len(), 3, "{large:?}");
-    assert_ne!(small, large);
+    assert_ne!(best("4"), large);
 
-    let ended = test.run(["models", "recommend"]);
-    for part in [
-        "generator",
-        "reranker",
-        "Apache-2.0",
-        "ragscope models pull ",
-        "for models",
-    ] {
-        assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
-    }
-    let refused = test.run(["models", "recommend", "--memory", "much"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(
-        refused.stderr.contains("a number of GiB"),
-        "{}",
-        refused.stderr
-    );
+    test.run("models recommend")
+        .prints("generator")
+        .prints("reranker")
+        .prints("Apache-2.0")
+        .prints("ragscope models pull ")
+        .prints("for models");
+    test.run("models recommend --memory much")
+        .exits(2)
+        .reports("a number of GiB");
 }

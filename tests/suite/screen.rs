@@ -127,7 +127,7 @@ fn a_panic_restores_the_terminal_and_is_reported() {
     let home = tempfile::tempdir().expect("a folder");
     let suite = std::env::current_exe().expect("this program");
     let name = "a_panic_restores_the_terminal_and_is_reported";
-    let terminal = Terminal::start_with(
+    let terminal = Terminal::start(
         suite.to_str().expect("UTF-8"),
         &child::arguments(module_path!(), name)
             .each_ref()

@@ -14,26 +14,15 @@ const LARGE: (u16, u16) = (40, 140);
 const ENTER: &str = "\r";
 const ESCAPE: &str = "\u{1b}";
 
-/// A home with a small corpus in it.
-fn home() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a folder");
-    let notes = home.path().join("notes");
-    fs::create_dir(&notes).expect("made");
-    fs::write(
-        notes.join("people.md"),
+/// An environment with two documents in its corpus.
+fn environment() -> TestEnvironment {
+    let test = TestEnvironment::empty();
+    test.write(
+        "notes/people.md",
         "# People\n\nMira Oakes was born in Harwenby.\n",
-    )
-    .expect("written");
-    fs::write(
-        notes.join("reeve.txt"),
-        "Tam Reeve was born in Lorbymouth.\n",
-    )
-    .expect("written");
-    home
-}
-
-fn start(home: &Path, arguments: &[&str]) -> Terminal {
-    Terminal::start(env!("CARGO_BIN_EXE_ragscope"), arguments, home, LARGE)
+    );
+    test.write("notes/reeve.txt", "Tam Reeve was born in Lorbymouth.\n");
+    test
 }
 
 /// Type a question and ask it.
@@ -45,14 +34,14 @@ fn ask(terminal: &mut Terminal, question: &str) {
 
 #[test]
 fn open_index_ask_stop_zoom_open_source_and_quit() {
-    let home = home();
+    let test = environment();
     // at this temperature the model never comes to an end by itself
     let endless = "generator.temperature=5 answer.max_tokens=100000 answer.max_sentences=100000";
     let set: Vec<&str> = endless
         .split(' ')
         .flat_map(|setting| ["--set", setting])
         .collect();
-    let mut terminal = start(home.path(), &[&["notes"][..], &set].concat());
+    let mut terminal = test.terminal([&["notes"][..], &set].concat(), LARGE);
     terminal.wait_for("2 files, 2 chunks");
 
     ask(&mut terminal, "Where was Tam Reeve born?");
@@ -82,22 +71,16 @@ fn open_index_ask_stop_zoom_open_source_and_quit() {
 #[cfg(unix)]
 #[test]
 fn a_document_is_opened_in_the_editor_of_the_user_and_the_screen_comes_back() {
-    let home = home();
-    let typed = home.path().join("typed");
+    let test = environment();
+    let typed = test.path("typed");
     let script = format!(
         "echo \"line $1 of $(basename \"$2\")\"\nread -r line\necho \"$line\" > '{}'\n",
         typed.display()
     );
-    let editor = home.path().join("editor.sh");
+    let editor = test.path("editor.sh");
     fs::write(&editor, script).expect("written");
     let editor = format!("sh '{}'", editor.display());
-    let mut terminal = Terminal::start_with(
-        env!("CARGO_BIN_EXE_ragscope"),
-        &["notes"],
-        home.path(),
-        LARGE,
-        &[("VISUAL", &editor)],
-    );
+    let mut terminal = test.terminal_with(&[("VISUAL", &editor)], ["notes"], LARGE);
     terminal.wait_for("2 files, 2 chunks");
 
     ask(&mut terminal, "Where was Tam Reeve born?");
@@ -124,8 +107,8 @@ fn a_document_is_opened_in_the_editor_of_the_user_and_the_screen_comes_back() {
 #[cfg(unix)]
 #[test]
 fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
-    let home = home();
-    let path = with_pages_of_colour(home.path());
+    let test = environment();
+    let path = with_pages_of_colour(test.folder());
     // the reply to a query of Kitty's protocol, the size of a cell, the end of the replies
     let kitty = "\x1b_Gi=31;OK\x1b\\\x1b[6;20;10t\x1b[0n";
     for (setting, answer, picture) in [
@@ -136,13 +119,7 @@ fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
         ("blocks", "", "48;2;200;0;0m"),
     ] {
         let set = format!("screen.pictures={setting}");
-        let mut terminal = Terminal::start_with(
-            env!("CARGO_BIN_EXE_ragscope"),
-            &["notes", "--set", &set],
-            home.path(),
-            LARGE,
-            &[("PATH", &path)],
-        );
+        let mut terminal = test.terminal_with(&[("PATH", &path)], ["notes", "--set", &set], LARGE);
         terminal.wait_for("1 file");
         ask(&mut terminal, "Where was Tam Reeve born?");
         terminal.wait_for("done in");
@@ -205,8 +182,8 @@ fn with_pages_of_colour(home: &Path) -> String {
 #[test]
 fn the_terminal_comes_back_after_a_signal() {
     for (signal, code) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {
-        let home = home();
-        let terminal = start(home.path(), &["notes"]);
+        let test = environment();
+        let terminal = test.terminal("notes", LARGE);
         terminal.wait_for("2 files, 2 chunks");
         let sent = Command::new("kill")
             .args([signal, &terminal.process().to_string()])
@@ -223,14 +200,14 @@ fn the_terminal_comes_back_after_a_signal() {
 fn the_program_ends_when_its_terminal_is_closed() {
     use std::io::Read as _;
 
-    let home = home();
+    let test = environment();
     let pair = portable_pty::native_pty_system()
         .openpty(portable_pty::PtySize::default())
         .expect("a terminal");
     let mut command = portable_pty::CommandBuilder::new(env!("CARGO_BIN_EXE_ragscope"));
     command.arg("notes");
-    command.cwd(home.path());
-    command.env("RAGSCOPE_HOME", home.path().join("home"));
+    command.cwd(test.folder());
+    command.env("RAGSCOPE_HOME", test.path("home"));
     command.env("TERM", "xterm-256color");
     let mut child = pair.slave.spawn_command(command).expect("the program");
     drop(pair.slave);
@@ -261,8 +238,8 @@ fn the_program_ends_when_its_terminal_is_closed() {
 
 #[test]
 fn the_screen_follows_the_size_of_the_terminal() {
-    let home = home();
-    let mut terminal = start(home.path(), &["notes"]);
+    let test = environment();
+    let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("2 files, 2 chunks");
     for (rows, columns, expected) in [
         (60, 200, "5 Refinement"),
@@ -282,14 +259,14 @@ fn the_screen_follows_the_size_of_the_terminal() {
 
 #[test]
 fn a_question_while_the_folder_is_indexed_searches_what_is_read() {
-    let home = home();
-    let notes = home.path().join("notes");
+    let test = environment();
+    let notes = test.path("notes");
     for number in 0..600 {
         let text =
             format!("Ledger {number} lists the ropes and sails of the year {number}.\n").repeat(12);
         fs::write(notes.join(format!("ledger-{number}.txt")), text).expect("written");
     }
-    let mut terminal = start(home.path(), &["notes"]);
+    let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("embedding");
     ask(&mut terminal, "Where was Tam Reeve born?");
     let screen = terminal.wait_for("done in");
@@ -301,9 +278,9 @@ fn a_question_while_the_folder_is_indexed_searches_what_is_read() {
 
 #[test]
 fn escape_stops_a_measurement() {
-    let home = home();
+    let test = environment();
     let set = ["notes", "--set", "utility.samples=1000"];
-    let mut terminal = start(home.path(), &set);
+    let mut terminal = test.terminal(set, LARGE);
     terminal.wait_for("2 files, 2 chunks");
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
@@ -325,10 +302,9 @@ fn escape_stops_a_measurement() {
 
 #[test]
 fn a_dumb_terminal_gets_lines() {
-    let home = home();
-    let program = env!("CARGO_BIN_EXE_ragscope");
+    let test = environment();
     let variables = [("TERM", "dumb")];
-    let mut terminal = Terminal::start_with(program, &["notes"], home.path(), LARGE, &variables);
+    let mut terminal = test.terminal_with(&variables, ["notes"], LARGE);
     terminal.wait_for("/help");
     terminal.send("Where was Tam Reeve born?\r");
     let screen = terminal.wait_for("reeve.txt:1");
@@ -341,10 +317,9 @@ fn a_dumb_terminal_gets_lines() {
 
 #[test]
 fn hyperlinks_do_not_disturb_the_screen() {
-    let home = home();
-    let program = env!("CARGO_BIN_EXE_ragscope");
+    let test = environment();
     let variables = [("TERM", "xterm-kitty"), ("TERM_PROGRAM", "")];
-    let mut terminal = Terminal::start_with(program, &["notes"], home.path(), LARGE, &variables);
+    let mut terminal = test.terminal_with(&variables, ["notes"], LARGE);
     terminal.wait_for("2 files, 2 chunks");
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
@@ -361,7 +336,7 @@ fn hyperlinks_do_not_disturb_the_screen() {
         "no link was written"
     );
 
-    let mut without = start(home.path(), &["notes"]);
+    let mut without = test.terminal("notes", LARGE);
     without.wait_for("2 files, 2 chunks");
     ask(&mut without, "Where was Tam Reeve born?");
     without.wait_for("done in");
@@ -376,8 +351,8 @@ fn hyperlinks_do_not_disturb_the_screen() {
 
 #[test]
 fn a_model_that_cannot_be_loaded_is_said_on_the_screen_with_what_to_do() {
-    let home = home();
-    let mut terminal = start(home.path(), &["notes", "--model", "nothing.gguf"]);
+    let test = environment();
+    let mut terminal = test.terminal(["notes", "--model", "nothing.gguf"], LARGE);
     terminal.wait_for("nothing.gguf");
     terminal.wait_for("ragscope models");
     terminal.send("\u{3}");
@@ -386,8 +361,8 @@ fn a_model_that_cannot_be_loaded_is_said_on_the_screen_with_what_to_do() {
 
 #[test]
 fn a_folder_that_is_not_there_never_opens_the_screen() {
-    let home = home();
-    let terminal = start(home.path(), &["indx"]);
+    let test = environment();
+    let terminal = test.terminal(["indx"], LARGE);
     let said = terminal.wait_for("did you mean the command `index`?");
     assert!(
         said.starts_with("error: cannot open the folder indx"),
@@ -399,22 +374,22 @@ fn a_folder_that_is_not_there_never_opens_the_screen() {
 
 #[test]
 fn a_recorded_run_replays_without_an_engine() {
-    let home = home();
-    let mut terminal = start(home.path(), &["notes"]);
+    let test = environment();
+    let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("2 files, 2 chunks");
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
     terminal.send("\u{3}");
     terminal.ended();
 
-    let sessions = home.path().join("home/state/sessions");
+    let sessions = test.paths().sessions();
     let run = fs::read_dir(sessions)
         .expect("sessions")
         .next()
         .expect("a run")
         .expect("an entry")
         .path();
-    let mut terminal = start(home.path(), &["replay", run.to_str().expect("UTF-8")]);
+    let mut terminal = test.terminal(["replay", run.to_str().expect("UTF-8")], LARGE);
     terminal.wait_for("Where was Tam Reeve born?");
     terminal.wait_for("done in");
     terminal.send("q");
@@ -425,8 +400,8 @@ fn a_recorded_run_replays_without_an_engine() {
 
 #[test]
 fn a_thread_is_resumed_after_a_kill() {
-    let home = home();
-    let mut terminal = start(home.path(), &["notes"]);
+    let test = environment();
+    let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("2 files, 2 chunks");
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
@@ -443,7 +418,7 @@ fn a_thread_is_resumed_after_a_kill() {
     assert!(killed.success());
     terminal.ended();
 
-    let mut terminal = start(home.path(), &["notes"]);
+    let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("2 files, 2 chunks");
     terminal.send(ESCAPE);
     terminal.wait_without("enter ask");
@@ -463,7 +438,7 @@ fn a_thread_is_resumed_after_a_kill() {
     terminal.send("\u{3}");
     terminal.ended();
 
-    let runs = list_runs(&home.path().join("home/state/sessions")).expect("a list");
+    let runs = list_runs(&test.paths().sessions()).expect("a list");
     let [third, second, first] = runs.as_slice() else {
         panic!("{runs:?}")
     };
@@ -474,10 +449,10 @@ fn a_thread_is_resumed_after_a_kill() {
 
 #[test]
 fn escape_sequences_of_documents_never_steer_the_terminal() {
-    let home = home();
+    let test = environment();
     let odd = "Tam Reeve\u{1b}]0;stolen\u{7} was born in \u{1b}[2J\u{1b}[31mLorbymouth.\u{9b}2J\n";
-    fs::write(home.path().join("notes/odd\u{1b}]0;stolen\u{7}.txt"), odd).expect("written");
-    let mut terminal = start(home.path(), &["notes"]);
+    fs::write(test.path("notes/odd\u{1b}]0;stolen\u{7}.txt"), odd).expect("written");
+    let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("3 files, 3 chunks");
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");

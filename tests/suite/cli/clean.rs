@@ -1,7 +1,7 @@
 //! `ragscope clean`: old leftovers go, and nothing else.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ragscope::config::Paths;
@@ -61,9 +61,8 @@ fn walkdir(folder: &Path) -> Vec<std::path::PathBuf> {
         .collect()
 }
 
-#[test]
-fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
-    let test = TestEnvironment::new();
+/// Writes files of every kind that the program leaves behind, and some that it never removes.
+fn write_leftovers(test: &TestEnvironment) {
     let Paths {
         data, state, cache, ..
     } = test.paths();
@@ -85,8 +84,35 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
     ] {
         aged(&path, days);
     }
-    let history = state.join("history");
-    fs::write(&history, "\"a?\"\n\"b?\"\n\"c?\"\n").expect("written");
+}
+
+/// Indexes a folder that is there and one that is then gone, whose path is returned, a hundred days ago.
+fn index_and_lose_a_folder(test: &TestEnvironment) -> PathBuf {
+    test.write("gone/a.txt", "Mira Oakes was born in Harwenby.\n");
+    for folder in ["gone", "notes"] {
+        test.run(["index", folder, "--set", "retriever.kind=bm25"])
+            .succeeds();
+    }
+    let gone = test.path("gone");
+    fs::remove_dir_all(&gone).expect("removed");
+
+    let data = test.paths().data;
+    for file in walkdir(&data.join("indexes")) {
+        date(&file, 100);
+        let folders = file.ancestors().skip(1);
+        folders
+            .take_while(|folder| *folder != data)
+            .for_each(|folder| date(folder, 100));
+    }
+    gone
+}
+
+#[test]
+fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
+    let test = TestEnvironment::new();
+    let Paths { data, state, .. } = test.paths();
+    write_leftovers(&test);
+    let history = test.write(state.join("history"), "\"a?\"\n\"b?\"\n\"c?\"\n");
 
     // what a link leads to is none of the program's
     let outside = test.path("outside");
@@ -99,39 +125,13 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
         std::os::unix::fs::symlink(&outside, folder).expect("linked");
     }
 
-    // an index of a folder that is gone, and one of a folder that is there
-    let gone = test.path("gone");
-    fs::create_dir(&gone).expect("made");
-    fs::write(gone.join("a.txt"), "Mira Oakes was born in Harwenby.\n").expect("written");
-    let bm25 = ["--set", "retriever.kind=bm25"];
-    for folder in ["gone", "notes"] {
-        let ended = test.run(&[&["index", folder][..], &bm25].concat());
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    }
-    fs::remove_dir_all(&gone).expect("removed");
-    for entry in fs::read_dir(data.join("indexes"))
-        .expect("a list")
-        .flatten()
-    {
-        for file in walkdir(&entry.path()) {
-            date(&file, 100);
-            for folder in file
-                .ancestors()
-                .skip(1)
-                .take_while(|folder| *folder != data)
-            {
-                date(folder, 100);
-            }
-        }
-    }
-
+    let gone = index_and_lose_a_folder(&test);
     let held = fs::File::open(state.join("evaluations/held.jsonl")).expect("opened");
     held.lock().expect("locked");
     let home = test.folder().to_owned();
     let before = files(&home);
     let clean = |flags: &[&str]| {
-        let ended = test.run(&[&["clean"][..], flags].concat());
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let ended = test.run([&["clean"][..], flags].concat()).succeeds();
         ended.stdout
     };
 

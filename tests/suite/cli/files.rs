@@ -9,8 +9,8 @@ use crate::support::environment::TestEnvironment;
 fn recordings_below_a_corpus_are_no_documents_of_it() {
     let test = TestEnvironment::new();
     for _ in 0..2 {
-        let ended = test.run(["ask", ".", "Where was Tam Reeve born?"]);
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        test.run(["ask", ".", "Where was Tam Reeve born?"])
+            .succeeds();
     }
     let ended = test.run(["index", ".", "--json"]);
     let report = ended.stdout.lines().last().expect("a report");
@@ -38,15 +38,15 @@ fn what_is_kept_is_for_its_user_alone() {
     let state = test.paths().state;
     fs::create_dir_all(&state).expect("made");
     fs::set_permissions(&state, PermissionsExt::from_mode(0o755)).expect("set");
-    let ended = test.run(["ask", "notes", "Where was Tam Reeve born?"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    test.run(["ask", "notes", "Where was Tam Reeve born?"])
+        .succeeds();
 
     let mut found = Vec::new();
     open_to_others(&test.path("home"), &mut found);
     // the folder that holds the four is the user's own
     assert_eq!(found, Vec::<String>::new());
 
-    let ended = test.run([
+    test.run([
         "eval",
         "--demo",
         "--limit",
@@ -55,8 +55,8 @@ fn what_is_kept_is_for_its_user_alone() {
         "closed-book",
         "--report",
         "page.html",
-    ]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    ])
+    .succeeds();
     let page = fs::metadata(test.path("page.html")).expect("a page");
     assert_ne!(
         page.permissions().mode() & 0o044,
@@ -71,21 +71,23 @@ fn a_question_while_the_first_index_is_made_says_so() {
     let indexes = test.paths().indexes();
     fs::create_dir_all(&indexes).expect("made");
     let writer = ragscope::index::Index::open(&test.corpus(), &indexes).expect("an index");
-    let ended = test.run(["ask", "notes", "Where was Tam Reeve born?"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
+    let ended = test
+        .run(["ask", "notes", "Where was Tam Reeve born?"])
+        .exits(1);
     let expected = "another ragscope is making the first index";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 
     drop(writer);
-    let ended = test.run(["ask", "notes", "Where was Tam Reeve born?"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    test.run(["ask", "notes", "Where was Tam Reeve born?"])
+        .succeeds();
 }
 
 #[test]
 fn json_holds_no_character_that_a_terminal_acts_on() {
     let test = TestEnvironment::new();
-    let ended = test.run(["ask", "notes", "where \u{9b}31m\u{202e}x\u{7f}", "--json"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = test
+        .run(["ask", "notes", "where \u{9b}31m\u{202e}x\u{7f}", "--json"])
+        .succeeds();
     let acts = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
     assert!(!ended.stdout.contains(acts), "{}", ended.stdout);
     assert!(
@@ -110,6 +112,6 @@ fn a_log_that_cannot_be_written_ends_nothing() {
     let test = TestEnvironment::new();
     fs::create_dir(test.path("home")).expect("made");
     fs::write(test.paths().cache, "in its place").expect("written");
-    let ended = test.run(["ask", "notes", "Where was Tam Reeve born?"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    test.run(["ask", "notes", "Where was Tam Reeve born?"])
+        .succeeds();
 }

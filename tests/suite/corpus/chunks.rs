@@ -369,100 +369,76 @@ fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
     let german = "Der Hafen liegt im Norden der Insel, und im Winter kommen nur wenige Schiffe.";
     // 16 is the least that a chunk may have: two of these sentences and their full stops fit
     let few = SemanticSplit { tokens: 0, ..SPLIT };
-    let cases: Vec<(&str, Vec<&str>, Vec<f32>, SemanticSplit, Vec<String>)> = vec![
-        (
-            "all near",
-            vec![a, b, c],
-            vec![0.9, 0.6],
-            SPLIT,
-            vec![format!("{a} {b} {c}")],
-        ),
-        (
-            "just too far",
-            vec![a, b, c],
-            vec![0.9, 0.599],
-            SPLIT,
-            vec![format!("{a} {b}"), c.into()],
-        ),
-        (
-            "a higher threshold",
-            vec![a, b, c],
-            vec![0.79, 0.8],
-            strict,
-            vec![a.into(), format!("{b} {c}")],
-        ),
-        (
-            "too many characters",
-            vec![a, b, c],
-            vec![1.0, 1.0],
-            short,
-            vec![format!("{a} {b}"), c.into()],
-        ),
-        (
-            "too many tokens",
-            vec![a, b, c],
-            vec![1.0, 1.0],
-            few,
-            vec![format!("{a} {b}"), c.into()],
-        ),
-        (
-            "no number",
-            vec![a, b],
-            vec![f32::NAN],
-            SPLIT,
-            vec![a.into(), b.into()],
-        ),
-        (
-            "no vectors",
-            vec![a, b],
-            vec![],
-            SPLIT,
-            vec![a.into(), b.into()],
-        ),
-        (
-            "a pronoun without the name",
-            vec![a, it, b],
-            vec![0.1, 0.1],
-            SPLIT,
-            vec![a.into(), it.into(), b.into()],
-        ),
-        (
-            "a pronoun with the name",
-            vec![a, it, hers, b],
-            vec![0.1, 0.1, 0.1],
-            pronouns,
-            vec![format!("{a} {it} {hers}"), b.into()],
-        ),
-        (
-            "the word of another language",
-            vec![german, "Her mit dem Boot, ruft der Mann am Ufer."],
-            vec![0.1],
-            pronouns,
-            vec![
-                german.into(),
-                "Her mit dem Boot, ruft der Mann am Ufer.".into(),
-            ],
-        ),
-        ("one sentence", vec![a], vec![], SPLIT, vec![a.into()]),
-    ];
-    for (what, texts, similarities, cut, expected) in cases {
-        let document = document("a.txt", texts.join(" "));
-        let sentences = Sentences::of(&document, cut, &COUNTER);
-        assert_eq!(
-            sentences
-                .texts(&document)
-                .map(|(text, _)| text)
-                .collect::<Vec<_>>(),
-            texts,
-            "{what}"
-        );
-        let places = sentences.join(&document, &similarities, cut, &COUNTER);
-        let found: Vec<String> = chunks_at(&document, &places, &COUNTER)
-            .into_iter()
-            .map(|chunk| chunk.text)
-            .collect();
-        assert_eq!(found, expected, "{what}");
-    }
+    let ahoy = "Her mit dem Boot, ruft der Mann am Ufer.";
+
+    check_joins("all near", &[a, b, c], &[0.9, 0.6], SPLIT, &[3]);
+    check_joins("just too far", &[a, b, c], &[0.9, 0.599], SPLIT, &[2, 1]);
+    check_joins(
+        "a higher threshold",
+        &[a, b, c],
+        &[0.79, 0.8],
+        strict,
+        &[1, 2],
+    );
+    check_joins(
+        "too many characters",
+        &[a, b, c],
+        &[1.0, 1.0],
+        short,
+        &[2, 1],
+    );
+    check_joins("too many tokens", &[a, b, c], &[1.0, 1.0], few, &[2, 1]);
+    check_joins("no number", &[a, b], &[f32::NAN], SPLIT, &[1, 1]);
+    check_joins("no vectors", &[a, b], &[], SPLIT, &[1, 1]);
+    check_joins(
+        "a pronoun without the name",
+        &[a, it, b],
+        &[0.1, 0.1],
+        SPLIT,
+        &[1, 1, 1],
+    );
+    check_joins(
+        "a pronoun with the name",
+        &[a, it, hers, b],
+        &[0.1; 3],
+        pronouns,
+        &[3, 1],
+    );
+    check_joins(
+        "the word of another language",
+        &[german, ahoy],
+        &[0.1],
+        pronouns,
+        &[1, 1],
+    );
+    check_joins("one sentence", &[a], &[], SPLIT, &[1]);
+}
+
+/// Checks how many sentences each chunk joins.
+#[track_caller]
+fn check_joins(
+    what: &str,
+    texts: &[&str],
+    similarities: &[f32],
+    cut: SemanticSplit,
+    joined: &[usize],
+) {
+    let document = document("a.txt", texts.join(" "));
+    let sentences = Sentences::of(&document, cut, &COUNTER);
+    let found: Vec<&str> = sentences.texts(&document).map(|(text, _)| text).collect();
+    assert_eq!(found, texts, "{what}");
+
+    let mut rest = texts;
+    let expected = joined.iter().map(|count| {
+        let (chunk, others) = rest.split_at(*count);
+        rest = others;
+        chunk.join(" ")
+    });
+    let expected: Vec<String> = expected.collect();
+    let places = sentences.join(&document, similarities, cut, &COUNTER);
+    let chunks = chunks_at(&document, &places, &COUNTER).into_iter();
+    let found: Vec<String> = chunks.map(|chunk| chunk.text).collect();
+    assert_eq!(found, expected, "{what}");
 }
 
 #[test]

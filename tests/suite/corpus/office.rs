@@ -19,6 +19,17 @@ struct Case {
     metadata: &'static str,
 }
 
+impl Case {
+    /// Nothing, with the metadata of the files that are written here.
+    const DEFAULT: Self = Self {
+        name: "",
+        bytes: Vec::new(),
+        text: "",
+        places: &[],
+        metadata: "A title|Ann|2024-01-31",
+    };
+}
+
 fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in members {
@@ -307,220 +318,227 @@ fn a_large_word_document_is_read_in_pieces() {
 }
 
 #[test]
-fn text_places_and_metadata() {
-    const SAME: &str = "A title|Ann|2024-01-31";
-    let cases = [
-        Case {
-            name: "a.docx",
-            bytes: docx(
-                "<w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr><w:r><w:t>Rain</w:t></w:r></w:p>\
-                 <w:p><w:r><w:t>It &amp; wind.&b;&x;</w:t></w:r></w:p>\
-                 <w:tbl><w:tr><w:tc><w:p><w:r><w:t>Town</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>mm</w:t></w:r></w:p></w:tc></w:tr>\
-                 <w:tr><w:tc><w:p><w:r><w:t>Oslo</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>7</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+fn text_places_and_metadata_of_word_files_and_slides() {
+    check(Case {
+        name: "a.docx",
+        bytes: docx(
+            "<w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr><w:r><w:t>Rain</w:t></w:r></w:p>\
+             <w:p><w:r><w:t>It &amp; wind.&b;&x;</w:t></w:r></w:p>\
+             <w:tbl><w:tr><w:tc><w:p><w:r><w:t>Town</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>mm</w:t></w:r></w:p></w:tc></w:tr>\
+             <w:tr><w:tc><w:p><w:r><w:t>Oslo</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>7</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+        ),
+        text: "Rain\n\nIt & wind.&b;&x;\n\nTown; mm\nTown: Oslo; mm: 7",
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "comments.docx",
+        bytes: docx_with(
+            "<w:p><w:r><w:t>Rain</w:t></w:r></w:p>",
+            &[(
+                "word/comments.xml",
+                "<w:comments xmlns:w='w'><w:comment w:author='Bo'><w:p><w:r><w:t>Snow,</w:t></w:r></w:p>\
+                 <w:p><w:r><w:t>rather</w:t></w:r></w:p></w:comment><w:comment><w:p/></w:comment></w:comments>",
+            )],
+        ),
+        text: "Rain\n\nComment by Bo: Snow,\nrather",
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.pptx",
+        bytes: pptx(),
+        text: "Earth\n\nOne moon.\n\nMars\n\nTwo moons.\n\nNotes: Ask about Phobos.",
+        places: &[
+            (PlaceUnit::Slide, 1, "Earth"),
+            (PlaceUnit::Slide, 2, "Mars"),
+        ],
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.doc",
+        bytes: data("sky.doc"),
+        text: "Constellations\n\nOrion rises in the east.\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13",
+        metadata: "Night sky|Ann Example|",
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.ppt",
+        bytes: data("planets.ppt.gz"),
+        text: "Planets\n\nMars has two moons.\n\nNotes: Ask about Phobos.",
+        places: &[(PlaceUnit::Slide, 1, "Planets")],
+        metadata: "||",
+    });
+    check(Case {
+        name: "formulas.docx",
+        bytes: docx(
+            "<w:p><w:r><w:t xml:space='preserve'>So </w:t></w:r><m:oMath xmlns:m='m'><m:sSup><m:sSupPr><m:ctrlPr><w:rPr/></m:ctrlPr>\
+             </m:sSupPr><m:e><m:r><w:rPr/><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:r><m:t> = </m:t></m:r>\
+             <m:f><m:fPr/><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b &lt; c</m:t></m:r></m:den></m:f></m:oMath>\
+             <w:r><w:t>.</w:t></w:r></w:p>",
+        ),
+        text: "So x^2 = a/b < c.",
+        ..Case::DEFAULT
+    });
+}
+
+#[test]
+fn text_places_and_metadata_of_workbooks() {
+    check(Case {
+        name: "a.xlsx",
+        bytes: xlsx(&[
+            (
+                "Hours",
+                "<row r='2'><c r='A2' t='inlineStr'><is><t>Who</t></is></c><c r='C2' t='s'><v>0</v></c></row>\
+                 <row r='3'/><row r='5'><c r='A5' t='str'><f>EXEC(\"calc\")</f><v>Ann</v></c>\
+                 <c r='B5' s='1'><v>0.25</v></c><c r='C5' s='2'><v>45322</v></c></row>",
             ),
-            text: "Rain\n\nIt & wind.&b;&x;\n\nTown; mm\nTown: Oslo; mm: 7",
-            places: &[],
-            metadata: SAME,
-        },
-        Case {
-            name: "comments.docx",
-            bytes: docx_with(
-                "<w:p><w:r><w:t>Rain</w:t></w:r></w:p>",
-                &[(
-                    "word/comments.xml",
-                    "<w:comments xmlns:w='w'><w:comment w:author='Bo'><w:p><w:r><w:t>Snow,</w:t></w:r></w:p>\
-                     <w:p><w:r><w:t>rather</w:t></w:r></w:p></w:comment><w:comment><w:p/></w:comment></w:comments>",
-                )],
+            ("Empty", ""),
+            (
+                "Rates",
+                "<row><c><v>0.1</v></c><c t='b'><v>1</v></c><c s='3'><v> 1.5</v></c><c s='4'><v>-7</v></c></row>",
             ),
-            text: "Rain\n\nComment by Bo: Snow,\nrather",
-            places: &[],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.pptx",
-            bytes: pptx(),
-            text: "Earth\n\nOne moon.\n\nMars\n\nTwo moons.\n\nNotes: Ask about Phobos.",
-            places: &[(PlaceUnit::Slide, 1, "Earth"), (PlaceUnit::Slide, 2, "Mars")],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.xlsx",
-            bytes: xlsx(&[
-                (
-                    "Hours",
-                    "<row r='2'><c r='A2' t='inlineStr'><is><t>Who</t></is></c><c r='C2' t='s'><v>0</v></c></row>\
-                     <row r='3'/><row r='5'><c r='A5' t='str'><f>EXEC(\"calc\")</f><v>Ann</v></c>\
-                     <c r='B5' s='1'><v>0.25</v></c><c r='C5' s='2'><v>45322</v></c></row>",
-                ),
-                ("Empty", ""),
-                ("Rates", "<row><c><v>0.1</v></c><c t='b'><v>1</v></c><c s='3'><v> 1.5</v></c><c s='4'><v>-7</v></c></row>"),
-            ]),
-            text: "Hours\n\nWho; shared\nWho: Ann; 25%; shared: 2024-01-31\n\nRates\n\n0.1; TRUE; 36:00:00; -7.00 €",
-            places: &[
-                (PlaceUnit::Row, 2, "Hours"),
-                (PlaceUnit::Row, 5, "Hours"),
-                (PlaceUnit::Row, 1, "Rates"),
-            ],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.doc",
-            bytes: data("sky.doc"),
-            text: "Constellations\n\nOrion rises in the east.\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13",
-            places: &[],
-            metadata: "Night sky|Ann Example|",
-        },
-        Case {
-            name: "a.xls",
-            bytes: data("stars.xls"),
-            text: "Stars\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13\nStar: Vega; Magnitude: 0.03\nStar: Sum",
-            places: &[
-                (PlaceUnit::Row, 1, "Stars"),
-                (PlaceUnit::Row, 2, "Stars"),
-                (PlaceUnit::Row, 3, "Stars"),
-                (PlaceUnit::Row, 4, "Stars"),
-            ],
-            metadata: "||",
-        },
-        Case {
-            name: "hours.xls",
-            bytes: data("hours.xls"),
-            text: "Hours\n\nHours of May\nName; Day; Lasts; At; Share\n\
-                   Name: Ann; Day: 2024-01-31; Lasts: 27:30:00; At: 18:00:00; Share: 0.3\nName: TRUE\n\n\
-                   Rates\n\na rate",
-            places: &[
-                (PlaceUnit::Row, 1, "Hours"),
-                (PlaceUnit::Row, 3, "Hours"),
-                (PlaceUnit::Row, 4, "Hours"),
-                (PlaceUnit::Row, 6, "Hours"),
-                (PlaceUnit::Row, 1, "Rates"),
-            ],
-            metadata: "||",
-        },
-        Case {
-            name: "a.ppt",
-            bytes: data("planets.ppt.gz"),
-            text: "Planets\n\nMars has two moons.\n\nNotes: Ask about Phobos.",
-            places: &[(PlaceUnit::Slide, 1, "Planets")],
-            metadata: "||",
-        },
-        Case {
-            name: "a.odt",
-            bytes: open_document(
-                "<office:text><text:h text:outline-level='1'>Rain</text:h>\
-                 <text:p>It<text:s/>&amp; wind<text:note><text:note-citation>1</text:note-citation>\
-                 <text:note-body><text:p>In May.</text:p></text:note-body></text:note>.&b;&x;</text:p>\
-                 <text:list><text:list-item><text:p>one</text:p></text:list-item><text:list-item><text:p>two</text:p></text:list-item></text:list>\
-                 <text:tracked-changes><text:p>deleted</text:p></text:tracked-changes></office:text>",
-            ),
-            text: "Rain\n\nIt & wind.\n\nIn May.\n\n- one\n- two",
-            places: &[],
-            metadata: SAME,
-        },
-        Case {
-            name: "formulas.docx",
-            bytes: docx(
-                "<w:p><w:r><w:t xml:space='preserve'>So </w:t></w:r><m:oMath xmlns:m='m'><m:sSup><m:sSupPr><m:ctrlPr><w:rPr/></m:ctrlPr>\
-                 </m:sSupPr><m:e><m:r><w:rPr/><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:r><m:t> = </m:t></m:r>\
-                 <m:f><m:fPr/><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b &lt; c</m:t></m:r></m:den></m:f></m:oMath>\
-                 <w:r><w:t>.</w:t></w:r></w:p>",
-            ),
-            text: "So x^2 = a/b < c.",
-            places: &[],
-            metadata: SAME,
-        },
-        Case {
-            name: "formulas.odt",
-            bytes: open_document(
-                "<office:text xmlns:x='x'><text:p>So<draw:object x:href='./Object 1'/>is <draw:object x:href='./Object 2'/>.</text:p>\
-                 <text:p>A chart: <draw:object x:href='./Object 3'/><draw:object x:href='./Object 1'/><draw:object x:href='../a'/></text:p></office:text>",
-            ),
-            text: "So x over 2 is  y = 3 .\n\nA chart:  chart",
-            places: &[],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.ods",
-            bytes: open_document(
-                "<office:spreadsheet><table:table table:name='Hours'>\
-                 <table:table-row><table:table-cell><text:p>Who</text:p></table:table-cell><table:table-cell><text:p>Days</text:p></table:table-cell></table:table-row>\
-                 <table:table-row table:number-rows-repeated='3'><table:table-cell/></table:table-row>\
-                 <table:table-row><table:table-cell table:formula='of:=WEBSERVICE(1)'><text:p>Ann</text:p></table:table-cell>\
-                 <table:table-cell table:number-columns-repeated='2'><text:p>7</text:p></table:table-cell></table:table-row>\
-                 <table:table-row table:number-rows-repeated='1048571'><table:table-cell table:number-columns-repeated='16384'/></table:table-row>\
-                 </table:table></office:spreadsheet>",
-            ),
-            text: "Hours\n\nWho; Days\nWho: Ann; Days: 7; 7",
-            places: &[(PlaceUnit::Row, 1, "Hours"), (PlaceUnit::Row, 5, "Hours")],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.odp",
-            bytes: open_document(
-                "<office:presentation><draw:page><draw:frame presentation:class='title'><draw:text-box><text:p>Earth</text:p></draw:text-box></draw:frame>\
-                 <draw:frame><draw:text-box><text:p>One moon.</text:p></draw:text-box></draw:frame></draw:page>\
-                 <draw:page><draw:frame><draw:text-box><text:p>Two moons.</text:p></draw:text-box></draw:frame>\
-                 <presentation:notes><draw:frame><draw:text-box><text:p>Phobos.</text:p></draw:text-box></draw:frame></presentation:notes></draw:page></office:presentation>",
-            ),
-            text: "Earth\n\nOne moon.\n\nTwo moons.\n\nNotes: Phobos.",
-            places: &[(PlaceUnit::Slide, 1, "Earth"), (PlaceUnit::Slide, 2, "")],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.epub",
-            bytes: epub(&[]),
-            text: "Dawn\n\nThe sun rises.\n\nDusk\n\nThe sun sets.",
-            places: &[
-                (PlaceUnit::Chapter, 1, "Chapter of dawn"),
-                (PlaceUnit::Chapter, 2, "Dusk"),
-            ],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.fb2",
-            bytes: "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE d [<!ENTITY a 'lol'>]><FictionBook><description><title-info>\
-                    <author><first-name>Ann</first-name></author><book-title>A title</book-title>\
-                    <date value='2024-01-31'>2024</date></title-info></description>\
-                    <body><section><title><p>Dawn</p></title><p>The <b>sun</b> rises.&a;</p></section>\
-                    <section><p>It sets.</p><poem><v>One</v><v>Two</v></poem></section></body>\
-                    <binary id='x'>AAAA</binary></FictionBook>"
-                .into(),
-            text: "Dawn\n\nThe sun rises.\n\nIt sets.\n\nOne\nTwo",
-            places: &[(PlaceUnit::Chapter, 1, "Dawn"), (PlaceUnit::Chapter, 2, "")],
-            metadata: SAME,
-        },
-        Case {
-            name: "a.eml",
-            bytes: mail(
-                "From: Ann <ann@example.org>\r\nTo: bob@example.org\r\nSubject: =?utf-8?q?A_title?=\r\n\
-                 Date: Wed, 31 Jan 2024 08:00:00 +0000\r\nContent-Type: text/html",
-                "<p>Hello <b>Bob</b></p>",
-            ),
-            text: "A title\n\nFrom: Ann <ann@example.org>\nTo: bob@example.org\nDate: 2024-01-31 08:00\n\nHello Bob",
-            places: &[(PlaceUnit::Message, 1, "A title")],
-            metadata: "A title|Ann <ann@example.org>|2024-01-31",
-        },
-        Case {
-            name: "a.mbox",
-            bytes: "From ann Wed Jan 31 08:00:00 2024\nFrom: ann@example.org\nSubject: Plan\n\nWe meet at noon.\n\n\
-                    From bob Wed Jan 31 09:00:00 2024\nFrom: bob@example.org\nSubject: Re: Plan\n\nFine.\n\n\
-                    On Wed, Jan 31, Ann wrote:\n> We meet at noon.\n> And this is new.\n>\n\n\
-                    From ann Wed Jan 31 10:00:00 2024\nFrom: ann@example.org\nSubject: Re: Re: Plan\n\nGood.\n\n\
-                    Bob wrote:\n> Fine.\n"
-                .into(),
-            text: "Plan\n\nFrom: ann@example.org\n\nWe meet at noon.\n\nRe: Plan\n\nFrom: bob@example.org\n\nFine.\n\n\
-                   > And this is new.\n\nRe: Re: Plan\n\nFrom: ann@example.org\n\nGood.",
-            places: &[
-                (PlaceUnit::Message, 1, "Plan"),
-                (PlaceUnit::Message, 2, "Re: Plan"),
-                (PlaceUnit::Message, 3, "Re: Re: Plan"),
-            ],
-            metadata: "||",
-        },
-    ];
-    for case in cases {
-        check(case);
-    }
+        ]),
+        text: "Hours\n\nWho; shared\nWho: Ann; 25%; shared: 2024-01-31\n\nRates\n\n0.1; TRUE; 36:00:00; -7.00 €",
+        places: &[
+            (PlaceUnit::Row, 2, "Hours"),
+            (PlaceUnit::Row, 5, "Hours"),
+            (PlaceUnit::Row, 1, "Rates"),
+        ],
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.xls",
+        bytes: data("stars.xls"),
+        text: "Stars\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13\nStar: Vega; Magnitude: 0.03\nStar: Sum",
+        places: &[
+            (PlaceUnit::Row, 1, "Stars"),
+            (PlaceUnit::Row, 2, "Stars"),
+            (PlaceUnit::Row, 3, "Stars"),
+            (PlaceUnit::Row, 4, "Stars"),
+        ],
+        metadata: "||",
+    });
+    check(Case {
+        name: "hours.xls",
+        bytes: data("hours.xls"),
+        text: "Hours\n\nHours of May\nName; Day; Lasts; At; Share\n\
+               Name: Ann; Day: 2024-01-31; Lasts: 27:30:00; At: 18:00:00; Share: 0.3\nName: TRUE\n\n\
+               Rates\n\na rate",
+        places: &[
+            (PlaceUnit::Row, 1, "Hours"),
+            (PlaceUnit::Row, 3, "Hours"),
+            (PlaceUnit::Row, 4, "Hours"),
+            (PlaceUnit::Row, 6, "Hours"),
+            (PlaceUnit::Row, 1, "Rates"),
+        ],
+        metadata: "||",
+    });
+}
+
+#[test]
+fn text_places_and_metadata_of_open_documents() {
+    check(Case {
+        name: "a.odt",
+        bytes: open_document(
+            "<office:text><text:h text:outline-level='1'>Rain</text:h>\
+             <text:p>It<text:s/>&amp; wind<text:note><text:note-citation>1</text:note-citation>\
+             <text:note-body><text:p>In May.</text:p></text:note-body></text:note>.&b;&x;</text:p>\
+             <text:list><text:list-item><text:p>one</text:p></text:list-item><text:list-item><text:p>two</text:p></text:list-item></text:list>\
+             <text:tracked-changes><text:p>deleted</text:p></text:tracked-changes></office:text>",
+        ),
+        text: "Rain\n\nIt & wind.\n\nIn May.\n\n- one\n- two",
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "formulas.odt",
+        bytes: open_document(
+            "<office:text xmlns:x='x'><text:p>So<draw:object x:href='./Object 1'/>is <draw:object x:href='./Object 2'/>.</text:p>\
+             <text:p>A chart: <draw:object x:href='./Object 3'/><draw:object x:href='./Object 1'/><draw:object x:href='../a'/></text:p></office:text>",
+        ),
+        text: "So x over 2 is  y = 3 .\n\nA chart:  chart",
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.ods",
+        bytes: open_document(
+            "<office:spreadsheet><table:table table:name='Hours'>\
+             <table:table-row><table:table-cell><text:p>Who</text:p></table:table-cell><table:table-cell><text:p>Days</text:p></table:table-cell></table:table-row>\
+             <table:table-row table:number-rows-repeated='3'><table:table-cell/></table:table-row>\
+             <table:table-row><table:table-cell table:formula='of:=WEBSERVICE(1)'><text:p>Ann</text:p></table:table-cell>\
+             <table:table-cell table:number-columns-repeated='2'><text:p>7</text:p></table:table-cell></table:table-row>\
+             <table:table-row table:number-rows-repeated='1048571'><table:table-cell table:number-columns-repeated='16384'/></table:table-row>\
+             </table:table></office:spreadsheet>",
+        ),
+        text: "Hours\n\nWho; Days\nWho: Ann; Days: 7; 7",
+        places: &[(PlaceUnit::Row, 1, "Hours"), (PlaceUnit::Row, 5, "Hours")],
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.odp",
+        bytes: open_document(
+            "<office:presentation><draw:page><draw:frame presentation:class='title'><draw:text-box><text:p>Earth</text:p></draw:text-box></draw:frame>\
+             <draw:frame><draw:text-box><text:p>One moon.</text:p></draw:text-box></draw:frame></draw:page>\
+             <draw:page><draw:frame><draw:text-box><text:p>Two moons.</text:p></draw:text-box></draw:frame>\
+             <presentation:notes><draw:frame><draw:text-box><text:p>Phobos.</text:p></draw:text-box></draw:frame></presentation:notes></draw:page></office:presentation>",
+        ),
+        text: "Earth\n\nOne moon.\n\nTwo moons.\n\nNotes: Phobos.",
+        places: &[(PlaceUnit::Slide, 1, "Earth"), (PlaceUnit::Slide, 2, "")],
+        ..Case::DEFAULT
+    });
+}
+
+#[test]
+fn text_places_and_metadata_of_books_and_mail() {
+    check(Case {
+        name: "a.epub",
+        bytes: epub(&[]),
+        text: "Dawn\n\nThe sun rises.\n\nDusk\n\nThe sun sets.",
+        places: &[
+            (PlaceUnit::Chapter, 1, "Chapter of dawn"),
+            (PlaceUnit::Chapter, 2, "Dusk"),
+        ],
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.fb2",
+        bytes: "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE d [<!ENTITY a 'lol'>]><FictionBook><description><title-info>\
+                <author><first-name>Ann</first-name></author><book-title>A title</book-title>\
+                <date value='2024-01-31'>2024</date></title-info></description>\
+                <body><section><title><p>Dawn</p></title><p>The <b>sun</b> rises.&a;</p></section>\
+                <section><p>It sets.</p><poem><v>One</v><v>Two</v></poem></section></body>\
+                <binary id='x'>AAAA</binary></FictionBook>"
+            .into(),
+        text: "Dawn\n\nThe sun rises.\n\nIt sets.\n\nOne\nTwo",
+        places: &[(PlaceUnit::Chapter, 1, "Dawn"), (PlaceUnit::Chapter, 2, "")],
+        ..Case::DEFAULT
+    });
+    check(Case {
+        name: "a.eml",
+        bytes: mail(
+            "From: Ann <ann@example.org>\r\nTo: bob@example.org\r\nSubject: =?utf-8?q?A_title?=\r\n\
+             Date: Wed, 31 Jan 2024 08:00:00 +0000\r\nContent-Type: text/html",
+            "<p>Hello <b>Bob</b></p>",
+        ),
+        text: "A title\n\nFrom: Ann <ann@example.org>\nTo: bob@example.org\nDate: 2024-01-31 08:00\n\nHello Bob",
+        places: &[(PlaceUnit::Message, 1, "A title")],
+        metadata: "A title|Ann <ann@example.org>|2024-01-31",
+    });
+    check(Case {
+        name: "a.mbox",
+        bytes: "From ann Wed Jan 31 08:00:00 2024\nFrom: ann@example.org\nSubject: Plan\n\nWe meet at noon.\n\n\
+                From bob Wed Jan 31 09:00:00 2024\nFrom: bob@example.org\nSubject: Re: Plan\n\nFine.\n\n\
+                On Wed, Jan 31, Ann wrote:\n> We meet at noon.\n> And this is new.\n>\n\n\
+                From ann Wed Jan 31 10:00:00 2024\nFrom: ann@example.org\nSubject: Re: Re: Plan\n\nGood.\n\n\
+                Bob wrote:\n> Fine.\n"
+            .into(),
+        text: "Plan\n\nFrom: ann@example.org\n\nWe meet at noon.\n\nRe: Plan\n\nFrom: bob@example.org\n\nFine.\n\n\
+               > And this is new.\n\nRe: Re: Plan\n\nFrom: ann@example.org\n\nGood.",
+        places: &[
+            (PlaceUnit::Message, 1, "Plan"),
+            (PlaceUnit::Message, 2, "Re: Plan"),
+            (PlaceUnit::Message, 3, "Re: Re: Plan"),
+        ],
+        metadata: "||",
+    });
 }
 
 #[track_caller]

@@ -25,7 +25,7 @@ struct Watching {
 impl Watching {
     /// Starts to watch and waits until the folder is indexed.
     fn start(test: &TestEnvironment, arguments: &[&str]) -> Self {
-        let mut child = test.start(&[&["index", "notes", "--watch"], arguments].concat());
+        let mut child = test.start([&["index", "notes", "--watch"], arguments].concat());
         let output = child.stdout.take().expect("a pipe");
         let (sender, lines) = channel();
         std::thread::spawn(move || {

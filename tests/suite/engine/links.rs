@@ -33,8 +33,9 @@ fn links(
     flags: &[&str],
     more: &[&str],
 ) -> (Vec<Value>, Value) {
-    let ended = test.run(&[&["links", folder], flags, more].concat());
-    assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
+    let ended = test
+        .run([&["links", folder], flags, more].concat())
+        .succeeds();
     let mut lines: Vec<Value> = ended
         .stdout
         .lines()
@@ -197,10 +198,10 @@ fn linking_continues_after_a_kill() {
         .collect();
     write(&test, "many", &files);
     assert_eq!(
-        test.run(&[&["index", "many"], &TOKENS[..4]].concat()).code,
+        test.run([&["index", "many"], &TOKENS[..4]].concat()).code,
         Some(0)
     );
-    let mut killed = test.start(&[&["links", "many"], &TOKENS[..]].concat());
+    let mut killed = test.start([&["links", "many"], &TOKENS[..]].concat());
     let some = || {
         links_files(&test)
             .iter()
@@ -242,7 +243,7 @@ fn links_of_another_model_are_reported_and_rebuilt_on_request() {
     let file = test.path("other.gguf");
     fs::write(&file, other).expect("written");
     let set = format!("generator.model={}", file.display());
-    let ended = test.run(&[&["links", "notes"], &TOKENS[..], &["--set", &set]].concat());
+    let ended = test.run([&["links", "notes"], &TOKENS[..], &["--set", &set]].concat());
     assert!(
         ended
             .stderr
@@ -323,7 +324,7 @@ fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
 
 fn explain(test: &TestEnvironment, phrase: &str, more: &[&str]) -> Value {
     let ended = test.run(
-        &[
+        [
             &["explain", "notes", QUESTION, "--expect", phrase, "--json"],
             more,
         ]
@@ -395,14 +396,14 @@ fn a_passage_is_traced_through_every_stage_of_every_preset() {
         Some(0),
         "{missing}"
     );
-    let said = test.run([
+    test.run([
         "explain",
         "notes",
         QUESTION,
         "--expect",
         "words that are not there",
-    ]);
-    assert!(said.stdout.contains("it is not indexed"), "{}", said.stdout);
+    ])
+    .prints("it is not indexed");
     let split = explain(
         &test,
         "Lorby. It was built in 184",
@@ -432,8 +433,7 @@ fn the_generator_links_where_the_sentence_model_cannot_read_the_vectors() {
     ];
     for (setting, reason) in cases {
         let asked = ["ask", "notes", QUESTION, "--set", setting];
-        let ended = test.run(&[&asked[..], &SENTENCE].concat());
-        assert_eq!(ended.code, Some(0), "{setting}: {}", ended.stderr);
+        let ended = test.run([&asked[..], &SENTENCE].concat()).succeeds();
 
         let events: Vec<Event> = ended
             .records()
@@ -454,10 +454,6 @@ fn the_generator_links_where_the_sentence_model_cannot_read_the_vectors() {
     }
 
     // What it was made for stays.
-    let ended = test.run(&[&["ask", "notes", QUESTION][..], &SENTENCE].concat());
-    assert!(
-        !ended.stdout.contains("the generator links instead"),
-        "{}",
-        ended.stdout
-    );
+    test.run([&["ask", "notes", QUESTION][..], &SENTENCE].concat())
+        .does_not_print("the generator links instead");
 }

@@ -43,7 +43,7 @@ struct Shown {
 /// probabilities, or it fell back to something and did not say so.
 fn ask(test: &TestEnvironment, preset: &str, arguments: &[&str]) -> Result<Shown, String> {
     let asked = ["ask", "notes", QUESTION, "--json", "--preset", preset];
-    let ended = test.run(&[&asked[..], arguments].concat());
+    let ended = test.run([&asked[..], arguments].concat());
     if ended.code != Some(0) {
         return Err(ended.stderr);
     }

@@ -48,8 +48,7 @@ fn presets_are_compared_on_a_question_file() {
         "--preset",
         "naive, closed-book",
     ];
-    let ended = test.run(&arguments);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = test.run(arguments).succeeds();
     for part in [
         "| naive ",
         "| closed-book ",
@@ -70,7 +69,7 @@ fn presets_are_compared_on_a_question_file() {
         ended.stdout
     );
     let page = test.path("page.html");
-    let ended = test.run(&[&arguments[..], &["--report", "page.html"]].concat());
+    let ended = test.run([&arguments[..], &["--report", "page.html"]].concat());
     assert!(
         ended.code == Some(0) && ended.stderr.contains("page.html"),
         "{}",
@@ -88,7 +87,7 @@ fn presets_are_compared_on_a_question_file() {
     );
 
     let ended = test.run(
-        &[
+        [
             &arguments[..],
             &["--json", "--split", "odd", "--samples", "3"],
         ]
@@ -151,8 +150,9 @@ fn a_dataset_comes_with_its_documents() {
 
     let file = file.to_str().expect("UTF-8");
     let json = |arguments: &[&str]| -> Value {
-        let ended = test.run(&[&["eval", file, "--json", "--preset", "naive"], arguments].concat());
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let ended = test
+            .run([&["eval", file, "--json", "--preset", "naive"], arguments].concat())
+            .succeeds();
         serde_json::from_str(&ended.stdout).expect("one object")
     };
     let chunks =
@@ -195,7 +195,7 @@ fn an_evaluation_continues_after_a_kill() {
         "closed-book",
         "--json",
     ];
-    let mut child = test.start(&arguments);
+    let mut child = test.start(arguments);
     let started = Instant::now();
     while lines(&test) < 6 {
         assert!(
@@ -210,15 +210,10 @@ fn an_evaluation_continues_after_a_kill() {
     let kept = before.matches('\n').count() - 1;
     assert!(kept < 30, "it was too fast to be killed");
 
-    let ended = test.run(&arguments);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(
-        ended
-            .stderr
-            .contains(&format!("continuing after {kept} answers")),
-        "{}",
-        ended.stderr
-    );
+    let ended = test
+        .run(arguments)
+        .succeeds()
+        .reports(format!("continuing after {kept} answers"));
     let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
     assert_eq!(report["presets"][0]["answered"], 30);
     let after = fs::read_to_string(journal(&test).expect("a journal")).expect("lines");
@@ -293,14 +288,15 @@ fn a_single_question_can_be_measured_too() {
         "--set",
         "utility.references=[\"Lorbymouth\"]",
     ];
-    let ended = test.run(
-        &[
-            &["ask", "notes", "Where was Tam Reeve born?"][..],
-            &settings,
-        ]
-        .concat(),
-    );
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = test
+        .run(
+            [
+                &["ask", "notes", "Where was Tam Reeve born?"][..],
+                &settings,
+            ]
+            .concat(),
+        )
+        .succeeds();
     let utility = ended.stdout.lines().find(|line| {
         line.starts_with("utility of the context, compared with the reference answer: ")
     });
@@ -326,7 +322,7 @@ fn a_limit_takes_questions_from_the_whole_file() {
         "3",
         "--json",
     ];
-    assert_eq!(test.run(&arguments).code, Some(0));
+    assert_eq!(test.run(arguments).code, Some(0));
     let journal = fs::read_to_string(journal(&test).expect("a journal")).expect("lines");
     let rows = journal
         .lines()
@@ -361,8 +357,7 @@ fn a_table_of_a_paper_is_one_command() {
         "gate.threshold=0",
     ];
 
-    let ended = test.run(&arguments);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = test.run(arguments).succeeds();
     for part in [
         "the paper's figures are those of Llama-3-8B; here ragscope-demo.Q8_0.gguf answers",
         "left out: SeaKR",
@@ -379,7 +374,7 @@ fn a_table_of_a_paper_is_one_command() {
     }
 
     let report: Value = {
-        let ended = test.run(&[&arguments[..], &["--json"]].concat());
+        let ended = test.run([&arguments[..], &["--json"]].concat());
         serde_json::from_str(&ended.stdout).expect("JSON")
     };
     let figures = report["published"]["figures"].as_array().expect("figures");
@@ -389,25 +384,17 @@ fn a_table_of_a_paper_is_one_command() {
     assert_eq!(&figures[6]["measured"], exact_match);
 
     // on the bundled corpus, too
-    let ended = test.run(["eval", "--demo", "--paper", "searag:1", "--limit", "1"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(
-        ended.stdout.contains("searag:1 SEARAG against"),
-        "{}",
-        ended.stdout
-    );
+    test.run(["eval", "--demo", "--paper", "searag:1", "--limit", "1"])
+        .succeeds()
+        .prints("searag:1 SEARAG against");
 
-    let ended = test.run(["eval", file, "--paper", "searag:9"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("searag:3"), "{}", ended.stderr);
+    test.run(["eval", file, "--paper", "searag:9"])
+        .exits(2)
+        .reports("searag:3");
 
-    let ended = test.run(["eval", file, "--paper", "searag:3", "--preset", "naive"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(
-        ended.stderr.contains("leave out --preset"),
-        "{}",
-        ended.stderr
-    );
+    test.run(["eval", file, "--paper", "searag:3", "--preset", "naive"])
+        .exits(2)
+        .reports("leave out --preset");
 }
 
 #[test]
@@ -417,7 +404,7 @@ fn shards_are_merged_into_the_report_of_the_whole() {
     let eval = |more: &[&str]| {
         let arguments = ["eval", file, "--corpus", "notes", "--preset"];
         let presets = ["naive,closed-book", "--json"];
-        test.run(&[&arguments[..], &presets, more].concat())
+        test.run([&arguments[..], &presets, more].concat())
     };
     let whole = eval(&[]);
     assert_eq!(whole.code, Some(0), "{}", whole.stderr);
@@ -495,16 +482,17 @@ fn a_judge_is_compared_with_people() {
 
     let test = TestEnvironment::new();
     let file = file.to_str().expect("UTF-8");
-    let ended = test.run([
-        "eval",
-        file,
-        "--paper",
-        "seper:1",
-        "--set",
-        "judge.model=words",
-        "--json",
-    ]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = test
+        .run([
+            "eval",
+            file,
+            "--paper",
+            "seper:1",
+            "--set",
+            "judge.model=words",
+            "--json",
+        ])
+        .succeeds();
     for part in [
         "DeBERTa-v2-xlarge-MNLI; here words judges",
         "left out: BERTScore",
@@ -538,7 +526,7 @@ fn a_judge_is_compared_with_people() {
 
     let other = home.path().join("other.json");
     std::fs::write(&other, "[{\"question\": \"Why?\"}]").expect("written");
-    let ended = test.run(["eval", other.to_str().expect("UTF-8"), "--paper", "seper:1"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(ended.stderr.contains("has a verdict"), "{}", ended.stderr);
+    test.run(["eval", other.to_str().expect("UTF-8"), "--paper", "seper:1"])
+        .exits(1)
+        .reports("has a verdict");
 }

@@ -367,31 +367,17 @@ fn a_question_is_asked_over_several_folders() {
     )
     .expect("written");
 
-    let indexed = test.run(["index", "notes", "more", "more/inner"]);
-    assert_eq!(indexed.code, Some(0), "{}", indexed.stderr);
-    assert!(
-        indexed.stdout.contains("notes, more: 2 documents"),
-        "{}",
-        indexed.stdout
-    );
-    assert!(
-        indexed
-            .stderr
-            .contains("more/inner is inside more and is indexed once"),
-        "{}",
-        indexed.stderr
-    );
+    test.run(["index", "notes", "more", "more/inner"])
+        .succeeds()
+        .prints("notes, more: 2 documents")
+        .reports("more/inner is inside more and is indexed once");
 
-    let searched = test.run(["search", "notes", "more", "Silver Heron", "--limit", "1"]);
-    assert!(
-        searched.stdout.contains("more/inner/ships.md"),
-        "{}{}",
-        searched.stdout,
-        searched.stderr
-    );
+    test.run(["search", "notes", "more", "Silver Heron", "--limit", "1"])
+        .prints("more/inner/ships.md");
 
-    let asked = test.run(["ask", "notes", "--json", "more", QUESTION]);
-    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let asked = test
+        .run(["ask", "notes", "--json", "more", QUESTION])
+        .succeeds();
     let records = asked.records();
     let started = records.iter().find_map(|record| match &record.event {
         Event::Run(RunEvent::RunStarted { corpus, .. }) => corpus.clone(),

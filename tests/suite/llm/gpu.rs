@@ -310,8 +310,7 @@ fn gpu_is_named_by_doctor_and_in_every_record() {
         doctor.stdout
     );
 
-    let asked = test.run(["ask", "notes", QUESTION, "--json"]);
-    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let asked = test.run(["ask", "notes", QUESTION, "--json"]).succeeds();
     let records = asked.records();
     let models = records.iter().find_map(|record| match record.event.run() {
         Some(RunEvent::RunStarted { models, .. }) => Some(models),

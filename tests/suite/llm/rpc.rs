@@ -312,7 +312,7 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
     let ask = ["ask", notes, QUESTION, "--set", &list];
 
     let here = test.run(["ask", notes, QUESTION]);
-    let apart = test.run(&ask);
+    let apart = test.run(ask);
     // behind the short answer stand the times
     let answer = |stdout: &str| stdout.split(" tokens in ").next().map(str::to_owned);
     assert_eq!(apart.code, Some(0), "{}", apart.stderr);
@@ -331,13 +331,10 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
     }
 
     workers[0].end();
-    let failed = test.run(&ask);
-    assert_eq!(failed.code, Some(1));
+    let failed = test.run(ask).exits(1);
     let said = format!("the worker {} cannot be reached", workers[0].endpoint);
     assert!(failed.stderr.contains(&said), "{}", failed.stderr);
-    let doctor = test.run(["doctor", "--set", &list]);
-    assert_eq!(doctor.code, Some(1));
-    assert!(doctor.stdout.contains(&said), "{}", doctor.stdout);
+    test.run(["doctor", "--set", &list]).exits(1).prints(&said);
 }
 
 /// Tokens per second over two workers on loopback and in this process, in turns: `RAGSCOPE_RPC_MODEL=FILE cargo test
@@ -452,8 +449,8 @@ fn an_address_that_others_reach_is_warned_about() {
     assert!(line.contains("no authentication"), "{line}");
 
     for (listen, said) in [("50052", "no address"), ("127.0.0.1:1:2", "no address")] {
-        let ended = test.run(["worker", "--listen", listen]);
-        assert_eq!(ended.code, Some(1), "{listen}");
-        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        test.run(["worker", "--listen", listen])
+            .exits(1)
+            .reports(said);
     }
 }

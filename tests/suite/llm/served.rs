@@ -6,7 +6,7 @@ use ragscope::llm::Embedder;
 use ragscope::llm::server::ServerEmbedder;
 
 use super::embedder;
-use crate::serve::http::Server;
+use crate::serve::client::Server;
 use crate::support::environment::{QUESTION, TestEnvironment};
 
 #[test]
@@ -49,12 +49,8 @@ fn an_embedder_there_is_the_same_model_as_here() {
     let url = format!("embedder.url=http://{}", server.address);
     let key = format!("embedder.key=file:{token}");
     let asked = ["ask", "notes", QUESTION, "--json"];
-    let ended = test.run(&[&asked[..], &["--set", &url, "--set", &key]].concat());
-    assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
-    assert!(
-        ended.stdout.contains("vectors of 384 numbers"),
-        "{}",
-        ended.stdout
-    );
-    assert!(ended.stdout.contains("people.md"), "{}", ended.stdout);
+    test.run([&asked[..], &["--set", &url, "--set", &key]].concat())
+        .succeeds()
+        .prints("vectors of 384 numbers")
+        .prints("people.md");
 }

@@ -10,19 +10,18 @@ fn a_model_in_the_working_directory_is_not_the_bundled_one() {
     let test = TestEnvironment::new();
     let planted = test.path("all-MiniLM-L6-v2.Q8_0.gguf");
     fs::write(&planted, "planted").expect("written");
-    let ended = test.run(["index", "notes"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    test.run(["index", "notes"]).succeeds();
 
     // with a folder in its name it is meant
-    let ended = test.run([
+    test.run([
         "index",
         "notes",
         "--rebuild",
         "--set",
         "embedder.model=./all-MiniLM-L6-v2.Q8_0.gguf",
-    ]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(ended.stderr.contains("GGUF"), "{}", ended.stderr);
+    ])
+    .exits(1)
+    .reports("GGUF");
 
     let paths = test.paths();
     let bundled = ragscope::llm::resolve("all-MiniLM-L6-v2.Q8_0.gguf", &paths).expect("bundled");
@@ -33,9 +32,9 @@ fn a_model_in_the_working_directory_is_not_the_bundled_one() {
 fn the_model_of_links_writes_no_text() {
     let test = TestEnvironment::new();
     let model = "generator.model=ragscope-sentences.F16.gguf";
-    let ended = test.run(["ask", "notes", "Who?", "--set", model]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
-    assert!(ended.stderr.contains("writes no text"), "{}", ended.stderr);
+    test.run(["ask", "notes", "Who?", "--set", model])
+        .exits(1)
+        .reports("writes no text");
 }
 
 /// Returns a copy of a bundled model with other bytes after a key of its metadata.
@@ -85,16 +84,17 @@ fn models_that_would_stop_llama_cpp_are_refused() {
         ),
     ] {
         let model = mutated(test.folder(), key, &bytes);
-        let ended = test.run([
-            "ask",
-            "notes",
-            "Who?",
-            "--preset",
-            "closed-book",
-            "--model",
-            &model,
-        ]);
-        assert_eq!(ended.code, Some(1), "{key}: {}", ended.stderr);
+        let ended = test
+            .run([
+                "ask",
+                "notes",
+                "Who?",
+                "--preset",
+                "closed-book",
+                "--model",
+                &model,
+            ])
+            .exits(1);
         assert!(
             ended.stderr.contains(reason) && ended.stderr.contains("mutated.gguf"),
             "{}",

@@ -366,8 +366,7 @@ fn bad_input_is_answered_and_ends_nothing() {
 #[test]
 fn folders_are_checked_before_the_protocol_begins() {
     let test = TestEnvironment::new();
-    let ended = test.run(["mcp", "missing"]);
-    assert_eq!(ended.code, Some(1));
+    let ended = test.run(["mcp", "missing"]).exits(1);
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.contains("cannot open the folder missing"));
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Child, Stdio};
 
 use ragscope::config::{Layers, Paths};
-use ragscope::event::{Event, Record};
+use ragscope::engine::Worker;
+use ragscope::event::{Event, Record, StopFlag};
 use serde_json::Value;
 
 use super::pty::Terminal;
@@ -66,6 +67,11 @@ impl TestEnvironment {
     /// Returns the folders in which the program keeps its data.
     pub fn paths(&self) -> Paths {
         Paths::under(self.path("home"))
+    }
+
+    /// Returns a worker of the engine with the smaller generator, which keeps its data here.
+    pub fn worker(&self) -> Worker {
+        Worker::new(small_settings(), self.paths(), StopFlag::default())
     }
 
     /// Writes a file in the working folder, and the folders above it.
@@ -135,7 +141,7 @@ impl TestEnvironment {
         arguments: impl Arguments,
         size: (u16, u16),
     ) -> Terminal {
-        Terminal::start_with(PROGRAM, &arguments.words(), self.folder(), size, variables)
+        Terminal::start(PROGRAM, &arguments.words(), self.folder(), size, variables)
     }
 
     /// Returns the process of the engine that works here, once it has opened its log.

@@ -55,13 +55,8 @@ impl vt100::Callbacks for Titles {
 }
 
 impl Terminal {
-    /// Start the program with a home of its own in a terminal of this size.
-    pub fn start(program: &str, arguments: &[&str], home: &Path, size: (u16, u16)) -> Self {
-        Self::start_with(program, arguments, home, size, &[])
-    }
-
-    /// Start it with variables of the environment.
-    pub fn start_with(
+    /// Starts the program with a home of its own and variables of the environment, in a terminal of this size.
+    pub fn start(
         program: &str,
         arguments: &[&str],
         home: &Path,

@@ -1,0 +1,169 @@
+//! Many clients, slow ones and those that leave; and the end of the engine and of the server.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Barrier;
+use std::thread;
+
+use ragscope::event::Outcome;
+
+use super::client::{CHAT, Reply, Request, Server, ask, search, until};
+use crate::support::environment::TestEnvironment;
+
+#[test]
+fn a_request_ends_when_its_client_leaves() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+
+    // while the answer is streamed, with one more waiting that leaves before its turn
+    let (asked, first) = server.begin("a", "dense-rag");
+    let request = Request::post(CHAT, ask("naive", false)).with_client("b");
+    let waiting = server.open(&request);
+    let until_waiting = |expected: u64| {
+        until("the server knows who waits", || {
+            // a client of its own, since a wait takes many requests
+            let request = Request::get("/v1/status").with_client("watcher");
+            let status = server.send(&request).json();
+            (status["waiting"] == expected).then_some(())
+        });
+    };
+    until_waiting(1);
+    waiting.shutdown(Shutdown::Both).expect("closed");
+    drop(waiting);
+    until_waiting(0);
+    drop(asked);
+    assert_eq!(server.outcome(&first), Outcome::Stopped);
+    server.is_ready();
+    assert_eq!(server.runs().len(), 1, "the other run never began");
+
+    // while the answer is written as a whole
+    let request = Request::post(CHAT, ask("dense-rag", false)).with_client("c");
+    let stream = server.open(&request);
+    let second = until("the run begins", || {
+        let runs = server.runs();
+        runs.into_iter()
+            .map(|run| run.run)
+            .find(|run| *run != first)
+    });
+    drop(stream);
+    assert_eq!(server.outcome(&second), Outcome::Stopped);
+    server.is_ready();
+}
+
+#[test]
+fn many_clients_are_served_in_turn() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+
+    // one client asks five questions, another one asks a single one after them
+    let (mut asked, first) = server.begin("eager", "dense-rag");
+    let send = |client: &str| {
+        server.open(&Request::post(CHAT, ask("closed-book", false)).with_client(client))
+    };
+    let eager: Vec<TcpStream> = (0..5).map(|_| send("eager")).collect();
+    // the server has read the five before it reads this one
+    server.get("/v1/status").with_status(200);
+    let patient = Reply::read(send("patient")).with_status(200);
+    let patient = patient.json()["ragscope"]["run"].clone();
+    let mut rest = String::new();
+    asked.read_to_string(&mut rest).expect("the answer");
+    for stream in eager {
+        Reply::read(stream).with_status(200);
+    }
+    let mut order: Vec<String> = server.runs().into_iter().map(|run| run.run).collect();
+    order.sort();
+    assert_eq!(order.len(), 7);
+    assert_eq!(order[0], first);
+    let place = order.iter().position(|run| patient == run.as_str());
+    assert!(
+        place.is_some_and(|place| place <= 2),
+        "served at {place:?} of {order:?}"
+    );
+}
+
+#[test]
+fn fifty_clients_at_once_are_answered() {
+    const CLIENTS: usize = 50;
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    let start = Barrier::new(CLIENTS);
+    let answer = |number: usize| {
+        // half of them with questions
+        let request = if number.is_multiple_of(2) {
+            Request::post(CHAT, ask("closed-book", false))
+        } else {
+            Request::post("/v1/search", search())
+        };
+        start.wait();
+        let reply = server.send(&request.with_client(&format!("client {number}")));
+        reply.with_status(200);
+    };
+    thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let answer = &answer;
+            scope.spawn(move || answer(number));
+        }
+    });
+}
+
+#[test]
+fn slow_clients_hold_up_nobody() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+    // heads and bodies without end, and an answer that nobody reads
+    let search = Request::post("/v1/search", "").with_client("slow");
+    let begun = server.head(&search.header("content-length", "100")) + "{\"query\"";
+    let parts = [
+        "POST /v1/chat",
+        "POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1\r\n",
+        begun.as_str(),
+    ];
+    let slow = parts.map(|part| {
+        let mut stream = server.connect();
+        write!(stream, "{part}").expect("sent");
+        stream
+    });
+    let (unread, run) = server.begin("slow", "naive");
+    server.is_ready();
+    assert_eq!(server.outcome(&run), Outcome::Completed);
+    drop((slow, unread));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_server_outlives_its_engine() {
+    use nix::sys::signal::{Signal, kill};
+
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+    let (mut asked, run) = server.begin("a", "dense-rag");
+    kill(test.engine(), Signal::SIGKILL).expect("sent");
+    let mut rest = String::new();
+    asked
+        .read_to_string(&mut rest)
+        .expect("the rest of the reply");
+    assert!(rest.contains("\"type\":\"server_error\""), "{rest}");
+    assert!(matches!(server.outcome(&run), Outcome::Failed(_)));
+    let whole = server.done(CHAT, &ask("closed-book", false));
+    assert_eq!(whole["choices"][0]["finish_reason"], "stop", "{whole}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_server_and_its_run() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let test = TestEnvironment::new();
+    let mut server = Server::start(&test, &[]);
+    server.is_ready();
+    let (_asked, run) = server.begin("a", "dense-rag");
+    let process = Pid::from_raw(server.child.id().try_into().expect("a process"));
+    kill(process, Signal::SIGINT).expect("sent");
+    assert_eq!(server.child.wait().expect("ended").code(), Some(130));
+    assert_eq!(server.outcome(&run), Outcome::Stopped);
+}

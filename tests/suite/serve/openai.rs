@@ -1,0 +1,231 @@
+//! The interface of OpenAI, and what `ragscope serve` adds to it.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::thread;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ragscope::event::Record;
+use ragscope::trace::read_run;
+use serde_json::{Value, json};
+
+use super::client::{CHAT, Request, Server, ask, search};
+use crate::support::environment::{QUESTION, TestEnvironment};
+
+#[test]
+fn questions_are_answered_whole_and_as_events() {
+    let test = TestEnvironment::new();
+    // the smaller generator cites nothing
+    let reader = "ragscope-reader.Q5_0.gguf";
+    let server = Server::start(&test, &["--sources", "--model", reader]);
+
+    for preset in ["naive", "searag"] {
+        let whole = server.done(CHAT, &ask(preset, false));
+        assert_eq!(whole["object"], "chat.completion");
+        assert_eq!(whole["choices"][0]["finish_reason"], "stop", "{whole}");
+        let answer = &whole["ragscope"];
+        let run = answer["run"].as_str().expect("an id");
+        assert_eq!(whole["id"], format!("chatcmpl-{run}"));
+        assert!(
+            answer["sentences"][0]["uncertainty"]["value"].is_number(),
+            "{answer}"
+        );
+        assert_eq!(answer["sources"][0]["chunk"]["document"], "people.md");
+        let usage = &whole["usage"];
+        assert!(usage["completion_tokens"].as_u64() > Some(0), "{usage}");
+        let content = whole["choices"][0]["message"]["content"]
+            .as_str()
+            .expect("text");
+        let text = answer["text"].as_str().expect("text");
+        let cites = answer["citations"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
+        assert!(cites, "{answer}");
+        assert_eq!(
+            content,
+            format!("{text}\n\nSources:\n[1] people.md:1-3"),
+            "{preset}"
+        );
+
+        let mut request = ask(preset, true);
+        request["stream_options"] = json!({ "include_usage": true });
+        let reply = server.post(CHAT, &request);
+        assert_eq!(reply.header("content-type"), Some("text/event-stream"));
+        let events = reply.events();
+        let deltas = events
+            .iter()
+            .filter_map(|event| event["choices"][0]["delta"]["content"].as_str());
+        assert_eq!(deltas.collect::<String>(), content, "{preset}");
+        assert_eq!(events[0]["choices"][0]["delta"]["role"], "assistant");
+        let streamed = &events[events.len() - 1]["usage"];
+        assert_eq!(streamed["total_tokens"], usage["total_tokens"]);
+        let finished = &events[events.len() - 2];
+        assert_eq!(finished["choices"][0]["finish_reason"], "stop");
+        assert_eq!(finished["ragscope"]["answer"], answer["answer"]);
+        assert!(events.len() > 4, "the answer comes in parts: {events:?}");
+    }
+
+    let follow_up = json!({
+        "model": "ragscope/naive",
+        "messages": [
+            { "role": "system", "content": "Be brief." },
+            { "role": "user", "content": "Who is in the notes?" },
+            { "role": "assistant", "content": "Tam Reeve." },
+            { "role": "user", "content": [{ "type": "text", "text": "Where was he born?" }] },
+        ],
+        "ragscope": { "documents": { "only": ["people.md"] } },
+        "seed": 7, "temperature": 0.4,
+    });
+    let answer = server.done(CHAT, &follow_up);
+    let run = answer["ragscope"]["run"].as_str().expect("an id");
+    let records: Vec<Value> = server.get(&format!("/v1/runs/{run}")).events();
+    assert_eq!(records[0]["event"]["question"], "Where was he born?");
+    assert_eq!(records[0]["event"]["seed"], 7);
+    let rewritten = records
+        .iter()
+        .find(|record| record["event"]["type"] == "follow_up_rewritten");
+    // a bundled generator was not trained to rewrite it
+    let rewritten = &rewritten.expect("there is a thread")["event"];
+    assert_eq!(rewritten["as_asked"]["why"], "untrained", "{rewritten}");
+
+    let closed_book = server.done(CHAT, &ask("closed-book", false));
+    assert_eq!(closed_book["ragscope"]["sources"], json!([]));
+}
+
+#[test]
+fn a_search_is_that_of_the_command_line() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+
+    let mut found = server.done("/v1/search", &search());
+    let printed = test.run(["search", "notes", QUESTION, "--limit", "1", "--json"]);
+    let mut printed = printed.json();
+    for value in [&mut found, &mut printed] {
+        value["wall_us"] = Value::Null;
+    }
+    assert_eq!(found, printed, "the same value as `search --json`");
+}
+
+#[test]
+fn models_are_listed_and_texts_are_embedded() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    let models = server.get("/v1/models").json();
+    let names: Vec<&str> = models["data"]
+        .as_array()
+        .expect("models")
+        .iter()
+        .filter_map(|model| model["id"].as_str())
+        .collect();
+    assert_eq!(names[0], "ragscope");
+    assert!(names.contains(&"ragscope/searag"), "{names:?}");
+    let embedder = *names.last().expect("names");
+    assert_eq!(embedder, "all-MiniLM-L6-v2");
+    assert_eq!(
+        server.get("/v1/models/ragscope/naive").json()["id"],
+        "ragscope/naive"
+    );
+    server.get("/v1/models/gpt-4").with_status(404);
+
+    let embed = |input: Value, more: Value| {
+        let mut request = json!({ "model": embedder, "input": input });
+        request
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().cloned().expect("fields"));
+        server.done("/v1/embeddings", &request)
+    };
+    let texts = json!(["Tam Reeve was born in Lorbymouth.", "The price of bread"]);
+    let numbers = embed(
+        texts.clone(),
+        json!({ "encoding_format": "float", "dimensions": 384 }),
+    );
+    assert_eq!(numbers["data"][1]["index"], 1);
+    assert_eq!(
+        numbers["usage"]["prompt_tokens"], 14,
+        "{}",
+        numbers["usage"]
+    );
+    let vector = |value: &Value| -> Vec<f32> {
+        let numbers = value.as_array().expect("numbers").iter();
+        numbers
+            .map(|number| number.as_f64().expect("a number") as f32)
+            .collect()
+    };
+    let first = vector(&numbers["data"][0]["embedding"]);
+    let second = vector(&numbers["data"][1]["embedding"]);
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    assert!(
+        (product(&first, &first) - 1.0).abs() < 1e-4,
+        "a unit vector"
+    );
+    let query = embed(json!(QUESTION), json!({ "ragscope": { "side": "query" } }));
+    let query = vector(&query["data"][0]["embedding"]);
+    assert!(product(&query, &first) > product(&query, &second) + 0.3);
+
+    let packed = embed(texts, json!({ "encoding_format": "base64" }));
+    let packed = packed["data"][0]["embedding"].as_str().expect("base64");
+    let bytes = STANDARD.decode(packed).expect("base64");
+    let floats = bytes
+        .chunks_exact(4)
+        .map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four")));
+    assert_eq!(floats.collect::<Vec<f32>>(), first);
+}
+
+#[test]
+fn recorded_runs_are_served() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    assert_eq!(server.get("/v1/runs").json()["data"], json!([]));
+    let answer = server.done(CHAT, &ask("naive", false));
+    let listed = server.get("/v1/runs").json();
+    let run = listed["data"][0]["id"].as_str().expect("an id");
+    assert_eq!(answer["ragscope"]["run"], run);
+    assert_eq!(listed["data"][0]["answer"], answer["ragscope"]["answer"]);
+    assert!(!listed.to_string().contains("jsonl"), "no path of a file");
+    let recorded = read_run(Path::new(&server.runs()[0].file)).expect("a run");
+    let path = format!("/v1/runs/{run}");
+    let served: Vec<Record> = server
+        .get(&path)
+        .events()
+        .into_iter()
+        .map(|record| serde_json::from_value(record).expect("a record"))
+        .collect();
+    assert_eq!(served, recorded);
+    let last = (recorded.len() - 2).to_string();
+    let rest = server.send(&Request::get(&path).header("last-event-id", &last));
+    assert_eq!(rest.events().len(), 1, "{}", rest.text);
+
+    let status = server.get("/v1/status").json();
+    assert_eq!(status["corpus"]["documents"], 1, "{status}");
+    drop(server);
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+    assert_eq!(
+        server.get(&path).events().len(),
+        recorded.len(),
+        "read from its file"
+    );
+}
+
+#[test]
+fn a_run_is_watched_while_it_is_in_progress() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+    let (mut asked, run) = server.begin("asks", "dense-rag");
+    let path = format!("/v1/runs/{run}");
+    let watched = thread::scope(|scope| {
+        let watchers = [0, 1].map(|_| scope.spawn(|| server.get(&path).events()));
+        let mut rest = String::new();
+        asked.read_to_string(&mut rest).expect("the answer");
+        assert!(rest.contains("[DONE]"), "{rest}");
+        watchers.map(|watcher| watcher.join().expect("records"))
+    });
+    let recorded = read_run(Path::new(&server.runs()[0].file)).expect("a run");
+    for records in watched {
+        assert_eq!(records.len(), recorded.len());
+        assert_eq!(records[records.len() - 1]["event"]["type"], "run_finished");
+    }
+}
