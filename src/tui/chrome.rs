@@ -684,7 +684,7 @@ const PANE_KEYS: &[(Action, &str)] = &[
 
 fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'static str)> {
     if let Some(open) = overlay {
-        return open.view.hints().to_vec();
+        return open.hints().to_vec();
     }
 
     let is_indexing = scene.ui.player.is_none() && scene.state.indexing.is_some();

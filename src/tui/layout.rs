@@ -23,6 +23,8 @@ const ROW_SHARES: [u16; 2] = [11, 10];
 const STEP_FACTOR: f64 = 1.25;
 /// Maximum rows of the input.
 const MAX_INPUT_ROWS: u16 = 5;
+/// Rows of the frame of a pane.
+pub const FRAME_ROWS: u16 = 2;
 /// Maximum rows of the guided tour.
 const MAX_TOUR_ROWS: u16 = 6;
 

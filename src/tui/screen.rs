@@ -12,7 +12,7 @@ use super::pane::Pane;
 use super::theme::Tone;
 use super::ui::Focus;
 use super::view::Scene;
-use super::viewport::Window;
+use super::viewport::{Content, Window};
 use super::{chrome, panes, text};
 
 /// The screen at a moment.
@@ -21,6 +21,13 @@ pub struct Screen<'a> {
     pub overlay: Option<&'a Open>,
     /// `None` when the screen is too small.
     pub layout: Option<Layout>,
+    pub rows: &'a [PaneRows],
+}
+
+/// The rows of a pane, built for its width.
+pub struct PaneRows {
+    pub pane: Pane,
+    pub content: Content,
 }
 
 impl Screen<'_> {
@@ -37,8 +44,10 @@ impl Screen<'_> {
         chrome::progress(scene, layout.progress, buffer);
         chrome::tabs(scene, layout, buffer);
         let mut placed = Vec::new();
-        for (pane, area) in &layout.panes {
-            placed.extend(self.draw_pane(*pane, *area, buffer));
+        for rows in self.rows {
+            if let Some(area) = layout.pane(rows.pane) {
+                placed.extend(self.draw_pane(rows, area, buffer));
+            }
         }
         chrome::tour(scene, layout.tour, buffer);
         chrome::input(scene, layout.input, buffer);
@@ -51,7 +60,9 @@ impl Screen<'_> {
         placed
     }
 
-    fn draw_pane(&self, pane: Pane, area: Rect, buffer: &mut Buffer) -> Vec<Placed> {
+    fn draw_pane(&self, rows: &PaneRows, area: Rect, buffer: &mut Buffer) -> Vec<Placed> {
+        let PaneRows { pane, content } = rows;
+        let pane = *pane;
         let scene = &self.scene;
         let arranged = &scene.ui.panes;
         let is_target = arranged.focused == pane && self.overlay.is_none();
@@ -67,10 +78,9 @@ impl Screen<'_> {
         .draw(scene, area, buffer);
 
         let rows = inside(area);
-        let scroll = scene.ui.scroll(pane);
         let window = Window {
-            content: &view.content(scene, scroll, usize::from(rows.width)),
-            scroll,
+            content,
+            scroll: scene.ui.scroll(pane),
             theme: scene.theme,
             focused,
             needle: if is_target {
@@ -175,7 +185,7 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
 
 /// The typed line above the rows, and a rule below it.
 fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut Buffer) {
-    let Some(input) = open.view.input() else {
+    let Some(input) = open.line() else {
         return;
     };
     let line = Rect {

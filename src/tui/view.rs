@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use ratatui::style::Style;
 use ratatui::text::Span;
-use ratatui_textarea::TextArea;
 
 use crate::event::{ChunkText, Event, Hit, LocalModel, Place, RunSummary};
 
@@ -84,30 +83,21 @@ pub trait View {
     /// Moves the window after the rows were made, where the view wants something in sight.
     fn settle(&mut self, _content: &Content, _height: usize, _scroll: &mut Scroll) {}
 
-    /// The line that is typed above its rows.
-    fn input(&self) -> Option<&TextArea<'static>> {
+    /// Returns the line above its rows that filters them; `None` where nothing does.
+    fn filter(&self) -> Option<Filter> {
         None
     }
+}
 
-    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
-        None
-    }
-
-    /// Begins to type into the line above its rows. Returns whether it has one.
-    fn begin_input(&mut self) -> bool {
-        false
-    }
-
-    /// Ends the typing into the line above its rows, and empties it. Returns whether something was typed
-    /// there.
-    fn end_input(&mut self) -> bool {
-        false
-    }
-
-    /// Returns whether it stays open after an entry was accepted in the line above its rows.
-    fn stays_open(&self) -> bool {
-        false
-    }
+/// The line above the rows of an overlay that filters them. [`Scene::typed`] has its text.
+#[derive(Debug, Clone, Copy)]
+pub struct Filter {
+    /// True when it is there from the start; otherwise a search begins it.
+    pub is_permanent: bool,
+    /// True when the overlay stays open after an entry was accepted.
+    pub stays_open: bool,
+    /// The keys for the status line while it is there.
+    pub hints: &'static [(Action, &'static str)],
 }
 
 /// Columns and rows that an overlay takes where the screen has them, its frame included.
@@ -258,6 +248,8 @@ pub struct Scene<'a> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
     pub options: &'a Options,
+    /// The text of the line that filters the overlay; empty where there is none.
+    pub typed: &'a str,
     /// True when `state` is that of an earlier moment.
     pub frozen: bool,
     /// True where text that is struck through also needs marks: in ASCII and in saved text.

@@ -249,7 +249,7 @@ impl App {
 
     pub(super) fn open_search(&mut self) {
         let overlay = self.overlay.as_mut();
-        if overlay.is_some_and(|open| open.view.begin_input()) {
+        if overlay.is_some_and(|open| open.begin_line()) {
             self.select_first();
             return;
         }
@@ -355,7 +355,7 @@ impl App {
                 self.ui.search.needle.clear();
             }
         } else if let Some(open) = &mut self.overlay {
-            if open.view.end_input() {
+            if open.end_line() {
                 open.rebuild();
                 self.show_selected();
                 return;

@@ -26,13 +26,13 @@ use super::ascii;
 use super::chrome;
 use super::hyperlinks::{self, Addresses, Placed};
 use super::keys::{Action, Context, Keymap, action_list};
-use super::layout::{Layout, Needs, inside, layout};
+use super::layout::{FRAME_ROWS, Layout, Needs, inside, layout};
 use super::options::Options;
 use super::overlays::{self, Open};
 use super::pane::Pane;
 use super::panes;
 use super::pdf_page::PdfPage;
-use super::screen::Screen;
+use super::screen::{PaneRows, Screen};
 use super::state::State;
 use super::theme::{Depth, Theme, Tone};
 use super::ui::{Focus, Notice, Ui};
@@ -77,6 +77,8 @@ pub struct App {
     behind: Option<Behind>,
     ui: Ui,
     overlay: Option<Open>,
+    /// The rows of the panes on the screen, as of the last frame.
+    rows: Vec<PaneRows>,
     /// The page of a PDF that is shown in the place of everything else.
     page: Option<PdfPage>,
     theme: Theme,
@@ -116,6 +118,7 @@ impl App {
             behind: None,
             ui,
             overlay: None,
+            rows: Vec::new(),
             page: None,
             theme,
             keymap,
@@ -325,30 +328,39 @@ impl App {
     /// Updates everything that depends on size and theme; called before drawing.
     pub fn prepare(&mut self) {
         self.dress_input();
-        self.measure_panes();
+        self.prepare_panes();
         self.prepare_overlay();
         if let Some(page) = &mut self.page {
             page.fit(self.size);
         }
     }
 
-    /// Measures the room that the panes on the screen need.
-    fn measure_panes(&mut self) {
+    /// Builds the rows of the panes on the screen, and measures the room that they need. Their width does not depend on
+    /// that room.
+    fn prepare_panes(&mut self) {
         let scene = self.scene();
         self.ui.panes.needs.idle = Pane::ALL.map(|pane| panes::view(pane).is_idle(&scene));
-        // a pane that has the screen to itself has all rows
-        let Some(layout) = self.layout().filter(|layout| layout.panes.len() > 1) else {
-            return;
-        };
+        self.rows = self.build_rows(&self.scene());
 
-        for (pane, frame) in layout.panes {
-            let frame_rows = frame.height - inside(frame).height;
-            let scroll = self.ui.scroll(pane);
-            let cells = usize::from(inside(frame).width);
-            let content = panes::view(pane).content(&self.scene(), scroll, cells);
-            let rows = u16::try_from(content.rows.len()).unwrap_or(u16::MAX);
-            self.ui.panes.needs.rows[pane as usize] = rows.saturating_add(frame_rows);
+        // a pane that has the screen to itself has all rows
+        if self.rows.len() < 2 {
+            return;
         }
+        for PaneRows { pane, content } in &self.rows {
+            let rows = u16::try_from(content.rows.len()).unwrap_or(u16::MAX);
+            self.ui.panes.needs.rows[*pane as usize] = rows.saturating_add(FRAME_ROWS);
+        }
+    }
+
+    /// Returns the rows of the panes on the screen.
+    fn build_rows(&self, scene: &Scene<'_>) -> Vec<PaneRows> {
+        let panes = self.layout().map_or(Vec::new(), |layout| layout.panes);
+        let build = |(pane, frame)| {
+            let cells = usize::from(inside(frame).width);
+            let content = panes::view(pane).content(scene, self.ui.scroll(pane), cells);
+            PaneRows { pane, content }
+        };
+        panes.into_iter().map(build).collect()
     }
 
     /// Styles the typed text by the theme.
@@ -366,7 +378,7 @@ impl App {
         self.ui.question.dress(plain, quiet, is_active, &empty);
 
         let field = self.ui.field.as_mut().map(|field| &mut field.text);
-        let above_rows = self.overlay.as_mut().and_then(|open| open.view.input_mut());
+        let above_rows = self.overlay.as_mut().and_then(Open::line_mut);
         for line in field.into_iter().chain(above_rows) {
             line.set_style(plain);
             line.set_cursor_line_style(ratatui::style::Style::default());
@@ -387,7 +399,7 @@ impl App {
         if let Some(page) = &self.page {
             return self.draw_page(page, buffer);
         }
-        let placed = self.draw_cells(self.scene(), buffer);
+        let placed = self.draw_cells(self.scene(), &self.rows, buffer);
         let corpus = self.scene().run.and_then(|run| run.corpus.as_ref());
         if let Some(corpus) = corpus.filter(|_| self.has_hyperlinks) {
             self.addresses.write(&placed, corpus, buffer);
@@ -395,11 +407,17 @@ impl App {
     }
 
     /// Draws the screen without hyperlinks, and returns the places that it names.
-    fn draw_cells(&self, scene: Scene<'_>, buffer: &mut Buffer) -> Vec<Placed> {
+    fn draw_cells(
+        &self,
+        scene: Scene<'_>,
+        rows: &[PaneRows],
+        buffer: &mut Buffer,
+    ) -> Vec<Placed> {
         let screen = Screen {
             scene,
             overlay: self.overlay.as_ref(),
             layout: self.layout(),
+            rows,
         };
         let placed = screen.draw(buffer);
         if self.is_ascii {
@@ -410,9 +428,7 @@ impl App {
 
     /// Returns the screen in its present state.
     pub(super) fn picture(&self) -> Buffer {
-        let mut buffer = Buffer::empty(self.size);
-        self.draw_cells(self.scene(), &mut buffer);
-        buffer
+        self.picture_of(self.scene())
     }
 
     /// Returns the screen in its present state, to be saved without its looks.
@@ -421,8 +437,12 @@ impl App {
             marks_struck: true,
             ..self.scene()
         };
+        self.picture_of(scene)
+    }
+
+    fn picture_of(&self, scene: Scene<'_>) -> Buffer {
         let mut buffer = Buffer::empty(self.size);
-        self.draw_cells(scene, &mut buffer);
+        self.draw_cells(scene, &self.build_rows(&scene), &mut buffer);
         buffer
     }
 
@@ -440,6 +460,7 @@ impl App {
             theme: &self.theme,
             keymap: &self.keymap,
             options: &self.options,
+            typed: self.overlay.as_ref().map_or("", Open::typed),
             frozen: self.frozen.is_some(),
             marks_struck: self.is_ascii,
             is_played_from_list: self.behind.is_some(),
@@ -470,7 +491,7 @@ impl App {
         if self.ui.field.is_some() {
             contexts.push(Context::Field);
         } else if let Some(open) = &self.overlay {
-            if open.view.input().is_some() {
+            if open.line().is_some() {
                 contexts.push(Context::Field);
             } else {
                 contexts.extend_from_slice(open.view.contexts());

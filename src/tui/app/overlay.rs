@@ -125,9 +125,9 @@ impl App {
                 self.ui.field = Some(Field { error, ..field });
             }
         } else if let Some(open) = &self.overlay
-            && open.view.input().is_some()
+            && open.line().is_some()
         {
-            let stays_open = open.view.stays_open();
+            let stays_open = open.stays_open();
             // the entries depend on what is typed, so they are asked for before the overlay goes
             let request = self.request(Action::Accept);
             if !stays_open {
@@ -167,7 +167,7 @@ impl App {
     fn has_overlay_input(&self) -> bool {
         self.overlay
             .as_ref()
-            .is_some_and(|open| open.view.input().is_some())
+            .is_some_and(|open| open.line().is_some())
     }
 
     /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as the

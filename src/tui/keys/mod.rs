@@ -133,7 +133,7 @@ macro_rules! action_list {
             ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention to each chunk, from now on" => App::read_attention;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
-            Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings::default());
+            Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
             Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of recorded runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
@@ -190,7 +190,7 @@ macro_rules! action_list {
             Edit = "edit" Reading ["e"] "open the document in $VISUAL or $EDITOR, at the line" => App::edit_source;
             Freeze = "freeze" Reading ["F"] "freeze or resume the display" => App::freeze;
             Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
-            PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
+            PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette);
             Help = "help" Reading ["?"] "show the keys that work here" => App::open_help;
             Quit = "quit" Reading ["q"] "quit, or close the overlay or the replay" => App::quit;
 
@@ -199,7 +199,7 @@ macro_rules! action_list {
             Back = "back" Everywhere ["esc"] "close, stop the run, or leave the input" => App::back;
             NewThread = "new-thread" Everywhere ["ctrl-t"] "begin a new thread with the next question" => App::new_thread;
             Tour = "tour" Everywhere ["ctrl-g"] "take the guided tour of the demo, or go to its next stop" => App::tour;
-            Palette = "palette" Everywhere ["ctrl-p"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
+            Palette = "palette" Everywhere ["ctrl-p"] "find a command by name" => |app| app.open_list(overlays::Palette);
             HelpKey = "help-key" Everywhere ["f1"] "show the keys that work here" => App::open_help;
             QuitNow = "quit-now" Everywhere ["ctrl-c"] "empty the question, or quit at once" => App::interrupt;
         }

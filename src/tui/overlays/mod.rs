@@ -27,9 +27,11 @@ pub use source::{Origin, Source};
 pub use utility::{Utility, why_not as why_not_measured};
 
 use ratatui::layout::Rect;
+use ratatui_textarea::TextArea;
 
 use crate::event::Event;
 
+use super::keys::Action;
 use super::layout;
 use super::state::State;
 use super::view::{Reaction, Scene, View};
@@ -45,6 +47,8 @@ const INPUT_ROWS: u16 = 2;
 pub struct Open {
     pub view: Box<dyn View>,
     pub scroll: Scroll,
+    /// The line that filters its rows, while it is there.
+    line: Option<TextArea<'static>>,
     content: Content,
     /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,
@@ -52,9 +56,13 @@ pub struct Open {
 
 impl Open {
     pub fn new(view: impl View + 'static) -> Self {
+        let filter = view.filter();
         Self {
             view: Box::new(view),
             scroll: Scroll::default(),
+            line: filter
+                .filter(|filter| filter.is_permanent)
+                .map(|_| TextArea::default()),
             content: Content::default(),
             cells: None,
         }
@@ -64,7 +72,11 @@ impl Open {
     pub fn prepare(&mut self, scene: &Scene<'_>, screen: Rect) {
         let cells = usize::from(self.columns(screen).saturating_sub(2));
         if self.view.is_live() || self.cells != Some(cells) {
-            self.content = self.view.content(scene, &self.scroll, cells);
+            let scene = Scene {
+                typed: typed(self.line.as_ref()),
+                ..*scene
+            };
+            self.content = self.view.content(&scene, &self.scroll, cells);
             self.cells = Some(cells);
         }
 
@@ -80,6 +92,48 @@ impl Open {
     /// Returns its rows, as they were prepared.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// Returns the line that filters its rows, while it is there.
+    pub fn line(&self) -> Option<&TextArea<'static>> {
+        self.line.as_ref()
+    }
+
+    pub fn line_mut(&mut self) -> Option<&mut TextArea<'static>> {
+        self.line.as_mut()
+    }
+
+    /// Returns the text of that line; empty where there is none.
+    pub fn typed(&self) -> &str {
+        typed(self.line.as_ref())
+    }
+
+    /// Begins the line that filters its rows. Returns whether it has one that a search begins.
+    pub fn begin_line(&mut self) -> bool {
+        let filter = self.view.filter();
+        let begins = filter.is_some_and(|filter| !filter.is_permanent);
+        if begins {
+            self.line.get_or_insert_default();
+        }
+        begins
+    }
+
+    /// Ends the line that a search began. Returns whether there was one.
+    pub fn end_line(&mut self) -> bool {
+        let filter = self.view.filter();
+        let ends = filter.is_some_and(|filter| !filter.is_permanent);
+        ends && self.line.take().is_some()
+    }
+
+    /// Returns whether it stays open after an entry was accepted in that line.
+    pub fn stays_open(&self) -> bool {
+        self.view.filter().is_some_and(|filter| filter.stays_open)
+    }
+
+    /// Returns its keys for the status line, the most important first.
+    pub fn hints(&self) -> &'static [(Action, &'static str)] {
+        let filter = self.view.filter().filter(|_| self.line.is_some());
+        filter.map_or_else(|| self.view.hints(), |filter| filter.hints)
     }
 
     /// Handles an event, and returns the reaction of the overlay.
@@ -102,7 +156,7 @@ impl Open {
     /// Returns the area of its rows: inside the frame, below the typed line.
     pub fn rows_area(&self, screen: Rect) -> Rect {
         let inside = layout::inside(self.frame(screen));
-        if self.view.input().is_none() {
+        if self.line.is_none() {
             return inside;
         }
         let taken = INPUT_ROWS.min(inside.height);
@@ -121,6 +175,11 @@ impl Open {
             columns
         }
     }
+}
+
+fn typed<'a>(line: Option<&'a TextArea<'static>>) -> &'a str {
+    let line = line.and_then(|line| line.lines().first());
+    line.map_or("", String::as_str)
 }
 
 /// Returns the screen without header, input and status, which stay visible.

@@ -1,21 +1,20 @@
 //! The command palette.
 
 use ratatui::text::Line;
-use ratatui_textarea::TextArea;
 
 use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::view::{Request, Scene, Size, View};
+use crate::tui::view::{Filter, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Every command by name, filtered by the typed text.
-#[derive(Debug, Default)]
-pub struct Palette {
-    typed: TextArea<'static>,
-}
+#[derive(Debug)]
+pub struct Palette;
+
+const HINTS: &[(Action, &str)] = &[(Action::Back, "close"), (Action::Choose, "run")];
 
 impl View for Palette {
     fn title(&self, _scene: &Scene<'_>) -> String {
@@ -23,7 +22,7 @@ impl View for Palette {
     }
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, self.entries(scene), cells)
+        content(scene, matching_entries(scene), cells)
     }
 
     fn size(&self) -> Size {
@@ -31,12 +30,12 @@ impl View for Palette {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[(Action::Back, "close"), (Action::Choose, "run")]
+        HINTS
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         let row = scroll.selected.filter(|_| action == Action::Accept)?.row;
-        let entry = self.entries(scene).into_iter().nth(row)?;
+        let entry = matching_entries(scene).into_iter().nth(row)?;
         Some(match entry {
             Entry::Action(action) => Request::Perform(action),
             Entry::Preset(name) => Request::Preset(name),
@@ -45,12 +44,12 @@ impl View for Palette {
         })
     }
 
-    fn input(&self) -> Option<&TextArea<'static>> {
-        Some(&self.typed)
-    }
-
-    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
-        Some(&mut self.typed)
+    fn filter(&self) -> Option<Filter> {
+        Some(Filter {
+            is_permanent: true,
+            stays_open: false,
+            hints: HINTS,
+        })
     }
 }
 
@@ -78,12 +77,9 @@ impl Entry {
     }
 }
 
-impl Palette {
-    /// Returns the entries that match the typed text, best match first; without text, all in order.
-    fn entries(&self, scene: &Scene<'_>) -> Vec<Entry> {
-        let typed = self.typed.lines().join(" ");
-        fuzzy::matching(&typed, all(scene), Entry::words)
-    }
+/// Returns the entries that match the typed text, best match first; without text, all in order.
+fn matching_entries(scene: &Scene<'_>) -> Vec<Entry> {
+    fuzzy::matching(scene.typed, all(scene), Entry::words)
 }
 
 fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {

@@ -1,7 +1,6 @@
 //! The threads of recorded runs.
 
 use ratatui::text::{Line, Span};
-use ratatui_textarea::TextArea;
 
 use crate::event::{CorpusCard, Event, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
@@ -12,7 +11,7 @@ use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
+use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells before the title: date, preset or number of questions, sign.
@@ -21,11 +20,17 @@ const BEFORE_TITLE: usize = 34;
 /// Threads in the list, at most: every frame writes them all, and nobody scrolls further.
 const MAX_LISTED: usize = 1000;
 
+const HINTS: &[(Action, &str)] = &[
+    (Action::Back, "close"),
+    (Action::Choose, "open"),
+    (Action::PlayRun, "play"),
+    (Action::Search, "find"),
+    (Action::RenameThread, "rename"),
+];
+
 /// The threads of recorded runs, to resume one.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    /// The letters to find a thread by, once they are typed.
-    typed: Option<TextArea<'static>>,
     is_listed: bool,
 }
 
@@ -40,7 +45,7 @@ impl View for Sessions {
     }
 
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, &self.found(scene), scroll, cells)
+        content(scene, &matching_threads(scene), scroll, cells)
     }
 
     fn size(&self) -> Size {
@@ -48,7 +53,7 @@ impl View for Sessions {
     }
 
     fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        let (thread, run) = self.selected(scene, scroll)?;
+        let (thread, run) = selected(scene, scroll)?;
         Some(Copied::new("the path of the run", &thread.runs[run].file))
     }
 
@@ -57,17 +62,11 @@ impl View for Sessions {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[
-            (Action::Back, "close"),
-            (Action::Choose, "open"),
-            (Action::PlayRun, "play"),
-            (Action::Search, "find"),
-            (Action::RenameThread, "rename"),
-        ]
+        HINTS
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
-        let (thread, run) = self.selected(scene, scroll)?;
+        let (thread, run) = selected(scene, scroll)?;
         match action {
             Action::Choose | Action::Accept => Some(Request::OpenThread(thread.runs.clone(), run)),
             Action::PlayRun => Some(Request::PlayThread(thread.runs.clone(), run)),
@@ -99,55 +98,38 @@ impl View for Sessions {
         sessions.is_none_or(|sessions| sessions.has_more)
     }
 
-    fn input(&self) -> Option<&TextArea<'static>> {
-        self.typed.as_ref()
-    }
-
-    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
-        self.typed.as_mut()
-    }
-
-    fn begin_input(&mut self) -> bool {
-        self.typed.get_or_insert_default();
-        true
-    }
-
-    fn end_input(&mut self) -> bool {
-        self.typed.take().is_some()
+    fn filter(&self) -> Option<Filter> {
+        Some(Filter {
+            is_permanent: false,
+            stays_open: false,
+            hints: HINTS,
+        })
     }
 }
 
-impl Sessions {
-    /// Returns the threads that match the typed letters in their name, a question or an answer: the best of
-    /// them, and without letters the newest.
-    fn found<'s>(&self, scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
-        let typed = self.typed.as_ref();
-        let typed = typed.map_or(String::new(), |typed| typed.lines().join(" "));
-        let sessions = scene.state.sessions.iter();
-        let threads = sessions.flat_map(|sessions| &sessions.threads);
-        let mut found = fuzzy::matching(&typed, threads, |thread| {
-            let runs = thread.runs.iter();
-            let runs = runs.flat_map(|run| [Some(run.question.as_str()), run.answer.as_deref()]);
-            let words = std::iter::once(thread.name.as_deref()).chain(runs);
-            words.flatten().collect::<Vec<_>>().join(" ")
-        });
-        found.truncate(MAX_LISTED);
-        found
-    }
+/// Returns the threads that match the typed letters in their name, a question or an answer: the best of
+/// them, and without letters the newest.
+fn matching_threads<'s>(scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
+    let sessions = scene.state.sessions.iter();
+    let threads = sessions.flat_map(|sessions| &sessions.threads);
+    let mut found = fuzzy::matching(scene.typed, threads, |thread| {
+        let runs = thread.runs.iter();
+        let runs = runs.flat_map(|run| [Some(run.question.as_str()), run.answer.as_deref()]);
+        let words = std::iter::once(thread.name.as_deref()).chain(runs);
+        words.flatten().collect::<Vec<_>>().join(" ")
+    });
+    found.truncate(MAX_LISTED);
+    found
+}
 
-    /// Returns the selected thread and the place of the selected run in it: the last one while the thread
-    /// as a whole is selected.
-    fn selected<'s>(
-        &self,
-        scene: &Scene<'s>,
-        scroll: &Scroll,
-    ) -> Option<(&'s RecordedThread, usize)> {
-        let item = scroll.selected?;
-        let thread = *self.found(scene).get(item.row)?;
-        let last = thread.runs.len().checked_sub(1)?;
-        let run = item.part.checked_sub(1).map_or(last, |run| run.min(last));
-        Some((thread, run))
-    }
+/// Returns the selected thread and the place of the selected run in it: the last one while the thread
+/// as a whole is selected.
+fn selected<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThread, usize)> {
+    let item = scroll.selected?;
+    let thread = *matching_threads(scene).get(item.row)?;
+    let last = thread.runs.len().checked_sub(1)?;
+    let run = item.part.checked_sub(1).map_or(last, |run| run.min(last));
+    Some((thread, run))
 }
 
 fn content(

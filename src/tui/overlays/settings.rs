@@ -1,5 +1,4 @@
 use ratatui::text::{Line, Span};
-use ratatui_textarea::TextArea;
 
 use crate::config::{Reader, SETTINGS, Setting};
 use crate::tui::fuzzy;
@@ -8,7 +7,7 @@ use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Request, Scene, Size, View};
+use crate::tui::view::{Copied, Filter, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells before and after the names.
@@ -17,11 +16,8 @@ const MARGINS: usize = 4;
 const MIN_VALUE: usize = 24;
 
 /// Every setting with its value for the next run.
-#[derive(Debug, Default)]
-pub struct Settings {
-    /// The letters to find a setting by, once they are typed.
-    typed: Option<TextArea<'static>>,
-}
+#[derive(Debug)]
+pub struct Settings;
 
 impl View for Settings {
     fn title(&self, _scene: &Scene<'_>) -> String {
@@ -30,11 +26,10 @@ impl View for Settings {
 
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         let mut page = Page::new(scene, cells);
-        let typed = self.typed();
-        if typed.is_empty() {
+        if scene.typed.is_empty() {
             every_setting(&mut page, scroll);
         } else {
-            matching_settings(&mut page, scroll, &typed);
+            matching_settings(&mut page, scroll, scene.typed);
         }
         page.content
     }
@@ -57,9 +52,6 @@ impl View for Settings {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        if self.typed.is_some() {
-            return &[(Action::Back, "all settings"), (Action::Accept, "change")];
-        }
         &[
             (Action::Back, "close"),
             (Action::Choose, "change"),
@@ -78,32 +70,12 @@ impl View for Settings {
         }
     }
 
-    fn input(&self) -> Option<&TextArea<'static>> {
-        self.typed.as_ref()
-    }
-
-    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
-        self.typed.as_mut()
-    }
-
-    fn begin_input(&mut self) -> bool {
-        self.typed.get_or_insert_default();
-        true
-    }
-
-    fn end_input(&mut self) -> bool {
-        self.typed.take().is_some()
-    }
-
-    fn stays_open(&self) -> bool {
-        true
-    }
-}
-
-impl Settings {
-    fn typed(&self) -> String {
-        let typed = self.typed.as_ref();
-        typed.map_or(String::new(), |typed| typed.lines().join(" "))
+    fn filter(&self) -> Option<Filter> {
+        Some(Filter {
+            is_permanent: false,
+            stays_open: true,
+            hints: &[(Action::Back, "all settings"), (Action::Accept, "change")],
+        })
     }
 }
 
