@@ -86,7 +86,7 @@ fn summary(report: &IndexReport) -> String {
         report.reused,
     );
     if let Some(neighbours) = report.neighbours {
-        text.push_str(&format!("{}\n", words::joined(neighbours)));
+        text.push_str(&format!("{}\n", words::sentence_joins(neighbours)));
     }
     if !report.skipped.is_empty() {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));

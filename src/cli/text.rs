@@ -71,7 +71,7 @@ impl RunText {
                 words.map_or(Ok(()), |words| out.dim(&format!("{words}\n")))
             }
             RunEvent::PartsLeftOut { parts, reason, .. } if self.detail != Detail::Nothing => {
-                self.line(&format!("{}\n", words::left_out(parts, *reason)), out)
+                self.line(&format!("{}\n", words::omission(parts, *reason)), out)
             }
             RunEvent::ContextBuilt { step, .. } if self.detail != Detail::Nothing => {
                 let lookup = self.run.lookups.iter().rfind(|known| known.step == *step);

@@ -96,25 +96,25 @@ impl Funnel {
     }
 
     /// Replaces the known links of a document.
-    pub(super) fn links_read(&mut self, links: DocumentLinks) {
+    pub(super) fn set_links(&mut self, links: DocumentLinks) {
         self.links.retain(|known| known.document != links.document);
         self.links.push(links);
     }
 
-    pub(super) fn linked(&mut self, texts: &[Hit]) {
-        self.merged(texts);
+    pub(super) fn add_linked(&mut self, texts: &[Hit]) {
+        self.add_members(texts);
         let ids = texts.iter().map(|hit| hit.chunk.id).collect();
         self.passes.push(Pass::Linked(ids));
     }
 
-    pub(super) fn merged(&mut self, texts: &[Hit]) {
+    pub(super) fn add_members(&mut self, texts: &[Hit]) {
         for ChunkText { id, parts, .. } in texts.iter().map(|hit| &hit.chunk) {
             let members = parts.iter().map(|part| part.chunk).collect();
             self.members.insert(*id, members);
         }
     }
 
-    pub(super) fn graded(&mut self, graded: &[GradedChunk], threshold: f32, fell_back: bool) {
+    pub(super) fn add_grades(&mut self, graded: &[GradedChunk], threshold: f32, fell_back: bool) {
         self.passes.push(Pass::Graded {
             graded: graded.to_vec(),
             threshold,
@@ -122,14 +122,14 @@ impl Funnel {
         });
     }
 
-    pub(super) fn judged(&mut self, judged: &[JudgedChunk], fell_back: bool) {
+    pub(super) fn add_judgements(&mut self, judged: &[JudgedChunk], fell_back: bool) {
         self.passes.push(Pass::Judged {
             judged: judged.to_vec(),
             fell_back,
         });
     }
 
-    pub(super) fn finished(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
+    pub(super) fn add_stage(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
         self.passes.push(Pass::Finished {
             stage,
             kept: kept.to_vec(),
@@ -137,15 +137,15 @@ impl Funnel {
         });
     }
 
-    pub(super) fn reranked(&mut self, ranked: &[RerankedChunk]) {
+    pub(super) fn add_ranking(&mut self, ranked: &[RerankedChunk]) {
         self.passes.push(Pass::Reranked(ranked.to_vec()));
     }
 
-    pub(super) fn rechunked(&mut self) {
+    pub(super) fn add_rechunking(&mut self) {
         self.passes.push(Pass::Rechunked);
     }
 
-    pub(super) fn context_built(&mut self, context: &Context) {
+    pub(super) fn add_context(&mut self, context: &Context) {
         self.passes.push(Pass::Context(context.clone()));
     }
 

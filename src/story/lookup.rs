@@ -5,8 +5,8 @@ use crate::event::{
     Retrieval, Stage, UncertainRegion,
 };
 
+use super::funnel::{Funnel, Mark};
 use super::text::{self, one_line};
-use super::{Funnel, Mark};
 
 /// A query, its hits, and what became of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,13 +25,13 @@ pub struct Lookup {
     /// Number of hits of the retriever; the texts that were joined of chunks come after them.
     pub found: usize,
     pub funnel: Funnel,
-    /// Parts that were left out, and why.
+    /// Parts that were left out, with the reason.
     pub left_out: Vec<(Vec<Part>, LeftOut)>,
     /// The utility of the context, in -1..=1, once it was measured.
     pub utility: Option<f32>,
     /// True for a lookup among documents that were re-chunked for this question.
     pub rechunked: bool,
-    /// By chunk: its label in the context, or why it is not there.
+    /// The label of each chunk in the context, or the reason that it is not there.
     fates: BTreeMap<u64, Fate>,
 }
 
@@ -49,15 +49,15 @@ impl Lookup {
         }
     }
 
-    /// A lookup among the new chunks of re-chunked documents.
-    pub(super) fn among_rechunked(step: u32) -> Self {
+    /// Creates a lookup among the new chunks of re-chunked documents.
+    pub(super) fn for_rechunked(step: u32) -> Self {
         Self {
             rechunked: true,
             ..Self::new(step)
         }
     }
 
-    pub(super) fn query_written(
+    pub(super) fn set_query(
         &mut self,
         query: &str,
         writer: &str,
@@ -74,7 +74,7 @@ impl Lookup {
         self.region = region;
     }
 
-    pub(super) fn retrieved(&mut self, retrieval: &Retrieval) {
+    pub(super) fn set_retrieval(&mut self, retrieval: &Retrieval) {
         let retrieval = Retrieval {
             query: one_line(&retrieval.query),
             hits: retrieval.hits.iter().map(text::hit).collect(),
@@ -89,22 +89,22 @@ impl Lookup {
         self.retrieval = Some(retrieval);
     }
 
-    pub(super) fn links_read(&mut self, links: &DocumentLinks) {
-        self.funnel.links_read(DocumentLinks {
+    pub(super) fn set_links(&mut self, links: &DocumentLinks) {
+        self.funnel.set_links(DocumentLinks {
             document: one_line(&links.document),
             ..links.clone()
         });
     }
 
-    pub(super) fn linked(&mut self, linked: &[LinkedText]) {
+    pub(super) fn add_linked(&mut self, linked: &[LinkedText]) {
         let texts: Vec<Hit> = linked.iter().map(|text| text::hit(&text.hit)).collect();
-        self.funnel.linked(&texts);
+        self.funnel.add_linked(&texts);
         self.add_texts(texts);
     }
 
-    pub(super) fn merged(&mut self, merged: &[Hit]) {
+    pub(super) fn add_merged(&mut self, merged: &[Hit]) {
         let texts: Vec<Hit> = merged.iter().map(text::hit).collect();
-        self.funnel.merged(&texts);
+        self.funnel.add_members(&texts);
         self.add_texts(texts);
     }
 
@@ -114,12 +114,12 @@ impl Lookup {
         }
     }
 
-    pub(super) fn stage_finished(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
-        self.funnel.finished(stage, kept, dropped);
+    pub(super) fn finish_stage(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
+        self.funnel.add_stage(stage, kept, dropped);
         self.drop_chunks(dropped);
     }
 
-    pub(super) fn context_built(&mut self, context: &Context) {
+    pub(super) fn set_context(&mut self, context: &Context) {
         self.fates.clear();
         for used in &context.chunks {
             self.fates.insert(used.chunk, Fate::Labelled(used.label));
@@ -134,7 +134,7 @@ impl Lookup {
         }
     }
 
-    /// The hits in fused order, best first; then the texts that were joined of chunks.
+    /// Returns the hits in fused order, best first; then the texts that were joined of chunks.
     #[must_use]
     pub fn hits(&self) -> &[Hit] {
         self.retrieval
@@ -142,19 +142,19 @@ impl Lookup {
             .map_or(&[], |retrieval| &retrieval.hits)
     }
 
-    /// The hits of the retriever alone, best first.
+    /// Returns the hits of the retriever alone, best first.
     #[must_use]
     pub fn retrieved_hits(&self) -> &[Hit] {
         &self.hits()[..self.found]
     }
 
-    /// The hit or joined text with this number.
+    /// Returns the hit or joined text with this number.
     #[must_use]
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
         self.hits().iter().find(|hit| hit.chunk.id == chunk)
     }
 
-    /// The label of a chunk in the context.
+    /// Returns the label of a chunk in the context.
     #[must_use]
     pub fn label(&self, chunk: u64) -> Option<u32> {
         match self.fates.get(&chunk)? {
@@ -165,7 +165,7 @@ impl Lookup {
 
     /// Returns the reason that a chunk is not in the context.
     #[must_use]
-    pub fn dropped(&self, chunk: u64) -> Option<&DropReason> {
+    pub fn drop_reason(&self, chunk: u64) -> Option<&DropReason> {
         match self.fates.get(&chunk)? {
             Fate::Labelled(_) => None,
             Fate::Dropped(reason) => Some(reason),

@@ -15,20 +15,22 @@
 //! give the same run, live or replayed. Text of documents and models becomes harmless here, once,
 //! on its way in. Nothing here draws, prints or knows a colour.
 
-mod run;
-mod lookup;
+pub mod text;
 mod funnel;
+mod lookup;
 mod step;
 mod refinement;
+mod question;
+pub mod words;
+mod run;
 mod passage_trace;
 mod thread;
-pub mod text;
-pub mod words;
 
 pub use funnel::{Funnel, Mark, Narrowed};
 pub use lookup::Lookup;
 pub use passage_trace::{PassageTrace, TraceRow};
+pub use question::{FollowUp, Rewritten};
 pub use refinement::{Change, Evaluated, Refinement, Round};
-pub use run::{Call, FollowUp, Phase, Rewritten, Run};
-pub use step::{Replaced, Step, Token, words_of};
+pub use run::{Call, Phase, Run};
+pub use step::{Replaced, Step, Token, word_entropies};
 pub use thread::{RecordedThread, last_runs, turns};

@@ -4,8 +4,12 @@ use serde::Serialize;
 
 use crate::event::{Ranked, TracedChunk, TracedLookup};
 
+use super::funnel::Mark;
+use super::lookup::Lookup;
+use super::question::Rewritten;
+use super::run::Run;
 use super::text::one_line;
-use super::{Lookup, Mark, Rewritten, Run, words};
+use super::words;
 
 /// The chunks that hold a phrase, with their ranks for each query of a run and their marks.
 #[derive(Debug, Serialize)]
@@ -53,7 +57,7 @@ pub enum TraceRow {
 }
 
 impl<'a> PassageTrace<'a> {
-    /// The queries of a run whose lists the index is asked for: step and text.
+    /// Returns the queries of a run whose lists the index is asked for: step and text.
     #[must_use]
     pub fn queries(run: &Run) -> Vec<(u32, String)> {
         let retrievals = run
@@ -99,7 +103,7 @@ impl<'a> PassageTrace<'a> {
         }
     }
 
-    /// The trace row by row.
+    /// Returns the trace row by row.
     #[must_use]
     pub fn rows(&self) -> Vec<TraceRow> {
         let mut rows = Vec::new();
@@ -148,14 +152,19 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
         words::chunk_location(text)
     )));
 
-    rows.push(listed("BM25", *bm25, pool, "contains no word of the query"));
-    rows.push(listed(
+    rows.push(list_fact(
+        "BM25",
+        *bm25,
+        pool,
+        "contains no word of the query",
+    ));
+    rows.push(list_fact(
         "vector",
         *vector,
         pool,
         "the index has no comparable vectors",
     ));
-    rows.push(listed("fused", *fused, u32::MAX, "in neither list"));
+    rows.push(list_fact("fused", *fused, u32::MAX, "in neither list"));
 
     for mark in &chunk.marks {
         rows.push(TraceRow::Fact {
@@ -166,8 +175,8 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
     }
 }
 
-/// The rank of a chunk in one list, of which the first `pool` are fused.
-fn listed(name: &'static str, ranked: Option<Ranked>, pool: u32, missing: &str) -> TraceRow {
+/// Returns the rank of a chunk in one list, of which the first `pool` are fused.
+fn list_fact(name: &'static str, ranked: Option<Ranked>, pool: u32, missing: &str) -> TraceRow {
     let text = match ranked {
         None => missing.to_owned(),
         Some(Ranked { rank, score }) if rank > pool => {

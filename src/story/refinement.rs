@@ -29,13 +29,13 @@ pub struct Round {
     pub change: Option<Change>,
 }
 
-/// What the model makes of the context of a round.
+/// The verdict of the model on the context of a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evaluated {
-    /// Its verdict that the context is sufficient, and the probability of that.
+    /// The verdict that the context is sufficient, and the probability of that.
     pub sufficient: bool,
     pub probability: Option<f32>,
-    /// Whether it answers with more than "unknown".
+    /// True when it answers with more than "unknown".
     pub answered: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Change {
 }
 
 impl Refinement {
-    /// The chunk of a round by its position, from 1: those of the context, then those that were
+    /// Returns the chunk of a round by its position, from 1: those of the context, then those that were
     /// added.
     #[must_use]
     pub fn chunk(&self, round: usize, position: usize) -> Option<u64> {
@@ -66,10 +66,10 @@ impl Refinement {
         self.rounds.len() + usize::from(is_next)
     }
 
-    /// The understanding of the context that the answer was written from: of the best round, or of
+    /// Returns the understanding of the context that the answer was written from: of the best round, or of
     /// the last one.
     #[must_use]
-    pub fn of_the_answer(&self) -> Option<&Understanding> {
+    pub fn answer_understanding(&self) -> Option<&Understanding> {
         let best = self.finished.map(|(best, _)| best);
         let written_from = self
             .rounds
@@ -78,7 +78,7 @@ impl Refinement {
         written_from.measured.as_ref().ok()
     }
 
-    pub(super) fn documents_rechunked(&mut self, documents: &[RechunkedDocument]) {
+    pub(super) fn set_rechunked(&mut self, documents: &[RechunkedDocument]) {
         let harmless = |known: &RechunkedDocument| RechunkedDocument {
             document: one_line(&known.document),
             error: known.error.as_deref().map(one_line),
@@ -87,7 +87,7 @@ impl Refinement {
         self.rechunked = documents.iter().map(harmless).collect();
     }
 
-    pub(super) fn measured(&mut self, step: u32, round: u32, measured: &Understanding) {
+    pub(super) fn add_measured(&mut self, step: u32, round: u32, measured: &Understanding) {
         let replies = measured.replies.iter();
         let understanding = Understanding {
             replies: replies.map(|reply| one_line(reply.trim())).collect(),
@@ -97,7 +97,7 @@ impl Refinement {
         self.begin(step, round, Ok(understanding), &measured.chunks);
     }
 
-    pub(super) fn skipped(
+    pub(super) fn add_unmeasured(
         &mut self,
         step: u32,
         round: u32,
@@ -129,7 +129,7 @@ impl Refinement {
         });
     }
 
-    /// The round of a step, to add to.
+    /// Returns a round of a step, to add to.
     pub(super) fn round(&mut self, step: u32, round: u32) -> Option<&mut Round> {
         self.rounds
             .iter_mut()
@@ -138,7 +138,7 @@ impl Refinement {
 }
 
 impl Round {
-    pub(super) fn classified(&mut self, chunks: &[ClassifiedChunk]) {
+    pub(super) fn set_classes(&mut self, chunks: &[ClassifiedChunk]) {
         let harmless = |chunk: &ClassifiedChunk| ClassifiedChunk {
             without: chunk.without.as_deref().map(many_lines),
             ..chunk.clone()

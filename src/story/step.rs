@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::event::{Alternative, AttendedChunk, Citation, Uncertainty};
 
-use super::text::{many_lines, one_line};
+use super::text::{self, many_lines, one_line};
 
 /// A sentence of the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,8 +43,8 @@ pub struct Token {
 }
 
 impl Step {
-    /// A sentence that was reused from an earlier run.
-    pub(super) fn given(step: u32, text: &str) -> Self {
+    /// Creates a sentence that was reused from an earlier run.
+    pub(super) fn for_confirmed(step: u32, text: &str) -> Self {
         Self {
             step,
             text: many_lines(text).trim().to_owned(),
@@ -77,7 +77,7 @@ impl Step {
     /// Returns the sentence as the model wrote it, with the labels of its prompt; a sentence that was
     /// reused from an earlier run as it stands there.
     #[must_use]
-    pub fn written(&self) -> String {
+    pub fn raw_text(&self) -> String {
         if self.tokens.is_empty() {
             return self.text.clone();
         }
@@ -103,7 +103,7 @@ impl Step {
     pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {
         self.text = many_lines(text).trim().to_owned();
         self.uncertainty = Some(uncertainty.clone());
-        self.citations = super::text::citations(cited);
+        self.citations = text::citations(cited);
     }
 
     pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {
@@ -111,8 +111,8 @@ impl Step {
         self.attended.sort_by(|a, b| b.share.total_cmp(&a.share));
     }
 
-    /// The uncertainty of each version of the sentence, oldest first.
-    pub fn measured(&self) -> impl Iterator<Item = Option<&Uncertainty>> {
+    /// Returns the uncertainty of each version of the sentence, oldest first.
+    pub fn uncertainties(&self) -> impl Iterator<Item = Option<&Uncertainty>> {
         let replaced = self
             .replaced
             .iter()
@@ -120,7 +120,7 @@ impl Step {
         replaced.chain([self.uncertainty.as_ref()])
     }
 
-    /// The labels of the supporting chunks that the model did not write itself, in order.
+    /// Returns the labels of the supporting chunks that the model did not write itself, in order.
     #[must_use]
     pub fn unwritten_labels(&self) -> Vec<u32> {
         let labels: BTreeSet<u32> = self
@@ -134,7 +134,7 @@ impl Step {
             .collect()
     }
 
-    /// The tokens of the first version of the sentence: those that a query was made of.
+    /// Returns the tokens of the first version of the sentence: those that a query was made of.
     #[must_use]
     pub fn first_tokens(&self) -> &[Token] {
         self.replaced
@@ -142,7 +142,7 @@ impl Step {
             .map_or(&self.tokens, |replaced| &replaced.tokens)
     }
 
-    /// The word (tokens up to the next space) that holds the least certain token, and that token's
+    /// Returns the word (tokens up to the next space) that holds the least certain token, and that token's
     /// entropy in nats.
     #[must_use]
     pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
@@ -169,13 +169,13 @@ impl Step {
     }
 }
 
-/// The words of a sentence (tokens up to the next space) with the mean entropy of their tokens,
+/// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their tokens,
 /// nats.
 #[must_use]
-pub fn words_of(tokens: &[Token]) -> Vec<(String, f32)> {
+pub fn word_entropies(tokens: &[Token]) -> Vec<(String, f32)> {
     let mut groups: Vec<Vec<&Token>> = Vec::new();
     for token in tokens {
-        // A token of white space alone belongs to the word that it precedes.
+        // a token of white space alone belongs to the word that it precedes.
         let open = groups
             .last()
             .is_some_and(|group| group.iter().all(|token| token.text.trim().is_empty()));

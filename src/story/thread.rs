@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::Run;
 use crate::event::{RunSummary, Turn};
+
+use super::run::Run;
 
 /// A thread of recorded runs. Every run is in one: a question that continues no other is the first of its
 /// thread.
@@ -45,7 +46,7 @@ impl RecordedThread {
         threads
     }
 
-    /// Returns its name, or else its first question.
+    /// Returns the name, or else its first question.
     #[must_use]
     pub fn title(&self) -> &str {
         let first = self.runs.first().map_or("", |run| &run.question);

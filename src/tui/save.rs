@@ -170,7 +170,7 @@ fn lookups(run: &Run, page: &mut Sheet) {
                 score(hit.vector),
                 hit.fused.score,
                 lookup
-                    .dropped(hit.chunk.id)
+                    .drop_reason(hit.chunk.id)
                     .map_or(String::new(), |reason| {
                         plain(&words::drop_reason(reason, lookup))
                     }),

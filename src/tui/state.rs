@@ -132,7 +132,7 @@ impl State {
             SessionEvent::UtilityMeasured { run, utility } => {
                 self.measurement.clear();
                 if let Some(run) = self.run_mut(run) {
-                    run.measured_later(utility);
+                    run.add_utility(utility);
                 }
             }
             SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),

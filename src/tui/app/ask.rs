@@ -86,7 +86,7 @@ impl App {
         self.put(Asked {
             question: run.question.clone(),
             confirmed: confirmed
-                .map(|step| step.written().trim_end().to_owned())
+                .map(|step| step.raw_text().trim_end().to_owned())
                 .collect(),
             settings: Vec::new(),
             thread: self.repeated_thread(),

@@ -3,6 +3,7 @@
 use crate::event::Hit;
 use crate::tui::keys::Action;
 use crate::tui::layout::{PaneNeeds, inside};
+use crate::tui::overlays::Open;
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::viewport::{Content, Item, Scroll};
@@ -249,7 +250,7 @@ impl App {
 
     pub(super) fn open_search(&mut self) {
         let overlay = self.overlay.as_mut();
-        if overlay.is_some_and(|open| open.begin_line()) {
+        if overlay.is_some_and(Open::begin_line) {
             self.select_first();
             return;
         }

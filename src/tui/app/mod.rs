@@ -407,12 +407,7 @@ impl App {
     }
 
     /// Draws the screen without hyperlinks, and returns the places that it names.
-    fn draw_cells(
-        &self,
-        scene: Scene<'_>,
-        rows: &[PaneRows],
-        buffer: &mut Buffer,
-    ) -> Vec<Placed> {
+    fn draw_cells(&self, scene: Scene<'_>, rows: &[PaneRows], buffer: &mut Buffer) -> Vec<Placed> {
         let screen = Screen {
             scene,
             overlay: self.overlay.as_ref(),

@@ -92,7 +92,7 @@ fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
         ("generation", format!("{}{writer}", corpus.generation)),
     ];
     if let Some(neighbours) = report.neighbours {
-        figures.insert(2, ("chunks", words::joined(neighbours)));
+        figures.insert(2, ("chunks", words::sentence_joins(neighbours)));
     }
     figures
 }

@@ -200,7 +200,7 @@ fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &ChunkText)> {
 /// Returns the cells of the longest reason of a run, with the gap in front of it.
 fn reason_cells(run: &Run) -> usize {
     let reasons = hits(run).filter_map(|(lookup, chunk)| {
-        let reason = words::drop_reason(lookup.dropped(chunk.id)?, lookup);
+        let reason = words::drop_reason(lookup.drop_reason(chunk.id)?, lookup);
         Some(2 + text::width(&reason))
     });
     reasons.max().unwrap_or(0).max(BAR + 2)
@@ -274,7 +274,7 @@ impl LookupRows<'_> {
         let found = text::clip(&found, cells.saturating_sub(1)).into_owned();
         content.line(scene.span(Tone::Quiet, format!(" {found}")));
         if let Some(filtered) = &retrieval.filter {
-            let filtered = format!(" only {}", words::filtered(filtered));
+            let filtered = format!(" only {}", words::filter(filtered));
             let filtered = text::clip(&filtered, cells.saturating_sub(1)).into_owned();
             content.line(scene.span(Tone::Warning, filtered));
         }
@@ -292,7 +292,7 @@ impl LookupRows<'_> {
             content.line(line);
         }
         for (parts, reason) in &self.lookup.left_out {
-            let words = words::left_out(parts, *reason);
+            let words = words::omission(parts, *reason);
             content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
         }
         self.hit_rows(&retrieval.hits, content);
@@ -406,7 +406,7 @@ impl LookupRows<'_> {
 
     fn hit_row(&self, hit: &Hit, best: f32, pinning: Option<Pinning>) -> Line<'static> {
         let (scene, columns, chunk) = (self.scene, self.columns, &hit.chunk);
-        let dropped = self.lookup.dropped(chunk.id);
+        let dropped = self.lookup.drop_reason(chunk.id);
         let tone = if dropped.is_some() {
             Tone::Dropped
         } else {
@@ -540,7 +540,7 @@ impl LookupRows<'_> {
         for row in funnel::stage_rows(self.lookup, chunk.id) {
             put(&row, Tone::Quiet, &[]);
         }
-        if let Some(reason) = self.lookup.dropped(chunk.id) {
+        if let Some(reason) = self.lookup.drop_reason(chunk.id) {
             let reason = words::drop_reason_in_full(reason, chunk.id, self.lookup);
             put(&format!("{LOST} {reason}"), Tone::Warning, &[]);
         }

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
 use crate::story::words::{self, is_in_nats, measure};
-use crate::story::{Run, Step, Token, words_of};
+use crate::story::{Run, Step, Token, word_entropies};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -63,7 +63,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
     let full_bar = full_bar(run);
     for (row, step) in run.steps.iter().enumerate() {
-        for (version, measured) in step.measured().enumerate() {
+        for (version, measured) in step.uncertainties().enumerate() {
             let name = if version == 0 {
                 format!("s{}", step.step)
             } else {
@@ -106,7 +106,7 @@ fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
     measures.extend(perplexity(run));
     measures.extend(
         run.refinement
-            .of_the_answer()
+            .answer_understanding()
             .map(|understanding| format!("dense semantic entropy {:.2} nats", understanding.dse)),
     );
     measures.extend(sampled_measures(run));
@@ -156,7 +156,7 @@ fn sampled_measures(run: &Run) -> Option<String> {
 fn full_bar(run: &Run) -> f32 {
     run.steps
         .iter()
-        .flat_map(Step::measured)
+        .flat_map(Step::uncertainties)
         .flatten()
         .filter(|uncertainty| is_in_nats(uncertainty.measure))
         .flat_map(|uncertainty| [Some(uncertainty.value), uncertainty.threshold])
@@ -258,7 +258,7 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
 
 /// The highest uncertainty that was measured of a sentence; 0 for none.
 fn highest(step: &Step) -> f32 {
-    step.measured()
+    step.uncertainties()
         .flatten()
         .map(|uncertainty| uncertainty.value)
         .fold(0.0, f32::max)
@@ -404,7 +404,7 @@ fn word_rows(page: &mut Page<'_>, name: &str, tokens: &[Token], region: Option<U
 
     let mut line = Line::from(page.span(Tone::Quiet, name));
     let mut used = 0;
-    for (at, (word, entropy)) in words_of(tokens).into_iter().enumerate() {
+    for (at, (word, entropy)) in word_entropies(tokens).into_iter().enumerate() {
         let mark = if Some(at) == first { "▸" } else { "" };
         let word = format!("{mark}{} ", text::clip(&word, room.saturating_sub(8)));
         let number = format!("{entropy:.2}  ");

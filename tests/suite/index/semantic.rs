@@ -137,7 +137,7 @@ fn a_percentile_joins_neighbours_whatever_their_similarity_and_the_report_says_h
         let report = update_with(&mut index, &config, &mut WordEmbedder::new("one"));
         let neighbours = report.neighbours.expect("chunks by meaning");
         assert_eq!(neighbours.pairs, 3, "four sentences");
-        shares.push((neighbours.joined, words::joined(neighbours)));
+        shares.push((neighbours.joined, words::sentence_joins(neighbours)));
         // the next update reads nothing again and reports the same
         let again = update_with(&mut index, &config, &mut WordEmbedder::new("one"));
         assert_eq!(again.neighbours, Some(neighbours), "{least}");

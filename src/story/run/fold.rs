@@ -1,0 +1,637 @@
+//! The fold: what each event does to a run.
+
+use std::borrow::Cow;
+
+use crate::config::Config;
+use crate::event::{
+    self, CallUsage, Context, GateCard, LeftOut, RechunkedDocument, RunEvent, Utility,
+};
+use crate::story::lookup::Lookup;
+use crate::story::question::{FollowUp, Rewritten};
+use crate::story::refinement::{Change, Evaluated};
+use crate::story::step::{Step, Token};
+use crate::story::text::{self, many_lines, one_line};
+
+use super::call::Call;
+use super::state::Run;
+
+impl Run {
+    /// Takes in an event that happened `t_us` microseconds after the run started. The arms are in the order of the stages.
+    pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
+        if let RunEvent::RunStarted { format, .. } = event {
+            self.is_numbered = format.has_numbers();
+        }
+        match self.with_numbers(event).as_ref() {
+            RunEvent::RunStarted {
+                question,
+                preset,
+                settings,
+                models,
+                corpus,
+                seed,
+                started_at,
+                confirmed,
+                thread,
+                ..
+            } => {
+                self.thread = thread.as_deref().map(one_line);
+                self.question = many_lines(question);
+                self.preset = one_line(preset);
+                self.settings = Config::from_recording(settings);
+                self.models = models.clone();
+                self.corpus = corpus.as_ref().map(text::corpus);
+                self.seed = *seed;
+                self.started_at = *started_at;
+                let steps = (1..).zip(confirmed);
+                self.steps = steps
+                    .map(|(step, text)| Step::for_confirmed(step, text))
+                    .collect();
+            }
+            RunEvent::GateChosen { gate } => {
+                self.gate = Some(GateCard {
+                    fallback: gate.fallback.as_ref().map(|problem| problem.map(one_line)),
+                    ..gate.clone()
+                });
+            }
+            RunEvent::FollowUpRewritten {
+                rewritten,
+                turns,
+                as_asked,
+                ..
+            } => self.follow_up = Some(FollowUp::new(rewritten, *turns, as_asked.as_ref())),
+            RunEvent::QuestionRewritten {
+                rewritten,
+                similarity,
+                used,
+                ..
+            } => {
+                self.rewritten = Some(Rewritten {
+                    text: one_line(rewritten),
+                    similarity: *similarity,
+                    used: *used,
+                });
+            }
+
+            RunEvent::QueryWritten {
+                step,
+                query,
+                writer,
+                words,
+                region,
+            } => self.lookup(*step).set_query(query, writer, words, *region),
+            RunEvent::RetrievalFinished { step, retrieval } => {
+                self.lookup(*step).set_retrieval(retrieval);
+            }
+            RunEvent::LinksRead { step, links } => self.lookup(*step).set_links(links),
+            RunEvent::ChunksLinked { step, linked } => self.lookup(*step).add_linked(linked),
+            RunEvent::ChunksGraded {
+                step,
+                graded,
+                threshold,
+                fell_back,
+                ..
+            } => {
+                let funnel = &mut self.lookup(*step).funnel;
+                funnel.add_grades(graded, *threshold, *fell_back);
+            }
+            RunEvent::ChunksJudged {
+                step,
+                judged,
+                fell_back,
+                ..
+            } => self.lookup(*step).funnel.add_judgements(judged, *fell_back),
+            RunEvent::StageFinished {
+                step,
+                stage,
+                kept,
+                dropped,
+            } => self.lookup(*step).finish_stage(*stage, kept, dropped),
+            RunEvent::ChunksMerged { step, merged } => self.lookup(*step).add_merged(merged),
+            RunEvent::ChunksReranked { step, ranked } => {
+                self.lookup(*step).funnel.add_ranking(ranked);
+            }
+            RunEvent::PartsLeftOut {
+                step,
+                parts,
+                reason,
+            } => self.leave_out(*step, parts, *reason),
+            RunEvent::ContextBuilt { step, context } => self.set_context(*step, context),
+
+            RunEvent::DocumentsRechunked {
+                step, documents, ..
+            } => self.begin_rechunked(*step, documents),
+            RunEvent::UnderstandingMeasured {
+                step,
+                round,
+                understanding,
+            } => self.refinement.add_measured(*step, *round, understanding),
+            RunEvent::UnderstandingSkipped {
+                step,
+                round,
+                reason,
+                chunks,
+            } => self
+                .refinement
+                .add_unmeasured(*step, *round, *reason, chunks),
+            RunEvent::ContextEvaluated {
+                step,
+                round,
+                sufficient,
+                probability,
+                answered,
+            } => {
+                if let Some(round) = self.refinement.round(*step, *round) {
+                    round.evaluated = Some(Evaluated {
+                        sufficient: *sufficient,
+                        probability: *probability,
+                        answered: *answered,
+                    });
+                }
+            }
+            RunEvent::ChunksClassified {
+                step,
+                round,
+                chunks,
+            } => {
+                if let Some(round) = self.refinement.round(*step, *round) {
+                    round.set_classes(chunks);
+                }
+            }
+            RunEvent::ContextRefined {
+                step,
+                round,
+                dropped,
+                added,
+            } => {
+                if let Some(round) = self.refinement.round(*step, *round) {
+                    round.change = Some(Change {
+                        dropped: dropped.clone(),
+                        added: added.clone(),
+                    });
+                }
+            }
+            RunEvent::RefinementFinished { best, end, .. } => {
+                self.refinement.finished = Some((*best, *end));
+            }
+
+            RunEvent::ModelCalled {
+                call,
+                purpose,
+                role,
+                prompt,
+                prompt_tokens,
+                branches,
+                reply_bytes,
+            } => {
+                self.decoding.interrupt();
+                self.calls.push(Call {
+                    call: *call,
+                    purpose: one_line(purpose),
+                    role: *role,
+                    prompt: prompt.clone(),
+                    prompt_tokens: *prompt_tokens,
+                    branches: *branches,
+                    reply_bytes: *reply_bytes,
+                    usage: None,
+                    batch: None,
+                    label_mass: None,
+                    priors: Vec::new(),
+                });
+            }
+            RunEvent::CallsProgressed { begun, total, .. } => self.begun = Some((*begun, *total)),
+            RunEvent::ModelCallFinished { call, calls, usage } => {
+                self.begun = None;
+                self.finish_calls(*call, *calls, *usage);
+            }
+            RunEvent::JudgementsRead {
+                call,
+                labels,
+                masses,
+                priors,
+                ..
+            } => self.set_judgements(*call, labels, masses, priors),
+
+            RunEvent::StepStarted { step } => self.step(*step).begin(),
+            RunEvent::ThoughtGenerated { step, text } => {
+                self.step(*step).thoughts.push_str(&many_lines(text));
+            }
+            RunEvent::TokenGenerated {
+                step,
+                text,
+                logprob,
+                entropy,
+                alternatives,
+            } => {
+                self.decoding.token(t_us);
+                let token = Token {
+                    text: many_lines(text),
+                    logprob: *logprob,
+                    entropy: *entropy,
+                    alternatives: text::alternatives(alternatives),
+                };
+                self.add_token(*step, token);
+            }
+            RunEvent::StepFinished {
+                step,
+                text,
+                uncertainty,
+                citations,
+            } => self.step(*step).finish(text, uncertainty, citations),
+            RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
+
+            RunEvent::UtilityMeasured { step, utility } => {
+                let mut lookups = self.lookups.iter_mut();
+                if let Some(lookup) = lookups.rfind(|lookup| lookup.step == *step) {
+                    lookup.utility = Some(utility.delta);
+                }
+                self.utilities.push(text::utility(utility));
+            }
+            RunEvent::RunFinished {
+                outcome,
+                text,
+                answer,
+                citations,
+                usage,
+            } => {
+                self.outcome = Some(outcome.clone());
+                self.text = many_lines(text);
+                self.answer = one_line(answer.trim());
+                self.citations = text::citations(citations);
+                self.usage = *usage;
+            }
+
+            // warnings are the session's to show
+            RunEvent::Warned { .. } | RunEvent::Unknown => {}
+        }
+    }
+
+    /// Takes in how much the last context helped, measured after the run was over.
+    pub fn add_utility(&mut self, utility: &Utility) {
+        let with_context = self
+            .lookups
+            .iter_mut()
+            .rfind(|lookup| lookup.context.is_some());
+        if let Some(lookup) = with_context {
+            lookup.utility = Some(utility.delta);
+        }
+        let mut utility = text::utility(utility);
+        self.numbering.number_utility(&mut utility);
+        self.utilities.push(utility);
+    }
+
+    /// Returns an event with one number per chunk. A run that was recorded before there were numbers has the labels of its prompts.
+    fn with_numbers<'e>(&mut self, event: &'e RunEvent) -> Cow<'e, RunEvent> {
+        let has_labels = matches!(
+            event,
+            RunEvent::ContextBuilt { .. }
+                | RunEvent::UnderstandingMeasured { .. }
+                | RunEvent::UnderstandingSkipped { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepAttributed { .. }
+                | RunEvent::UtilityMeasured { .. }
+                | RunEvent::RunFinished { .. }
+        );
+        if !has_labels {
+            return Cow::Borrowed(event);
+        }
+        let mut event = event.clone();
+        if self.is_numbered {
+            self.numbering.number_chunks(&mut event);
+        } else {
+            self.numbering.number(&mut event);
+        }
+        Cow::Owned(event)
+    }
+
+    fn leave_out(&mut self, step: u32, parts: &[event::Part], reason: LeftOut) {
+        // the utility is measured after all lookups, and also where there was none
+        let is_known = self.lookups.iter().any(|lookup| lookup.step == step);
+        if is_known || !parts.contains(&event::Part::Utility) {
+            self.lookup(step).left_out.push((parts.to_vec(), reason));
+        }
+    }
+
+    fn set_context(&mut self, step: u32, context: &Context) {
+        // a repaired context may hold chunks that the first lookup of the step found
+        for lookup in self.lookups_of(step) {
+            lookup.funnel.add_context(context);
+        }
+        self.lookup(step).set_context(context);
+    }
+
+    /// Begins a lookup among documents that were re-chunked.
+    fn begin_rechunked(&mut self, step: u32, documents: &[RechunkedDocument]) {
+        self.lookup(step).funnel.add_rechunking();
+        self.lookups.push(Lookup::for_rechunked(step));
+        self.refinement.set_rechunked(documents);
+    }
+
+    fn set_judgements(&mut self, call: u32, labels: &[String], masses: &[f32], priors: &[f32]) {
+        let labels = labels.iter().map(|label| one_line(label));
+        let priors: Vec<(String, f32)> = labels.zip(priors.iter().copied()).collect();
+        let calls = self.calls.iter_mut().filter(|known| known.call >= call);
+        for (known, mass) in calls.zip(masses) {
+            known.label_mass = Some(*mass);
+            known.priors.clone_from(&priors);
+        }
+    }
+
+    fn add_token(&mut self, step: u32, token: Token) {
+        self.step(step).push(token);
+        let text = self.step(step).raw_text();
+        self.step(step).text = self.numbering.numbered(step, &text);
+    }
+
+    fn finish_calls(&mut self, first: u32, calls: u32, usage: CallUsage) {
+        let batch = first..first.saturating_add(calls);
+        for known in self
+            .calls
+            .iter_mut()
+            .rev()
+            .filter(|known| batch.contains(&known.call))
+        {
+            known.usage = (known.call == first).then_some(usage);
+            known.batch = Some((first, calls));
+        }
+    }
+
+    /// Returns the last lookup of a step, which begins here when there is none.
+    fn lookup(&mut self, step: u32) -> &mut Lookup {
+        let known = self.lookups.iter().rposition(|lookup| lookup.step == step);
+        let at = known.unwrap_or_else(|| {
+            self.lookups.push(Lookup::new(step));
+            self.lookups.len() - 1
+        });
+        &mut self.lookups[at]
+    }
+
+    fn lookups_of(&mut self, step: u32) -> impl Iterator<Item = &mut Lookup> {
+        self.lookup(step);
+        self.lookups
+            .iter_mut()
+            .filter(move |lookup| lookup.step == step)
+    }
+
+    fn step(&mut self, step: u32) -> &mut Step {
+        let known = self.steps.iter().rposition(|known| known.step == step);
+        let at = known.unwrap_or_else(|| {
+            self.steps.push(Step {
+                step,
+                ..Step::default()
+            });
+            self.steps.len() - 1
+        });
+        &mut self.steps[at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ChunkerKind;
+    use crate::event::{
+        ChunkText, ContextChunk, ContextOrigin, DropReason, DroppedChunk, Fusion, Hit, ModelRole,
+        Ranked, RefinementEnd, RerankedChunk, Retrieval, Stage, Understanding,
+    };
+    use crate::story::funnel::Mark;
+    use crate::story::words;
+
+    fn hit(id: u64, rank: u32) -> Hit {
+        let chunk = ChunkText {
+            id,
+            document: "a.md".to_owned(),
+            headings: Vec::new(),
+            bytes: [0, 1],
+            lines: [1, 1],
+            places: Vec::new(),
+            tokens: 1,
+            text: "x".to_owned(),
+            parts: Vec::new(),
+        };
+        Hit {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked { score: 1.0, rank },
+        }
+    }
+
+    fn retrieved(ids: &[u64]) -> RunEvent {
+        let retrieval = Retrieval {
+            query: "q".to_owned(),
+            fusion: Fusion::Weighted,
+            hits: (1..).zip(ids).map(|(rank, id)| hit(*id, rank)).collect(),
+            bm25_found: 3,
+            vector_found: 3,
+            wall_us: 1,
+            filter: None,
+            documents: std::collections::BTreeMap::new(),
+        };
+        RunEvent::RetrievalFinished { step: 0, retrieval }
+    }
+
+    fn context(chunk: u64, dropped: Vec<DroppedChunk>) -> RunEvent {
+        RunEvent::ContextBuilt {
+            step: 0,
+            context: Context {
+                chunks: vec![ContextChunk {
+                    label: 1,
+                    chunk,
+                    tokens: 1,
+                }],
+                dropped,
+                prompt_tokens: 1,
+                available_tokens: 9,
+            },
+        }
+    }
+
+    fn ways(run: &Run, chunk: u64) -> Vec<String> {
+        let lookup = &run.lookups[0];
+        let word = |mark| {
+            format!(
+                "{}: {}",
+                words::mark_stage(mark),
+                words::mark(mark, chunk, lookup)
+            )
+        };
+        lookup.marks(chunk).iter().map(word).collect()
+    }
+
+    #[test]
+    fn the_activity_names_the_round_and_the_step() {
+        let call = |call, purpose: &str| RunEvent::ModelCalled {
+            call,
+            purpose: purpose.to_owned(),
+            role: ModelRole::Generator,
+            prompt: String::new(),
+            prompt_tokens: 1_467,
+            branches: 1,
+            reply_bytes: 0,
+        };
+        let finished = |call| RunEvent::ModelCallFinished {
+            call,
+            calls: 1,
+            usage: CallUsage::default(),
+        };
+        let measured = |round, origin, certain| RunEvent::UnderstandingMeasured {
+            step: 0,
+            round,
+            understanding: Understanding {
+                origin,
+                chunks: Vec::new(),
+                replies: Vec::new(),
+                matrix: Vec::new(),
+                judgements: Vec::new(),
+                dse: 0.64,
+                threshold: 0.2,
+                certain,
+                wall_ms: 1,
+            },
+        };
+        let rechunked = RunEvent::DocumentsRechunked {
+            step: 0,
+            documents: vec![RechunkedDocument {
+                document: "a.md".to_owned(),
+                sentences: 4,
+                chunks: 2,
+                cached: false,
+                error: None,
+            }],
+            similarity: 0.6,
+            percentile: None,
+            max_tokens: 48,
+        };
+        let ended = RunEvent::RefinementFinished {
+            step: 0,
+            best: 2,
+            end: RefinementEnd::Sufficient,
+        };
+
+        let mut run = Run::default();
+        run.settings.chunker.kind = ChunkerKind::Adaptive;
+        let events = [
+            (call(0, "rephrase"), "round 1, rephrasing chunk"),
+            (finished(0), "round 1, reading the prompt"),
+            (
+                measured(1, ContextOrigin::Retrieved, false),
+                "round 1, re-chunking the documents by meaning",
+            ),
+            (rechunked, "round 2, reading the prompt"),
+            (call(1, "rephrase"), "round 2, rephrasing chunk"),
+            (finished(1), "round 2, reading the prompt"),
+            (
+                measured(2, ContextOrigin::Rechunked, true),
+                "round 2, reading the prompt",
+            ),
+            (ended, "reading the prompt"),
+            (call(2, "answer"), "reading the prompt of 1,467 tokens"),
+        ];
+        for (event, expected) in events {
+            run.apply(&event, 0);
+            assert_eq!(run.activity(), expected, "{event:?}");
+        }
+    }
+
+    #[test]
+    fn every_stage_leaves_its_mark() {
+        let dropped = |chunk, reason| DroppedChunk { chunk, reason };
+        let twin = dropped(
+            3,
+            DropReason::Redundant {
+                duplicate_of: 1,
+                similarity: 0.95,
+            },
+        );
+        let below = dropped(2, DropReason::BelowK { k: 1 });
+        let mut run = Run::default();
+        for event in [
+            retrieved(&[1, 2, 3]),
+            RunEvent::StageFinished {
+                step: 0,
+                stage: Stage::Redundant,
+                kept: vec![1, 2],
+                dropped: vec![twin.clone()],
+            },
+            RunEvent::ChunksReranked {
+                step: 0,
+                ranked: vec![
+                    RerankedChunk {
+                        chunk: 1,
+                        score: 0.9,
+                    },
+                    RerankedChunk {
+                        chunk: 2,
+                        score: 0.1,
+                    },
+                ],
+            },
+            context(1, vec![twin, below]),
+        ] {
+            run.apply(&event, 0);
+        }
+
+        assert_eq!(
+            ways(&run, 1),
+            [
+                "retained: rank 1 of 3 hits",
+                "redundancy: kept, rank 1 of 2",
+                "reranking: score 0.900, rank 1 of 2",
+                "context: used as [1]",
+            ]
+        );
+        assert_eq!(
+            ways(&run, 2).last().map(String::as_str),
+            Some("context: not in the top 1 that the context takes")
+        );
+        assert_eq!(
+            ways(&run, 3),
+            [
+                "retained: rank 3 of 3 hits",
+                "redundancy: near-duplicate of [1], cosine .950",
+            ],
+            "a loss is reported once"
+        );
+        assert!(run.lookups[0].marks(3)[1].is_loss());
+        assert_eq!(ways(&run, 9), ["retained: not among the 3 hits"]);
+    }
+
+    #[test]
+    fn a_rechunked_document_ends_the_way_of_its_chunks_until_they_are_used_again() {
+        let mut run = Run::default();
+        run.apply(&retrieved(&[1, 2]), 0);
+        run.apply(&context(1, Vec::new()), 0);
+        run.apply(
+            &RunEvent::DocumentsRechunked {
+                step: 0,
+                documents: Vec::new(),
+                similarity: 0.6,
+                percentile: None,
+                max_tokens: 48,
+            },
+            0,
+        );
+        run.apply(&retrieved(&[77]), 0);
+        run.apply(&context(77, Vec::new()), 0);
+
+        assert_eq!(
+            ways(&run, 1),
+            [
+                "retained: rank 1 of 2 hits",
+                "context: its document was re-chunked for this question; new chunks replace it",
+            ]
+        );
+        assert_eq!(
+            run.lookups[1].marks(77),
+            [Mark::Hit { rank: 1, of: 1 }, Mark::Used { label: 2 }]
+        );
+        assert_eq!(run.index_lookups().count(), 1);
+
+        run.apply(&context(1, Vec::new()), 0);
+        assert_eq!(
+            ways(&run, 1).last().map(String::as_str),
+            Some("context: used as [1]"),
+            "the best round may be the first"
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! The run so far.
+
+use std::collections::BTreeMap;
+
+use crate::config::{Config, Part, Setting};
+use crate::event::{
+    Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, RunUsage, Turn,
+    Utility,
+};
+use crate::story::lookup::Lookup;
+use crate::story::question::{FollowUp, Rewritten};
+use crate::story::refinement::Refinement;
+use crate::story::step::{Step, Token};
+use crate::story::text::one_line;
+use crate::story::words;
+
+use super::call::{Call, DecodingClock};
+
+/// One question and everything that happened to it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Run {
+    pub id: String,
+    pub question: String,
+    pub preset: String,
+    /// The effective settings.
+    pub settings: Config,
+    pub models: Vec<ModelCard>,
+    pub corpus: Option<CorpusCard>,
+    pub seed: u64,
+    pub started_at: u64,
+    /// The first run of its thread, where that is another one.
+    pub thread: Option<String>,
+    /// The question as a rewriting by the turns of its thread made it stand alone.
+    pub follow_up: Option<FollowUp>,
+    /// The question as keywords, where a rewriter is on.
+    pub rewritten: Option<Rewritten>,
+    pub lookups: Vec<Lookup>,
+    pub refinement: Refinement,
+    pub calls: Vec<Call>,
+    pub steps: Vec<Step>,
+    /// The gate that decides about each sentence, where one is on.
+    pub gate: Option<GateCard>,
+    pub outcome: Option<Outcome>,
+    /// The whole answer and its short form, once the run is over.
+    pub text: String,
+    pub answer: String,
+    pub citations: Vec<Citation>,
+    pub usage: RunUsage,
+    /// The utility of the context, each time that it was measured.
+    pub utilities: Vec<Utility>,
+    /// The number of texts that the present calls have begun to write, and of all that they write.
+    pub(super) begun: Option<(u32, u32)>,
+    pub(super) decoding: DecodingClock,
+    pub(super) numbering: Numbering,
+    /// True when the record has the numbers of the run in its texts.
+    pub(super) is_numbered: bool,
+}
+
+impl Run {
+    /// Creates a run of which nothing is known yet.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the attention of its sentences to the chunks was read.
+    #[must_use]
+    pub fn reads_attention(&self) -> bool {
+        self.steps.iter().any(|step| !step.attended.is_empty())
+    }
+
+    /// Returns whether the run searched a folder without any chunk.
+    #[must_use]
+    pub fn lacks_documents(&self) -> bool {
+        let is_empty = self
+            .corpus
+            .as_ref()
+            .is_some_and(|corpus| corpus.chunks == 0);
+        is_empty && !self.lookups.is_empty()
+    }
+
+    /// Returns the id of its thread.
+    #[must_use]
+    pub fn thread(&self) -> &str {
+        self.thread.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Returns the question as the run worked with it: a follow-up as it was rewritten, where that is
+    /// used.
+    #[must_use]
+    pub fn standalone(&self) -> &str {
+        match &self.follow_up {
+            Some(FollowUp {
+                text,
+                as_asked: None,
+                ..
+            }) => text,
+            Some(_) | None => &self.question,
+        }
+    }
+
+    /// Returns the run as a turn of its thread.
+    #[must_use]
+    pub fn turn(&self) -> Turn {
+        let answer = if self.answer.is_empty() {
+            self.text.trim()
+        } else {
+            &self.answer
+        };
+        Turn {
+            question: self.standalone().to_owned(),
+            answer: answer.to_owned(),
+        }
+    }
+
+    /// Returns whether the run searched words alone, because the index had no vectors yet.
+    #[must_use]
+    pub fn is_by_words_alone(&self) -> bool {
+        let words_only = self.corpus.as_ref().is_some_and(|corpus| corpus.words_only);
+        let wants_vectors = self.settings.retriever.kind.has_vectors();
+        words_only && wants_vectors && !self.lookups.is_empty()
+    }
+
+    /// Returns tokens per second, measured from the token records; `None` before there are enough of them.
+    #[must_use]
+    pub fn tokens_per_second(&self) -> Option<f64> {
+        self.decoding.tokens_per_second()
+    }
+
+    /// Returns the prompt tokens that the calls which are over evaluated, and those that they reused.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> (u64, u64) {
+        let mut evaluated = 0;
+        let mut reused = 0;
+        for usage in self.calls.iter().filter_map(|call| call.usage) {
+            evaluated += u64::from(usage.prompt_tokens_evaluated);
+            reused += u64::from(usage.prompt_tokens_reused);
+        }
+        (evaluated, reused)
+    }
+
+    /// Returns the model of this run in a role.
+    #[must_use]
+    pub fn model(&self, role: ModelRole) -> Option<&ModelCard> {
+        self.models.iter().find(|card| card.role == role)
+    }
+
+    /// Returns a setting of the run as text that is safe to draw.
+    #[must_use]
+    pub fn setting(&self, setting: &Setting) -> String {
+        let mut text = setting.text(&self.settings);
+        let retriever = &self.settings.retriever;
+        // a chunk is named by its bytes where it is pinned or excluded, and by its lines in every pane
+        for location in retriever.pinned.iter().chain(&retriever.excluded) {
+            let mut hits = self.lookups.iter().flat_map(Lookup::hits);
+            let named = hits.find(|hit| {
+                matches!(location.part, Part::Bytes(bytes) if bytes == hit.chunk.bytes)
+                    && hit.chunk.document == location.document
+            });
+            if let Some(hit) = named {
+                text = text.replace(&location.to_string(), &words::chunk_location(&hit.chunk));
+            }
+        }
+        one_line(&text)
+    }
+
+    /// Returns the hit or joined text with this number, in the last lookup that has it.
+    #[must_use]
+    pub fn hit(&self, chunk: u64) -> Option<&Hit> {
+        self.lookups
+            .iter()
+            .rev()
+            .find_map(|lookup| lookup.hit(chunk))
+    }
+
+    /// Returns whether the generator answered about documents that it was not made for.
+    #[must_use]
+    pub fn is_practice(&self) -> bool {
+        let generator = self.model(ModelRole::Generator);
+        generator.is_some_and(|model| words::is_for_practice(model, self.corpus.as_ref()))
+    }
+
+    /// Returns the chunks of the last context, in the order of their labels.
+    #[must_use]
+    pub fn context_hits(&self) -> Vec<&Hit> {
+        let context = self
+            .lookups
+            .iter()
+            .rev()
+            .find_map(|lookup| lookup.context.as_ref());
+        let chunks = context.map_or(&[][..], |context| &context.chunks);
+        chunks
+            .iter()
+            .filter_map(|used| self.hit(used.chunk))
+            .collect()
+    }
+
+    /// Returns the place among the lookups of the one that a sentence was written from: its own, else the
+    /// last one for the question.
+    #[must_use]
+    pub fn lookup_of(&self, step: u32) -> Option<usize> {
+        let last_of = |step| {
+            self.lookups
+                .iter()
+                .rposition(|lookup| lookup.step == step && lookup.context.is_some())
+        };
+        last_of(step).or_else(|| last_of(0))
+    }
+
+    /// Returns the chunks of the contexts that the answer was written from, in the order of their numbers.
+    #[must_use]
+    pub fn numbered_hits(&self) -> Vec<(u32, &Hit)> {
+        let mut used = BTreeMap::new();
+        for (at, lookup) in self.lookups.iter().enumerate() {
+            let is_last = self.lookup_of(lookup.step) == Some(at);
+            let context = lookup.context.as_ref().filter(|_| is_last);
+            for chunk in context.map_or(&[][..], |context| &context.chunks) {
+                used.extend(self.hit(chunk.chunk).map(|hit| (chunk.label, hit)));
+            }
+        }
+        used.into_iter().collect()
+    }
+
+    /// Returns the lookups that searched the index; those among re-chunked documents are left out.
+    pub fn index_lookups(&self) -> impl Iterator<Item = &Lookup> {
+        self.lookups.iter().filter(|lookup| !lookup.rechunked)
+    }
+
+    /// Returns the tokens of the answer, without those of replaced sentences.
+    pub fn tokens(&self) -> impl Iterator<Item = &Token> {
+        self.steps.iter().flat_map(|step| &step.tokens)
+    }
+
+    /// Returns the utility of the context, as measured last.
+    #[must_use]
+    pub fn utility(&self) -> Option<&Utility> {
+        self.utilities.last()
+    }
+}

@@ -1,0 +1,148 @@
+//! The way of a chunk through the stages.
+
+use crate::event::{DropReason, Stage};
+use crate::story::funnel::Mark;
+use crate::story::lookup::Lookup;
+
+use super::numbers::{counted, distinct_scores, score};
+use super::places::chunk_location;
+
+/// The sign of a chunk that went no further.
+pub const LOST: &str = "✗";
+
+/// Returns why a chunk is not in the context, short enough for a column.
+#[must_use]
+pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
+    match reason {
+        DropReason::BelowK { k } => format!("not in top {k}"),
+        DropReason::ContextFull { .. } => "context full".to_owned(),
+        DropReason::Rechunked => "re-chunked".to_owned(),
+        DropReason::Unnecessary { round } => format!("pruned, round {round}"),
+        DropReason::Redundant {
+            duplicate_of,
+            similarity,
+        } => match lookup.label(*duplicate_of) {
+            Some(label) => format!("same as [{label}]"),
+            None => format!("duplicate {}", score(*similarity, 2)),
+        },
+        DropReason::BelowThreshold {
+            score: own,
+            threshold,
+        } => {
+            let [own, threshold] = distinct_scores(*own, *threshold, 2);
+            format!("grade {own} < {threshold}")
+        }
+        DropReason::Irrelevant { probability, .. } => {
+            format!("irrelevant {}", score(*probability, 2))
+        }
+        DropReason::Absorbed { .. } => "merged".to_owned(),
+        DropReason::Excluded => "excluded".to_owned(),
+    }
+}
+
+/// Returns why a chunk is not in the context, with the figures that decided it.
+#[must_use]
+pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> String {
+    match reason {
+        DropReason::BelowK { k } => match lookup.hit(chunk).filter(|_| lookup.funnel.is_empty()) {
+            Some(hit) => format!(
+                "ranked {}, and the context takes the top {k}",
+                hit.fused.rank
+            ),
+            None => format!("not in the top {k} that the context takes"),
+        },
+        DropReason::ContextFull {
+            needed_tokens,
+            available_tokens,
+        } => format!(
+            "does not fit: the prompt would have {needed_tokens} tokens, and {available_tokens} are available"
+        ),
+        DropReason::Rechunked => {
+            "its document was re-chunked for this question; new chunks replace it".to_owned()
+        }
+        DropReason::Unnecessary { round } => format!(
+            "pruned after round {round}: the model did not understand it, and the answer is the same without it"
+        ),
+        DropReason::Redundant {
+            duplicate_of,
+            similarity,
+        } => format!(
+            "near-duplicate of {}, cosine {}",
+            name_of(*duplicate_of, lookup),
+            score(*similarity, 3)
+        ),
+        DropReason::BelowThreshold {
+            score: own,
+            threshold,
+        } => {
+            let [own, threshold] = distinct_scores(*own, *threshold, 3);
+            format!("score {own} is below the threshold {threshold}")
+        }
+        DropReason::Irrelevant {
+            probability,
+            min_probability,
+        } => format!(
+            "judged relevant with probability {}, below the minimum {}",
+            score(*probability, 3),
+            score(*min_probability, 3)
+        ),
+        DropReason::Absorbed { by } => format!("its chunks are part of {}", name_of(*by, lookup)),
+        DropReason::Excluded => "you excluded it (retriever.excluded)".to_owned(),
+    }
+}
+
+/// A text of the same lookup, by its label, else its location.
+fn name_of(text: u64, lookup: &Lookup) -> String {
+    if let Some(label) = lookup.label(text) {
+        return format!("[{label}]");
+    }
+    lookup.hit(text).map_or_else(
+        || "another text".to_owned(),
+        |hit| chunk_location(&hit.chunk),
+    )
+}
+
+/// Returns what happened to a chunk at one stage.
+#[must_use]
+pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
+    match mark {
+        Mark::Hit { rank, of } => format!("rank {rank} of {}", counted((*of).into(), "hit")),
+        Mark::NoHit { of } => format!("not among the {}", counted((*of).into(), "hit")),
+        Mark::Joined { texts } => format!("part of {}", counted((*texts).into(), "joined text")),
+        Mark::Graded { score, threshold } => {
+            format!("score {score:.3}, threshold {threshold:.3}")
+        }
+        Mark::Judged { probability } => format!("relevant with probability {probability:.3}"),
+        Mark::Passed { rank, of, .. } => format!("kept, rank {rank} of {of}"),
+        Mark::Reranked { score, rank, of } => format!("score {score:.3}, rank {rank} of {of}"),
+        Mark::Fell { reason, .. } => drop_reason_in_full(reason, chunk, lookup),
+        Mark::Used { label } => format!("used as [{label}]"),
+    }
+}
+
+/// Returns the name of the stage that left a mark.
+#[must_use]
+pub fn mark_stage(mark: &Mark) -> &'static str {
+    match mark {
+        Mark::Hit { .. } | Mark::NoHit { .. } => "retained",
+        Mark::Joined { .. } => stage(Stage::Linked),
+        Mark::Graded { .. } => stage(Stage::Graded),
+        Mark::Judged { .. } => stage(Stage::Judged),
+        Mark::Passed { stage: at, .. }
+        | Mark::Fell {
+            stage: Some(at), ..
+        } => stage(*at),
+        Mark::Reranked { .. } => "reranking",
+        Mark::Used { .. } | Mark::Fell { stage: None, .. } => "context",
+    }
+}
+
+fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Linked => "linking",
+        Stage::Redundant => "redundancy",
+        Stage::Graded => "grading",
+        Stage::Judged => "relevance",
+        Stage::Merged => "merging",
+    }
+}

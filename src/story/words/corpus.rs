@@ -1,0 +1,149 @@
+//! The corpus and its index.
+
+use crate::event::{
+    CorpusCard, Filtered, IndexPhase, IndexProgress, IndexReport, Metadata, NeighbouringSentences,
+};
+use crate::story::text::one_line;
+
+use super::numbers::{count, counted};
+
+/// Returns what a corpus holds, as `140 files, 467 chunks`, of several folders with their number.
+#[must_use]
+pub fn corpus_size(corpus: &CorpusCard) -> String {
+    let size = format!(
+        "{}, {}",
+        counted(corpus.documents, "file"),
+        counted(corpus.chunks, "chunk")
+    );
+    match corpus.folders.len() {
+        0 | 1 => size,
+        folders => format!("{}, {size}", counted(folders as u64, "folder")),
+    }
+}
+
+/// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it says
+/// nothing.
+#[must_use]
+pub fn metadata(metadata: &Metadata) -> String {
+    let author = metadata
+        .author
+        .as_ref()
+        .map(|author| format!("by {author}"));
+    let parts: Vec<String> = [metadata.title.clone(), author, metadata.date.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
+    parts.join(", ")
+}
+
+/// Returns the documents that a search was limited to, as `reports/**: 12 of 140 documents`.
+#[must_use]
+pub fn filter(filtered: &Filtered) -> String {
+    let Filtered {
+        filter,
+        documents,
+        of,
+    } = filtered;
+    format!(
+        "{}: {} of {}",
+        one_line(filter),
+        count(*documents),
+        counted(*of, "document")
+    )
+}
+
+/// A smaller share of joined sentences is no chunking by meaning.
+const FEW_JOINED: f64 = 0.1;
+
+/// Returns what chunks by meaning made of the sentences of a corpus, and what to do where they hardly
+/// joined any.
+#[must_use]
+pub fn sentence_joins(neighbours: NeighbouringSentences) -> String {
+    let share = neighbours.joined as f64 / neighbours.pairs.max(1) as f64;
+    let advice = if share < FEW_JOINED {
+        ": lower chunker.min_similarity, or set a percentile such as p50"
+    } else {
+        ""
+    };
+    format!(
+        "{:.0} % of neighbouring sentences joined{advice}",
+        share * 100.0
+    )
+}
+
+/// Returns what an update of the index changed, as `2 documents changed, 1 added: notes.md, …`; `None`
+/// when nothing did.
+#[must_use]
+pub fn index_change(report: &IndexReport) -> Option<String> {
+    let kinds = [
+        (report.changed, "changed"),
+        (report.added, "added"),
+        (report.removed, "removed"),
+    ];
+    let mut parts: Vec<String> = Vec::new();
+    for (number, done) in kinds.into_iter().filter(|(number, _)| *number > 0) {
+        let number = if parts.is_empty() {
+            counted(number, "document")
+        } else {
+            count(number)
+        };
+        parts.push(format!("{number} {done}"));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+
+    let named: Vec<String> = report
+        .updated
+        .iter()
+        .take(3)
+        .map(|path| one_line(path))
+        .collect();
+    let more = if report.updated.len() > named.len() {
+        ", …"
+    } else {
+        ""
+    };
+    let names = match named.as_slice() {
+        [] => String::new(),
+        names => format!(": {}", names.join(", ")),
+    };
+    Some(format!("{}{names}{more}", parts.join(", ")))
+}
+
+/// Returns that a folder is ready for questions.
+#[must_use]
+pub fn index_ready(report: &IndexReport) -> String {
+    let files = counted(report.corpus.documents, "file");
+    let chunks = counted(report.corpus.chunks, "chunk");
+    let skipped = match report.skipped.len() as u64 {
+        0 => String::new(),
+        skipped => format!(", {} skipped", count(skipped)),
+    };
+    format!("index ready: {files}, {chunks}{skipped}")
+}
+
+/// Returns the activity of an indexing phase.
+#[must_use]
+pub fn index_phase(phase: IndexPhase) -> &'static str {
+    match phase {
+        IndexPhase::Scanning => "scanning",
+        IndexPhase::Reading => "reading",
+        IndexPhase::Embedding => "embedding",
+        IndexPhase::Writing => "writing",
+        IndexPhase::Linking => "linking",
+    }
+}
+
+/// Returns how much of a phase is done: `1,203 of 9,118 chunks`.
+#[must_use]
+pub fn index_done(progress: &IndexProgress) -> String {
+    let unit = match progress.phase {
+        IndexPhase::Scanning | IndexPhase::Reading => "file",
+        IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunk",
+    };
+    match progress.total {
+        Some(total) => format!("{} of {}", count(progress.done), counted(total, unit)),
+        None => counted(progress.done, unit),
+    }
+}

@@ -1,0 +1,18 @@
+//! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
+
+mod numbers;
+mod places;
+mod models;
+mod corpus;
+mod runs;
+mod chunks;
+
+pub use chunks::{LOST, drop_reason, drop_reason_in_full, mark, mark_stage};
+pub use corpus::{
+    corpus_size, filter, index_change, index_done, index_phase, index_ready, metadata,
+    sentence_joins,
+};
+pub use models::{PRACTICE, device, is_for_practice, memory, prefixes, pull_progress};
+pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};
+pub use places::{chunk_location, chunk_place, citation_location, lines, location, place_caption};
+pub use runs::{call, follow_up, is_in_nats, measure, omission, operation, outcome, reference};

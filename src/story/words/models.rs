@@ -1,0 +1,110 @@
+//! Models: where they run, what they need, their downloads.
+
+use crate::event::{CorpusCard, MemoryNeed, ModelCard, Prefixes, PullPhase, PullProgress};
+
+use super::numbers::{bytes, time_left};
+
+/// Returns where a model runs: the host of a server, `CPU`, or `CUDA0 32/32 18.4 GB` with the layers on that device and the memory that
+/// they take.
+#[must_use]
+pub fn device(card: &ModelCard) -> String {
+    if !card.server.is_empty() {
+        return card.device.clone();
+    }
+    if card.gpu_layers == 0 {
+        return "CPU".to_owned();
+    }
+    let layers = format!("{} {}/{}", card.device, card.gpu_layers, card.layers);
+    match card.device_bytes {
+        0 => layers,
+        taken => format!("{layers} {}", bytes(taken)),
+    }
+}
+
+/// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB), 6.5 GB are free`.
+#[must_use]
+pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
+    let cache = match need.cache_bytes {
+        0 => String::new(),
+        cache_bytes => format!(
+            " (file {}, KV cache {})",
+            bytes(need.file_bytes),
+            bytes(cache_bytes)
+        ),
+    };
+    format!(
+        "needs {}{cache}, {} are free",
+        bytes(need.bytes()),
+        bytes(free_bytes)
+    )
+}
+
+/// What a bundled generator is, on documents other than the demo's.
+pub const PRACTICE: &str = "practice model: often wrong about your own documents";
+
+/// Returns whether a generator answers about documents that it was not made for.
+#[must_use]
+pub fn is_for_practice(generator: &ModelCard, corpus: Option<&CorpusCard>) -> bool {
+    generator.practice && corpus.is_none_or(|corpus| !corpus.demo)
+}
+
+/// Returns what an embedder reads in front of each text, as `, queries begin with "query: "`; empty for
+/// nothing.
+#[must_use]
+pub fn prefixes(prefixes: &Prefixes) -> String {
+    let texts = [
+        ("queries", &prefixes.query),
+        ("documents", &prefixes.document),
+    ];
+    texts
+        .into_iter()
+        .filter(|(_, prefix)| !prefix.is_empty())
+        .map(|(what, prefix)| format!(", {what} begin with {prefix:?}"))
+        .collect()
+}
+
+/// Returns how far a download is, as `1.2 of 2.5 GB, 12.3 MB/s, 2 min 05 s left  Qwen3-4B.gguf`.
+#[must_use]
+pub fn pull_progress(progress: &PullProgress) -> String {
+    let mut parts = Vec::new();
+    match progress.phase {
+        PullPhase::Listing => return format!("asking for the files of {}", progress.reference),
+        PullPhase::Waiting => parts.push("waiting for another download of this file".to_owned()),
+        PullPhase::Checking => parts.push("checking what is here".to_owned()),
+        PullPhase::Downloading => {}
+    }
+
+    let done = bytes(progress.done_bytes);
+    let total = bytes(progress.total_bytes);
+    parts.push(format!("{done} of {total}"));
+    let rate = progress.rate_bytes_per_s;
+    parts.extend(rate.map(|rate| format!("{}/s", bytes(rate as u64))));
+    parts.extend(progress.left_ms.map(time_left));
+    format!("{}  {}", parts.join(", "), progress.file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::ModelRole;
+
+    #[test]
+    fn a_device_is_named_with_its_layers_and_memory() {
+        let card = |device: &str, gpu_layers: u32, device_bytes: u64| -> ModelCard {
+            ModelCard {
+                layers: 32,
+                gpu_layers,
+                device: device.to_owned(),
+                device_bytes,
+                ..ModelCard::unknown(ModelRole::Generator)
+            }
+        };
+        assert_eq!(device(&card("CPU", 0, 0)), "CPU");
+        assert_eq!(
+            device(&card("CUDA0", 20, 18_400_000_000)),
+            "CUDA0 20/32 18.4 GB"
+        );
+        // recordings of before do not say how much memory was taken
+        assert_eq!(device(&card("CUDA0", 32, 0)), "CUDA0 32/32");
+    }
+}

@@ -1,0 +1,147 @@
+//! The activity of a run, its operations and its end.
+
+use crate::event::{AsAsked, LeftOut, Operation, Outcome, Part, UncertaintyMeasure, Utility};
+use crate::story::question::FollowUp;
+
+use super::numbers::duration;
+
+/// Returns what a model call is for, with the number of its texts that are begun, and of all.
+#[must_use]
+pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
+    let work = match purpose {
+        "answer" => "reading the prompt",
+        "short answer" => "looking for the short answer",
+        "rewrite follow-up" => "rewriting the follow-up question",
+        "rewrite question" => "rewriting the question",
+        "sampled sentences" => "sampling sentence",
+        "entailment" => "comparing answers",
+        "understanding" => "answering with rephrased chunk",
+        "relevant" => "judging relevance",
+        "rerank" => "reranking",
+        "grade" | "reflect" | "critic" => "grading chunks",
+        "rephrase" => "rephrasing chunk",
+        "utility samples" => "sample",
+        "utility" => "answer",
+        other => other,
+    };
+    match begun {
+        Some((begun, total)) => format!("{work} {begun} of {total}"),
+        None => work.to_owned(),
+    }
+}
+
+/// Returns what a follow-up question was understood as, or why it was used as it was asked; `None` where
+/// there was nothing to understand.
+#[must_use]
+pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
+    let reason = match &follow_up.as_asked {
+        None => return Some(format!("understood as: {}", follow_up.text)),
+        Some(AsAsked::StandsAlone) => return None,
+        Some(AsAsked::Untrained) => {
+            "the bundled generator was not trained to rewrite questions".to_owned()
+        }
+        Some(AsAsked::Empty) => "the model wrote nothing".to_owned(),
+        Some(AsAsked::NotAQuestion) => "the rewriting is not a single question".to_owned(),
+        Some(AsAsked::WordsLost { words }) => format!("the rewriting lost {}", words.join(", ")),
+        Some(AsAsked::NamesInvented { words }) => {
+            format!("the rewriting names {}, which nobody did", words.join(", "))
+        }
+        Some(AsAsked::NothingAdded) => "the rewriting has nothing from the thread".to_owned(),
+        Some(AsAsked::TooLong) => "the thread does not fit into the context".to_owned(),
+    };
+    Some(format!("used as asked: {reason}"))
+}
+
+/// Returns the name of an uncertainty measure.
+#[must_use]
+pub fn measure(measure: UncertaintyMeasure) -> &'static str {
+    match measure {
+        UncertaintyMeasure::TokenEntropy => "token entropy",
+        UncertaintyMeasure::SemanticEntropy => "semantic entropy",
+        UncertaintyMeasure::Probe => "probe",
+        UncertaintyMeasure::TokenProbability => "least likely",
+        UncertaintyMeasure::AttendedEntropy => "attended entropy",
+    }
+}
+
+/// Returns whether an uncertainty measure is in nats; the others are in 0..=1.
+#[must_use]
+pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
+    match measure {
+        UncertaintyMeasure::TokenEntropy
+        | UncertaintyMeasure::SemanticEntropy
+        | UncertaintyMeasure::AttendedEntropy => true,
+        UncertaintyMeasure::Probe | UncertaintyMeasure::TokenProbability => false,
+    }
+}
+
+/// Returns which parts of a run were left out, and why.
+#[must_use]
+pub fn omission(parts: &[Part], reason: LeftOut) -> String {
+    let name = |part: &Part| match part {
+        Part::Rewriter => "rewriter",
+        Part::Linker => "linker",
+        Part::Filter => "filter",
+        Part::Reranker => "reranker",
+        Part::Understanding => "understanding",
+        Part::Refiner => "refiner",
+        Part::Utility => "utility",
+    };
+    let names: Vec<&str> = parts.iter().map(name).collect();
+    let names = names.join(", ");
+    match reason {
+        LeftOut::NotNeeded => format!("left out: {names}, the sentence is certain without"),
+        LeftOut::NoTime { needed_ms, left_ms } => format!(
+            "left out: {names}, about {} needed, {} of the budget left",
+            duration(needed_ms),
+            duration(left_ms)
+        ),
+    }
+}
+
+/// Returns what an operation does, in the imperative.
+#[must_use]
+pub fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Engine => "engine",
+        Operation::LoadModels => "load models",
+        Operation::Ask => "ask",
+        Operation::Open => "open",
+        Operation::Index => "index",
+        Operation::Link => "link",
+        Operation::OpenSource => "open source",
+        Operation::Search => "search",
+        Operation::Embed => "embed the texts",
+        Operation::ListDocuments => "list the documents",
+        Operation::MeasureUtility => "measure the utility",
+        Operation::TracePassage => "trace a passage",
+        Operation::ListModels => "list the models",
+        Operation::PullModel => "download",
+        Operation::ListSessions => "list the recorded runs",
+        Operation::RenameThread => "rename the thread",
+        Operation::OpenRun => "open the recorded run",
+        Operation::Unknown => "unknown operation",
+    }
+}
+
+/// Returns how a run ended, or that it has not.
+#[must_use]
+pub fn outcome(outcome: Option<&Outcome>) -> &'static str {
+    match outcome {
+        None => "in progress",
+        Some(Outcome::Completed) => "completed",
+        Some(Outcome::Stopped) => "stopped",
+        Some(Outcome::LimitReached) => "stopped at a limit",
+        Some(Outcome::Failed(_)) => "failed",
+    }
+}
+
+/// Returns the answer that a utility compares with.
+#[must_use]
+pub fn reference(utility: &Utility) -> &'static str {
+    if utility.own_answer {
+        "the model's own answer"
+    } else {
+        "the reference answer"
+    }
+}
