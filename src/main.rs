@@ -13,7 +13,7 @@ use ragscope::{files, llm, trace, tui};
 fn main() -> ExitCode {
     llm::limit_spinning();
     files::keep_private();
-    for folder in Paths::of_user().folders() {
+    for folder in Paths::for_user().folders() {
         if folder.is_dir() {
             // what is wrong with a folder is reported where it is used
             let _ = files::private_folder(&folder);
@@ -53,7 +53,7 @@ fn wants_screen(arguments: &Arguments) -> bool {
 
 /// Shows the screen until the user leaves.
 fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
-    let paths = Paths::of_user();
+    let paths = Paths::for_user();
 
     let ended = match &arguments.command {
         Some(Subcommands::Replay { file, repeats }) => {

@@ -32,7 +32,7 @@ struct Call<'a> {
 pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
     let call = Call {
         flags: &arguments.shared,
-        paths: Paths::of_user(),
+        paths: Paths::for_user(),
         out,
     };
     match &arguments.command {

@@ -138,7 +138,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("sessions", paths.sessions()),
         ("evaluations", paths.evaluations()),
         ("datasets", paths.datasets()),
-        ("saved", paths.saved()),
+        ("saved", paths.saved_files()),
         ("history", paths.history_file()),
         ("token", paths.token_file()),
         ("log", paths.log_file()),

@@ -63,8 +63,8 @@ impl Interrupt {
     /// Begins another piece of work: what stopped the one before does not stop this one.
     pub fn begin(&self) {
         self.seen.store(false, Ordering::Relaxed);
-        self.stop.sent();
-        self.stop.taken();
+        self.stop.mark_sent();
+        self.stop.mark_taken();
     }
 
     /// Returns whether ctrl-c was pressed.

@@ -16,7 +16,7 @@ use super::output::{Output, table};
 pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let reference: Reference = reference.parse().map_err(to_stopped)?;
     let interrupt = Interrupt::listen()?;
-    let settings = PullSettings::of_process();
+    let settings = PullSettings::from_environment();
 
     let pulled = pull::pull(&reference, &settings, &mut |progress| {
         out.steady_progress_line(|| words::pull_progress(progress));
@@ -78,7 +78,7 @@ pub fn recommend(
         },
         None => machine_memory(&Runtime::start(&paths.log_file())?),
     };
-    let models = ModelTable::embedded()?;
+    let models = ModelTable::new()?;
     let offers = models.offers(memory.free_bytes);
 
     if out.json {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::declare::joined;
+use super::declare::join_lines;
 use super::settings::{Config, SECTIONS, SETTINGS, Setting};
 
 impl Setting {
     /// Returns the setting with a dotted name.
-    pub fn named(key: &str) -> Option<&'static Self> {
+    pub fn find(key: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.key == key)
     }
 
@@ -23,13 +23,13 @@ impl Setting {
         let of_section = SECTIONS
             .iter()
             .find(|(section, _)| Some(*section) == self.section());
-        of_section.map(|(_, lines)| joined(lines))
+        of_section.map(|(_, lines)| join_lines(lines))
     }
 }
 
 impl<'de> Deserialize<'de> for &'static Setting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = String::deserialize(deserializer)?;
-        Setting::named(&key).ok_or_else(|| de::Error::custom(format!("unknown setting `{key}`")))
+        Setting::find(&key).ok_or_else(|| de::Error::custom(format!("unknown setting `{key}`")))
     }
 }

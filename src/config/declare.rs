@@ -8,7 +8,7 @@ use super::value::Choice;
 
 /// What reads a setting besides the runs: what a change of it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum SettingReader {
     /// Indexing: a change needs the folder indexed again.
     Index,
     /// The ranking of chunks for a query, which a passage trace repeats.
@@ -35,7 +35,7 @@ pub struct Declared<C> {
     pub(super) doc_lines: &'static [&'static str],
     pub(super) range: Option<[f64; 2]>,
     /// Readers of the whole section, and of this setting alone.
-    pub(super) readers: [&'static [Reader]; 2],
+    pub(super) readers: [&'static [SettingReader]; 2],
     pub(super) takes: fn() -> String,
     pub(super) read: fn(&C) -> Value,
     /// `None` when the value is not of the setting's type.
@@ -52,7 +52,7 @@ impl<C> Serialize for Declared<C> {
 impl<C: Default> Declared<C> {
     /// Returns the explanation, without that of its choices.
     pub fn doc(&self) -> String {
-        joined(self.doc_lines)
+        join_lines(self.doc_lines)
     }
 
     /// Returns the section that it is in; `None` at the top level.
@@ -66,17 +66,17 @@ impl<C: Default> Declared<C> {
     }
 
     /// Returns whether `reader` reads it.
-    pub fn is_read_by(&self, reader: Reader) -> bool {
+    pub fn is_read_by(&self, reader: SettingReader) -> bool {
         self.readers.iter().any(|readers| readers.contains(&reader))
     }
 
     /// Returns when it is read, for a setting that no run reads.
     pub fn read_later(&self) -> Option<&'static str> {
-        if self.is_read_by(Reader::Index) {
+        if self.is_read_by(SettingReader::Index) {
             Some("when a folder is indexed")
-        } else if self.is_read_by(Reader::ProbeTraining) {
+        } else if self.is_read_by(SettingReader::ProbeTraining) {
             Some("when a probe is trained")
-        } else if self.is_read_by(Reader::Start) {
+        } else if self.is_read_by(SettingReader::Start) {
             Some("when the program starts")
         } else {
             None
@@ -151,7 +151,7 @@ impl<C: Default> Declared<C> {
 }
 
 /// Returns the lines of a doc as one.
-pub(super) fn joined(lines: &[&str]) -> String {
+pub(super) fn join_lines(lines: &[&str]) -> String {
     let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
     lines.join(" ")
 }
@@ -206,7 +206,7 @@ macro_rules! settings {
             }
 
             impl $section_type {
-                const READERS: &'static [Reader] = &[$($(Reader::$section_reader),+)?];
+                const READERS: &'static [SettingReader] = &[$($(SettingReader::$section_reader),+)?];
             }
 
             impl Default for $section_type {
@@ -226,7 +226,7 @@ macro_rules! settings {
                 choices: <$top_type as SettingType>::CHOICES,
                 doc_lines: &[$($top_doc),+],
                 range: None,
-                readers: [&[], &[$($(Reader::$top_reader),+)?]],
+                readers: [&[], &[$($(SettingReader::$top_reader),+)?]],
                 takes: <$top_type as SettingType>::takes,
                 read: |config| config.$top.to_value(),
                 write: |config, value| {
@@ -239,7 +239,7 @@ macro_rules! settings {
                 choices: <$type as SettingType>::CHOICES,
                 doc_lines: &[$($doc),+],
                 range: [$([$min as f64, $max as f64])?].first().copied(),
-                readers: [$section_type::READERS, &[$($(Reader::$reader),+)?]],
+                readers: [$section_type::READERS, &[$($(SettingReader::$reader),+)?]],
                 takes: <$type as SettingType>::takes,
                 read: |config| config.$section.$field.to_value(),
                 write: |config, value| {

@@ -82,7 +82,7 @@ impl Layers {
     /// # Errors
     /// An unknown setting.
     pub fn set(&mut self, origin: &str, key: &str, value: &str) -> Result<(), ConfigError> {
-        let setting = Setting::named(key).ok_or_else(|| unknown_key(origin, key))?;
+        let setting = Setting::find(key).ok_or_else(|| unknown_key(origin, key))?;
         self.above_preset.push(Layer {
             origin: origin.to_owned(),
             values: vec![(setting, setting.parse(value))],
@@ -190,7 +190,7 @@ impl Layer {
 
         let values = leaves(&table)
             .into_iter()
-            .map(|(key, value)| match Setting::named(&key) {
+            .map(|(key, value)| match Setting::find(&key) {
                 Some(setting) => Ok((setting, value)),
                 None => Err(unknown_key(&origin, &key)),
             })
@@ -206,7 +206,7 @@ fn environment_key(name: &str) -> Option<String> {
         .strip_prefix(ENVIRONMENT_PREFIX)?
         .to_lowercase()
         .replace("__", ".");
-    (key.contains('.') || Setting::named(&key).is_some()).then_some(key)
+    (key.contains('.') || Setting::find(&key).is_some()).then_some(key)
 }
 
 /// The values of a table with their dotted names.

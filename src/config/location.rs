@@ -11,12 +11,12 @@ use crate::event::ChunkText;
 pub struct Location {
     /// Path of the document inside the corpus.
     pub document: String,
-    pub part: Part,
+    pub part: LocationPart,
 }
 
 /// The part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum LocationPart {
     Whole,
     /// Everything that shares a line with these: from 1, both inclusive.
     Lines([u32; 2]),
@@ -38,9 +38,9 @@ impl Location {
     fn covers_range(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
         self.document == document
             && match self.part {
-                Part::Whole => true,
-                Part::Lines([first, last]) => first <= lines[1] && lines[0] <= last,
-                Part::Bytes([start, end]) => start <= bytes[0] && bytes[1] <= end,
+                LocationPart::Whole => true,
+                LocationPart::Lines([first, last]) => first <= lines[1] && lines[0] <= last,
+                LocationPart::Bytes([start, end]) => start <= bytes[0] && bytes[1] <= end,
             }
     }
 }
@@ -63,15 +63,19 @@ impl FromStr for Location {
         let lines = part(':').and_then(|(document, first, last)| {
             Some((
                 document,
-                Part::Lines([line(first)?, line(last)?]),
+                LocationPart::Lines([line(first)?, line(last)?]),
                 first <= last,
             ))
         });
         let bytes = || {
-            part('@')
-                .map(|(document, start, end)| (document, Part::Bytes([start, end]), start < end))
+            part('@').map(|(document, start, end)| {
+                (document, LocationPart::Bytes([start, end]), start < end)
+            })
         };
-        let (document, part, in_order) = lines.or_else(bytes).unwrap_or((text, Part::Whole, true));
+        let (document, part, in_order) =
+            lines
+                .or_else(bytes)
+                .unwrap_or((text, LocationPart::Whole, true));
         if document.is_empty() {
             return Err(
                 "a location is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END"
@@ -92,10 +96,10 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let document = &self.document;
         match self.part {
-            Part::Whole => f.write_str(document),
-            Part::Lines([first, last]) if first == last => write!(f, "{document}:{first}"),
-            Part::Lines([first, last]) => write!(f, "{document}:{first}-{last}"),
-            Part::Bytes([start, end]) => write!(f, "{document}@{start}-{end}"),
+            LocationPart::Whole => f.write_str(document),
+            LocationPart::Lines([first, last]) if first == last => write!(f, "{document}:{first}"),
+            LocationPart::Lines([first, last]) => write!(f, "{document}:{first}-{last}"),
+            LocationPart::Bytes([start, end]) => write!(f, "{document}@{start}-{end}"),
         }
     }
 }
@@ -111,18 +115,22 @@ mod tests {
     #[test]
     fn a_location_is_a_document_or_a_part_of_it() {
         let cases = [
-            ("ships.md", "ships.md", Part::Whole),
-            ("tables/ships.md:5", "tables/ships.md", Part::Lines([5, 5])),
+            ("ships.md", "ships.md", LocationPart::Whole),
+            (
+                "tables/ships.md:5",
+                "tables/ships.md",
+                LocationPart::Lines([5, 5]),
+            ),
             (
                 "tables/ships.md:5-6",
                 "tables/ships.md",
-                Part::Lines([5, 6]),
+                LocationPart::Lines([5, 6]),
             ),
-            ("ships.md@0-310", "ships.md", Part::Bytes([0, 310])),
-            ("log: June.md", "log: June.md", Part::Whole),
-            ("me@home.md", "me@home.md", Part::Whole),
-            ("log:June.md:3", "log:June.md", Part::Lines([3, 3])),
-            ("ships.md:0", "ships.md:0", Part::Whole),
+            ("ships.md@0-310", "ships.md", LocationPart::Bytes([0, 310])),
+            ("log: June.md", "log: June.md", LocationPart::Whole),
+            ("me@home.md", "me@home.md", LocationPart::Whole),
+            ("log:June.md:3", "log:June.md", LocationPart::Lines([3, 3])),
+            ("ships.md:0", "ships.md:0", LocationPart::Whole),
         ];
         for (text, document, part) in cases {
             assert_eq!(

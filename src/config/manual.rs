@@ -32,22 +32,22 @@ fn heading(name: &str) -> String {
         .iter()
         .find(|(section, _)| *section == name)
         .map_or(&[][..], |(_, doc_lines)| doc_lines);
-    format!("{}[{name}]\n\n", commented("", doc_lines))
+    format!("{}[{name}]\n\n", comment_lines("", doc_lines))
 }
 
 fn comment(setting: &Setting) -> String {
-    let mut comment = commented("", setting.doc_lines);
+    let mut comment = comment_lines("", setting.doc_lines);
     for choice in setting.choices {
         let [first, more @ ..] = choice.doc_lines else {
             continue;
         };
         comment.push_str(&format!("#   {}:{first}\n", choice.name));
-        comment.push_str(&commented("    ", more));
+        comment.push_str(&comment_lines("    ", more));
     }
     comment
 }
 
-fn commented(indent: &str, doc_lines: &[&str]) -> String {
+fn comment_lines(indent: &str, doc_lines: &[&str]) -> String {
     let lines = doc_lines.iter().map(|line| format!("#{indent}{line}\n"));
     lines.collect()
 }

@@ -22,11 +22,11 @@ mod layers;
 pub mod prompts;
 
 pub use choices::*;
-pub use declare::Reader;
+pub use declare::SettingReader;
 pub use error::ConfigError;
 pub use filter::{DocumentFilter, FilteredDocument, Matcher};
 pub use layers::Layers;
-pub use location::{Location, Part};
+pub use location::{Location, LocationPart};
 pub use manual::defaults_toml;
 pub use names::{names_with_own, nearest};
 #[cfg(feature = "portable")]

@@ -26,7 +26,7 @@ pub struct Paths {
 
 impl Paths {
     /// Returns the folders of this user.
-    pub fn of_user() -> Self {
+    pub fn for_user() -> Self {
         if let Some(home) = std::env::var_os("RAGSCOPE_HOME").filter(|home| !home.is_empty()) {
             return Self::under(PathBuf::from(home));
         }
@@ -96,7 +96,7 @@ impl Paths {
     }
 
     /// Files saved on the screen, where the working directory is part of the corpus.
-    pub fn saved(&self) -> PathBuf {
+    pub fn saved_files(&self) -> PathBuf {
         self.state.join("saved")
     }
 

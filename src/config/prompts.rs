@@ -31,7 +31,7 @@ macro_rules! prompts {
                 match self { $(Self::$prompt => $name),+ }
             }
 
-            fn bundled(self) -> &'static str {
+            fn bundled_text(self) -> &'static str {
                 match self { $(Self::$prompt => include_str!(concat!("../../assets/prompts/", $name, ".md"))),+ }
             }
 
@@ -137,7 +137,7 @@ impl Prompts {
     fn built_in(&self, prompt: PromptName) -> &'static str {
         let version = |folder: &&str| prompt.others().iter().find(|(name, _)| name == folder);
         let chosen = self.folders.iter().find_map(version);
-        chosen.map_or(prompt.bundled(), |(_, text)| text)
+        chosen.map_or(prompt.bundled_text(), |(_, text)| text)
     }
 
     /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked examples of
@@ -159,7 +159,7 @@ impl Prompts {
             }
         };
         let template = own.as_deref().unwrap_or(self.built_in(prompt));
-        let examples = ("examples", worked(self.examples).trim_end());
+        let examples = ("examples", worked_examples(self.examples).trim_end());
         let values = [values, &[examples]].concat();
         let (user, reply) = template.split_once(REPLY_MARK).unwrap_or((template, ""));
         Ok(Filled {
@@ -171,7 +171,7 @@ impl Prompts {
 
 /// Returns the worked examples before a question (SEARAG, appendix E), each a question of the kind that the
 /// dataset asks with its answer step by step.
-fn worked(examples: WorkedExamples) -> &'static str {
+fn worked_examples(examples: WorkedExamples) -> &'static str {
     match examples {
         WorkedExamples::General => include_str!("../../assets/prompts/paper/examples/general.md"),
         WorkedExamples::TwoWiki => include_str!("../../assets/prompts/paper/examples/2wiki.md"),
@@ -243,7 +243,7 @@ mod tests {
             for prompt in PromptName::ALL {
                 for (_, text) in prompt.others().iter().filter(|(name, _)| *name == folder) {
                     assert_eq!(
-                        names(prompt.bundled()),
+                        names(prompt.bundled_text()),
                         names(text),
                         "{prompt:?} of {folder}"
                     );
@@ -281,7 +281,7 @@ mod tests {
         for choice in WorkedExamples::CHOICES {
             let name = toml::Value::String(choice.name.to_owned());
             let examples = WorkedExamples::from_value(&name).expect("a choice");
-            let text = worked(examples);
+            let text = worked_examples(examples);
             let lines: Vec<&str> = text.lines().collect();
             assert_eq!(lines.len(), 12, "{examples:?}: six questions");
             for pair in lines.chunks(2) {

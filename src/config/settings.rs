@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use toml::{Table, Value};
 
 use super::choices::*;
-use super::declare::{Declared, Reader, settings};
+use super::declare::{Declared, SettingReader, settings};
 use super::filter::DocumentFilter;
 use super::location::Location;
 use super::value::SettingType;
@@ -479,7 +479,7 @@ impl Serialize for Config {
 
 impl ChunkerSettings {
     /// Returns the settings that the chunks of an index depend on; the others are as by default.
-    pub fn of_index(&self) -> Self {
+    pub fn for_index(&self) -> Self {
         let defaults = Self::default();
         match self.kind {
             ChunkerKind::Semantic => Self {
@@ -508,6 +508,6 @@ impl GeneratorSettings {
             ..Config::default()
         };
         Setting::differing(&with(self), &with(other))
-            .all(|setting| setting.is_read_by(Reader::Sampling))
+            .all(|setting| setting.is_read_by(SettingReader::Sampling))
     }
 }

@@ -139,7 +139,7 @@ fn walker(folder: &Path, settings: &CorpusSettings, refused: &RefusedFolders) ->
     let refused = Arc::clone(refused);
     let has_limit = settings.gitignore;
     let below = |own: &PathBuf| own.starts_with(folder) && own != folder;
-    let own: Vec<PathBuf> = Paths::of_user()
+    let own: Vec<PathBuf> = Paths::for_user()
         .folders()
         .into_iter()
         .map(|own| own.canonicalize().unwrap_or(own))

@@ -25,7 +25,7 @@ pub struct Documents {
 
 impl Documents {
     /// Returns the documents of these questions: their own passages, and those of the set as a whole.
-    pub fn of(set: &QuestionSet, questions: &[Question]) -> Self {
+    pub fn new(set: &QuestionSet, questions: &[Question]) -> Self {
         let own = questions.iter().flat_map(|question| &question.passages);
         let numbers: BTreeSet<usize> = own.copied().chain(0..set.shared).collect();
 

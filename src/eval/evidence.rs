@@ -10,11 +10,11 @@ use crate::corpus::{Document, fold_white_space, sentences};
 /// The evidence of one question, split into sentences: a chunk holds a piece when it contains it word
 /// for word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pieces(Vec<String>);
+pub struct EvidencePieces(Vec<String>);
 
-impl Pieces {
+impl EvidencePieces {
     /// Returns the sentences of a question's evidence, each once.
-    pub fn of(question: &Question) -> Self {
+    pub fn new(question: &Question) -> Self {
         let mut pieces: Vec<String> = Vec::new();
         for evidence in &question.evidence {
             let quote = plain(&evidence.quote);

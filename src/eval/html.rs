@@ -4,7 +4,7 @@ use super::metrics::{
     AnswerMetric, CostMetric, DepthMetric, ListMetric, Metric, UncertaintyMetric,
     accuracy_by_coverage, explanations, mean,
 };
-use super::plot::{Axis, Bar, Mark, Plot, bars, escaped};
+use super::plot::{Axis, Bar, Mark, Plot, bars, escape};
 use super::report::Report;
 use super::row::Row;
 use super::summary::{PresetSummary, with_correctness};
@@ -58,12 +58,12 @@ pub fn page(report: &Report, rows: &[Row]) -> String {
 
     let mut body = format!(
         "<h1>{}</h1>\n<p>{}</p>\n",
-        escaped(&names.join(", ")),
-        escaped(&headline(report))
+        escape(&names.join(", ")),
+        escape(&headline(report))
     );
     body.push_str(&all_plots(&presets));
     for table in tables(report) {
-        body.push_str(&of_table(&table));
+        body.push_str(&table_html(&table));
     }
     body.push_str(&list("Faults of the question file", &report.remarks));
     body.push_str(&list(
@@ -113,8 +113,8 @@ fn plots(title: &str, caption: &str, plots: &[String]) -> String {
     }
     format!(
         "<h2>{}</h2>\n<p>{}</p>\n<div class=\"plots\">{}</div>\n",
-        escaped(title),
-        escaped(caption),
+        escape(title),
+        escape(caption),
         plots.concat()
     )
 }
@@ -122,7 +122,7 @@ fn plots(title: &str, caption: &str, plots: &[String]) -> String {
 fn figure(caption: &str, svg: &str) -> String {
     format!(
         "<figure>{svg}<figcaption>{}</figcaption></figure>\n",
-        escaped(caption)
+        escape(caption)
     )
 }
 
@@ -275,10 +275,10 @@ fn cost(presets: &[PresetRows<'_>]) -> String {
     figure("Point at a mark for its numbers.", &plot.svg("cost"))
 }
 
-fn of_table(table: &Table) -> String {
+fn table_html(table: &Table) -> String {
     let cells = |tag: &str, row: &[String]| -> String {
         row.iter()
-            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
+            .map(|cell| format!("<{tag}>{}</{tag}>", escape(cell)))
             .collect()
     };
     let rows: String = table
@@ -288,7 +288,7 @@ fn of_table(table: &Table) -> String {
         .collect();
     format!(
         "<h2>{}</h2>\n<div class=\"scroll\"><table><tr>{}</tr>\n{rows}</table></div>\n",
-        escaped(&table.title),
+        escape(&table.title),
         cells("th", &table.head)
     )
 }
@@ -299,7 +299,7 @@ fn list(title: &str, lines: &[String]) -> String {
     }
     let items: String = lines
         .iter()
-        .map(|line| format!("<li>{}</li>\n", escaped(line)))
+        .map(|line| format!("<li>{}</li>\n", escape(line)))
         .collect();
-    format!("<h2>{}</h2>\n<ul>\n{items}</ul>\n", escaped(title))
+    format!("<h2>{}</h2>\n<ul>\n{items}</ul>\n", escape(title))
 }

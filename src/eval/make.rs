@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::metrics::{exact_match, normalised};
+use super::metrics::{exact_match, normalise};
 use crate::config::prompts::PromptName;
 use crate::corpus::{Document, fold_white_space, sentences};
 use crate::event::Flow;
@@ -45,7 +45,7 @@ pub struct MakeProgress {
 }
 
 /// A sentence, a name or number in it that can be asked for, and the sentences around it.
-struct Candidate<'a> {
+struct AskableSentence<'a> {
     document: &'a Document,
     sentence: String,
     answer: String,
@@ -65,8 +65,8 @@ pub fn make_questions(
     seed: u64,
     observe: &mut dyn FnMut(MakeProgress) -> Flow,
 ) -> Result<Vec<GeneratedQuestion>, MethodError> {
-    let candidates: Vec<Candidate<'_>> =
-        Random::new(seed).shuffled(documents.iter().flat_map(candidates).collect());
+    let candidates: Vec<AskableSentence<'_>> =
+        Random::new(seed).shuffle(documents.iter().flat_map(candidates).collect());
     let mut made: Vec<GeneratedQuestion> = Vec::new();
     let mut tried = 0;
     for batch in candidates
@@ -83,7 +83,7 @@ pub fn make_questions(
         }
 
         tried += batch.len();
-        let asked = match asked(calls, batch) {
+        let asked = match ask(calls, batch) {
             // keep what is made so far
             Err(MethodError::Model(LlmError::Stopped)) => break,
             asked => asked?,
@@ -101,15 +101,15 @@ pub fn make_questions(
 }
 
 /// Returns the question about each candidate that the generator answers correctly, and its kind.
-fn asked(
+fn ask(
     calls: &mut dyn ModelCalls,
-    batch: &[Candidate<'_>],
+    batch: &[AskableSentence<'_>],
 ) -> Result<Vec<Option<(&'static str, String)>>, MethodError> {
     let mut asked = vec![None; batch.len()];
-    let gaps: Vec<String> = batch.iter().map(Candidate::gap).collect();
+    let gaps: Vec<String> = batch.iter().map(AskableSentence::gap).collect();
     // the generator writes no question about some, or one that it does not answer correctly
-    for (kind, questions) in [("written", written(calls, batch)?), ("gap", gaps)] {
-        let right = answered(calls, batch, &questions)?;
+    for (kind, questions) in [("written", write_questions(calls, batch)?), ("gap", gaps)] {
+        let right = answer_rightly(calls, batch, &questions)?;
         for (at, question) in questions
             .into_iter()
             .enumerate()
@@ -121,7 +121,7 @@ fn asked(
     Ok(asked)
 }
 
-impl Candidate<'_> {
+impl AskableSentence<'_> {
     /// Returns the sentence with a gap instead of the answer.
     fn gap(&self) -> String {
         format!(
@@ -134,7 +134,7 @@ impl Candidate<'_> {
     fn is_asked_by(&self, question: &str) -> bool {
         question.ends_with('?')
             && question.split_whitespace().count() >= MIN_WORDS
-            && !normalised(question).contains(&normalised(&self.answer))
+            && !normalise(question).contains(&normalise(&self.answer))
     }
 
     fn made(&self, number: usize, question: &str, kind: &'static str) -> GeneratedQuestion {
@@ -152,7 +152,7 @@ impl Candidate<'_> {
 }
 
 /// Returns the sentences of a document with a name or a number to ask for.
-fn candidates(document: &Document) -> Vec<Candidate<'_>> {
+fn candidates(document: &Document) -> Vec<AskableSentence<'_>> {
     let ranges = sentences(&document.text, document.language);
     let text = |at: usize| fold_white_space(&document.text[ranges[at].clone()]);
     let mut found = Vec::new();
@@ -164,7 +164,7 @@ fn candidates(document: &Document) -> Vec<Candidate<'_>> {
         if let Some(answer) = last_name(&sentence) {
             let around = at.saturating_sub(1)..(at + 2).min(ranges.len());
             let passage = around.map(text).collect::<Vec<String>>().join(" ");
-            found.push(Candidate {
+            found.push(AskableSentence {
                 document,
                 answer,
                 passage,
@@ -195,9 +195,9 @@ fn last_name(sentence: &str) -> Option<String> {
 
 /// Returns the question that the generator writes about each candidate; empty where that is not a
 /// question.
-fn written(
+fn write_questions(
     calls: &mut dyn ModelCalls,
-    batch: &[Candidate<'_>],
+    batch: &[AskableSentence<'_>],
 ) -> Result<Vec<String>, MethodError> {
     let prompts = batch
         .iter()
@@ -213,7 +213,7 @@ fn written(
         &prompts,
         &Decoding::one_line(QUESTION_TOKENS, 0),
     )?;
-    let question = |(candidate, reply): (&Candidate<'_>, &str)| {
+    let question = |(candidate, reply): (&AskableSentence<'_>, &str)| {
         let question = reply
             .trim()
             .trim_start_matches("Question:")
@@ -234,9 +234,9 @@ fn written(
 
 /// Returns whether the generator, given the passage, answers each question correctly; `false` where
 /// there is no question.
-fn answered(
+fn answer_rightly(
     calls: &mut dyn ModelCalls,
-    batch: &[Candidate<'_>],
+    batch: &[AskableSentence<'_>],
     questions: &[String],
 ) -> Result<Vec<bool>, MethodError> {
     let asked: Vec<usize> = (0..batch.len())

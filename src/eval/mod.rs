@@ -37,7 +37,7 @@ pub use metrics::{
     AnswerMetric, ChunkFigures, ChunkMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList,
     Interval, ListMetric, Metric, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
     Understood, UtilityMetric, Values, accuracy_by_coverage, auarc, auroc, exact_match, f1,
-    is_refusal, meteor, normalised, paired_bootstrap, pearson, rouge_l, score, substring,
+    is_refusal, meteor, normalise, paired_bootstrap, pearson, rouge_l, score, substring,
 };
 pub use paper::{PaperRow, PaperTable};
 pub use paper_metric::PublishedMetric;

@@ -22,12 +22,12 @@ metrics! {
         /// Words matched, with a penalty for scattered matches.
         Meteor "METEOR": Higher, Share => |_, preset| score(preset, AnswerMetric::Meteor);
         /// Recall in the context, summed over 1, 3 and 5 chunks.
-        RecallSum "recall, sum": Higher, Share => |_, preset| of_context(preset, ListMetric::RecallSum);
+        RecallSum "recall, sum": Higher, Share => |_, preset| context_value(preset, ListMetric::RecallSum);
         /// Precision in the context, summed over 1, 3 and 5 chunks.
         PrecisionSum "precision, sum": Higher, Share =>
-            |_, preset| of_context(preset, ListMetric::PrecisionSum);
+            |_, preset| context_value(preset, ListMetric::PrecisionSum);
         /// Integrated effectiveness in the context, summed over 1, 3 and 5 chunks.
-        IeSum "IE, sum": Higher, Share => |_, preset| of_context(preset, ListMetric::IeSum);
+        IeSum "IE, sum": Higher, Share => |_, preset| context_value(preset, ListMetric::IeSum);
         /// Mean grade of what was retrieved.
         Grade "grade of what is found": Higher, Number(3) =>
             |_, preset| preset.chunks[ChunkMetric::Grade];
@@ -108,7 +108,7 @@ fn score(preset: &PresetSummary, metric: AnswerMetric) -> Option<f64> {
     (preset.answered > 0).then(|| preset.scores[metric])
 }
 
-fn of_context(preset: &PresetSummary, metric: ListMetric) -> Option<f64> {
+fn context_value(preset: &PresetSummary, metric: ListMetric) -> Option<f64> {
     Some(preset.context.as_ref()?.whole[metric])
 }
 

@@ -19,7 +19,7 @@ fn dash(series: usize) -> &'static str {
 }
 
 /// Escapes text for HTML and SVG.
-pub fn escaped(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in crate::event::harmless(text).chars() {
         match c {
@@ -116,7 +116,7 @@ impl Plot {
     }
 
     /// Returns the coordinates of a value of the vertical axis.
-    fn down(&self, y: f64) -> f64 {
+    fn from_top(&self, y: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.position(y) * (HEIGHT - BOTTOM - TOP)
     }
 
@@ -126,8 +126,8 @@ impl Plot {
             let x = self.x.value_at(position);
             let y = self.y.value_at(position);
             let across = self.across(x);
-            let down = self.down(y);
-            let bottom = self.down(self.y.min);
+            let down = self.from_top(y);
+            let bottom = self.from_top(self.y.min);
             self.body.push_str(&format!(
                 "<line class=\"grid\" x1=\"{LEFT:.1}\" y1=\"{down:.1}\" x2=\"{:.1}\" y2=\"{down:.1}\"/>\
                  <text class=\"tick\" x=\"{across:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
@@ -149,17 +149,17 @@ impl Plot {
              <text class=\"axis\" transform=\"translate(12 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
             HEIGHT - 8.0,
-            escaped(self.x.name),
-            escaped(self.y.name)
+            escape(self.x.name),
+            escape(self.y.name)
         ));
     }
 
     /// Draws the line on which both axes have the same value.
     pub fn diagonal(mut self) -> Self {
         let x1 = self.across(self.x.min);
-        let y1 = self.down(self.y.min);
+        let y1 = self.from_top(self.y.min);
         let x2 = self.across(self.x.max);
-        let y2 = self.down(self.y.max);
+        let y2 = self.from_top(self.y.max);
         self.body.push_str(&format!(
             "<line class=\"diagonal\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
         ));
@@ -170,14 +170,14 @@ impl Plot {
     pub fn line(&mut self, series: usize, name: &str, points: &[(f64, f64)], marks: &[Mark]) {
         let path: Vec<String> = points
             .iter()
-            .map(|(x, y)| format!("{:.1},{:.1}", self.across(*x), self.down(*y)))
+            .map(|(x, y)| format!("{:.1},{:.1}", self.across(*x), self.from_top(*y)))
             .collect();
         self.body.push_str(&format!(
             "<polyline class=\"line s{}\" stroke-dasharray=\"{}\" points=\"{}\"><title>{}</title></polyline>",
             series % DASHES.len(),
             dash(series),
             path.join(" "),
-            escaped(name)
+            escape(name)
         ));
         for mark in marks {
             self.mark(series, mark);
@@ -199,8 +199,8 @@ impl Plot {
         self.body.push_str(&format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             across + offset,
-            self.down(mark.y) - 6.0,
-            escaped(name)
+            self.from_top(mark.y) - 6.0,
+            escape(name)
         ));
     }
 
@@ -209,9 +209,9 @@ impl Plot {
             "<circle class=\"mark s{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
             series % DASHES.len(),
             self.across(mark.x),
-            self.down(mark.y),
+            self.from_top(mark.y),
             mark.radius,
-            escaped(&mark.text)
+            escape(&mark.text)
         ));
     }
 
@@ -232,12 +232,12 @@ impl Plot {
                 x + 26.0,
                 x + 32.0,
                 y + 4.0,
-                escaped(name)
+                escape(name)
             ));
         }
         format!(
             "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{}{legend}</svg>",
-            escaped(title),
+            escape(title),
             self.body
         )
     }
@@ -267,16 +267,16 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
              <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             NAMES - 8.0,
             y + 12.0,
-            escaped(&bar.name),
+            escape(&bar.name),
             NAMES + length + 6.0,
             y + 12.0,
-            escaped(&bar.text)
+            escape(&bar.text)
         ));
     }
     let height = bars.len() as f64 * ROW + 8.0;
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{body}</svg>",
-        escaped(title)
+        escape(title)
     )
 }
 

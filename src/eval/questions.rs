@@ -66,7 +66,7 @@ pub struct QuestionSet {
 
 /// A question as its record gives it, with the passages of that record.
 #[derive(Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct QuestionEntry {
     /// Its `passages` are set by [`Collector::push`].
     pub question: Question,
     pub passages: Vec<Passage>,
@@ -100,8 +100,8 @@ impl Collector {
     }
 
     /// Adds a question, or lists why it is none.
-    pub fn push(&mut self, place: &str, entry: Entry) {
-        let Entry {
+    pub fn push(&mut self, place: &str, entry: QuestionEntry) {
+        let QuestionEntry {
             mut question,
             passages,
             is_unanswerable,

@@ -29,7 +29,7 @@ pub struct Report {
 
 impl Report {
     /// Sums up the rows of these presets; lists of chunks are scored at these depths.
-    pub fn of(presets: &[String], rows: &[Row], depths: &[usize]) -> Self {
+    pub fn new(presets: &[String], rows: &[Row], depths: &[usize]) -> Self {
         let by_preset: Vec<Vec<&Row>> = presets
             .iter()
             .map(|preset| rows.iter().filter(|row| row.preset == *preset).collect())
@@ -41,17 +41,17 @@ impl Report {
         let understanding = by_preset.iter().flat_map(|rows| {
             [true, false]
                 .into_iter()
-                .filter_map(|certain| UnderstandingSummary::of(certain, rows, first))
+                .filter_map(|certain| UnderstandingSummary::new(certain, rows, first))
         });
         Self {
             questions: first.len(),
             unanswerable: first.iter().filter(|row| row.unanswerable).count(),
             presets: summaries
-                .map(|(preset, rows)| PresetSummary::of(preset, rows, depths))
+                .map(|(preset, rows)| PresetSummary::new(preset, rows, depths))
                 .collect(),
             repeats: Vec::new(),
             comparisons: others
-                .filter_map(|rows| Comparison::of(rows, first))
+                .filter_map(|rows| Comparison::new(rows, first))
                 .collect(),
             understanding: understanding.collect(),
             published: None,

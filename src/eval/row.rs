@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Pieces;
+use super::evidence::EvidencePieces;
 use super::metrics::{
     AnswerMetric, ChunkFigures, EvidenceList, Metric as _, ScoredBelief, UncertaintyMetric,
     Understood, UtilityMetric, Values, confidence, score,
@@ -65,14 +65,19 @@ pub struct ContextUtility {
 
 impl Row {
     /// Computes the figures of a run that is over.
-    pub(super) fn of(run: &Run, preset: &str, question: &Question, evidence: &Pieces) -> Self {
+    pub(super) fn new(
+        run: &Run,
+        preset: &str,
+        question: &Question,
+        evidence: &EvidencePieces,
+    ) -> Self {
         let error = match &run.outcome {
             Some(Outcome::Failed(problem)) => Some(problem.error.clone()),
             Some(Outcome::Completed | Outcome::LimitReached | Outcome::Stopped) => None,
             None => Some("the run did not end".to_owned()),
         };
         let scores = if error.is_some() {
-            Values::of(|_| 0.0)
+            Values::from_fn(|_| 0.0)
         } else {
             score(&run.answer, &question.answers)
         };
@@ -100,8 +105,8 @@ impl Row {
             uncertainty: uncertainty.collect(),
             confidence: confidence(run),
             utility: with_evidence.utilities(question),
-            understood: Understood::of(&run.refinement),
-            chunks: ChunkFigures::of(run),
+            understood: Understood::from_refinement(&run.refinement),
+            chunks: ChunkFigures::from_run(run),
             usage: run.usage,
         }
     }
@@ -143,7 +148,7 @@ fn without_repeats(chunks: impl Iterator<Item = u64>) -> Vec<u64> {
 /// A run with the evidence of its question.
 struct WithEvidence<'a> {
     run: &'a Run,
-    evidence: &'a Pieces,
+    evidence: &'a EvidencePieces,
 }
 
 impl WithEvidence<'_> {
@@ -173,13 +178,13 @@ impl WithEvidence<'_> {
             return Vec::new();
         };
 
-        let without = scored(without, question);
+        let without = score_belief(without, question);
         let of_context = |with: &Belief| {
             let evidence = self.list(&with.chunks).share();
-            let with = scored(with, question);
+            let with = score_belief(with, question);
             ContextUtility {
                 evidence,
-                with_context: Some(Values::of(|metric: UtilityMetric| {
+                with_context: Some(Values::from_fn(|metric: UtilityMetric| {
                     (metric.declaration().compute)(&with)
                 })),
                 improvement: improvement(&without, &with),
@@ -189,7 +194,7 @@ impl WithEvidence<'_> {
     }
 }
 
-fn scored<'a>(belief: &'a Belief, question: &Question) -> ScoredBelief<'a> {
+fn score_belief<'a>(belief: &'a Belief, question: &Question) -> ScoredBelief<'a> {
     ScoredBelief {
         belief,
         scores: score(&belief.greedy, &question.answers),
@@ -197,7 +202,7 @@ fn scored<'a>(belief: &'a Belief, question: &Question) -> ScoredBelief<'a> {
 }
 
 fn improvement(without: &ScoredBelief<'_>, with: &ScoredBelief<'_>) -> Values<UtilityMetric> {
-    Values::of(|metric: UtilityMetric| {
+    Values::from_fn(|metric: UtilityMetric| {
         let declaration = metric.declaration();
         let change = (declaration.compute)(with) - (declaration.compute)(without);
         declaration.better.improvement(change)

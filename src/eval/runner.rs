@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::evidence::Pieces;
+use super::evidence::EvidencePieces;
 use super::questions::Question;
 use super::row::Row;
 use crate::event::{Event, Flow, Problem};
@@ -107,7 +107,7 @@ pub fn run<'a, E: From<JournalError>>(
                 total,
                 each,
             };
-            match answered(preset, question, answers.as_mut(), &mut || {
+            match ask(preset, question, answers.as_mut(), &mut || {
                 observe(&progress)
             }) {
                 Some(row) => journal.push(row)?,
@@ -120,7 +120,7 @@ pub fn run<'a, E: From<JournalError>>(
 }
 
 /// Returns the row of one question; `None` when the observer stopped it.
-fn answered(
+fn ask(
     preset: &str,
     question: &Question,
     answers: &mut dyn Answers,
@@ -145,7 +145,7 @@ fn answered(
         return None;
     }
 
-    let mut row = Row::of(&run, preset, question, &Pieces::of(question));
+    let mut row = Row::new(&run, preset, question, &EvidencePieces::new(question));
     if let Err(problem) = asked {
         row.error = Some(problem.error);
     }

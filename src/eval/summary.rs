@@ -147,13 +147,13 @@ pub struct UnderstandingSummary {
 }
 
 impl PresetSummary {
-    pub(super) fn of(preset: &str, rows: &[&Row], depths: &[usize]) -> Self {
+    pub(super) fn new(preset: &str, rows: &[&Row], depths: &[usize]) -> Self {
         let failed = rows
             .iter()
             .filter_map(|row| Some(format!("{}: {}", row.id, row.error.as_ref()?)));
         let uncertainty = UncertaintyMetric::ALL
             .iter()
-            .filter_map(|metric| UncertaintySummary::of(*metric, rows));
+            .filter_map(|metric| UncertaintySummary::new(*metric, rows));
 
         Self {
             preset: preset.to_owned(),
@@ -165,16 +165,16 @@ impl PresetSummary {
                     .map(|row| &row.scores),
             ),
             kinds: by_kind(rows, depths),
-            found: ListSummary::of(rows.iter().filter_map(|row| row.found.as_ref()), depths),
+            found: ListSummary::new(rows.iter().filter_map(|row| row.found.as_ref()), depths),
             context: context_summary(rows, depths),
             uncertainty: uncertainty.collect(),
-            utility: UtilitySummary::of(rows),
-            chunks: Values::of(|metric: ChunkMetric| {
+            utility: UtilitySummary::new(rows),
+            chunks: Values::from_fn(|metric: ChunkMetric| {
                 let compute = metric.declaration().compute;
                 mean_of_any(rows.iter().filter_map(|row| compute(row.chunks.as_ref()?)))
             }),
             dense: DenseInterval::all(rows),
-            cost: Values::of(|metric: CostMetric| {
+            cost: Values::from_fn(|metric: CostMetric| {
                 let compute = metric.declaration().compute;
                 mean(rows.iter().map(|row| compute(&row.usage)))
             }),
@@ -183,7 +183,7 @@ impl PresetSummary {
 }
 
 fn context_summary(rows: &[&Row], depths: &[usize]) -> Option<ListSummary> {
-    ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref()), depths)
+    ListSummary::new(rows.iter().filter_map(|row| row.context.as_ref()), depths)
 }
 
 fn by_kind(rows: &[&Row], depths: &[usize]) -> BTreeMap<String, KindSummary> {
@@ -193,12 +193,12 @@ fn by_kind(rows: &[&Row], depths: &[usize]) -> BTreeMap<String, KindSummary> {
     }
     kinds
         .into_iter()
-        .map(|(kind, rows)| (kind.to_owned(), KindSummary::of(&rows, depths)))
+        .map(|(kind, rows)| (kind.to_owned(), KindSummary::new(&rows, depths)))
         .collect()
 }
 
 impl KindSummary {
-    fn of(rows: &[&Row], depths: &[usize]) -> Self {
+    fn new(rows: &[&Row], depths: &[usize]) -> Self {
         let exact = rows.iter().map(|row| row.scores[AnswerMetric::ExactMatch]);
         Self {
             questions: rows.len(),
@@ -210,21 +210,21 @@ impl KindSummary {
 
 impl RepeatSummary {
     /// Sums up the runs of one preset under several seeds.
-    pub fn of(preset: &str, runs: &[&PresetSummary]) -> Self {
+    pub fn new(preset: &str, runs: &[&PresetSummary]) -> Self {
         let values = |metric: AnswerMetric| -> Vec<f64> {
             runs.iter().map(|run| run.scores[metric]).collect()
         };
         Self {
             preset: preset.to_owned(),
             runs: runs.len(),
-            mean: Values::of(|metric| mean(values(metric))),
-            deviation: Values::of(|metric| standard_deviation(&values(metric))),
+            mean: Values::from_fn(|metric| mean(values(metric))),
+            deviation: Values::from_fn(|metric| standard_deviation(&values(metric))),
         }
     }
 }
 
 impl ListSummary {
-    fn of<'a>(lists: impl Iterator<Item = &'a EvidenceList>, depths: &[usize]) -> Option<Self> {
+    fn new<'a>(lists: impl Iterator<Item = &'a EvidenceList>, depths: &[usize]) -> Option<Self> {
         let lists: Vec<&EvidenceList> = lists.collect();
         let at_depths = |metric: DepthMetric| -> Vec<f64> {
             let compute = metric.declaration().compute;
@@ -235,8 +235,8 @@ impl ListSummary {
         (!lists.is_empty()).then(|| Self {
             questions: lists.len(),
             depths: depths.to_vec(),
-            by_depth: Values::of(at_depths),
-            whole: Values::of(over_lists),
+            by_depth: Values::from_fn(at_depths),
+            whole: Values::from_fn(over_lists),
         })
     }
 
@@ -284,7 +284,7 @@ impl DenseInterval {
 }
 
 impl UncertaintySummary {
-    fn of(measure: UncertaintyMetric, rows: &[&Row]) -> Option<Self> {
+    fn new(measure: UncertaintyMetric, rows: &[&Row]) -> Option<Self> {
         let (uncertainty, correct) = with_correctness(measure, rows);
         let separation =
             |metric: SeparationMetric| (metric.declaration().compute)(&uncertainty, &correct);
@@ -292,7 +292,7 @@ impl UncertaintySummary {
         (!uncertainty.is_empty()).then(|| Self {
             measure,
             questions: uncertainty.len(),
-            separation: Values::of(separation),
+            separation: Values::from_fn(separation),
         })
     }
 }
@@ -306,7 +306,7 @@ pub(super) fn with_correctness(measure: UncertaintyMetric, rows: &[&Row]) -> (Ve
 }
 
 impl UtilitySummary {
-    fn of(rows: &[&Row]) -> Option<Self> {
+    fn new(rows: &[&Row]) -> Option<Self> {
         let whole: Vec<&ContextUtility> = rows
             .iter()
             .filter(|row| !row.unanswerable && !row.is_retrieval_only)
@@ -350,7 +350,7 @@ fn correlations(contexts: &[&ContextUtility]) -> Vec<Correlation> {
 }
 
 impl Comparison {
-    pub(super) fn of(rows: &[&Row], first: &[&Row]) -> Option<Self> {
+    pub(super) fn new(rows: &[&Row], first: &[&Row]) -> Option<Self> {
         let pairs: Vec<(&Row, &Row)> = rows
             .iter()
             .filter_map(|row| Some((*row, *first.iter().find(|other| other.id == row.id)?)))
@@ -381,7 +381,7 @@ impl Comparison {
 }
 
 impl UnderstandingSummary {
-    pub(super) fn of(certain: bool, rows: &[&Row], first: &[&Row]) -> Option<Self> {
+    pub(super) fn new(certain: bool, rows: &[&Row], first: &[&Row]) -> Option<Self> {
         let mut group = Group::default();
         for row in rows {
             let Some(understood) = row.understood.filter(|known| known.certain == certain) else {
@@ -398,7 +398,7 @@ impl UnderstandingSummary {
             preset: rows[0].preset.clone(),
             certain,
             questions: group.members.len(),
-            values: Values::of(|metric: UnderstandingMetric| {
+            values: Values::from_fn(|metric: UnderstandingMetric| {
                 (metric.declaration().compute)(&group)
             }),
         })

@@ -27,7 +27,7 @@ pub struct Table {
 pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
     let tables = [
-        published(report.published.as_ref()),
+        published_table(report.published.as_ref()),
         answers(presets),
         repeats(&report.repeats),
         kinds(presets),
@@ -139,7 +139,7 @@ fn cells<M: Metric>(
 }
 
 /// The figures of a paper beside those measured here.
-fn published(published: Option<&Published>) -> Table {
+fn published_table(published: Option<&Published>) -> Table {
     const HEAD: [&str; 5] = ["row", "dataset", "figure", "published", "here"];
 
     let row = |figure: &PublishedFigure| {

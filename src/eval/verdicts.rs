@@ -91,7 +91,12 @@ impl VerdictTable {
         TABLE.as_ref()
     }
 
-    fn published(&self, file: &str, evaluator: Evaluator, system: &str) -> Option<[f64; 2]> {
+    fn published_figures(
+        &self,
+        file: &str,
+        evaluator: Evaluator,
+        system: &str,
+    ) -> Option<[f64; 2]> {
         let of_file = self
             .published
             .iter()
@@ -188,7 +193,7 @@ pub fn compare(
     table: &VerdictTable,
     observe: &mut dyn FnMut(usize) -> Flow,
 ) -> Result<Vec<VerdictFigure>, MethodError> {
-    let entailed = entailed(calls, judged, observe)?;
+    let entailed = judge_entailment(calls, judged, observe)?;
 
     let mut systems: Vec<&str> = judged.iter().map(|one| one.system.as_str()).collect();
     systems.dedup();
@@ -212,7 +217,7 @@ pub fn compare(
                 answers: verdicts.len(),
                 f1,
                 accuracy,
-                published: table.published(file, evaluator, system),
+                published: table.published_figures(file, evaluator, system),
             });
         }
     }
@@ -220,7 +225,7 @@ pub fn compare(
 }
 
 /// Returns whether the judge finds that each answer entails one of its references, or the reverse.
-fn entailed(
+fn judge_entailment(
     calls: &mut dyn ModelCalls,
     judged: &[Judged],
     observe: &mut dyn FnMut(usize) -> Flow,
@@ -324,7 +329,7 @@ mod tests {
     #[test]
     fn the_table_has_the_papers_figures() {
         let table = VerdictTable::find("seper:1").expect("a table");
-        let figures = |file, evaluator, system| table.published(file, evaluator, system);
+        let figures = |file, evaluator, system| table.published_figures(file, evaluator, system);
         assert_eq!(
             figures("NQ.json", Evaluator::Entailment, "fid"),
             Some([0.966, 0.953])

@@ -57,17 +57,17 @@ impl StopFlag {
     }
 
     /// Counts a command that was sent.
-    pub fn sent(&self) {
+    pub fn mark_sent(&self) {
         self.0.sent.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Counts a command that starts: stop requests from before it was sent are over.
-    pub fn taken(&self) {
+    pub fn mark_taken(&self) {
         self.0.taken.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Ends a stop together with what it stopped: background work may continue.
-    pub fn settled(&self) {
+    pub fn mark_settled(&self) {
         let taken = self.0.taken.load(Ordering::SeqCst);
         let _ = self.0.stopped_through.compare_exchange(
             taken + 1,
@@ -101,13 +101,13 @@ mod tests {
     fn a_stop_reaches_what_was_requested_before_it_and_nothing_after() {
         let stop = StopFlag::default();
         assert!(!stop.is_set());
-        stop.sent();
+        stop.mark_sent();
         stop.stop();
-        stop.taken();
+        stop.mark_taken();
         assert!(stop.is_set(), "stopped while it waited");
-        stop.sent();
+        stop.mark_sent();
         assert!(stop.is_set(), "what runs now still stops");
-        stop.taken();
+        stop.mark_taken();
         assert!(
             !stop.is_set(),
             "the next command was requested after the stop"
@@ -117,14 +117,14 @@ mod tests {
     #[test]
     fn a_stop_is_over_with_what_it_stopped() {
         let stop = StopFlag::default();
-        stop.sent();
-        stop.taken();
-        stop.sent();
+        stop.mark_sent();
+        stop.mark_taken();
+        stop.mark_sent();
         stop.stop();
-        stop.settled();
-        stop.taken();
+        stop.mark_settled();
+        stop.mark_taken();
         assert!(stop.is_set(), "the one that waited is stopped too");
-        stop.settled();
+        stop.mark_settled();
         assert!(!stop.is_set(), "background work continues");
     }
 

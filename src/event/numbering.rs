@@ -47,7 +47,7 @@ impl Numbering {
                     let number = self.numbers.get(&cited.chunk);
                     (cited.label, number.copied().unwrap_or(cited.label))
                 }));
-                let numbered = renumbered(text, &labels);
+                let numbered = renumber(text, &labels);
                 let written = std::mem::replace(text, numbered);
                 self.sentences.insert(*step, Sentence { written, labels });
             }
@@ -96,8 +96,8 @@ impl Numbering {
 
     /// Returns an unfinished sentence with the numbers of the run in its marks.
     #[must_use]
-    pub fn numbered(&self, step: u32, text: &str) -> String {
-        renumbered(text, &self.labels(step))
+    pub fn number_text(&self, step: u32, text: &str) -> String {
+        renumber(text, &self.labels(step))
     }
 
     fn number_varied(&mut self, chunks: &mut [VariedChunk]) {
@@ -136,7 +136,7 @@ impl Numbering {
                 continue;
             };
             numbered.push_str(before);
-            numbered.push_str(&renumbered(&sentence.written, &sentence.labels));
+            numbered.push_str(&renumber(&sentence.written, &sentence.labels));
             rest = after;
         }
         numbered + rest
@@ -149,14 +149,14 @@ impl Numbering {
         }
         let mut sentences = self.sentences.values().rev();
         match sentences.find(|sentence| sentence.written.contains(answer)) {
-            Some(sentence) => renumbered(answer, &sentence.labels),
-            None => self.numbered(0, answer),
+            Some(sentence) => renumber(answer, &sentence.labels),
+            None => self.number_text(0, answer),
         }
     }
 }
 
 /// Returns a text with other numbers in its marks `[1]` and `[1, 3]`.
-fn renumbered(text: &str, labels: &Labels) -> String {
+fn renumber(text: &str, labels: &Labels) -> String {
     let is_same = labels.iter().all(|(label, number)| label == number);
     if is_same {
         return text.to_owned();
@@ -278,8 +278,12 @@ mod tests {
             ("A [2].".to_owned(), vec![2])
         );
         assert_eq!(numbered(numbering, context(2, &[90, 70])).1, [3, 1]);
-        assert_eq!(numbering.numbered(2, "B [1"), "B [1", "an open mark waits");
-        assert_eq!(numbering.numbered(2, "B [1]"), "B [3]");
+        assert_eq!(
+            numbering.number_text(2, "B [1"),
+            "B [1",
+            "an open mark waits"
+        );
+        assert_eq!(numbering.number_text(2, "B [1]"), "B [3]");
         let both = vec![cited(1, 90), cited(2, 70)];
         assert_eq!(
             numbered(numbering, finished(2, "B [1, 2], x[5].", both)),

@@ -48,7 +48,7 @@ impl Place {
 
     /// Returns the place with the name of its sheet, or the title of its chapter or message.
     #[must_use]
-    pub fn named(self, name: impl Into<String>) -> Self {
+    pub fn with_name(self, name: impl Into<String>) -> Self {
         Self {
             name: Some(name.into()),
             ..self
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn places_of_two_sheets_do_not_join() {
-        let row = |sheet: &str, number| Place::new(PlaceUnit::Row, number).named(sheet);
+        let row = |sheet: &str, number| Place::new(PlaceUnit::Row, number).with_name(sheet);
         assert_eq!(row("Hours", 2).to(&row("Hours", 4)).last, 4);
         assert_eq!(row("Hours", 2).to(&row("Rates", 4)).last, 2);
     }

@@ -70,7 +70,7 @@ impl Drop for Downloads {
 
 fn download(reference: &str, stop: &AtomicBool, tee: &Tee) -> Result<PulledModel, PullError> {
     let reference = reference.parse()?;
-    let settings = PullSettings::of_process();
+    let settings = PullSettings::from_environment();
     pull::pull(&reference, &settings, &mut |progress| {
         tee.emit(SessionEvent::PullProgressed {
             progress: progress.clone(),

@@ -16,7 +16,7 @@ pub fn model_list(paths: &Paths) -> Result<ModelList, Problem> {
         .map(|found| local_model(found, paths))
         .collect();
 
-    let table = ModelTable::embedded()?;
+    let table = ModelTable::new()?;
     let mut offered = table.offers(memory.free_bytes);
     offered.retain(|offer| !is_here(offer, &local));
     Ok(ModelList {

@@ -19,14 +19,14 @@ pub struct AbandonedIndex {
 
 /// Returns the indexes in `indexes` whose folder no longer exists. One that cannot be reached for another
 /// reason still counts as there, and a link in the place of an index is none.
-pub fn abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
+pub fn find_abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
     let entries = fs::read_dir(indexes).into_iter().flatten().flatten();
     let roots = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     roots
         .filter_map(|entry| {
             let root = entry.path();
             let folder = path(files::read(&root.join("corpus")).ok()?)?;
-            let is_own = Layout::of(&folder, indexes).root == root;
+            let is_own = Layout::for_folder(&folder, indexes).root == root;
             let is_gone = is_own && is_missing(&folder);
             is_gone.then_some(AbandonedIndex { folder, root })
         })

@@ -12,7 +12,7 @@ use super::link_api::LinkedState;
 use super::names::Names;
 use super::passage_trace::trace_passage;
 use super::progress::Progress;
-use super::retrieval::{self, Part, Query};
+use super::retrieval::{self, NamedIndex, Query};
 use super::search::Search;
 use super::shared::{FolderPart, SharedCorpus};
 use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
@@ -51,14 +51,14 @@ struct OpenFolder {
 }
 
 /// The folders to open, each once and none inside another.
-struct Plan {
+struct FolderPlan {
     folders: Vec<(PathBuf, Names)>,
     covered: Vec<CoveredFolder>,
 }
 
-impl Plan {
+impl FolderPlan {
     /// Plans the opening of these folders, in the order in which they are named.
-    fn of(folders: &[PathBuf]) -> Result<Self, IndexError> {
+    fn new(folders: &[PathBuf]) -> Result<Self, IndexError> {
         let mut named: Vec<(&PathBuf, PathBuf)> = Vec::new();
         for folder in folders.iter().filter(|folder| !is_address(folder)) {
             let canonical = canonical(folder)?;
@@ -92,7 +92,7 @@ impl Plan {
         let paths: Vec<&Path> = outer.iter().map(|(_, path)| *path).collect();
         let folders = outer.iter().map(|(folder, _)| (*folder).clone());
         Ok(Self {
-            folders: folders.zip(Names::of(&paths)).collect(),
+            folders: folders.zip(Names::for_folders(&paths)).collect(),
             covered,
         })
     }
@@ -133,7 +133,7 @@ impl Collection {
     /// # Errors
     /// As [`Index::open`], for the first folder that fails; more than 256 folders.
     pub fn open(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
-        Plan::of(folders)?.open(|folder| Index::open(folder, indexes))
+        FolderPlan::new(folders)?.open(|folder| Index::open(folder, indexes))
     }
 
     /// Connects to the index that the settings name, or that an address among `folders` is, and searches
@@ -176,7 +176,7 @@ impl Collection {
     /// # Errors
     /// [`IndexError::InUse`] when another process writes one of them; files that cannot be deleted.
     pub fn rebuild(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
-        let empty = Plan::of(folders)?.open(|folder| Index::locate(folder, indexes))?;
+        let empty = FolderPlan::new(folders)?.open(|folder| Index::locate(folder, indexes))?;
         for folder in &empty.folders {
             folder.index.check_writable()?;
         }
@@ -187,7 +187,7 @@ impl Collection {
     }
 
     /// Returns the folders that are not indexed by themselves, because another one holds them.
-    pub fn covered(&self) -> &[CoveredFolder] {
+    pub fn covered_folders(&self) -> &[CoveredFolder] {
         &self.covered
     }
 
@@ -199,10 +199,10 @@ impl Collection {
             .collect()
     }
 
-    fn parts(&self) -> Vec<Part<'_>> {
+    fn parts(&self) -> Vec<NamedIndex<'_>> {
         let folders = self.folders.iter();
         folders
-            .map(|OpenFolder { index, names, .. }| Part { index, names })
+            .map(|OpenFolder { index, names, .. }| NamedIndex { index, names })
             .collect()
     }
 
@@ -394,7 +394,7 @@ impl Collection {
         }
         chunks.truncate(count);
 
-        let read = |(part, lexical, address): (Part<'_>, &Lexical, _)| {
+        let read = |(part, lexical, address): (NamedIndex<'_>, &Lexical, _)| {
             let chunk = lexical.chunk(address);
             let chunk = chunk.map_err(|error| part.index.damaged(error))?;
             Ok(part.names.chunk(chunk))
@@ -463,10 +463,10 @@ impl Collection {
 
     /// Returns the progress of linking with the links in use. Documents whose links another model made
     /// are not to be linked.
-    pub fn linked(&self) -> LinkedState {
+    pub fn link_state(&self) -> LinkedState {
         let mut sum = LinkedState::default();
         for OpenFolder { index, names, .. } in &self.folders {
-            let state = index.linked();
+            let state = index.link_state();
             sum.documents += state.documents;
             sum.chunks += state.chunks;
             if state.other_models.is_empty() {
@@ -574,7 +574,7 @@ impl Search for Collection {
         }
         let parts = self.parts();
         let vector = |chunk: &u64| {
-            let of_part = |part: &Part<'_>| {
+            let of_part = |part: &NamedIndex<'_>| {
                 let vector = part.index.vector(part.names.chunk_id(*chunk))?;
                 Some(vector.to_vec())
             };
@@ -606,7 +606,7 @@ impl Search for Collection {
             };
             let of_folder = folder.index.rechunk(&[path], split, embedder, counter)?;
             let named = of_folder.into_iter();
-            rechunked.extend(named.map(|document| folder.names.rechunked(document)));
+            rechunked.extend(named.map(|document| folder.names.name_rechunked(document)));
         }
         Ok(rechunked)
     }

@@ -181,11 +181,11 @@ impl Draft {
             rows: vectors.rows(),
             width: vectors.width() as u32,
         };
-        self.manifest.graph_rows = vectors.covered();
+        self.manifest.graph_rows = vectors.covered_rows();
         for name in files_of(&self.folder)? {
             // tantivy never changes a file that bears the name of a segment
             let known = self.shared.remove(&name).filter(|_| is_segment(&name));
-            let file = known.map_or_else(|| StoredFile::of(&self.folder, &name), Ok)?;
+            let file = known.map_or_else(|| StoredFile::for_file(&self.folder, &name), Ok)?;
             self.manifest.files.push(file);
         }
         let manifest = self.manifest.write(&self.folder)?;

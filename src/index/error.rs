@@ -108,7 +108,7 @@ impl FileError {
     }
 
     /// Returns the public error about the index of `folder`.
-    pub fn of(self, folder: &str) -> IndexError {
+    pub fn for_folder(self, folder: &str) -> IndexError {
         let folder = folder.to_owned();
         match self {
             Self::Read { file, reason } => IndexError::Read { file, reason },

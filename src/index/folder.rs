@@ -66,7 +66,9 @@ impl Index {
     /// ([`Self::rebuild`] makes a new one).
     pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let mut index = Self::locate(folder, indexes)?;
-        index.refresh().map_err(|error| error.of(&index.name))?;
+        index
+            .refresh()
+            .map_err(|error| error.for_folder(&index.name))?;
         Ok(index)
     }
 
@@ -93,7 +95,9 @@ impl Index {
     }
 
     pub(super) fn clear(&self) -> Result<(), IndexError> {
-        self.layout.clear().map_err(|error| error.of(&self.name))
+        self.layout
+            .clear()
+            .map_err(|error| error.for_folder(&self.name))
     }
 
     pub(super) fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
@@ -102,13 +106,13 @@ impl Index {
             folder: name.clone(),
             reason: error.to_string(),
         })?;
-        let layout = Layout::of(&canonical, indexes);
+        let layout = Layout::for_folder(&canonical, indexes);
         let lock = match layout.lock(&canonical) {
             Lock::Held(lock) => Some(lock),
             Lock::Elsewhere => None,
             // an index on a read-only medium still answers questions
             Lock::Refused(_) if layout.has_generation() => None,
-            Lock::Refused(error) => return Err(error.of(&name)),
+            Lock::Refused(error) => return Err(error.for_folder(&name)),
         };
         let demo = demo_corpus().canonicalize();
         let similarity_cache = SimilarityCache::new(layout.similarity_cache());
@@ -165,10 +169,11 @@ impl Index {
             Lock::Elsewhere => Err(IndexError::InUse {
                 folder: self.name.clone(),
             }),
-            Lock::Refused(error) => Err(error.of(&self.name)),
+            Lock::Refused(error) => Err(error.for_folder(&self.name)),
         };
         // the previous writer may have published in the meantime
-        self.refresh().map_err(|error| error.of(&self.name))?;
+        self.refresh()
+            .map_err(|error| error.for_folder(&self.name))?;
         self.lock = Some(lock?);
         Ok(())
     }
@@ -345,7 +350,7 @@ impl Index {
 
     /// Returns the error of a chunk store that cannot be read.
     pub(super) fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
-        FileError::damaged(&self.layout.root, error).of(&self.name)
+        FileError::damaged(&self.layout.root, error).for_folder(&self.name)
     }
 
     /// Returns the stored vector of a chunk; `None` for one that is damaged, too.

@@ -28,12 +28,12 @@ pub struct Health {
 /// chunks. Takes no lock.
 pub fn health(indexes: &Path) -> Vec<Health> {
     let entries = std::fs::read_dir(indexes).into_iter().flatten().flatten();
-    let mut found: Vec<Health> = entries.filter_map(|entry| of_index(entry.path())).collect();
+    let mut found: Vec<Health> = entries.filter_map(|entry| check(entry.path())).collect();
     found.sort_by(|a, b| a.folder.cmp(&b.folder));
     found
 }
 
-fn of_index(root: PathBuf) -> Option<Health> {
+fn check(root: PathBuf) -> Option<Health> {
     let folder = files::read(&root.join("corpus")).ok()?;
     let folder = String::from_utf8_lossy(&folder).into_owned();
     let layout = Layout { root };
@@ -63,7 +63,7 @@ fn of_index(root: PathBuf) -> Option<Health> {
             health.vectors = u64::from(vectors.rows());
         }
         Ok(None) => {}
-        Err(error) => health.problem = Some(error.of(&health.folder).into()),
+        Err(error) => health.problem = Some(error.for_folder(&health.folder).into()),
     }
     Some(health)
 }

@@ -50,7 +50,7 @@ pub(super) enum Lock {
 
 impl Layout {
     /// Returns the layout of the index of the folder whose canonical path is `folder`.
-    pub fn of(folder: &Path, indexes: &Path) -> Self {
+    pub fn for_folder(folder: &Path, indexes: &Path) -> Self {
         let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
         let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
         Self {
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn folder_names_are_readable_and_differ() {
         let name = |folder: &str| {
-            let root = Layout::of(Path::new(folder), Path::new("/x")).root;
+            let root = Layout::for_folder(Path::new(folder), Path::new("/x")).root;
             root.file_name()
                 .expect("a name")
                 .to_string_lossy()
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_second_lock_is_refused_until_the_first_is_released() {
         let folder = tempfile::tempdir().expect("a folder");
-        let layout = Layout::of(Path::new("/notes"), folder.path());
+        let layout = Layout::for_folder(Path::new("/notes"), folder.path());
         let first = layout.lock(Path::new("/notes"));
         assert!(matches!(first, Lock::Held(_)));
         assert!(matches!(layout.lock(Path::new("/notes")), Lock::Elsewhere));

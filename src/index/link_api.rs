@@ -37,7 +37,7 @@ impl Index {
             .is_some_and(|links| links.recipe == *recipe && links.is_writable() == is_writable);
         if !is_open {
             let links = LinkStore::open(&self.layout.root, recipe, is_writable)
-                .map_err(|error| error.of(&self.name))?;
+                .map_err(|error| error.for_folder(&self.name))?;
             self.links.replace(Some(links));
         }
         Ok(())
@@ -50,18 +50,18 @@ impl Index {
     pub fn forget_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
         self.take_lock()?;
         self.links.replace(None);
-        LinkStore::forget(&self.layout.root, recipe).map_err(|error| error.of(&self.name))
+        LinkStore::forget(&self.layout.root, recipe).map_err(|error| error.for_folder(&self.name))
     }
 
     /// Returns the progress of linking with the links in use.
-    pub fn linked(&self) -> LinkedState {
+    pub fn link_state(&self) -> LinkedState {
         let mut state = LinkedState::default();
         let links = self.links.borrow();
         let (Some(links), Some(manifest)) = (links.as_ref(), self.manifest()) else {
             return state;
         };
         if links.is_empty() {
-            state.other_models = LinkStore::of_other_models(&self.layout.root, &links.recipe);
+            state.other_models = LinkStore::other_models(&self.layout.root, &links.recipe);
         }
         for (path, entry) in &manifest.documents {
             if self.key_of(entry).is_some_and(|key| links.contains(&key)) {
@@ -89,7 +89,7 @@ impl Index {
         links
             .as_mut()
             .map_or(Ok(()), |links| links.compact(&alive))
-            .map_err(|error| error.of(&self.name))
+            .map_err(|error| error.for_folder(&self.name))
     }
 
     /// Returns the documents, by path.
@@ -124,7 +124,7 @@ impl Index {
         links
             .as_mut()
             .map_or(Ok(None), |links| links.get(&key))
-            .map_err(|error| error.of(&self.name))
+            .map_err(|error| error.for_folder(&self.name))
     }
 
     /// Stores the links of a document. When this returns, a kill no longer loses them.
@@ -138,7 +138,7 @@ impl Index {
         links
             .as_mut()
             .map_or(Ok(()), |links| links.put(key, made))
-            .map_err(|error| error.of(&self.name))
+            .map_err(|error| error.for_folder(&self.name))
     }
 
     fn key(&self, document: &str) -> Option<DocumentKey> {

@@ -176,7 +176,7 @@ fn parse<'a, T: Deserialize<'a>>(file: &Path, text: &'a [u8]) -> Result<T, FileE
 
 impl StoredFile {
     /// Measures a file of a generation.
-    pub fn of(generation: &Path, name: &str) -> Result<Self, FileError> {
+    pub fn for_file(generation: &Path, name: &str) -> Result<Self, FileError> {
         let (bytes, blake3) = checksum(&generation.join(name))?;
         Ok(Self {
             name: name.to_owned(),

@@ -42,7 +42,7 @@ mod collection;
 mod health;
 mod abandoned;
 
-pub use abandoned::{AbandonedIndex, abandoned};
+pub use abandoned::{AbandonedIndex, find_abandoned};
 pub use caches::link_store::{ChunkLinks, LinkRecipe};
 pub use caches::rechunk_cache::Rechunked;
 pub use collection::{Collection, CoveredFolder};

@@ -18,7 +18,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Returns the names of these folders, in their order. None of them is inside another.
-    pub fn of(folders: &[&Path]) -> Vec<Self> {
+    pub fn for_folders(folders: &[&Path]) -> Vec<Self> {
         if folders.len() < 2 {
             return vec![Self::default(); folders.len()];
         }
@@ -35,7 +35,7 @@ impl Names {
 
     /// Returns the names of a part whose paths begin with this folder; with none, its paths are those of
     /// the part alone.
-    pub fn of_part(number: u64, folder: Option<&str>) -> Self {
+    pub fn for_part(number: u64, folder: Option<&str>) -> Self {
         Self {
             number,
             prefix: folder.map_or_else(String::new, |folder| format!("{folder}/")),
@@ -68,7 +68,7 @@ impl Names {
     }
 
     /// Names a document of the folder that was re-chunked, and its chunks.
-    pub fn rechunked(&self, rechunked: Rechunked) -> Rechunked {
+    pub fn name_rechunked(&self, rechunked: Rechunked) -> Rechunked {
         if *self == Self::default() {
             return rechunked;
         }
@@ -183,7 +183,7 @@ mod tests {
         ];
         for (folders, expected) in cases {
             let paths: Vec<&Path> = folders.iter().map(Path::new).collect();
-            let names = Names::of(&paths);
+            let names = Names::for_folders(&paths);
             let prefixes: Vec<&str> = names.iter().map(|names| names.prefix.as_str()).collect();
             assert_eq!(prefixes, expected, "{folders:?}");
         }
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn ids_of_different_folders_differ_and_are_reversible() {
         let folders = ["/a", "/b", "/c"].map(Path::new);
-        let names = Names::of(&folders);
+        let names = Names::for_folders(&folders);
         for id in [0, 7, part_start(1) - 1, 1 << 52 | 7] {
             let ids: Vec<u64> = names.iter().map(|names| names.chunk_id(id)).collect();
             assert!(ids[0] == id && ids[1] != id && ids[2] != ids[1], "{ids:?}");

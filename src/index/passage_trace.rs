@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::error::IndexError;
 use super::fusion::{ScoredChunk, fuse};
-use super::retrieval::{self, Part, Query};
+use super::retrieval::{self, NamedIndex, Query};
 use crate::config::RetrieverSettings;
 use crate::corpus::fold_white_space;
 use crate::event::{ChunkText, Ranked, TracedChunk};
@@ -29,9 +29,9 @@ pub(super) struct Matches {
 }
 
 impl Matches {
-    pub fn of(phrase: &str) -> Self {
+    pub fn new(phrase: &str) -> Self {
         Self {
-            phrase: normalised(phrase),
+            phrase: normalise(phrase),
             found: Vec::new(),
             previous: None,
         }
@@ -43,7 +43,7 @@ impl Matches {
             return false;
         }
 
-        let text = normalised(&chunk.text);
+        let text = normalise(&chunk.text);
         let previous = self.previous.take();
         let neighbour = previous.filter(|(previous, _)| previous.document == chunk.document);
         if text.contains(&self.phrase) {
@@ -69,7 +69,7 @@ impl Matches {
     }
 }
 
-fn normalised(text: &str) -> String {
+fn normalise(text: &str) -> String {
     fold_white_space(text).to_lowercase()
 }
 
@@ -77,7 +77,7 @@ fn normalised(text: &str) -> String {
 /// vector list, and the fused list of the best `settings.pool` of each. Case and white space do not
 /// matter; a phrase that two neighbouring chunks share is found in both.
 pub(super) fn trace_passage(
-    parts: &[Part<'_>],
+    parts: &[NamedIndex<'_>],
     phrase: &str,
     query: Query<'_>,
     settings: &RetrieverSettings,
@@ -87,11 +87,11 @@ pub(super) fn trace_passage(
         matches.push(part.matches(phrase)?);
     }
     let [bm25, vector] = retrieval::whole_lists(parts, query, settings)?;
-    Ok(traced(matches, [&bm25, &vector], settings))
+    Ok(trace(matches, [&bm25, &vector], settings))
 }
 
 /// Returns the found chunks with their ranks in the BM25 list, the vector list and the fused list.
-pub(super) fn traced(
+pub(super) fn trace(
     matches: Vec<Matches>,
     lists: [&[ScoredChunk]; 2],
     settings: &RetrieverSettings,
@@ -120,10 +120,10 @@ pub(super) fn traced(
     found.into_iter().map(trace).collect()
 }
 
-impl Part<'_> {
+impl NamedIndex<'_> {
     /// Returns the chunks that hold a phrase.
     fn matches(self, phrase: &str) -> Result<Matches, IndexError> {
-        let mut matches = Matches::of(phrase);
+        let mut matches = Matches::new(phrase);
         let Some(generation) = &self.index.generation else {
             return Ok(matches);
         };

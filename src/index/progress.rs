@@ -61,7 +61,7 @@ impl<'a> Progress<'a> {
 
 impl Position<'_> {
     /// Returns the beginning of a phase.
-    pub fn of(phase: IndexPhase) -> Self {
+    pub fn new(phase: IndexPhase) -> Self {
         Self {
             phase,
             done: 0,

@@ -54,7 +54,7 @@ impl Index {
         counter: &TokenCounter,
     ) -> Result<Rechunked, LlmError> {
         let sentences = Sentences::of(document, split, counter);
-        let key = CacheKey::of(document, split, &embedder.card().fingerprint);
+        let key = CacheKey::new(document, split, &embedder.card().fingerprint);
         let count = saturating_u32(sentences.count());
         let rechunked = |chunks, is_cached| Rechunked {
             document: document.path.clone(),
@@ -88,7 +88,7 @@ impl Index {
             }
         };
 
-        let chunks = Arc::new(embedded(document, &ranges, embedder, counter)?);
+        let chunks = Arc::new(embed(document, &ranges, embedder, counter)?);
         self.rechunked.borrow_mut().put(cache_key, &chunks);
         Ok(rechunked(chunks, is_cached))
     }
@@ -111,7 +111,7 @@ fn join(
 }
 
 /// Returns the chunks at these ranges with their vectors.
-fn embedded(
+fn embed(
     document: &Document,
     ranges: &[Range<usize>],
     embedder: &mut dyn Embedder,

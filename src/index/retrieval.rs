@@ -19,7 +19,7 @@ use crate::event::{Filtered, Hit, Metadata, Retrieval, elapsed_us};
 
 /// An index with its names in the corpus.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct NamedIndex<'a> {
     pub index: &'a Index,
     pub names: &'a Names,
 }
@@ -34,14 +34,14 @@ pub struct Query<'a> {
 
 /// A part that has a generation, with the filter for it.
 struct Searched<'a> {
-    part: Part<'a>,
+    part: NamedIndex<'a>,
     generation: &'a Generation,
     filter: Option<Filter>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> NamedIndex<'a> {
     /// Names the chunks of a ranked list.
-    fn named(self, found: Vec<(f32, u64)>) -> Vec<ScoredChunk> {
+    fn name_chunks(self, found: Vec<(f32, u64)>) -> Vec<ScoredChunk> {
         let named = |(score, chunk)| ScoredChunk {
             chunk: self.names.chunk_id(chunk),
             score,
@@ -50,7 +50,7 @@ impl<'a> Part<'a> {
     }
 
     /// Returns the generation in use with the filter of the settings.
-    fn searched(self, settings: &RetrieverSettings) -> Result<Option<Searched<'a>>, IndexError> {
+    fn open(self, settings: &RetrieverSettings) -> Result<Option<Searched<'a>>, IndexError> {
         let Some(generation) = &self.index.generation else {
             return Ok(None);
         };
@@ -110,7 +110,7 @@ impl Index {
             vector,
             embedder,
         };
-        let alone = Part {
+        let alone = NamedIndex {
             index: self,
             names: &Names::default(),
         };
@@ -128,14 +128,14 @@ impl Index {
 
 /// Retrieves the `settings.pool` best chunks of the parts, fused.
 pub(super) fn search(
-    parts: &[Part<'_>],
+    parts: &[NamedIndex<'_>],
     query: Query<'_>,
     settings: &RetrieverSettings,
 ) -> Result<Retrieval, IndexError> {
     let started = Instant::now();
     let mut searched = Vec::new();
     for part in parts {
-        searched.extend(part.searched(settings)?);
+        searched.extend(part.open(settings)?);
     }
 
     let pool = settings.pool as usize;
@@ -155,14 +155,14 @@ pub(super) fn search(
         hits,
         bm25_found: bm25.len() as u32,
         vector_found: vector.len() as u32,
-        filter: filtered(&searched, settings),
+        filter: count_filtered(&searched, settings),
         wall_us: elapsed_us(started),
     })
 }
 
 /// Both ranked lists of a query: every chunk that it finds.
 pub(super) fn whole_lists(
-    parts: &[Part<'_>],
+    parts: &[NamedIndex<'_>],
     query: Query<'_>,
     settings: &RetrieverSettings,
 ) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
@@ -185,10 +185,11 @@ pub(super) fn whole_lists(
     {
         if let Some(vectors) = part.index.comparable_vectors(query) {
             let found = generation.all_nearest(vectors, query.vector);
-            vector.push(part.named(found.map_err(|error| error.of(&part.index.name))?));
+            vector
+                .push(part.name_chunks(found.map_err(|error| error.for_folder(&part.index.name))?));
         }
     }
-    Ok([bm25, merged(vector, all)])
+    Ok([bm25, merge(vector, all)])
 }
 
 /// Returns the `count` best chunks by words.
@@ -206,7 +207,7 @@ fn by_words(
     let languages = generations.clone().flat_map(|from| &from.languages);
     let languages: BTreeSet<&str> = languages.map(String::as_str).collect();
     let words = analyser::query_words(query.text, languages.into_iter());
-    let statistics = Statistics::of(generations.map(|from| &from.lexical));
+    let statistics = Statistics::new(generations.map(|from| &from.lexical));
 
     let mut lists = Vec::new();
     for Searched {
@@ -218,9 +219,9 @@ fn by_words(
         let found = generation
             .lexical
             .search(&words, count, filter.as_ref(), &statistics);
-        lists.push(part.named(found.map_err(|error| part.index.damaged(error))?));
+        lists.push(part.name_chunks(found.map_err(|error| part.index.damaged(error))?));
     }
-    Ok(merged(lists, count))
+    Ok(merge(lists, count))
 }
 
 /// Returns the `settings.pool` best chunks by words, and by vector. The vectors are searched on another
@@ -232,8 +233,8 @@ fn best_lists(
 ) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
     let pool = settings.pool as usize;
     let with_vectors = searched.iter().filter(|_| settings.kind.has_vectors());
-    let (parts, searches): (Vec<Part<'_>>, Vec<VectorSearch<'_>>) = with_vectors
-        .filter_map(|of| Some((of.part, VectorSearch::of(of, query, settings)?)))
+    let (parts, searches): (Vec<NamedIndex<'_>>, Vec<VectorSearch<'_>>) = with_vectors
+        .filter_map(|of| Some((of.part, VectorSearch::new(of, query, settings)?)))
         .unzip();
 
     let mut by_words_found = Ok(Vec::new());
@@ -246,9 +247,9 @@ fn best_lists(
 
     let mut lists = Vec::new();
     for (part, found) in parts.into_iter().zip(found) {
-        lists.push(part.named(found.map_err(|error| error.of(&part.index.name))?));
+        lists.push(part.name_chunks(found.map_err(|error| error.for_folder(&part.index.name))?));
     }
-    Ok([by_words_found?, merged(lists, pool)])
+    Ok([by_words_found?, merge(lists, pool)])
 }
 
 /// The search of a part by vector, as it is passed to another thread.
@@ -260,7 +261,7 @@ struct VectorSearch<'a> {
 
 impl<'a> VectorSearch<'a> {
     /// Returns `None` for a part whose vectors another embedder made.
-    fn of(
+    fn new(
         searched: &'a Searched<'a>,
         query: Query<'_>,
         settings: &RetrieverSettings,
@@ -282,7 +283,7 @@ impl<'a> VectorSearch<'a> {
 }
 
 /// Merges ranked lists, best first. Equal scores stay in the order of the lists.
-fn merged(lists: Vec<Vec<ScoredChunk>>, count: usize) -> Vec<ScoredChunk> {
+fn merge(lists: Vec<Vec<ScoredChunk>>, count: usize) -> Vec<ScoredChunk> {
     let mut all = lists.concat();
     all.sort_by(|one, other| other.score.total_cmp(&one.score));
     all.truncate(count);
@@ -290,7 +291,7 @@ fn merged(lists: Vec<Vec<ScoredChunk>>, count: usize) -> Vec<ScoredChunk> {
 }
 
 /// Returns what the filter of the settings left; `None` without a filter.
-fn filtered(searched: &[Searched<'_>], settings: &RetrieverSettings) -> Option<Filtered> {
+fn count_filtered(searched: &[Searched<'_>], settings: &RetrieverSettings) -> Option<Filtered> {
     let left = searched.iter().filter_map(|part| {
         let documents = part.filter.as_ref()?.documents.len();
         Some([documents, part.generation.manifest.documents.len()])

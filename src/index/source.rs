@@ -45,7 +45,7 @@ impl Index {
         let is_changed =
             is_touched(&file, entry) && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
 
-        let [first, last] = clamped(lines, all.len());
+        let [first, last] = clamp(lines, all.len());
         let shown = window(&all, first as usize - 1..last as usize);
         Ok(Source {
             document: document.to_owned(),
@@ -55,7 +55,7 @@ impl Index {
             form: form_of(form, &shown),
             lines: all[shown]
                 .iter()
-                .map(|line| harmless(shortened(line)).into_owned())
+                .map(|line| harmless(shorten(line)).into_owned())
                 .collect(),
             first_line: first,
             last_line: last,
@@ -79,7 +79,7 @@ fn form_of(mut form: SourceForm, shown: &std::ops::Range<usize>) -> SourceForm {
         SourceForm::Table { rows } => {
             rows.retain(|row| is_shown(row.first_line, row.last_line));
             for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
-                *cell = harmless(shortened(cell)).into_owned();
+                *cell = harmless(shorten(cell)).into_owned();
             }
         }
     }
@@ -100,13 +100,13 @@ fn checksum(file: &std::path::Path) -> Option<String> {
         .map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
-fn clamped([first, last]: [u32; 2], count: usize) -> [u32; 2] {
+fn clamp([first, last]: [u32; 2], count: usize) -> [u32; 2] {
     let count = saturating_u32(count).max(1);
     let first = first.clamp(1, count);
     [first, last.clamp(first, count)]
 }
 
-fn shortened(line: &str) -> &str {
+fn shorten(line: &str) -> &str {
     &line[..line.floor_char_boundary(MAX_LINE_BYTES)]
 }
 
@@ -163,7 +163,7 @@ mod tests {
             ([1, 1], 0, [1, 1]),
         ];
         for (lines, count, expected) in cases {
-            assert_eq!(clamped(lines, count), expected);
+            assert_eq!(clamp(lines, count), expected);
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Listed<'a> {
 }
 
 /// Returns the bundled files of this build.
-pub fn listed() -> Vec<Listed<'static>> {
+pub fn models() -> Vec<Listed<'static>> {
     rows(LIST)
 }
 
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_changed_file_differs_from_the_listed_one() {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
-        let listed = listed();
+        let listed = models();
         assert!(listed.len() >= 2, "{listed:?}");
         for model in &listed {
             assert!(

@@ -30,7 +30,7 @@ pub(super) enum Sharing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CellState {
     Free,
     /// A job is being evaluated in it.
     Active,
@@ -44,7 +44,7 @@ struct Slot {
     tokens: Vec<i32>,
     /// The cell of each token.
     cells: Vec<u32>,
-    state: State,
+    state: CellState,
 }
 
 /// The sequences of one context and the cells that they hold.
@@ -64,7 +64,7 @@ impl Cells {
             .map(|_| Slot {
                 tokens: Vec::new(),
                 cells: Vec::new(),
-                state: State::Free,
+                state: CellState::Free,
             })
             .collect();
         let free = (0..saturating_u32(cells)).rev().collect();
@@ -102,7 +102,11 @@ impl Cells {
     /// Returns the number of cells that active sequences hold: all others can be freed.
     pub fn active(&self) -> usize {
         let mut is_active = vec![false; self.total()];
-        for slot in self.slots.iter().filter(|slot| slot.state == State::Active) {
+        for slot in self
+            .slots
+            .iter()
+            .filter(|slot| slot.state == CellState::Active)
+        {
             for cell in &slot.cells {
                 is_active[*cell as usize] = true;
             }
@@ -116,7 +120,7 @@ impl Cells {
     }
 
     /// Returns the length of the longest prefix of `path` in any sequence.
-    pub fn cached(&self, path: &[i32]) -> usize {
+    pub fn cached_tokens(&self, path: &[i32]) -> usize {
         self.slots
             .iter()
             .map(|slot| self.shareable(slot, path))
@@ -128,7 +132,7 @@ impl Cells {
     pub fn cached_in_active(&self, path: &[i32]) -> usize {
         self.slots
             .iter()
-            .filter(|slot| slot.state == State::Active)
+            .filter(|slot| slot.state == CellState::Active)
             .map(|slot| self.shareable(slot, path))
             .max()
             .unwrap_or(0)
@@ -149,7 +153,7 @@ impl Cells {
         self.clock += 1;
         let path = &path[..limit.min(path.len())];
         let best = (0..self.slots.len())
-            .filter(|slot| self.slots[*slot].state != State::Free)
+            .filter(|slot| self.slots[*slot].state != CellState::Free)
             .max_by_key(|slot| self.shareable(&self.slots[*slot], path));
         let cached = best.map_or(0, |slot| self.shareable(&self.slots[slot], path));
 
@@ -157,26 +161,28 @@ impl Cells {
             let is_whole = cached == self.slots[source].tokens.len();
             match self.slots[source].state {
                 // The sequence itself is continued: the longer one begins with it.
-                State::Kept(_) if is_whole => {
-                    self.slots[source].state = State::Active;
+                CellState::Kept(_) if is_whole => {
+                    self.slots[source].state = CellState::Active;
                     return Some(source);
                 }
-                State::Kept(_) => self.slots[source].state = State::Kept(self.clock),
-                State::Active | State::Free => {}
+                CellState::Kept(_) => self.slots[source].state = CellState::Kept(self.clock),
+                CellState::Active | CellState::Free => {}
             }
             if let Some(slot) = self.empty_slot(Some(source), memory) {
                 self.share(source, slot, cached, memory);
                 return Some(slot);
             }
             // No sequence is left but the source itself.
-            if self.slots[source].state != State::Active && self.truncate(source, cached, memory) {
-                self.slots[source].state = State::Active;
+            if self.slots[source].state != CellState::Active
+                && self.truncate(source, cached, memory)
+            {
+                self.slots[source].state = CellState::Active;
                 return Some(source);
             }
         }
 
         let slot = self.empty_slot(None, memory)?;
-        self.slots[slot].state = State::Active;
+        self.slots[slot].state = CellState::Active;
         Some(slot)
     }
 
@@ -190,13 +196,17 @@ impl Cells {
         self.slots[to] = Slot {
             tokens,
             cells,
-            state: State::Active,
+            state: CellState::Active,
         };
     }
 
     /// Returns a free sequence, if need be by dropping the least recently used one that is kept.
     fn empty_slot(&mut self, except: Option<usize>, memory: &mut dyn Memory) -> Option<usize> {
-        if let Some(free) = self.slots.iter().position(|slot| slot.state == State::Free) {
+        if let Some(free) = self
+            .slots
+            .iter()
+            .position(|slot| slot.state == CellState::Free)
+        {
             return Some(free);
         }
         let oldest = self.oldest_kept(except)?;
@@ -208,7 +218,7 @@ impl Cells {
     fn oldest_kept(&self, except: Option<usize>) -> Option<usize> {
         let mut oldest: Option<(u64, usize)> = None;
         for (at, slot) in self.slots.iter().enumerate() {
-            if let State::Kept(time) = slot.state
+            if let CellState::Kept(time) = slot.state
                 && Some(at) != except
                 && oldest.is_none_or(|oldest| (time, at) < oldest)
             {
@@ -275,15 +285,15 @@ impl Cells {
     pub fn release(&mut self, slot: usize) {
         self.clock += 1;
         self.slots[slot].state = if self.slots[slot].tokens.is_empty() {
-            State::Free
+            CellState::Free
         } else {
-            State::Kept(self.clock)
+            CellState::Kept(self.clock)
         };
     }
 
     fn drop_slot(&mut self, slot: usize, memory: &mut dyn Memory) {
         self.truncate(slot, 0, memory);
-        self.slots[slot].state = State::Free;
+        self.slots[slot].state = CellState::Free;
     }
 
     /// Drops everything.
@@ -357,7 +367,7 @@ mod tests {
         // Five more tokens do not fit beside five: the first goes, its shared cells stay.
         let (third, _) = evaluate(&mut cells, &mut memory, &[7, 7, 7, 7, 7]).expect("room");
         assert_eq!(cells.in_use(), 8);
-        assert_eq!(cells.cached(&[1, 2, 3, 4]), 2);
+        assert_eq!(cells.cached_tokens(&[1, 2, 3, 4]), 2);
 
         cells.release(third);
         cells.clear(&mut memory);
@@ -370,8 +380,8 @@ mod tests {
         let mut memory = Lengths(vec![0; 3]);
         let (first, _) = evaluate(&mut cells, &mut memory, &[1, 2, 3]).expect("room");
         cells.release(first);
-        assert_eq!(cells.cached(&[1, 2, 9]), 0);
-        assert_eq!(cells.cached(&[1, 2, 3, 4]), 3);
+        assert_eq!(cells.cached_tokens(&[1, 2, 9]), 0);
+        assert_eq!(cells.cached_tokens(&[1, 2, 3, 4]), 3);
     }
 
     proptest! {

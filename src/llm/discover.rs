@@ -76,7 +76,7 @@ pub struct FoundModel {
 /// Parts of a model (projectors, adapters, later pieces of a split file) are left out; damaged
 /// files are listed with their problem.
 pub fn discover(paths: &Paths) -> Vec<FoundModel> {
-    discover_in(&SearchPaths::of_process(paths))
+    discover_in(&SearchPaths::from_environment(paths))
 }
 
 fn discover_in(search: &SearchPaths) -> Vec<FoundModel> {
@@ -100,7 +100,7 @@ fn discover_in(search: &SearchPaths) -> Vec<FoundModel> {
 /// [`LlmError::Missing`] for a path that does not exist, [`LlmError::Unusable`] for a folder,
 /// [`LlmError::Unknown`] with the nearest known name otherwise.
 pub fn resolve(name: &str, paths: &Paths) -> Result<PathBuf, LlmError> {
-    resolve_in(name, &SearchPaths::of_process(paths))
+    resolve_in(name, &SearchPaths::from_environment(paths))
 }
 
 fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf, LlmError> {
@@ -166,11 +166,11 @@ struct SearchPaths {
 }
 
 impl SearchPaths {
-    fn of_process(paths: &Paths) -> Self {
+    fn from_environment(paths: &Paths) -> Self {
         Self {
             assets: assets_folder(),
             models: paths.models(),
-            others: CacheFolders::of_process(),
+            others: CacheFolders::from_environment(),
         }
     }
 
@@ -190,7 +190,7 @@ pub struct CacheFolders {
 
 impl CacheFolders {
     /// Reads the variables of this process.
-    pub fn of_process() -> Self {
+    pub fn from_environment() -> Self {
         let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
         Self {
             home: home.unwrap_or_default(),
@@ -261,14 +261,14 @@ impl CacheFolders {
 }
 
 /// A file that may be a model, before it is opened.
-struct Candidate {
+struct ModelFile {
     name: String,
     file: PathBuf,
     source: ModelSource,
 }
 
-impl Candidate {
-    fn of_file(file: PathBuf, source: ModelSource) -> Option<Self> {
+impl ModelFile {
+    fn from_file(file: PathBuf, source: ModelSource) -> Option<Self> {
         let name = file.file_name()?.to_str()?.to_owned();
         Some(Self { name, file, source })
     }
@@ -385,7 +385,7 @@ pub(super) fn role(metadata: &Metadata) -> ModelRole {
 }
 
 /// Lists the candidates of all sources, in the order in which names are resolved.
-fn candidates(search: &SearchPaths) -> Vec<Candidate> {
+fn candidates(search: &SearchPaths) -> Vec<ModelFile> {
     let others = &search.others;
     let mut found = gguf_files(&search.assets.join("models"), ModelSource::Bundled);
     found.extend(gguf_files(&search.models, ModelSource::User));
@@ -407,7 +407,7 @@ fn candidates(search: &SearchPaths) -> Vec<Candidate> {
     found
 }
 
-fn gguf_files(folder: &Path, source: ModelSource) -> Vec<Candidate> {
+fn gguf_files(folder: &Path, source: ModelSource) -> Vec<ModelFile> {
     let is_gguf = |file: &PathBuf| {
         file.extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
@@ -415,20 +415,20 @@ fn gguf_files(folder: &Path, source: ModelSource) -> Vec<Candidate> {
     files_below(folder)
         .into_iter()
         .filter(is_gguf)
-        .filter_map(|file| Candidate::of_file(file, source))
+        .filter_map(|file| ModelFile::from_file(file, source))
         .collect()
 }
 
 /// Lists the models of an Ollama store. A model has a manifest,
 /// `manifests/<registry>/<owner>/<model>/<tag>`, which names the blob with the weights.
-fn ollama_models(store: &Path) -> Vec<Candidate> {
+fn ollama_models(store: &Path) -> Vec<ModelFile> {
     let manifests = store.join("manifests");
     files_below(&manifests)
         .into_iter()
         .filter_map(|manifest| {
             let name = ollama_name(manifest.strip_prefix(&manifests).ok()?)?;
             let blob = ollama_blob(&manifest)?;
-            Some(Candidate {
+            Some(ModelFile {
                 name,
                 file: store.join("blobs").join(blob),
                 source: ModelSource::Ollama,

@@ -273,7 +273,7 @@ impl Context {
         raw.n_batch = params.batch_tokens;
         raw.n_ubatch = params.batch_tokens;
         raw.n_seq_max = params.sequences;
-        let threads = Threads::of_setting(params.threads, params.offload);
+        let threads = Threads::from_setting(params.threads, params.offload);
         raw.n_threads = raw_threads(threads.for_batch(1));
         raw.n_threads_batch = raw.n_threads;
         raw.type_k = cache_type(params.cache_type);
@@ -422,7 +422,7 @@ impl Context {
 
     /// Returns the pooled vector of a sequence of the last batch. `width` is the model's width, or
     /// its number of classes.
-    pub fn pooled(&self, sequence: usize, width: usize) -> Result<&[f32], LlmError> {
+    pub fn pooled_vector(&self, sequence: usize, width: usize) -> Result<&[f32], LlmError> {
         let sequence = i32::try_from(sequence).unwrap_or(i32::MAX);
         // SAFETY: null for an unknown sequence; the length follows from the pooling, which the
         // caller knows.

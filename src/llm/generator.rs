@@ -19,7 +19,7 @@ use super::numbers::{self, Blocks, Sampler};
 use super::reply_start;
 use super::role::{Generator, LoadedGenerator};
 use super::runtime::Runtime;
-use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
+use super::schedule::{self, Evaluator, JobEnd, LogitRow, Next, Report, RowReader};
 use super::stream::Stream;
 use super::template::thought::Splitter;
 use super::template::{Opening, Template};
@@ -110,7 +110,7 @@ pub fn load_linker(
         stop,
         progress,
     };
-    let (mut loaded, context, params) = loaded(&mut request, settings)?;
+    let (mut loaded, context, params) = load_with_context(&mut request, settings)?;
     let causal_key = format!("{}.attention.causal", loaded.card.architecture);
     if loaded.metadata.flag(&causal_key) == Some(false) {
         return Err(unusable(
@@ -153,11 +153,11 @@ pub fn load_linker(
 
 /// Loads a model and creates its context, with half the layers on the device each time that the context finds
 /// no room beside them.
-fn loaded(
+fn load_with_context(
     request: &mut LoadRequest,
     settings: &GeneratorSettings,
 ) -> Result<(Loaded, Context, ContextParams), LlmError> {
-    let placement = Placement::of_generator(settings);
+    let placement = Placement::for_generator(settings);
     let metadata = Metadata::read(request.file)?;
     let trained = metadata.trained_context_tokens().unwrap_or(0);
     let trained = u32::try_from(trained).unwrap_or(u32::MAX);
@@ -334,7 +334,7 @@ impl Generator for LlamaGenerator {
         let in_use = cells.in_use();
 
         let continuations = writer.continuations;
-        let generated = generated(&continuations);
+        let generated = count_generated(&continuations);
         self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
         let ends = report?.ends;
         Ok(continuations
@@ -382,7 +382,9 @@ impl LoadedGenerator for LlamaGenerator {
 /// an answer whose attention was read continues there.
 fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
     match jobs {
-        [job] => unfused.cells.cached(&job.tokens) > evaluator.cells.cached(&job.tokens),
+        [job] => {
+            unfused.cells.cached_tokens(&job.tokens) > evaluator.cells.cached_tokens(&job.tokens)
+        }
         _ => false,
     }
 }
@@ -517,7 +519,7 @@ pub(super) struct Continuation {
 }
 
 /// Counts the tokens of all continuations.
-pub(super) fn generated(continuations: &[Continuation]) -> usize {
+pub(super) fn count_generated(continuations: &[Continuation]) -> usize {
     continuations
         .iter()
         .map(|one| one.tokens.len() + one.thought_tokens)
@@ -613,7 +615,7 @@ impl Continuation {
 }
 
 /// Returns the other tokens that were likely in the place of the one that was sampled.
-fn alternatives(model: &LlamaModel, row: &Row, sampled: usize) -> Vec<Alternative> {
+fn alternatives(model: &LlamaModel, row: &LogitRow, sampled: usize) -> Vec<Alternative> {
     let likely = numbers::alternatives(
         row.logits,
         &row.distribution,
@@ -635,8 +637,8 @@ fn alternatives(model: &LlamaModel, row: &Row, sampled: usize) -> Vec<Alternativ
         .collect()
 }
 
-impl Reader for Writer<'_> {
-    fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
+impl RowReader for Writer<'_> {
+    fn row(&mut self, job: usize, _position: usize, row: &LogitRow) -> Next {
         let continuation = &mut self.continuations[job];
         if self.decoding.max_tokens == 0 {
             continuation.end = Some(End::MaxTokens);

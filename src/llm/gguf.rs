@@ -122,7 +122,7 @@ impl Metadata {
             return Err(unusable("it is not a file".to_owned()));
         }
 
-        let reader = Reader {
+        let reader = GgufReader {
             input: BufReader::with_capacity(1 << 16, file),
             position: 0,
             file_bytes: about.len(),
@@ -215,7 +215,7 @@ impl Metadata {
             if let Value::Float(number) = value
                 && !(number.is_finite() && (*number >= 0.0 || !key.ends_with("epsilon")))
             {
-                return Err(format!("`{}` is {number}", shown(key)));
+                return Err(format!("`{}` is {number}", escape(key)));
             }
         }
         Ok(())
@@ -238,7 +238,7 @@ impl Metadata {
 }
 
 /// Reads forward and knows the length of the file. Errors are the reasons shown to the user.
-struct Reader<R> {
+struct GgufReader<R> {
     input: R,
     position: u64,
     file_bytes: u64,
@@ -247,7 +247,7 @@ struct Reader<R> {
     string_bytes: u64,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> GgufReader<R> {
     fn metadata(mut self) -> Result<Metadata, String> {
         let version = self.header()?;
         let tensors = self.count("tensors", 24)?;
@@ -259,7 +259,7 @@ impl<R: Read> Reader<R> {
             let kind = self.u32()?;
             let value = self
                 .value(kind, 0)
-                .map_err(|reason| format!("metadata `{}`: {reason}", shown(&key)))?;
+                .map_err(|reason| format!("metadata `{}`: {reason}", escape(&key)))?;
             values.insert(key, value);
         }
 
@@ -307,7 +307,7 @@ impl<R: Read> Reader<R> {
             let name = self.string()?;
             let tensor = self
                 .tensor()
-                .map_err(|reason| format!("tensor `{}`: {reason}", shown(&name)))?;
+                .map_err(|reason| format!("tensor `{}`: {reason}", escape(&name)))?;
             data_bytes = data_bytes.max(tensor.end);
             metadata.parameters = metadata.parameters.saturating_add(tensor.parameters);
             metadata.weights.add(&name, tensor.bytes, metadata.tensors);
@@ -474,7 +474,7 @@ impl<R: Read> Reader<R> {
 }
 
 /// Returns the start of a name, safe to show: a damaged one can be long and contain anything.
-fn shown(name: &str) -> String {
+fn escape(name: &str) -> String {
     crate::event::harmless(&name.chars().take(60).collect::<String>()).into_owned()
 }
 
@@ -601,7 +601,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Metadata, String> {
-        Reader {
+        GgufReader {
             items: 0,
             string_bytes: 0,
             input: bytes,

@@ -12,7 +12,7 @@ use super::ffi::{Pooling, class_label};
 use super::gguf::Metadata;
 use super::load::LoadRequest;
 use super::pool::{Pool, Required};
-use super::rerank_template::{Part, parts};
+use super::rerank_template::{RerankPart, parts};
 use super::role::{EntailmentJudge, Reranker};
 use super::runtime::Runtime;
 use super::template;
@@ -185,9 +185,9 @@ impl LlamaClassifier {
         let mut after = Vec::new();
         for part in parts(template) {
             let tokens = match part {
-                Part::Text(text) => template::tokenize(model, text, false, true),
-                Part::Query => template::tokenize(model, query, false, false),
-                Part::Document => {
+                RerankPart::Text(text) => template::tokenize(model, text, false, true),
+                RerankPart::Query => template::tokenize(model, query, false, false),
+                RerankPart::Document => {
                     cut = template::tokenize(model, document, false, false);
                     continue;
                 }
@@ -257,7 +257,7 @@ impl EntailmentJudge for LlamaClassifier {
         let rows = self.classes(&texts)?;
         Ok(rows
             .iter()
-            .map(|row| Entailment::of_row(&softmax(classes.map(|class| row[class]))))
+            .map(|row| Entailment::from_row(&softmax(classes.map(|class| row[class]))))
             .collect())
     }
 }

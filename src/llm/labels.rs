@@ -43,7 +43,7 @@ struct Mention {
 ///
 /// Labels that the reply lists name nothing: "between 0 and 10", "yes or no" and "out of 10" repeat
 /// what was asked.
-pub fn named(reply: &str, labels: &[&str]) -> Option<usize> {
+pub fn find(reply: &str, labels: &[&str]) -> Option<usize> {
     let reply = reply.to_lowercase();
     let found = mentions(&reply, labels);
 
@@ -161,7 +161,7 @@ mod tests {
             ),
         ];
         for (reply, labels, expected) in cases {
-            assert_eq!(named(reply, labels), expected, "{reply}");
+            assert_eq!(find(reply, labels), expected, "{reply}");
         }
     }
 }

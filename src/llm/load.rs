@@ -58,7 +58,7 @@ pub(super) struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    pub fn of_generator(settings: &'a GeneratorSettings) -> Self {
+    pub fn for_generator(settings: &'a GeneratorSettings) -> Self {
         Self {
             gpu_layers: settings.gpu_layers,
             device: &settings.device,
@@ -67,7 +67,7 @@ impl<'a> Placement<'a> {
         }
     }
 
-    pub fn of_embedder(settings: &'a EmbedderSettings) -> Self {
+    pub fn for_embedder(settings: &'a EmbedderSettings) -> Self {
         Self {
             gpu_layers: GpuLayers::Auto,
             device: &settings.device,
@@ -116,7 +116,7 @@ impl Loaded {
 
 /// Where the layers of a model go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Plan {
+struct LoadPlan {
     devices: Vec<Device>,
     /// Layers on them, the output layer not counted.
     layers: u32,
@@ -157,7 +157,7 @@ pub(super) fn load(
             return Err(LlmError::Stopped);
         }
 
-        let refused = refused(file);
+        let refused = refusal(file);
         let is_out_of_memory = plan.layers > 0
             && ffi::measure(request.runtime.backend(), file, params, options.context).is_some();
         if !is_out_of_memory {
@@ -256,7 +256,7 @@ fn no_room(devices: &str, layers: u32, fitting_layers: u32, reason: &str) -> Llm
 }
 
 /// Returns the error for a file that llama.cpp did not load.
-pub(super) fn refused(file: &Path) -> LlmError {
+pub(super) fn refusal(file: &Path) -> LlmError {
     LlmError::Unusable {
         path: file.display().to_string(),
         reason: log::first_error()
@@ -305,14 +305,14 @@ fn plan(
     request: &LoadRequest,
     options: LoadOptions,
     metadata: &Metadata,
-) -> Result<Plan, LlmError> {
+) -> Result<LoadPlan, LlmError> {
     let placement = options.placement;
     let mut devices = rpc::connect(request.runtime, placement.workers)?;
     devices.extend(choose_devices(request.runtime.devices(), placement)?);
     let all = u32::try_from(metadata.weights.layers.len()).unwrap_or(u32::MAX);
     let wanted = options.context.context_tokens;
     if devices.is_empty() || placement.gpu_layers == GpuLayers::Count(0) {
-        return Ok(Plan {
+        return Ok(LoadPlan {
             devices: Vec::new(),
             layers: 0,
             context_tokens: wanted,
@@ -386,7 +386,7 @@ fn plan(
         used = &devices;
         (layers, context_tokens) = fitting(used);
     }
-    Ok(Plan {
+    Ok(LoadPlan {
         devices: used.to_vec(),
         layers: match placement.gpu_layers {
             GpuLayers::Auto => layers,
@@ -436,7 +436,7 @@ fn card(
 ) -> Result<ModelCard, LlmError> {
     let file_name = file.file_name().unwrap_or_default();
     let file_name = file_name.to_string_lossy().into_owned();
-    let is_bundled = bundled::listed()
+    let is_bundled = bundled::models()
         .iter()
         .any(|listed| listed.file == file_name);
     let fingerprint =

@@ -182,7 +182,7 @@ impl Random {
     }
 
     /// Returns the items in a random order (Fisher and Yates).
-    pub fn shuffled<T>(&mut self, mut items: Vec<T>) -> Vec<T> {
+    pub fn shuffle<T>(&mut self, mut items: Vec<T>) -> Vec<T> {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }

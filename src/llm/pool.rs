@@ -61,7 +61,7 @@ impl Pool {
         let context_tokens = saturating_u32(max_tokens.max(BATCH_TOKENS));
         let options = LoadOptions {
             role: required.role,
-            placement: Placement::of_embedder(settings),
+            placement: Placement::for_embedder(settings),
             context: ContextParams {
                 // llama.cpp's conversion writes the classes of a classifier, and no pooling
                 purpose: match required.pooling {
@@ -78,7 +78,7 @@ impl Pool {
             },
             can_shorten: false,
         };
-        let (loaded, context) = loaded(&mut request, options)?;
+        let (loaded, context) = load_with_context(&mut request, options)?;
         if context.pooling() != required.pooling {
             return Err(unusable(required.otherwise.to_owned()));
         }
@@ -109,7 +109,7 @@ impl Pool {
             let (now, later) = rest.split_at(count_fitting(rest, texts, self.sequences));
             self.evaluate(now, texts)?;
             for (sequence, text) in now.iter().enumerate() {
-                rows[*text] = self.context.pooled(sequence, width)?.to_vec();
+                rows[*text] = self.context.pooled_vector(sequence, width)?.to_vec();
             }
             rest = later;
         }
@@ -142,7 +142,10 @@ impl Pool {
 
 /// Loads a model and creates its context, with half the layers on the device each time that the context finds
 /// no room beside them.
-fn loaded(request: &mut LoadRequest, options: LoadOptions) -> Result<(Loaded, Context), LlmError> {
+fn load_with_context(
+    request: &mut LoadRequest,
+    options: LoadOptions,
+) -> Result<(Loaded, Context), LlmError> {
     let mut max_layers = u32::MAX;
     loop {
         let mut loaded = load::load(request, options, max_layers)?;

@@ -24,7 +24,7 @@ struct Known {
     document: &'static str,
 }
 
-const fn known(
+const fn known_model(
     parts: &'static [&'static str],
     query: &'static str,
     document: &'static str,
@@ -38,37 +38,37 @@ const fn known(
 
 /// The first that fits counts, so that the more specific names come first.
 const KNOWN: &[Known] = &[
-    known(&["qwen3-embedding"], INSTRUCTED, ""),
-    known(
+    known_model(&["qwen3-embedding"], INSTRUCTED, ""),
+    known_model(
         &["embeddinggemma"],
         "task: search result | query: ",
         "title: none | text: ",
     ),
-    known(
+    known_model(
         &["nomic-embed-code"],
         "Represent this query for searching relevant code: ",
         "",
     ),
-    known(&["nomic-embed"], "search_query: ", "search_document: "),
-    known(&["e5", "instruct"], INSTRUCTED_E5, ""),
-    known(&["e5-mistral"], INSTRUCTED_E5, ""),
-    known(&["e5-small"], "query: ", "passage: "),
-    known(&["e5-base"], "query: ", "passage: "),
-    known(&["e5-large"], "query: ", "passage: "),
-    known(&["bge-m3"], "", ""),
-    known(&["bge-", "-zh"], SEARCH_CHINESE, ""),
-    known(&["bge-", "-en"], SEARCH, ""),
-    known(&["mxbai-embed"], SEARCH, ""),
-    known(&["uae-large"], SEARCH, ""),
-    known(&["arctic-embed", "v2"], "query: ", ""),
-    known(&["arctic-embed2"], "query: ", ""),
-    known(&["arctic-embed"], SEARCH, ""),
-    known(
+    known_model(&["nomic-embed"], "search_query: ", "search_document: "),
+    known_model(&["e5", "instruct"], INSTRUCTED_E5, ""),
+    known_model(&["e5-mistral"], INSTRUCTED_E5, ""),
+    known_model(&["e5-small"], "query: ", "passage: "),
+    known_model(&["e5-base"], "query: ", "passage: "),
+    known_model(&["e5-large"], "query: ", "passage: "),
+    known_model(&["bge-m3"], "", ""),
+    known_model(&["bge-", "-zh"], SEARCH_CHINESE, ""),
+    known_model(&["bge-", "-en"], SEARCH, ""),
+    known_model(&["mxbai-embed"], SEARCH, ""),
+    known_model(&["uae-large"], SEARCH, ""),
+    known_model(&["arctic-embed", "v2"], "query: ", ""),
+    known_model(&["arctic-embed2"], "query: ", ""),
+    known_model(&["arctic-embed"], SEARCH, ""),
+    known_model(
         &["jina-embeddings-v3"],
         "Represent the query for retrieving evidence documents: ",
         "Represent the document for retrieval: ",
     ),
-    known(&["jina-embeddings-v4"], "Query: ", "Passage: "),
+    known_model(&["jina-embeddings-v4"], "Query: ", "Passage: "),
 ];
 
 /// Architectures that a single family has, with a name of that family: their files may be named
@@ -87,7 +87,7 @@ pub(super) fn prefixes(card: &ModelCard, settings: &EmbedderSettings) -> Prefixe
 /// Returns the prefixes of the model with one of these names: those of the settings, or else those
 /// that it is known to expect.
 pub fn prefixes_of(names: &[&str], architecture: &str, settings: &EmbedderSettings) -> Prefixes {
-    let known = of_model(names, architecture);
+    let known = find(names, architecture);
     let chosen = |setting: &str, known: String| {
         if setting == AUTO {
             known
@@ -101,9 +101,9 @@ pub fn prefixes_of(names: &[&str], architecture: &str, settings: &EmbedderSettin
     }
 }
 
-fn of_model(names: &[&str], architecture: &str) -> Prefixes {
+fn find(names: &[&str], architecture: &str) -> Prefixes {
     let by_name = |name: &str| {
-        let name = normalised(name);
+        let name = normalise(name);
         KNOWN
             .iter()
             .find(|known| known.parts.iter().all(|part| name.contains(part)))
@@ -125,7 +125,7 @@ fn of_model(names: &[&str], architecture: &str) -> Prefixes {
 }
 
 /// Returns a name as the table has it: `Bge Small En v1.5` is `bge-small-en-v1.5`.
-fn normalised(name: &str) -> String {
+fn normalise(name: &str) -> String {
     name.to_lowercase().replace([' ', '_'], "-")
 }
 

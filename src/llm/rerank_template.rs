@@ -2,27 +2,30 @@
 
 /// A part of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'t> {
+pub(super) enum RerankPart<'t> {
     Text(&'t str),
     Query,
     Document,
 }
 
 /// Splits a template at its placeholders.
-pub(super) fn parts(template: &str) -> Vec<Part<'_>> {
+pub(super) fn parts(template: &str) -> Vec<RerankPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
-        let next = [("{query}", Part::Query), ("{document}", Part::Document)]
-            .into_iter()
-            .filter_map(|(sign, part)| Some((rest.find(sign)?, sign.len(), part)))
-            .min_by_key(|(at, ..)| *at);
+        let next = [
+            ("{query}", RerankPart::Query),
+            ("{document}", RerankPart::Document),
+        ]
+        .into_iter()
+        .filter_map(|(sign, part)| Some((rest.find(sign)?, sign.len(), part)))
+        .min_by_key(|(at, ..)| *at);
         let Some((at, length, part)) = next else {
-            parts.push(Part::Text(rest));
+            parts.push(RerankPart::Text(rest));
             break;
         };
         if at > 0 {
-            parts.push(Part::Text(&rest[..at]));
+            parts.push(RerankPart::Text(&rest[..at]));
         }
         parts.push(part);
         rest = &rest[at + length..];

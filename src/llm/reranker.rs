@@ -7,7 +7,7 @@ use super::error::LlmError;
 use super::generator::{LlamaGenerator, load_generator};
 use super::judge::{LlamaClassifier, load_classifying_reranker};
 use super::load::LoadRequest;
-use super::rerank_template::{Part, parts};
+use super::rerank_template::{RerankPart, parts};
 use super::role::{Generator as _, Reranker, Scorer as _};
 use super::values::Prompt;
 use super::{discover, gguf};
@@ -122,13 +122,13 @@ fn template(setting: &str) -> Result<Option<String>, LlmError> {
 }
 
 /// Puts a question and a text into a template. Braces in either stay as they are.
-fn filled(template: &str, query: &str, document: &str) -> String {
+fn fill(template: &str, query: &str, document: &str) -> String {
     let mut text = String::with_capacity(template.len() + query.len() + document.len());
     for part in parts(template) {
         text.push_str(match part {
-            Part::Text(text) => text,
-            Part::Query => query,
-            Part::Document => document,
+            RerankPart::Text(text) => text,
+            RerankPart::Query => query,
+            RerankPart::Document => document,
         });
     }
     text
@@ -186,7 +186,7 @@ impl Reranker for GenerativeReranker {
             .iter()
             .map(|text| Prompt {
                 system: self.system.to_owned(),
-                user: filled(&self.user, question, text),
+                user: fill(&self.user, question, text),
                 reply: String::new(),
             })
             .collect();
@@ -208,7 +208,7 @@ mod tests {
             ("", ""),
         ];
         for (template, expected) in cases {
-            assert_eq!(filled(template, "a{document}", "b{query}"), expected);
+            assert_eq!(fill(template, "a{document}", "b{query}"), expected);
         }
     }
 

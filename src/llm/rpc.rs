@@ -241,7 +241,7 @@ pub fn serve_worker(
     // llama.cpp only says that it failed
     drop(TcpListener::bind(address).map_err(|error| unusable(error.to_string()))?);
     let indexes: Vec<usize> = devices.iter().map(|device| device.index).collect();
-    let threads = Threads::of_setting(threads, true).for_batch(1);
+    let threads = Threads::from_setting(threads, true).for_batch(1);
     ffi::serve_rpc(&c_text(address)?, threads, &indexes)?;
     Err(unusable("llama.cpp's server ended".to_owned()))
 }

@@ -25,12 +25,12 @@ pub(super) enum Next {
 }
 
 /// The logits after a token.
-pub(super) struct Row<'a> {
+pub(super) struct LogitRow<'a> {
     pub logits: &'a [f32],
     pub distribution: Distribution,
 }
 
-impl Row<'_> {
+impl LogitRow<'_> {
     /// Returns ln p of a token, nats.
     pub fn logprob(&self, token: usize) -> f32 {
         self.logits
@@ -49,12 +49,12 @@ pub(super) struct OutputIndex {
 }
 
 /// Reads rows of logits.
-pub(super) trait Reader {
+pub(super) trait RowReader {
     /// Announces that the next batch holds the token of a job at a position whose row is wanted.
     fn before_decode(&mut self, _job: usize, _position: usize, _index: OutputIndex) {}
 
     /// Reads the row of a job at a position of its tokens.
-    fn row(&mut self, job: usize, position: usize, row: &Row) -> Next;
+    fn row(&mut self, job: usize, position: usize, row: &LogitRow) -> Next;
 }
 
 /// How a job ended.
@@ -110,7 +110,7 @@ struct Branch {
 }
 
 /// The part of a branch that is in the batch.
-struct Entry {
+struct BranchSpan {
     branch: usize,
     from: usize,
     to: usize,
@@ -127,7 +127,7 @@ struct Schedule<'a> {
     waiting: Vec<(Work, Vec<i32>)>,
     /// The oldest first.
     active: Vec<Branch>,
-    entries: Vec<Entry>,
+    entries: Vec<BranchSpan>,
     ends: Vec<JobEnd>,
     evaluated: usize,
     /// Preemptions since the last successful decode.
@@ -138,7 +138,7 @@ struct Schedule<'a> {
 pub(super) fn run(
     evaluator: &mut Evaluator,
     jobs: &[Job],
-    reader: &mut dyn Reader,
+    reader: &mut dyn RowReader,
 ) -> Result<Report, LlmError> {
     let tree = Tree::new(jobs, evaluator.cells.sharing());
     let mut schedule = Schedule {
@@ -162,14 +162,14 @@ pub(super) fn run(
     schedule.release_all();
     outcome?;
     Ok(Report {
-        reused: schedule.reused(),
+        reused: schedule.reused_tokens(),
         ends: schedule.ends,
         evaluated: schedule.evaluated,
     })
 }
 
 impl Schedule<'_> {
-    fn run(&mut self, reader: &mut dyn Reader) -> Result<(), LlmError> {
+    fn run(&mut self, reader: &mut dyn RowReader) -> Result<(), LlmError> {
         loop {
             if self.evaluator.context.stop_flag().is_set() {
                 return Ok(());
@@ -224,17 +224,17 @@ impl Schedule<'_> {
 
     fn has_room_for(&self, work: &Work, path: &[i32]) -> bool {
         let cells = &self.evaluator.cells;
-        let needed = path.len() - cells.cached_in_active(path) + self.reserved(work);
+        let needed = path.len() - cells.cached_in_active(path) + self.reserved_cells(work);
         let promised: usize = self
             .active
             .iter()
-            .map(|branch| self.pending(branch) + self.reserved(&branch.work))
+            .map(|branch| self.pending(branch) + self.reserved_cells(&branch.work))
             .sum();
         cells.total() - cells.active() >= needed + promised
     }
 
     /// Returns the cells that are reserved for tokens to be generated.
-    fn reserved(&self, work: &Work) -> usize {
+    fn reserved_cells(&self, work: &Work) -> usize {
         match work {
             Work::Prefill(_) => 0,
             Work::Generate(job) => self.jobs[*job].max_new_tokens.min(RESERVED_CELLS),
@@ -248,7 +248,7 @@ impl Schedule<'_> {
 
     /// Puts the next tokens into the batch: one for each branch that generates, then prompts, the
     /// oldest first. Returns false if there is no room for one token per branch.
-    fn fill_batch(&mut self, reader: &mut dyn Reader) -> bool {
+    fn fill_batch(&mut self, reader: &mut dyn RowReader) -> bool {
         let pending: usize = self.active.iter().map(|branch| self.pending(branch)).sum();
         let evaluator = &mut *self.evaluator;
         let wanted = pending.min(evaluator.batch_tokens);
@@ -286,7 +286,7 @@ impl Schedule<'_> {
     }
 
     /// Puts the next `tokens` tokens of a branch into the batch.
-    fn add_to_batch(&mut self, branch: usize, tokens: usize, reader: &mut dyn Reader) {
+    fn add_to_batch(&mut self, branch: usize, tokens: usize, reader: &mut dyn RowReader) {
         let Branch { work, path, slot } = &self.active[branch];
         let from = self.evaluator.cells.length(*slot);
         let batch = &mut self.evaluator.batch;
@@ -317,7 +317,7 @@ impl Schedule<'_> {
             }
         }
 
-        self.entries.push(Entry {
+        self.entries.push(BranchSpan {
             branch,
             from,
             to: from + tokens,
@@ -326,7 +326,7 @@ impl Schedule<'_> {
     }
 
     /// Records the tokens that were evaluated and passes on their rows.
-    fn read(&mut self, reader: &mut dyn Reader) -> Result<Next, LlmError> {
+    fn read(&mut self, reader: &mut dyn RowReader) -> Result<Next, LlmError> {
         self.preemptions = 0;
         let entries = std::mem::take(&mut self.entries);
         for entry in &entries {
@@ -355,7 +355,7 @@ impl Schedule<'_> {
         Ok(Next::End)
     }
 
-    fn record(&mut self, entry: &Entry) {
+    fn record(&mut self, entry: &BranchSpan) {
         let branch = &self.active[entry.branch];
         let tokens = &branch.path[entry.from..entry.to];
         self.evaluator.cells.append(branch.slot, tokens);
@@ -376,8 +376,8 @@ impl Schedule<'_> {
     fn read_prefill(
         &mut self,
         node: usize,
-        entry: &Entry,
-        reader: &mut dyn Reader,
+        entry: &BranchSpan,
+        reader: &mut dyn RowReader,
         generating: &mut Vec<(usize, i32)>,
     ) -> Result<Next, LlmError> {
         for position in entry.from..entry.to {
@@ -406,8 +406,8 @@ impl Schedule<'_> {
     fn read_generated(
         &mut self,
         job: usize,
-        entry: &Entry,
-        reader: &mut dyn Reader,
+        entry: &BranchSpan,
+        reader: &mut dyn RowReader,
         ended: &mut Vec<usize>,
     ) -> Result<Next, LlmError> {
         if entry.to < self.active[entry.branch].path.len() {
@@ -469,7 +469,7 @@ impl Schedule<'_> {
         self.active.len() < before
     }
 
-    fn reused(&self) -> usize {
+    fn reused_tokens(&self) -> usize {
         let nodes = &self.tree.nodes;
         let mut is_complete = vec![false; self.jobs.len()];
         let mut asked = 0;
@@ -534,9 +534,9 @@ impl Schedule<'_> {
 
 impl Evaluator {
     /// Returns the row of an entry of the batch that was evaluated last.
-    fn row(&self, index: usize) -> Result<Row<'_>, LlmError> {
+    fn row(&self, index: usize) -> Result<LogitRow<'_>, LlmError> {
         let logits = self.context.logits(index)?;
-        Ok(Row {
+        Ok(LogitRow {
             logits,
             distribution: distribution(logits)?,
         })

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::error::LlmError;
 use super::generator::LlamaGenerator;
 use super::role::Scorer;
-use super::schedule::{self, JobEnd, Next, Reader, Report, Row};
+use super::schedule::{self, JobEnd, LogitRow, Next, Report, RowReader};
 use super::tree::Job;
 use super::values::{Labelled, Prompt};
 use super::{labels, template};
@@ -19,7 +19,7 @@ const SPELLING_SEQUENCES: usize = 3;
 pub(super) const LEAD_TOKENS: usize = 3;
 
 /// A reply whose likelihood is wanted.
-struct Reply {
+struct TargetReply {
     job: Job,
     /// The tokens whose log-probabilities are wanted, in the order of the rows.
     targets: Vec<i32>,
@@ -99,7 +99,7 @@ impl Scorer for LlamaGenerator {
 
         let started = Instant::now();
         let mut total = Report::default();
-        let scored = self.scored(replies, &mut total);
+        let scored = self.score_targets(replies, &mut total);
         self.record_usage(started, Some(&total), 0);
         Ok(scored?.into_iter().map(|one| one.logprobs).collect())
     }
@@ -215,7 +215,7 @@ impl LlamaGenerator {
                     && !evaluated.is_empty()
                 {
                     places.push((prompt, at));
-                    replies.push(Reply {
+                    replies.push(TargetReply {
                         job: Job {
                             first_row: read.len(),
                             tokens: [read.as_slice(), evaluated].concat(),
@@ -226,7 +226,7 @@ impl LlamaGenerator {
                 }
             }
         }
-        for ((prompt, at), rest) in places.into_iter().zip(self.scored(replies, total)?) {
+        for ((prompt, at), rest) in places.into_iter().zip(self.score_targets(replies, total)?) {
             rows[prompt].logprobs[at] += rest.logprobs.iter().sum::<f32>();
             rows[prompt].greedy[at] &= rest.is_greedy;
         }
@@ -234,7 +234,12 @@ impl LlamaGenerator {
     }
 
     /// Builds the job that yields the likelihood of a reply.
-    fn reply(&self, prompt: &Prompt, rendered: &[i32], reply: &str) -> Result<Reply, LlmError> {
+    fn reply(
+        &self,
+        prompt: &Prompt,
+        rendered: &[i32],
+        reply: &str,
+    ) -> Result<TargetReply, LlmError> {
         let opens_turn = prompt.reply.is_empty() && !reply.starts_with(char::is_whitespace);
         let text = if opens_turn {
             format!("{}{reply}", self.reply_start)
@@ -254,13 +259,13 @@ impl LlamaGenerator {
             tokens,
             max_new_tokens: 0,
         };
-        Ok(Reply { job, targets })
+        Ok(TargetReply { job, targets })
     }
 
     /// Scores the targets of each reply.
-    fn scored(
+    fn score_targets(
         &mut self,
-        mut replies: Vec<Reply>,
+        mut replies: Vec<TargetReply>,
         total: &mut Report,
     ) -> Result<Vec<Scored>, LlmError> {
         let mut scored = Vec::with_capacity(replies.len());
@@ -275,7 +280,7 @@ impl LlamaGenerator {
     /// Counts the replies at the front that fit into the cache side by side, with one sequence per
     /// reply and one per prompt. More would push prompts out of the cache before they were
     /// evaluated. What later replies share stays in the cache.
-    fn count_side_by_side(&self, replies: &[Reply]) -> usize {
+    fn count_side_by_side(&self, replies: &[TargetReply]) -> usize {
         let cells = &self.evaluator.cells;
         let mut tokens = 0;
         let fitting = replies
@@ -290,7 +295,7 @@ impl LlamaGenerator {
 
     fn evaluate(
         &mut self,
-        replies: Vec<Reply>,
+        replies: Vec<TargetReply>,
         total: &mut Report,
     ) -> Result<Vec<Scored>, LlmError> {
         let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = replies
@@ -373,8 +378,8 @@ struct FirstTokens<'a> {
     rows: Vec<SpellingRow>,
 }
 
-impl Reader for FirstTokens<'_> {
-    fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
+impl RowReader for FirstTokens<'_> {
+    fn row(&mut self, job: usize, _position: usize, row: &LogitRow) -> Next {
         let lead = &mut self.leads[job];
         if lead.len() < LEAD_TOKENS
             && let Ok(best) = i32::try_from(row.distribution.best)
@@ -405,8 +410,8 @@ struct TargetReader<'a> {
     scored: Vec<Scored>,
 }
 
-impl Reader for TargetReader<'_> {
-    fn row(&mut self, job: usize, position: usize, row: &Row) -> Next {
+impl RowReader for TargetReader<'_> {
+    fn row(&mut self, job: usize, position: usize, row: &LogitRow) -> Next {
         let at = position - self.jobs[job].first_row;
         if let Some(target) = self.targets[job].get(at) {
             let target = usize::try_from(*target).unwrap_or(usize::MAX);

@@ -15,9 +15,9 @@ use super::error::LlmError;
 use super::ffi::{
     Attention, Batch, Context, ContextParams, Decoded, Purpose, Tensor, TensorReader,
 };
-use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, generated};
+use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, count_generated};
 use super::role::{Generator as _, Tap};
-use super::schedule::{self, Evaluator, Next, OutputIndex, Reader, Row};
+use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
 use super::{log, template};
@@ -62,7 +62,7 @@ struct AttentionReading {
 struct Query {
     /// Index in the batch.
     token: usize,
-    /// Row of `sums` that its attention is added to.
+    /// The row of `sums` that its attention is added to.
     row: usize,
 }
 
@@ -178,7 +178,7 @@ struct TappedWriter<'a> {
 
 impl TappedWriter<'_> {
     /// Returns the hidden state that is wanted at a position of a job.
-    fn wanted(&self, job: usize, position: usize) -> Option<HiddenAt> {
+    fn tap_at(&self, job: usize, position: usize) -> Option<HiddenAt> {
         let prompt_tokens = self.jobs[job].tokens.len();
         let at = if position + 1 == prompt_tokens {
             HiddenAt::LastPromptToken
@@ -191,10 +191,10 @@ impl TappedWriter<'_> {
     }
 }
 
-impl Reader for TappedWriter<'_> {
+impl RowReader for TappedWriter<'_> {
     fn before_decode(&mut self, job: usize, position: usize, index: OutputIndex) {
         let mut readings = self.readings.lock();
-        if let Some(at) = self.wanted(job, position) {
+        if let Some(at) = self.tap_at(job, position) {
             // A batch that found no room is filled again.
             readings
                 .hidden
@@ -221,9 +221,9 @@ impl Reader for TappedWriter<'_> {
         }
     }
 
-    fn row(&mut self, job: usize, position: usize, row: &Row) -> Next {
+    fn row(&mut self, job: usize, position: usize, row: &LogitRow) -> Next {
         let mut readings = self.readings.lock();
-        if let Some(at) = self.wanted(job, position) {
+        if let Some(at) = self.tap_at(job, position) {
             let index = readings
                 .hidden
                 .iter()
@@ -292,7 +292,7 @@ impl Tap for LlamaGenerator {
 
         let TappedWriter { writer, read, .. } = writer;
         let continuations = writer.continuations;
-        let generated = generated(&continuations);
+        let generated = count_generated(&continuations);
         self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
 
         let ends = report?.ends;

@@ -42,16 +42,16 @@ impl Threads {
     ///
     /// A GPU that computes while the decode has returned leaves nothing to measure here: then it is
     /// one thread per physical core.
-    pub fn of_setting(setting: u32, offload: bool) -> Self {
+    pub fn from_setting(setting: u32, offload: bool) -> Self {
         match setting {
             0 if offload => Self::Fixed(usable_cores()),
-            0 => Self::measured(usable_cores()),
+            0 => Self::with_measurement(usable_cores()),
             threads => Self::Fixed(threads),
         }
     }
 
     /// Measures, starting with the maximum.
-    fn measured(max: u32) -> Self {
+    fn with_measurement(max: u32) -> Self {
         Self::Measured(Box::new(Measured::new(max)))
     }
 
@@ -81,7 +81,7 @@ pub(super) struct Measured {
     numbers: Vec<u32>,
     /// Index of the number in use.
     used: usize,
-    state: State,
+    state: Measurement,
     /// Seconds that a decode takes with the number in use, by its tokens less 1.
     usual: [Option<f64>; WRITING_TOKENS],
     /// Recent decodes against the usual ones; 1 is no change.
@@ -92,7 +92,7 @@ pub(super) struct Measured {
 }
 
 #[derive(Debug)]
-enum State {
+enum Measurement {
     Using,
     /// Times, seconds, by tokens less 1 and by number.
     Comparing(Vec<[Vec<f64>; WRITING_TOKENS]>),
@@ -110,7 +110,7 @@ impl Measured {
         let mut measured = Self {
             numbers,
             used: 0,
-            state: State::Using,
+            state: Measurement::Using,
             usual: [None; WRITING_TOKENS],
             change: 1.0,
             decodes: 0,
@@ -131,7 +131,7 @@ impl Measured {
     /// Returns the number for the next decode: the one in use, or of those compared the one with the
     /// fewest samples.
     fn next_index(&self, tokens: usize) -> usize {
-        let State::Comparing(samples) = &self.state else {
+        let Measurement::Comparing(samples) = &self.state else {
             return self.used;
         };
         let Some(at) = tokens.checked_sub(1) else {
@@ -155,7 +155,7 @@ impl Measured {
         let at = tokens - 1;
         let number = self.next_index(tokens);
 
-        if let State::Comparing(samples) = &mut self.state {
+        if let Measurement::Comparing(samples) = &mut self.state {
             samples[number][at].push(seconds);
             self.choose(at);
             return;
@@ -182,15 +182,15 @@ impl Measured {
         self.usual = [None; WRITING_TOKENS];
 
         self.state = if self.numbers.len() > 1 {
-            State::Comparing(vec![Default::default(); self.numbers.len()])
+            Measurement::Comparing(vec![Default::default(); self.numbers.len()])
         } else {
-            State::Using
+            Measurement::Using
         };
     }
 
     /// Ends the comparison if batches of one size have enough samples.
     fn choose(&mut self, at: usize) {
-        let State::Comparing(samples) = &self.state else {
+        let Measurement::Comparing(samples) = &self.state else {
             return;
         };
         let is_complete = self
@@ -207,7 +207,7 @@ impl Measured {
             .min_by(|a, b| median(&samples[*a][at]).total_cmp(&median(&samples[*b][at])))
             .unwrap_or(self.used);
         if best == self.used || median(&samples[best][at]) > now * WORTHWHILE {
-            self.state = State::Using;
+            self.state = Measurement::Using;
             return;
         }
 
@@ -338,14 +338,14 @@ mod tests {
             (1, scales, 1),
         ];
         for (max, machine, expected) in machines {
-            let mut threads = Threads::measured(max);
+            let mut threads = Threads::with_measurement(max);
             assert_eq!(decodes(&mut threads, 400, machine), expected, "of {max}");
         }
     }
 
     #[test]
     fn load_that_comes_and_goes_is_noticed() {
-        let mut threads = Threads::measured(8);
+        let mut threads = Threads::with_measurement(8);
         assert_eq!(decodes(&mut threads, 100, scales), 8);
         assert_eq!(decodes(&mut threads, 400, all_cores_are_taken), 1);
         assert_eq!(decodes(&mut threads, 1000, scales), 8);
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn comparing_costs_little() {
-        let mut threads = Threads::measured(16);
+        let mut threads = Threads::with_measurement(16);
         decodes(&mut threads, 100, scales);
         let mut slower = 0;
         for step in 0..4000 {
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn prompts_take_all_threads_and_a_set_number_stays() {
-        let mut threads = Threads::measured(8);
+        let mut threads = Threads::with_measurement(8);
         decodes(&mut threads, 400, all_cores_are_taken);
         assert_eq!(threads.for_batch(512), 8);
 

@@ -232,7 +232,7 @@ impl Entailment {
     };
 
     /// Converts a row of [`super::Scorer::classify`] over [`Self::LABELS`].
-    pub fn of_row(row: &[f32]) -> Self {
+    pub fn from_row(row: &[f32]) -> Self {
         let at = |label: usize| row.get(label).copied().unwrap_or_default();
         Self {
             entailment: at(0),

@@ -6,7 +6,7 @@ use llama_cpp_2::model::LlamaModel;
 
 use super::error::LlmError;
 use super::ffi::ModelParams;
-use super::load::refused;
+use super::load::refusal;
 use super::runtime::Runtime;
 use super::template::tokenize;
 use super::{ffi, log};
@@ -28,7 +28,7 @@ impl LlamaVocabulary {
         let model = ffi::load_model(runtime.backend(), file, params, &mut |_| true);
         match model {
             Some((model, _)) => Ok(Self { model }),
-            None => Err(refused(file)),
+            None => Err(refusal(file)),
         }
     }
 

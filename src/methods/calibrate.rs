@@ -21,7 +21,7 @@ pub fn prior(rows: &[Vec<f32>]) -> Vec<f32> {
 }
 
 /// Returns a reading divided by the prior of each label and normalised: W = diag(p_cf)⁻¹, b = 0 (section 5).
-pub fn calibrated(row: &[f32], prior: &[f32]) -> Vec<f32> {
+pub fn calibrate(row: &[f32], prior: &[f32]) -> Vec<f32> {
     let divided: Vec<f32> = row
         .iter()
         .zip(prior)
@@ -60,7 +60,7 @@ mod tests {
         ];
         for (reading, rows, expected) in cases {
             let rows: Vec<Vec<f32>> = rows.iter().map(|row| row.to_vec()).collect();
-            let found = calibrated(reading, &prior(&rows));
+            let found = calibrate(reading, &prior(&rows));
             for (found, expected) in found.iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-3, "{reading:?}: {found}");
             }

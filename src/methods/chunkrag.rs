@@ -30,7 +30,7 @@ pub struct Twin {
 /// Of `count` texts, best first, each is kept whose highest cosine similarity with the texts kept
 /// before it is at most `max_similarity`. Returns `None` for a kept text, and the twin of each
 /// other.
-pub fn redundant(
+pub fn find_redundant(
     count: usize,
     max_similarity: f32,
     cosine: impl Fn(usize, usize) -> f32,
@@ -111,14 +111,14 @@ pub fn grade(
         };
         let rows = calls.classify(kind, &prompts)?;
         for (grades, row) in grades.iter_mut().zip(rows) {
-            grades[judge] = expected(&row.shares);
+            grades[judge] = expected_grade(&row.shares);
         }
     }
     Ok(grades)
 }
 
 /// Returns the expected grade of a distribution over 0 to 10, in 0..=1.
-fn expected(row: &[f32]) -> f32 {
+fn expected_grade(row: &[f32]) -> f32 {
     let max = (GRADES.len() - 1) as f32;
     row.iter()
         .zip(0_u8..)
@@ -134,7 +134,7 @@ fn out_of_ten(grade: f32) -> String {
 
 /// Combines the three scores (algorithm 1, line 16): their weighted mean, in 0..=1. If no weight is
 /// above 0, all count alike.
-pub fn combined(grades: Grades, weights: [f32; 3]) -> f32 {
+pub fn combine(grades: Grades, weights: [f32; 3]) -> f32 {
     let sum: f32 = weights.iter().sum();
     let weights = if sum > 0.0 {
         weights.map(|weight| weight / sum)
@@ -296,7 +296,7 @@ mod tests {
         let mut row = [0.0; 11];
         row[0] = 0.25;
         row[10] = 0.75;
-        assert!((expected(&row) - 0.75).abs() < 1e-6);
+        assert!((expected_grade(&row) - 0.75).abs() < 1e-6);
         assert_eq!(out_of_ten(0.749), "7");
     }
 }

@@ -403,7 +403,7 @@ fn in_other_words(
     let text = written.ok_or(VariantFault::TooLong)?.text.trim().to_owned();
     if text.is_empty() {
         Err(VariantFault::Empty)
-    } else if Meaning::of(&text) == Meaning::of(passage.text) {
+    } else if Meaning::new(&text) == Meaning::new(passage.text) {
         Err(VariantFault::SameWords)
     } else {
         Ok(text)

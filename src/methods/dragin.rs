@@ -123,7 +123,7 @@ pub fn attended_words<T: Tap + ?Sized>(
 ) -> Result<WrittenQuery, MethodError> {
     let needs = information_needs(model, confirmed, sentence)?;
     let Some(in_need) = first_in_need(&needs) else {
-        return Ok(WrittenQuery::of(question, WordOrigin::Question));
+        return Ok(WrittenQuery::from_text(question, WordOrigin::Question));
     };
 
     let asked = question
@@ -157,10 +157,10 @@ pub fn attended_words<T: Tap + ?Sized>(
     let mut written = WrittenQuery::default();
     for (at, _) in content {
         let (word, origin) = earlier[at];
-        written.push_new(&[query::trimmed(word)], origin);
+        written.push_new(&[query::trim(word)], origin);
     }
     if written.words.is_empty() {
-        return Ok(WrittenQuery::of(question, WordOrigin::Question));
+        return Ok(WrittenQuery::from_text(question, WordOrigin::Question));
     }
     Ok(written)
 }

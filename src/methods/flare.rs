@@ -26,7 +26,7 @@ pub fn certain_words(question: &str, tokens: &[Token]) -> WrittenQuery {
         .collect();
 
     if certain.is_empty() {
-        return WrittenQuery::of(question, WordOrigin::Question);
+        return WrittenQuery::from_text(question, WordOrigin::Question);
     }
     WrittenQuery {
         words: certain,

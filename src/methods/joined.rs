@@ -9,7 +9,7 @@ use crate::event::{ChunkPart, ChunkText, Hit, PlaceFrom};
 const JOINED: u64 = 1 << 52;
 
 /// A chunk inside a text.
-struct Piece {
+struct OverlappingChunk {
     part: ChunkPart,
     text: String,
 }
@@ -20,7 +20,7 @@ struct Piece {
 /// The headings are those of the first chunk. The id is a hash of the chunks' ids, so that the same
 /// chunks give the same id. A single chunk is returned unchanged; `None` for no chunks.
 pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
-    let mut pieces: Vec<Piece> = chunks.iter().flat_map(|chunk| pieces(chunk)).collect();
+    let mut pieces: Vec<OverlappingChunk> = chunks.iter().flat_map(|chunk| pieces(chunk)).collect();
     pieces.sort_by_key(|piece| (piece.part.bytes, piece.part.chunk));
     pieces.dedup_by_key(|piece| piece.part.chunk);
 
@@ -66,9 +66,9 @@ fn places(chunks: &[&ChunkText]) -> Vec<PlaceFrom> {
 }
 
 /// Appends a chunk to a text, without what it repeats of the text's end if the two overlap.
-fn append(whole: &mut ChunkText, piece: &Piece, overlaps: bool) {
+fn append(whole: &mut ChunkText, piece: &OverlappingChunk, overlaps: bool) {
     let repeated = if overlaps {
-        repeated(&whole.text, &piece.text)
+        overlap(&whole.text, &piece.text)
     } else {
         0
     };
@@ -88,7 +88,7 @@ fn append(whole: &mut ChunkText, piece: &Piece, overlaps: bool) {
 }
 
 /// Splits a text into its chunks.
-fn pieces(chunk: &ChunkText) -> Vec<Piece> {
+fn pieces(chunk: &ChunkText) -> Vec<OverlappingChunk> {
     if chunk.parts.is_empty() {
         let part = ChunkPart {
             chunk: chunk.id,
@@ -96,7 +96,7 @@ fn pieces(chunk: &ChunkText) -> Vec<Piece> {
             lines: chunk.lines,
             text: [0, chunk.text.len() as u64],
         };
-        return vec![Piece {
+        return vec![OverlappingChunk {
             part,
             text: chunk.text.clone(),
         }];
@@ -107,7 +107,7 @@ fn pieces(chunk: &ChunkText) -> Vec<Piece> {
         .iter()
         .map(|part| {
             let [start, end] = part.text.map(|at| at as usize);
-            Piece {
+            OverlappingChunk {
                 part: *part,
                 text: chunk.text.get(start..end).unwrap_or_default().to_owned(),
             }
@@ -116,7 +116,7 @@ fn pieces(chunk: &ChunkText) -> Vec<Piece> {
 }
 
 /// Returns the id of a joined text: 52 bits of the hash of its chunks' ids.
-fn id_of(pieces: &[Piece]) -> u64 {
+fn id_of(pieces: &[OverlappingChunk]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for piece in pieces {
         hasher.update(&piece.part.chunk.to_le_bytes());
@@ -129,7 +129,7 @@ fn id_of(pieces: &[Piece]) -> u64 {
 }
 
 /// Returns the length of the longest start of `next` that is an end of `before`, in bytes.
-pub fn repeated(before: &str, next: &str) -> usize {
+pub fn overlap(before: &str, next: &str) -> usize {
     let longest = before.len().min(next.len());
     (1..=longest)
         .rev()

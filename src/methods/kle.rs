@@ -30,7 +30,7 @@ const MIN_EIGENVALUE: f64 = 1e-12;
 /// closely as can be, ln n when none are. `weights` has the n x n weights of the edges, symmetric and
 /// at least 0; its diagonal is not read.
 pub fn kernel_entropy(weights: &[Vec<f64>], kernel: Kernel) -> f64 {
-    let values = Eigen::of(laplacian(weights));
+    let values = Eigen::new(laplacian(weights));
     let kernel = values.map(|value| match kernel {
         Kernel::Heat { t } => (-t * value).exp(),
         Kernel::Matern { kappa, nu } => (2.0 * nu / (kappa * kappa) + value.max(0.0)).powf(-nu),
@@ -43,7 +43,7 @@ pub fn kernel_entropy(weights: &[Vec<f64>], kernel: Kernel) -> f64 {
             (0..count).map(|j| kernel[i][j] / scale(j)).collect()
         })
         .collect();
-    let surprises = Eigen::of(scaled)
+    let surprises = Eigen::new(scaled)
         .values
         .into_iter()
         .filter(|value| *value > MIN_EIGENVALUE)

@@ -10,7 +10,7 @@ use crate::corpus::language;
 use crate::index::is_content_word;
 use crate::llm::{Completion, Entailment};
 
-/// Replies that say that there is no answer, as [`normalised`] returns them.
+/// Replies that say that there is no answer, as [`normalise`] returns them.
 const REFUSALS: &[&str] = &[
     "unknown",
     "unanswerable",
@@ -29,7 +29,7 @@ pub struct Meaning(String);
 
 impl Meaning {
     /// Normalises an answer.
-    pub fn of(answer: &str) -> Self {
+    pub fn new(answer: &str) -> Self {
         let words: Vec<&str> = answer.split_whitespace().collect();
         let line = words.join(" ");
         Self(line.trim_end_matches('.').trim_end().to_lowercase())
@@ -53,7 +53,7 @@ pub fn entailed_by_words(a: &str, b: &str) -> Entailment {
     if is_entailed {
         Entailment::CERTAIN
     } else {
-        Entailment::of_row(&[0.0, 1.0, 0.0])
+        Entailment::from_row(&[0.0, 1.0, 0.0])
     }
 }
 
@@ -113,7 +113,7 @@ impl Clusters {
     ///
     /// # Errors
     /// Failures of the entailment judge.
-    pub fn judged(
+    pub fn judge(
         calls: &mut dyn ModelCalls,
         question: &str,
         answers: &[&str],
@@ -215,12 +215,12 @@ fn likelihood(sample: &Completion) -> f64 {
 
 /// Returns whether the reply says that there is no answer.
 pub fn is_refusal(answer: &str) -> bool {
-    REFUSALS.contains(&normalised(answer).as_str())
+    REFUSALS.contains(&normalise(answer).as_str())
 }
 
 /// Returns the text in lower case, without ASCII punctuation, then without articles, and with
 /// single spaces.
-pub fn normalised(text: &str) -> String {
+pub fn normalise(text: &str) -> String {
     let without_punctuation: String = text
         .to_lowercase()
         .chars()

@@ -23,11 +23,11 @@ pub mod saki;
 
 pub use calls::{JudgementKind, MethodError, ModelCalls, context_lines};
 pub use meaning::{
-    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal, normalised,
+    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal, normalise,
     sequence_likelihoods,
 };
 pub use measures::{auroc, cosine};
-pub use seper::{Believed, believed, contexts, judge_ahead};
+pub use seper::{Believed, contexts, judge_ahead, measure_belief};
 pub use uncertainty::{
     Agreement, JudgedPair, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy,
 };

@@ -97,7 +97,7 @@ pub struct WrittenQuery {
 
 impl WrittenQuery {
     /// Uses a text as query, word for word.
-    pub fn of(text: &str, origin: WordOrigin) -> Self {
+    pub fn from_text(text: &str, origin: WordOrigin) -> Self {
         let word = |word: &str| QueryWord {
             text: word.to_owned(),
             origin,
@@ -180,16 +180,16 @@ pub fn uncertainty_aware(
     let language = language(question);
     let kept: Vec<&str> = sentence[region.start.unwrap_or(0)..]
         .iter()
-        .map(|word| trimmed(&word.text))
+        .map(|word| trim(&word.text))
         .filter(|word| is_content(word, language))
         .take(MAX_WORDS)
         .collect();
 
     let base = match previous {
         Some(previous) if do_overlap(calls, &kept, &entities(previous))? => {
-            WrittenQuery::of(previous, WordOrigin::Sentence)
+            WrittenQuery::from_text(previous, WordOrigin::Sentence)
         }
-        Some(_) | None => WrittenQuery::of(question, WordOrigin::Question),
+        Some(_) | None => WrittenQuery::from_text(question, WordOrigin::Question),
     };
     let mut query = WrittenQuery {
         region: Some(region),
@@ -221,7 +221,7 @@ fn do_overlap(
 ///
 /// The first word has a capital anyway: it counts only when the word after it is a name too.
 fn entities(sentence: &str) -> Vec<&str> {
-    let words: Vec<&str> = sentence.split_whitespace().map(trimmed).collect();
+    let words: Vec<&str> = sentence.split_whitespace().map(trim).collect();
     let is_name = |word: &str| {
         word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit())
     };
@@ -237,20 +237,20 @@ fn entities(sentence: &str) -> Vec<&str> {
 }
 
 /// Returns a word without the punctuation around it.
-pub(super) fn trimmed(word: &str) -> &str {
+pub(super) fn trim(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
 /// Returns whether a word, with the punctuation around it, is none of the language's stop words and
 /// no lead to the answer.
 pub(super) fn is_content(word: &str, language: &str) -> bool {
-    let word = trimmed(word);
+    let word = trim(word);
     is_content_word(word, language) && !LEAD_IN.contains(&word.to_lowercase().as_str())
 }
 
 /// Returns a word as words are compared: in lower case, without the punctuation around it.
 fn bare(word: &str) -> String {
-    trimmed(word).to_lowercase()
+    trim(word).to_lowercase()
 }
 
 #[cfg(test)]
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn a_base_is_kept_word_for_word() {
         let question = "Who is older, the director of the film A or the director of the film B?";
-        let mut query = WrittenQuery::of(question, WordOrigin::Question);
+        let mut query = WrittenQuery::from_text(question, WordOrigin::Question);
         query.push_new(&["director", "Tam"], WordOrigin::UncertainRegion);
         assert_eq!(query.text(), format!("{question} Tam"));
     }

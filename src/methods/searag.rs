@@ -53,7 +53,7 @@ pub fn sampled_semantic_entropy(
         .iter()
         .map(|completion| first_sentence(&completion.text))
         .collect();
-    let clusters = Clusters::judged(calls, question, &sampled)?;
+    let clusters = Clusters::judge(calls, question, &sampled)?;
     Ok(discrete_semantic_entropy(&clusters.sizes()))
 }
 
@@ -84,7 +84,7 @@ pub struct Standard {
 
 impl Standard {
     /// Computes mean and population standard deviation per column of rows of one width.
-    pub fn of<'r>(rows: impl Iterator<Item = &'r [f32]> + Clone) -> Self {
+    pub fn from_rows<'r>(rows: impl Iterator<Item = &'r [f32]> + Clone) -> Self {
         let count = rows.clone().count().max(1) as f64;
         let width = rows.clone().next().map_or(0, <[f32]>::len);
 
@@ -155,7 +155,7 @@ pub fn splits(
     candidates.sort_by(f64::total_cmp);
 
     // Both are in ascending order: each sample moves to the low group once.
-    let all = Sums::of(samples());
+    let all = Sums::from_samples(samples());
     let mut low = Sums::default();
     let mut waiting = samples().peekable();
     let mut splits = Vec::new();
@@ -203,7 +203,7 @@ pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>]) -> Option<f64
     }
     let mean = entropies.iter().sum::<f64>() / entropies.len() as f64;
 
-    let standard = Standard::of(features.iter().map(Vec::as_slice));
+    let standard = Standard::from_rows(features.iter().map(Vec::as_slice));
     let features: Vec<Vec<f32>> = features.iter().map(|row| standard.apply(row)).collect();
     let at_mean = *splits(entropies, &features, std::iter::once(mean)).first()?;
     if at_mean.error <= f64::EPSILON || at_mean.variance <= f64::EPSILON {
@@ -228,7 +228,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of<'r>(samples: impl Iterator<Item = (f64, &'r [f32])>) -> Self {
+    fn from_samples<'r>(samples: impl Iterator<Item = (f64, &'r [f32])>) -> Self {
         let mut sums = Self::default();
         for (entropy, row) in samples {
             sums.add(entropy, row);

@@ -38,7 +38,7 @@ pub struct Believed {
     pub matches: Vec<bool>,
 }
 
-/// Judges in one batch everything that [`believed`] will ask about these sets of samples, so that
+/// Judges in one batch everything that [`measure_belief`] will ask about these sets of samples, so that
 /// the judge's prompts share their prefixes.
 ///
 /// # Errors
@@ -68,7 +68,7 @@ pub fn judge_ahead(
 ///
 /// # Errors
 /// Failures of the entailment judge.
-pub fn believed(
+pub fn measure_belief(
     calls: &mut dyn ModelCalls,
     question: &str,
     references: &[String],
@@ -76,7 +76,7 @@ pub fn believed(
 ) -> Result<Believed, MethodError> {
     let texts: Vec<&str> = samples.iter().map(|sample| sample.text.trim()).collect();
     let weights = sequence_likelihoods(samples);
-    let agreement = Agreement::judged(calls, question, &texts)?;
+    let agreement = Agreement::judge(calls, question, &texts)?;
     let clusters = agreement.clusters();
     let judged = Judged {
         judgements: calls.entail(question, &both_ways(&texts, references))?,

@@ -16,7 +16,7 @@ pub struct Eigen {
 
 impl Eigen {
     /// Decomposes a symmetric matrix, row by row.
-    pub fn of(mut a: Vec<Vec<f64>>) -> Self {
+    pub fn new(mut a: Vec<Vec<f64>>) -> Self {
         let count = a.len();
         let mut vectors = identity(count);
         for _ in 0..MAX_SWEEPS {
@@ -91,7 +91,7 @@ mod tests {
             vec![-1.0, 3.0, 0.0],
             vec![0.5, 0.0, -1.0],
         ];
-        let eigen = Eigen::of(matrix.clone());
+        let eigen = Eigen::new(matrix.clone());
         let trace: f64 = eigen.values.iter().sum();
         assert!((trace - 4.0).abs() < 1e-12, "{trace}");
 
@@ -104,6 +104,6 @@ mod tests {
                 assert!((units[i][j] - unit).abs() < 1e-12, "{units:?}");
             }
         }
-        assert_eq!(Eigen::of(Vec::new()).map(f64::exp), Vec::<Vec<f64>>::new());
+        assert_eq!(Eigen::new(Vec::new()).map(f64::exp), Vec::<Vec<f64>>::new());
     }
 }

@@ -29,7 +29,7 @@ pub struct Agreement {
 impl Agreement {
     /// Wraps a known agreement: a symmetric matrix of numbers in 0..=1. The probabilities of
     /// entailment are the same numbers, and no judgement is neutral.
-    pub fn of(rows: Vec<Vec<f64>>) -> Self {
+    pub fn from_rows(rows: Vec<Vec<f64>>) -> Self {
         let twice = |row: &Vec<f64>| row.iter().map(|of| 2.0 * of).collect();
         Self {
             probable: rows.clone(),
@@ -45,7 +45,7 @@ impl Agreement {
     ///
     /// # Errors
     /// Failures of the entailment judge.
-    pub fn judged(
+    pub fn judge(
         calls: &mut dyn ModelCalls,
         question: &str,
         answers: &[&str],
@@ -53,11 +53,11 @@ impl Agreement {
         Ok(Self::with_judgements(calls, question, answers)?.0)
     }
 
-    /// Judges as [`Self::judged`], and returns the judgements too: one per ordered pair of answers
+    /// Judges as [`Self::judge`], and returns the judgements too: one per ordered pair of answers
     /// that read differently.
     ///
     /// # Errors
-    /// As [`Self::judged`].
+    /// As [`Self::judge`].
     pub fn with_judgements(
         calls: &mut dyn ModelCalls,
         question: &str,
@@ -91,7 +91,7 @@ impl Agreement {
     /// Returns the agreement of one answer with each of the others: 0, 0.5 or 1.
     ///
     /// # Errors
-    /// As [`Self::judged`].
+    /// As [`Self::judge`].
     pub fn with_first(
         calls: &mut dyn ModelCalls,
         question: &str,
@@ -174,7 +174,7 @@ impl Agreement {
                     .collect()
             })
             .collect();
-        Eigen::of(normalised)
+        Eigen::new(normalised)
             .values
             .into_iter()
             .map(|value| value.max(0.0))
@@ -219,7 +219,7 @@ impl Entailed {
         edge: 0.0,
     };
 
-    fn of(judged: &Entailment) -> Self {
+    fn from_judgement(judged: &Entailment) -> Self {
         let verdict = f64::from(u8::from(judged.is_entailed()));
         let is_neutral = verdict == 0.0 && judged.neutral > judged.contradiction;
         Self {
@@ -244,8 +244,8 @@ fn judge(
     answers: &[&str],
     pairs: &[(usize, usize)],
 ) -> Result<Judgements, MethodError> {
-    let meanings: Vec<Meaning> = answers.iter().map(|answer| Meaning::of(answer)).collect();
-    let empty = Meaning::of("");
+    let meanings: Vec<Meaning> = answers.iter().map(|answer| Meaning::new(answer)).collect();
+    let empty = Meaning::new("");
     let is_asked = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
 
     let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(is_asked).collect();
@@ -278,7 +278,7 @@ fn judge(
         .iter()
         .map(|pair| {
             let judged = is_asked(pair).then(|| judgements.next()).flatten();
-            judged.map_or(Entailed::NOT, |judged| Entailed::of(&judged))
+            judged.map_or(Entailed::NOT, |judged| Entailed::from_judgement(&judged))
         })
         .collect();
     Ok(Judgements { entailed, judged })

@@ -72,7 +72,7 @@ pub fn narrow(numbers: &[f32]) -> Vec<f16> {
 /// The finished questions of a collection, on disk and in memory.
 #[derive(Debug)]
 pub struct SampleJournal {
-    journal: Journal<Row>,
+    journal: Journal<SampleRow>,
     states: File,
     states_path: PathBuf,
     /// Where the states of the last question end, in bytes.
@@ -82,7 +82,7 @@ pub struct SampleJournal {
 
 /// A line of the journal.
 #[derive(Debug, Serialize, Deserialize)]
-struct Row {
+struct SampleRow {
     question: String,
     held_out: bool,
     #[serde(default)]
@@ -110,7 +110,7 @@ impl SampleJournal {
     /// # Errors
     /// A file that cannot be created, read or written; another process that writes it.
     pub fn open(path: &Path, name: &str) -> Result<Self, JournalError> {
-        let journal: Journal<Row> = Journal::open(path, name)?;
+        let journal: Journal<SampleRow> = Journal::open(path, name)?;
         let states_path = path.with_extension("f16");
         let states = File::options()
             .read(true)
@@ -120,14 +120,14 @@ impl SampleJournal {
             .open(&states_path);
         let mut opened = Self {
             journal,
-            states: states.map_err(|error| failed(&states_path, error))?,
+            states: states.map_err(|error| file_error(&states_path, error))?,
             states_path,
             end: 0,
             questions: Vec::new(),
         };
         opened
             .read()
-            .map_err(|error| failed(&opened.states_path, error))?;
+            .map_err(|error| file_error(&opened.states_path, error))?;
         if opened.questions.len() < opened.journal.rows().len() {
             opened.clear()?;
         }
@@ -158,7 +158,7 @@ impl SampleJournal {
         self.journal.clear()?;
         self.states
             .set_len(0)
-            .map_err(|error| failed(&self.states_path, error))
+            .map_err(|error| file_error(&self.states_path, error))
     }
 
     /// Adds a question: its states first, so that a row never lacks them.
@@ -171,9 +171,10 @@ impl SampleJournal {
         self.states
             .seek(SeekFrom::Start(self.end))
             .and_then(|_| self.states.write_all(&bytes))
-            .map_err(|error| failed(&self.states_path, error))?;
+            .map_err(|error| file_error(&self.states_path, error))?;
 
-        self.journal.push(Row::of(&question, check(&bytes)))?;
+        self.journal
+            .push(SampleRow::new(&question, check(&bytes)))?;
         self.end += bytes.len() as u64;
         self.questions.push(question);
         Ok(())
@@ -185,8 +186,8 @@ impl SampleJournal {
     }
 }
 
-impl Row {
-    fn of(question: &SampledQuestion, check: String) -> Self {
+impl SampleRow {
+    fn new(question: &SampledQuestion, check: String) -> Self {
         let measured = |sample: &Sample| Measured {
             features: sample.features.len(),
             entropy: sample.entropy,
@@ -227,7 +228,7 @@ fn check(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..CHECK_DIGITS].to_owned()
 }
 
-fn failed(file: &Path, source: io::Error) -> JournalError {
+fn file_error(file: &Path, source: io::Error) -> JournalError {
     JournalError::Disk {
         file: file.to_owned(),
         source,

@@ -91,7 +91,7 @@ impl Labelling {
 
 /// Features and labels (1: certain) of some sentences.
 #[derive(Debug, Default)]
-struct Part {
+struct TrainingSet {
     rows: Vec<Vec<f32>>,
     labels: Vec<f32>,
 }
@@ -155,7 +155,7 @@ pub fn train(
         return Err(too_few);
     }
 
-    let standard = Standard::of(fit.rows.iter().map(Vec::as_slice));
+    let standard = Standard::from_rows(fit.rows.iter().map(Vec::as_slice));
     for row in fit.rows.iter_mut().chain(&mut validation.rows) {
         *row = standard.apply(row);
     }
@@ -208,30 +208,30 @@ fn split(
     by: Labelling,
     read: &Range<usize>,
     random: &mut Random,
-) -> (Part, Part) {
+) -> (TrainingSet, TrainingSet) {
     let mut fit = Vec::new();
     let mut validation = Vec::new();
-    for (at, question) in random.shuffled(known.to_vec()).into_iter().enumerate() {
+    for (at, question) in random.shuffle(known.to_vec()).into_iter().enumerate() {
         if at % VALIDATION == 0 {
             validation.push(question);
         } else {
             fit.push(question);
         }
     }
-    let fit = balanced(by.sentences(&fit), read, random);
-    let validation = balanced(by.sentences(&validation), read, random);
+    let fit = balance(by.sentences(&fit), read, random);
+    let validation = balance(by.sentences(&validation), read, random);
     (fit, validation)
 }
 
 /// Returns the same number of sentences of each class, with the features that are read.
-fn balanced(labelled: Vec<Labelled<'_>>, read: &Range<usize>, random: &mut Random) -> Part {
+fn balance(labelled: Vec<Labelled<'_>>, read: &Range<usize>, random: &mut Random) -> TrainingSet {
     let (certain, uncertain): (Vec<_>, Vec<_>) =
         labelled.into_iter().partition(|one| one.is_certain);
     let each = certain.len().min(uncertain.len());
 
-    let mut part = Part::default();
+    let mut part = TrainingSet::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
-        for one in random.shuffled(class).into_iter().take(each) {
+        for one in random.shuffle(class).into_iter().take(each) {
             let features = one.sample.wide_features();
             part.rows.push(features[read.clone()].to_vec());
             part.labels.push(label);
@@ -243,8 +243,8 @@ fn balanced(labelled: Vec<Labelled<'_>>, read: &Range<usize>, random: &mut Rando
 /// Trains for epochs until the loss on the validation part no longer falls, and returns the network
 /// of the best epoch.
 fn fit_network(
-    fit: &Part,
-    validation: &Part,
+    fit: &TrainingSet,
+    validation: &TrainingSet,
     random: &mut Random,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Network, ProbeError> {
@@ -256,7 +256,7 @@ fn fit_network(
     let mut since_halved = 0;
 
     for done in 1..=MAX_EPOCHS {
-        let order = random.shuffled((0..fit.rows.len()).collect());
+        let order = random.shuffle((0..fit.rows.len()).collect());
         for batch in order.chunks(BATCH_SIZE) {
             let rows: Vec<&[f32]> = batch.iter().map(|at| fit.rows[*at].as_slice()).collect();
             let labels: Vec<f32> = batch.iter().map(|at| fit.labels[*at]).collect();
@@ -304,7 +304,7 @@ fn dropout(rows: usize, random: &mut Random) -> Vec<f32> {
 
 /// Returns the mean binary cross-entropy in the form that stays finite for every logit x:
 /// max(x, 0) - x y + ln(1 + exp(-|x|)).
-fn cross_entropy(network: &Network, part: &Part) -> f32 {
+fn cross_entropy(network: &Network, part: &TrainingSet) -> f32 {
     let losses: Vec<f32> = part
         .rows
         .par_iter()

@@ -43,7 +43,7 @@ impl Probe {
                 card.layers, card.width, generator.layers, generator.width
             )
         } else if card.position != position {
-            return Err(misplaced(file, card.position, position));
+            return Err(position_error(file, card.position, position));
         } else {
             return Ok(());
         };
@@ -89,7 +89,11 @@ impl Probe {
 }
 
 /// The error of a probe that reads another token than the settings name.
-pub(super) fn misplaced(file: &Path, reads: StatePosition, asked: StatePosition) -> ProbeError {
+pub(super) fn position_error(
+    file: &Path,
+    reads: StatePosition,
+    asked: StatePosition,
+) -> ProbeError {
     let reason = format!(
         "it reads the {}, probe.position asks for the {}",
         name(reads),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::error::ProbeError;
 use super::features;
 use super::network::{Linear, Network};
-use super::trained::{FORMAT, Probe, misplaced};
+use super::trained::{FORMAT, Probe, position_error};
 use crate::config::{Config, Paths, ProbeFile, ProbeSettings, assets_folder};
 use crate::event::{ModelCard, ProbeCard};
 use crate::files::{self, Links};
@@ -113,7 +113,7 @@ impl Probe {
     ///
     /// # Errors
     /// None was trained for it, or the one that is named does not fit.
-    pub fn named(
+    pub fn for_generator(
         config: &Config,
         paths: &Paths,
         generator: &ModelCard,
@@ -259,7 +259,7 @@ pub fn find(
         let reason = match describe(&file) {
             Ok(card) if card.fingerprint != generator.fingerprint => continue,
             Ok(card) if card.position != settings.position => {
-                misplaced(&file, card.position, settings.position)
+                position_error(&file, card.position, settings.position)
             }
             Ok(card) if !is_trained_so(&card, settings) => ProbeError::Unfit {
                 file: file.display().to_string(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ring::digest::{Context, SHA256};
 
 use super::error::PullError;
-use super::http::{Answer, Chunk, Client, Refusal, Request};
+use super::http::{Chunk, Client, FileAnswer, FileRequest, Refusal};
 use super::meter::Meter;
 use super::settings::PullSettings;
 use crate::event::PullPhase;
@@ -164,7 +164,7 @@ impl Download<'_, '_> {
         }
 
         self.meter.begin(PullPhase::Checking, &target.name);
-        let mut part = Part::open(target, self.meter)?;
+        let mut part = PartialFile::open(target, self.meter)?;
         let was_continued = part.bytes > 0;
         let found = self.fetch(&mut part)?;
         if found == target.sha256 {
@@ -209,7 +209,7 @@ impl Download<'_, '_> {
     }
 
     /// Fetches what is missing and returns the sha256 of the whole file.
-    fn fetch(&mut self, part: &mut Part) -> Result<String, PullError> {
+    fn fetch(&mut self, part: &mut PartialFile) -> Result<String, PullError> {
         self.meter.begin(PullPhase::Downloading, &self.target.name);
         let mut farthest = part.bytes;
         let mut failures = 0;
@@ -251,11 +251,11 @@ impl Download<'_, '_> {
     }
 
     /// Asks for the bytes that are missing and writes them as they come.
-    fn attempt(&mut self, part: &mut Part) -> Result<Attempt, PullError> {
+    fn attempt(&mut self, part: &mut PartialFile) -> Result<Attempt, PullError> {
         if !self.has_ranges {
             part.restart(self.meter)?;
         }
-        let request = Request {
+        let request = FileRequest {
             url: self.target.url.clone(),
             accept: None,
             from_byte: part.bytes,
@@ -287,7 +287,7 @@ impl Download<'_, '_> {
     }
 
     /// Checks that the headers name the file of the listing.
-    fn check_is_listed(&self, answer: &Answer) -> Result<(), PullError> {
+    fn check_is_listed(&self, answer: &FileAnswer) -> Result<(), PullError> {
         let headers = &answer.headers;
         let is_other_sum = headers
             .linked_etag
@@ -297,22 +297,26 @@ impl Download<'_, '_> {
             .linked_size
             .is_some_and(|bytes| bytes != self.target.bytes);
         if is_other_sum || is_other_size {
-            return Err(self.changed());
+            return Err(self.changed_error());
         }
         Ok(())
     }
 
-    fn changed(&self) -> PullError {
+    fn changed_error(&self) -> PullError {
         PullError::Changed {
             file: self.target.name.clone(),
         }
     }
 
-    fn receive(&mut self, answer: &Answer, part: &mut Part) -> Result<Attempt, PullError> {
+    fn receive(
+        &mut self,
+        answer: &FileAnswer,
+        part: &mut PartialFile,
+    ) -> Result<Attempt, PullError> {
         loop {
             match answer.next(self.meter)? {
                 Chunk::Bytes(bytes) if part.bytes + bytes.len() as u64 > self.target.bytes => {
-                    return Err(self.changed());
+                    return Err(self.changed_error());
                 }
                 Chunk::Bytes(bytes) => {
                     part.write(&bytes)?;
@@ -332,7 +336,7 @@ impl Download<'_, '_> {
 }
 
 /// Returns whether an answer with a range begins where the file ends.
-fn is_continued(answer: &Answer, bytes: u64) -> bool {
+fn is_continued(answer: &FileAnswer, bytes: u64) -> bool {
     let range = answer.headers.content_range.as_deref();
     let first = range
         .and_then(|range| range.strip_prefix("bytes "))
@@ -342,14 +346,14 @@ fn is_continued(answer: &Answer, bytes: u64) -> bool {
 }
 
 /// A file that grows, and the sum of what is in it.
-struct Part {
+struct PartialFile {
     path: PathBuf,
     file: File,
     sum: Context,
     bytes: u64,
 }
 
-impl Part {
+impl PartialFile {
     /// Opens what an earlier attempt left, or an empty file.
     fn open(target: &Target, meter: &mut Meter<'_>) -> Result<Self, PullError> {
         let path = &target.part;

@@ -57,7 +57,7 @@ pub(super) struct Client {
 
 /// A request for a file or a listing.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Request {
+pub(super) struct FileRequest {
     pub url: String,
     pub accept: Option<&'static str>,
     /// The first byte of the file that is wanted.
@@ -76,7 +76,7 @@ pub(super) struct Headers {
 }
 
 /// A response whose body is still arriving.
-pub(super) struct Answer {
+pub(super) struct FileAnswer {
     pub status: u16,
     pub headers: Headers,
     messages: Receiver<Message>,
@@ -102,7 +102,7 @@ impl Client {
     ///
     /// # Errors
     /// [`PullError::Connection`], [`PullError::Stopped`].
-    pub fn send(&self, request: &Request, meter: &mut Meter) -> Result<Answer, PullError> {
+    pub fn send(&self, request: &FileRequest, meter: &mut Meter) -> Result<FileAnswer, PullError> {
         let (sender, messages) = sync_channel(QUEUE);
         let exchange = Exchange {
             agent: self.agent.clone(),
@@ -120,7 +120,7 @@ impl Client {
             .map_err(|error| failed(error.to_string()))?;
 
         match next(&messages, meter)? {
-            Some(Message::Head { status, headers }) => Ok(Answer {
+            Some(Message::Head { status, headers }) => Ok(FileAnswer {
                 status,
                 headers,
                 messages,
@@ -136,10 +136,10 @@ impl Client {
     /// As [`Client::send`]; [`PullError::Unreadable`] for a body that is too long.
     pub fn text(
         &self,
-        request: &Request,
+        request: &FileRequest,
         what: &str,
         meter: &mut Meter,
-    ) -> Result<(Answer, Vec<u8>), PullError> {
+    ) -> Result<(FileAnswer, Vec<u8>), PullError> {
         let answer = self.send(request, meter)?;
         let mut text = Vec::new();
         if answer.status != 200 {
@@ -191,7 +191,7 @@ pub(super) enum Chunk {
     Broken(String),
 }
 
-impl Answer {
+impl FileAnswer {
     /// Waits for the next piece of the body.
     ///
     /// # Errors
@@ -220,7 +220,7 @@ fn next(messages: &Receiver<Message>, meter: &mut Meter) -> Result<Option<Messag
 struct Exchange {
     agent: Agent,
     access: Access,
-    request: Request,
+    request: FileRequest,
     sender: SyncSender<Message>,
 }
 
@@ -240,7 +240,7 @@ impl Exchange {
             let status = response.status().as_u16();
             let location = header(&response, "location");
             if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, location) {
-                url = redirected(&url, &location)?;
+                url = redirect(&url, &location)?;
             } else {
                 return self.receive(status, headers, response);
             }
@@ -320,7 +320,7 @@ fn header(response: &Response<ureq::Body>, name: &str) -> Option<String> {
 }
 
 /// Returns the address that a redirect leads to.
-fn redirected(from: &str, location: &str) -> Result<String, String> {
+fn redirect(from: &str, location: &str) -> Result<String, String> {
     let (scheme, _) = from.split_once("://").unwrap_or(("https", from));
     let to = if location.contains("://") {
         location.to_owned()
@@ -408,7 +408,7 @@ mod tests {
             ("http://cdn.co/x", Err("without encryption")),
         ];
         for (location, expected) in cases {
-            match (redirected(from, location), expected) {
+            match (redirect(from, location), expected) {
                 (Ok(to), Ok(expected)) => assert_eq!(to, expected),
                 (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
                 (to, _) => panic!("{location}: {to:?}"),

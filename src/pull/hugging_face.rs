@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
 use super::error::PullError;
-use super::http::{Client, Refusal, Request, json, unreadable};
+use super::http::{Client, FileRequest, Refusal, json, unreadable};
 use super::meter::Meter;
 use super::reference::HubModel;
 use super::settings::PullSettings;
@@ -91,7 +91,7 @@ pub(super) fn pull(
     let targets: Vec<Target> = files
         .iter()
         .map(|file| {
-            let path = encoded(&file.path);
+            let path = encode(&file.path);
             let url = format!(
                 "{endpoint}/{}/resolve/{}/{path}",
                 model.repository(),
@@ -133,7 +133,7 @@ fn listing(
     let repository = model.repository();
     let endpoint = settings.endpoint.trim_end_matches('/');
     let url = format!("{endpoint}/api/models/{repository}/revision/{REVISION}?blobs=true");
-    let request = Request {
+    let request = FileRequest {
         url: url.clone(),
         accept: Some("application/json"),
         from_byte: 0,
@@ -263,8 +263,8 @@ fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, PullErr
     }
 
     let chosen = match &model.wanted {
-        Some(wanted) => named(&firsts, wanted),
-        None => preferred(&firsts),
+        Some(wanted) => find_named(&firsts, wanted),
+        None => choose_preferred(&firsts),
     };
     let first = match chosen[..] {
         [file] => file,
@@ -292,7 +292,7 @@ fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, PullErr
 }
 
 /// Returns the files that a name means: a path, a file name, or a quantisation.
-fn named<'a>(firsts: &[&'a Weights], wanted: &str) -> Vec<&'a Weights> {
+fn find_named<'a>(firsts: &[&'a Weights], wanted: &str) -> Vec<&'a Weights> {
     let by = |is_meant: &dyn Fn(&Weights) -> bool| -> Vec<&'a Weights> {
         firsts
             .iter()
@@ -314,7 +314,7 @@ fn named<'a>(firsts: &[&'a Weights], wanted: &str) -> Vec<&'a Weights> {
     by(&|file| is_label(file, &format!("UD-{wanted}")))
 }
 
-fn preferred<'a>(firsts: &[&'a Weights]) -> Vec<&'a Weights> {
+fn choose_preferred<'a>(firsts: &[&'a Weights]) -> Vec<&'a Weights> {
     if firsts.len() == 1 {
         return firsts.to_vec();
     }
@@ -363,7 +363,7 @@ fn pieces(weights: &[Weights], first: &Weights) -> Option<Vec<Weights>> {
 }
 
 /// Encodes what has a meaning in an address.
-fn encoded(path: &str) -> String {
+fn encode(path: &str) -> String {
     path.bytes()
         .map(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
 use super::error::PullError;
-use super::http::{Client, Refusal, Request, json, unreadable};
+use super::http::{Client, FileRequest, Refusal, json, unreadable};
 use super::meter::Meter;
 use super::reference::RegistryModel;
 use super::settings::PullSettings;
@@ -96,7 +96,7 @@ fn manifest(
     client: &Client,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<u8>, PullError> {
-    let request = Request {
+    let request = FileRequest {
         url: url.to_owned(),
         accept: Some(ACCEPT),
         from_byte: 0,

@@ -31,8 +31,8 @@ pub struct PullSettings {
 
 impl PullSettings {
     /// Reads the variables of Hugging Face's tools and of Ollama.
-    pub fn of_process() -> Self {
-        let folders = CacheFolders::of_process();
+    pub fn from_environment() -> Self {
+        let folders = CacheFolders::from_environment();
         let ollama = folders.ollama().into_iter().next().unwrap_or_default();
         Self {
             endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| HUGGING_FACE.to_owned()),

@@ -18,13 +18,13 @@ const SHARE_OF_HELPERS: u64 = 8;
 pub struct ModelTable {
     /// The date of the table.
     pub made: String,
-    model: Vec<Row>,
+    model: Vec<ModelRow>,
 }
 
 /// A row, with the columns that the file explains.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct ModelRow {
     name: String,
     role: ModelRole,
     pull: String,
@@ -42,7 +42,7 @@ impl ModelTable {
     ///
     /// # Errors
     /// When the program was built with a table that is no table.
-    pub fn embedded() -> Result<Self, PullError> {
+    pub fn new() -> Result<Self, PullError> {
         toml::from_str(TABLE).map_err(|error| PullError::Table {
             reason: error.to_string(),
         })
@@ -83,7 +83,7 @@ impl ModelTable {
     }
 }
 
-impl Row {
+impl ModelRow {
     fn offer(&self, memory_bytes: Option<u64>) -> OfferedModel {
         let need = MemoryNeed {
             file_bytes: self.file_bytes,
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_row_can_be_pulled() {
-        let table = ModelTable::embedded().expect("the table");
+        let table = ModelTable::new().expect("the table");
         for offer in table.offers(None) {
             offer.reference.parse::<Reference>().expect("a reference");
             assert!(offer.need.file_bytes > 1_000_000, "{offer:?}");
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_best_model_is_the_largest_that_leaves_room() {
-        let table = ModelTable::embedded().expect("the table");
+        let table = ModelTable::new().expect("the table");
         let cases = [
             (1, &["LFM2.5 1.2B Instruct", "Jina Reranker v1 tiny"][..]),
             (

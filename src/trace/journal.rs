@@ -53,7 +53,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// A file that cannot be created, read or written; another process that writes it.
     pub fn open(path: &Path, name: &str) -> Result<Self, JournalError> {
-        let failed = |error: io::Error| failed(path, error);
+        let failed = |error: io::Error| file_error(path, error);
         path.parent()
             .map_or(Ok(()), fs::create_dir_all)
             .map_err(failed)?;
@@ -94,7 +94,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// A file that cannot be read.
     pub fn read(path: &Path, name: &str) -> Result<Option<Vec<T>>, JournalError> {
-        let failed = |error: io::Error| failed(path, error);
+        let failed = |error: io::Error| file_error(path, error);
         let file = fs::File::open(path).map_err(failed)?;
         let head = Head {
             work: name.to_owned(),
@@ -110,7 +110,9 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// A file that cannot be written.
     pub fn clear(&mut self) -> Result<(), JournalError> {
         self.rows.clear();
-        self.log.clear().map_err(|error| failed(&self.path, error))
+        self.log
+            .clear()
+            .map_err(|error| file_error(&self.path, error))
     }
 
     /// Adds a row.
@@ -120,7 +122,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     pub fn push(&mut self, row: T) -> Result<(), JournalError> {
         self.log
             .append(&row)
-            .map_err(|error| failed(&self.path, error))?;
+            .map_err(|error| file_error(&self.path, error))?;
         self.rows.push(row);
         Ok(())
     }
@@ -136,7 +138,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     }
 }
 
-fn failed(file: &Path, source: io::Error) -> JournalError {
+fn file_error(file: &Path, source: io::Error) -> JournalError {
     JournalError::Disk {
         file: file.to_owned(),
         source,

@@ -58,7 +58,7 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
     let files: Vec<RunFile> = entries
         .flatten()
         .filter(|entry| entry.path().extension() == Some(OsStr::new(ENDING)))
-        .filter_map(|entry| RunFile::of(&entry))
+        .filter_map(|entry| RunFile::from_entry(&entry))
         .collect();
     if files.is_empty() {
         return Ok(Vec::new());

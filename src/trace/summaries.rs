@@ -34,7 +34,7 @@ pub(super) struct RunFile {
 impl RunFile {
     /// Returns the file of a folder's entry; `None` for one that is gone, or has no name in UTF-8: no
     /// run is written to such a file.
-    pub fn of(entry: &fs::DirEntry) -> Option<Self> {
+    pub fn from_entry(entry: &fs::DirEntry) -> Option<Self> {
         let name = entry.file_name().into_string().ok()?;
         let about = fs::metadata(entry.path()).ok()?;
         let modified = about.modified().ok()?.duration_since(UNIX_EPOCH).ok();
@@ -47,7 +47,7 @@ impl RunFile {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct SummaryEntry {
     file: RunFile,
     /// `None` for a file that is no recorded run.
     run: Option<RunSummary>,
@@ -56,11 +56,11 @@ struct Entry {
 /// The cache of one sessions folder.
 pub(super) struct Summaries {
     folder: PathBuf,
-    known: HashMap<String, Entry>,
+    known: HashMap<String, SummaryEntry>,
     /// Entries in the file, with those that later ones replace.
     entries: usize,
     /// `None` where another process writes the cache, or nobody can.
-    log: Option<AppendLog<Entry>>,
+    log: Option<AppendLog<SummaryEntry>>,
     _lock: Option<FileLock>,
 }
 
@@ -99,7 +99,7 @@ impl Summaries {
         summaries
     }
 
-    fn know(&mut self, entry: Entry) {
+    fn know(&mut self, entry: SummaryEntry) {
         self.entries += 1;
         self.known.insert(entry.file.name.clone(), entry);
     }
@@ -125,7 +125,7 @@ impl Summaries {
             return;
         };
         for (file, run) in read {
-            let entry = Entry { file, run };
+            let entry = SummaryEntry { file, run };
             if log.append(&entry).is_err() {
                 return;
             }

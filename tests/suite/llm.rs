@@ -375,8 +375,8 @@ fn one(generator: &mut LlamaGenerator, prompt: &Prompt, decoding: &Decoding) -> 
 
 /// After a stop, whatever comes next is not stopped.
 fn next_command(stop: &StopFlag) {
-    stop.sent();
-    stop.taken();
+    stop.mark_sent();
+    stop.mark_taken();
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {

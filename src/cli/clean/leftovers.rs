@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::config::{CleanSettings, Paths};
 use crate::files::FileLock;
-use crate::index::{AbandonedIndex, abandoned};
+use crate::index::{AbandonedIndex, find_abandoned};
 
 use super::age::DAY;
 use super::history;
@@ -134,7 +134,7 @@ fn is_older(age: Duration, days: u32) -> bool {
 }
 
 fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
-    let unused = abandoned(indexes).into_iter().filter_map(|index| {
+    let unused = find_abandoned(indexes).into_iter().filter_map(|index| {
         Some(Leftover {
             folder: Some(index.folder),
             ..Leftover::from_path(Kind::AbandonedIndex, index.root)?

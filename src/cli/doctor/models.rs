@@ -7,7 +7,7 @@ use super::check::{Check, State};
 use crate::config::{Config, Paths};
 use crate::engine::{LINKER_ADVICE, sentence_model};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag};
-use crate::llm::bundled::listed;
+use crate::llm::bundled;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::server::{ServerEmbedder, ServerReranker, connect_generator};
 use crate::llm::{
@@ -26,7 +26,7 @@ pub(super) fn bundled_models(folder: &Path) -> Check {
     let mut names = Vec::new();
     let mut wrong = Vec::new();
 
-    for model in listed() {
+    for model in bundled::models() {
         match model.is_unchanged(folder) {
             Ok(true) => names.push(model.file),
             Ok(false) => wrong.push(format!(
@@ -168,7 +168,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         let error = format!("{error}; the gate uses the token entropy instead");
         return Check::new("probe", State::Poor, Problem { error, advice });
     }
-    match Probe::named(config, paths, generator) {
+    match Probe::for_generator(config, paths, generator) {
         Ok((file, probe)) => {
             let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
             let quality = auroc.map_or("not measured".to_owned(), |auroc| {

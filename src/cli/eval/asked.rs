@@ -55,7 +55,7 @@ impl Asked {
             Scope::All => &set.questions,
             Scope::Asked | Scope::Question => &asked.questions,
         };
-        let documents = Documents::of(&set, of);
+        let documents = Documents::new(&set, of);
         if !documents.is_empty() {
             let name = file.file_stem().and_then(|name| name.to_str());
             let folder = documents.write(&paths.datasets(), name.unwrap_or("questions"));

@@ -99,7 +99,7 @@ fn evaluate(
     let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
     remark_end(ended, &plan, &journal, what, out)?;
 
-    let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
+    let mut report = Report::new(&plan.presets, journal.rows(), &what.at);
     report.repeats = variants::repeats(&variants, &report);
     report.published = table.map(|table| {
         let dataset = what.dataset.as_deref();

@@ -20,7 +20,7 @@ pub(super) fn variants(
     dataset: Option<&str>,
     layers: &Layers,
 ) -> Result<Vec<Variant>, Stopped> {
-    let choices = Setting::named(EXAMPLES).map_or(&[][..], |setting| setting.choices);
+    let choices = Setting::find(EXAMPLES).map_or(&[][..], |setting| setting.choices);
     let examples = dataset.filter(|name| choices.iter().any(|choice| choice.name == *name));
     let variant = |row: &crate::eval::PaperRow| {
         let preset = ("preset".to_owned(), row.preset.clone());
@@ -87,7 +87,7 @@ pub(super) fn remark_probes(
         let is_asked = config.gate.kind == GateKind::Probe && config.gate.probe == ProbeFile::Auto;
         if is_asked && !known.iter().any(fits) {
             let text = |key| {
-                let setting = Setting::named(key);
+                let setting = Setting::find(key);
                 setting.map_or_else(String::new, |setting| setting.text(&config))
             };
             out.remark(&format!(

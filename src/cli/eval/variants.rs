@@ -87,7 +87,7 @@ pub(super) fn repeats(variants: &[Variant], report: &Report) -> Vec<RepeatSummar
     groups
         .into_iter()
         .filter(|(_, members)| members.len() > 1)
-        .map(|(name, members)| RepeatSummary::of(name, &members))
+        .map(|(name, members)| RepeatSummary::new(name, &members))
         .collect()
 }
 

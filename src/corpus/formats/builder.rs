@@ -231,7 +231,7 @@ impl Sheet {
         cells: impl IntoIterator<Item = (usize, String)>,
         builder: &mut Builder,
     ) {
-        builder.place(Place::new(PlaceUnit::Row, number).named(&self.name));
+        builder.place(Place::new(PlaceUnit::Row, number).with_name(&self.name));
         if self.rows.rows == 0 {
             builder.heading(1, &self.name);
         }
@@ -240,7 +240,7 @@ impl Sheet {
 
     /// Adds a remark on a row.
     pub fn remark(&mut self, row: u32, text: &str, builder: &mut Builder) {
-        builder.place(Place::new(PlaceUnit::Row, row).named(&self.name));
+        builder.place(Place::new(PlaceUnit::Row, row).with_name(&self.name));
         builder.line(text);
     }
 }

@@ -140,7 +140,7 @@ impl Book {
         let title = std::mem::take(&mut self.title);
         if self.depth == 1 {
             let place = Place::new(PlaceUnit::Chapter, self.chapters);
-            self.builder.place(place.named(title.trim()));
+            self.builder.place(place.with_name(title.trim()));
         }
         self.builder.heading(self.depth.clamp(1, 9), &title);
     }

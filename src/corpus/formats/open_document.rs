@@ -323,7 +323,7 @@ impl Content<'_> {
         if paragraph.level > 0 {
             if std::mem::take(&mut self.is_title) {
                 let slide = Place::new(PlaceUnit::Slide, self.slides);
-                self.builder.place(slide.named(text));
+                self.builder.place(slide.with_name(text));
             }
             self.builder.heading(paragraph.level, text);
         } else if self.notes_page > 0 {

@@ -4,7 +4,7 @@
 use crate::config::{JudgeCalibration, JudgeRead};
 use crate::event::RunEvent;
 use crate::llm::{Decoding, Labelled, Prompt, labels as label_reading};
-use crate::methods::calibrate::{CONTENT_FREE, calibrated, prior};
+use crate::methods::calibrate::{CONTENT_FREE, calibrate, prior};
 use crate::methods::{JudgementKind, MethodError, ModelCalls as _};
 
 use super::state::Run;
@@ -141,7 +141,7 @@ impl Run<'_> {
         rows.resize(prompts.len(), even);
         if !prior.is_empty() {
             for row in &mut rows {
-                row.shares = calibrated(&row.shares, &prior);
+                row.shares = calibrate(&row.shares, &prior);
                 row.greedy = None;
             }
         }
@@ -153,7 +153,7 @@ impl Run<'_> {
             let purpose = format!("{purpose}: reply");
             let replies = self.complete(&purpose, &asked, &decoding)?;
             for (at, reply) in unclear.iter().zip(replies) {
-                match label_reading::named(&reply.text, labels) {
+                match label_reading::find(&reply.text, labels) {
                     Some(named) => {
                         let row = &mut rows[*at];
                         row.greedy = Some(named);

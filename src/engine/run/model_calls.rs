@@ -156,7 +156,7 @@ impl Run<'_> {
         let rows = self.classify(JudgementKind::ENTAILMENT, &prompts)?;
         Ok(rows
             .iter()
-            .map(|row| Entailment::of_row(&row.shares))
+            .map(|row| Entailment::from_row(&row.shares))
             .collect())
     }
 }
@@ -220,7 +220,7 @@ impl ModelCalls for Run<'_> {
         self.check_stopped()?;
         let keys: Vec<_> = pairs
             .iter()
-            .map(|(a, b)| (question.to_owned(), Meaning::of(a), Meaning::of(b)))
+            .map(|(a, b)| (question.to_owned(), Meaning::new(a), Meaning::new(b)))
             .collect();
 
         // texts that mean the same entail each other, and no pair is judged twice in a run

@@ -126,7 +126,7 @@ fn drop_too_long(
 /// Drops the texts whose vectors are nearly those of a better one.
 fn drop_redundant(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let vectors = run.vectors(&passages.hits.iter().collect::<Vec<_>>())?;
-    let twins = chunkrag::redundant(vectors.len(), MAX_SIMILARITY, |a, b| {
+    let twins = chunkrag::find_redundant(vectors.len(), MAX_SIMILARITY, |a, b| {
         cosine(&vectors[a], &vectors[b])
     });
 
@@ -147,7 +147,7 @@ fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError
     let grades = chunkrag::grade(run, &passages.sought, &passages.texts())?;
     let scores: Vec<f32> = grades
         .iter()
-        .map(|grades| chunkrag::combined(*grades, WEIGHTS))
+        .map(|grades| chunkrag::combine(*grades, WEIGHTS))
         .collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
 

@@ -7,7 +7,7 @@ use crate::config::{LinkerKind, LinkerSettings};
 use crate::event::{ChunkText, Flow, ModelCard, saturating_u32};
 use crate::index::{ChunkLinks, LinkRecipe};
 use crate::llm::{Layers, LlmError, OpenGenerator, Prompt};
-use crate::methods::joined::repeated;
+use crate::methods::joined::overlap;
 use crate::methods::saki::{LinkMaker, windows};
 
 /// Number of links kept per chunk: several times what a hit is joined with (`linker.relatives`).
@@ -111,7 +111,7 @@ fn attend_texts(
     for chunk in chunks {
         // chunks may overlap in the document; what the one before has said is not read twice
         let overlap = if chunk.bytes[0] < end {
-            repeated(text.trim_end(), &chunk.text)
+            overlap(text.trim_end(), &chunk.text)
         } else {
             0
         };

@@ -26,18 +26,18 @@ impl QueryWriter for ByKind {
         let (writer, written) = match (self.0, need.uncertain) {
             (QueryKind::Question, _) | (_, None) => (
                 "question",
-                WrittenQuery::of(rewritten, WordOrigin::Question),
+                WrittenQuery::from_text(rewritten, WordOrigin::Question),
             ),
             (QueryKind::LastSentence, Some(_)) => (
                 "last sentence",
                 match last {
-                    Some(last) => WrittenQuery::of(last, WordOrigin::Sentence),
-                    None => WrittenQuery::of(rewritten, WordOrigin::Question),
+                    Some(last) => WrittenQuery::from_text(last, WordOrigin::Sentence),
+                    None => WrittenQuery::from_text(rewritten, WordOrigin::Question),
                 },
             ),
             (QueryKind::UncertainSentence, Some(uncertain)) => (
                 "uncertain sentence",
-                WrittenQuery::of(uncertain.text(), WordOrigin::UncertainRegion),
+                WrittenQuery::from_text(uncertain.text(), WordOrigin::UncertainRegion),
             ),
             (QueryKind::FullHistory, Some(uncertain)) => {
                 let sentences: Vec<&str> = need
@@ -81,8 +81,9 @@ impl QueryWriter for ByKind {
                     most,
                     ..Searched::of(uncertain.text())
                 });
-                let mut written = WrittenQuery::of(base, origin);
-                let uncertain = WrittenQuery::of(uncertain.text(), WordOrigin::UncertainRegion);
+                let mut written = WrittenQuery::from_text(base, origin);
+                let uncertain =
+                    WrittenQuery::from_text(uncertain.text(), WordOrigin::UncertainRegion);
                 written.words.extend(uncertain.words);
                 ("in turn", written)
             }

@@ -276,11 +276,11 @@ impl Visited {
     fn add(&mut self, hits: &[Hit]) {
         for hit in hits {
             self.chunks.insert(hit.chunk.id);
-            self.texts.insert(Meaning::of(&hit.chunk.text));
+            self.texts.insert(Meaning::new(&hit.chunk.text));
         }
     }
 
     fn holds(&self, hit: &Hit) -> bool {
-        self.chunks.contains(&hit.chunk.id) || self.texts.contains(&Meaning::of(&hit.chunk.text))
+        self.chunks.contains(&hit.chunk.id) || self.texts.contains(&Meaning::new(&hit.chunk.text))
     }
 }

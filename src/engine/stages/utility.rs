@@ -7,7 +7,9 @@ use crate::event::{
     Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
 };
 use crate::llm::{Completion, Decoding, Prompt};
-use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
+use crate::methods::{
+    Believed, ModelCalls, contexts, judge_ahead, measure_belief, sampled_uncertainty,
+};
 
 /// Maximum tokens of a sampled answer: as for [`crate::methods::dense`], the prompt asks for the short
 /// answer alone.
@@ -206,7 +208,7 @@ fn beliefs(
     judge_ahead(run, question, references, &sets)?;
     let mut beliefs = Vec::with_capacity(sets.len());
     for ((context, samples), greedy) in contexts.iter().zip(sets).zip(greedy) {
-        let believed = believed(run, question, references, samples)?;
+        let believed = measure_belief(run, question, references, samples)?;
         beliefs.push(Belief {
             chunks: context.iter().map(|at| hits[*at].chunk.id).collect(),
             soft: believed.soft as f32,

@@ -53,7 +53,7 @@ pub fn mailbox(stop: &StopFlag) -> (Outbox, Inbox) {
 impl Outbox {
     /// Sends a command. Returns `false` if the engine thread has ended.
     pub fn send(&self, command: Command) -> bool {
-        self.stop.sent();
+        self.stop.mark_sent();
         self.commands.send(command).is_ok()
     }
 }
@@ -89,7 +89,7 @@ impl Inbox {
 
     /// Marks the command that was taken up as done; see [`StopFlag::settled`].
     pub(super) fn settled(&self) {
-        self.stop.settled();
+        self.stop.mark_settled();
     }
 
     fn look(&self) -> Next {
@@ -102,7 +102,7 @@ impl Inbox {
 
     fn take_up(&self, next: Next) -> Next {
         if let Next::Command(_) = next {
-            self.stop.taken();
+            self.stop.mark_taken();
         }
         next
     }

@@ -20,7 +20,7 @@ pub fn link_corpus(
     publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<Option<LinkReport>, WorkerError> {
     let started = Instant::now();
-    let before = index.linked();
+    let before = index.link_state();
     let mut report = LinkReport {
         corpus: index.card(),
         linker: format!("{:?}", settings.kind).to_lowercase(),

@@ -252,7 +252,7 @@ pub fn loaded_probe(
         GateKind::Probe if !generator.has_inside() => Err(ProbeError::Inside {
             host: card.device.clone(),
         }),
-        GateKind::Probe => Probe::named(config, paths, card).map(|(_, probe)| probe),
+        GateKind::Probe => Probe::for_generator(config, paths, card).map(|(_, probe)| probe),
         GateKind::Off
         | GateKind::TokenEntropy
         | GateKind::SemanticEntropy

@@ -122,7 +122,7 @@ impl Worker {
             Collection::open(folders, &indexes)?
         };
         let index = index.connect(&settings, folders)?;
-        for CoveredFolder { folder, by } in index.covered() {
+        for CoveredFolder { folder, by } in index.covered_folders() {
             let _ = publish(self.session.record(SessionEvent::Warned {
                 text: format!("{folder} is inside {by} and is indexed once, as a part of it"),
                 advice: Some(format!(

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use crate::config::{
     AnswerPrompt, AttributionKind, ChunkerKind, Config, FilterKind, GateKind, LinkerKind,
-    ProbeSettings, QueryKind, Reader, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
-    SETTINGS, UnderstandingKind, UtilityKind,
+    ProbeSettings, QueryKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind, SETTINGS,
+    SettingReader, UnderstandingKind, UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Corpus, Draft, Gate, Passages, Run, Tools};
@@ -22,7 +22,7 @@ use crate::event::{
 };
 use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
-use crate::methods::normalised;
+use crate::methods::normalise;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
@@ -174,7 +174,7 @@ fn origin(generator: &ModelCard, index: &Collection, config: &Config) -> String 
     let folders: Vec<String> = paths.map(|path| path.display().to_string()).collect();
     let settings: Vec<String> = SETTINGS
         .iter()
-        .filter(|setting| setting.is_read_by(Reader::ProbeJournal))
+        .filter(|setting| setting.is_read_by(SettingReader::ProbeJournal))
         .map(|setting| format!("{}={}", setting.key, setting.text(config)))
         .collect();
     format!(
@@ -371,7 +371,7 @@ fn walk(
     let answers = &question.answers;
     let is_right = answers
         .iter()
-        .any(|answer| normalised(answer) == normalised(&short));
+        .any(|answer| normalise(answer) == normalise(&short));
     Ok(Walked {
         samples: samples.take(),
         right: (!answers.is_empty()).then_some(is_right),

@@ -68,7 +68,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    pub fn of(file: &Path) -> Self {
+    pub fn new(file: &Path) -> Self {
         Self {
             file: Some(file.to_owned()),
             ..Self::nothing()
@@ -100,7 +100,7 @@ impl Beside {
 
     /// Returns the records of a file by the text of their `field`; of a file that is one object,
     /// its fields.
-    pub fn keyed(&self, name: &'static str, field: &str) -> Option<Keyed> {
+    pub fn read_keyed(&self, name: &'static str, field: &str) -> Option<Keyed> {
         if let Some(known) = self.keyed.borrow().get(name) {
             return known.clone();
         }
@@ -125,7 +125,7 @@ impl Beside {
     }
 
     /// Returns the pairs that the records of the first of these files give, by their first element.
-    pub fn grouped(
+    pub fn read_grouped(
         &self,
         names: &[&'static str],
         pair: fn(&Record) -> Option<(String, String)>,

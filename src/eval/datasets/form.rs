@@ -2,7 +2,7 @@
 
 use super::beside::Beside;
 use super::record::Record;
-use crate::eval::questions::{Entry, Passage};
+use crate::eval::questions::{Passage, QuestionEntry};
 
 /// A question set in its published form.
 pub struct Dataset {
@@ -27,9 +27,9 @@ impl std::fmt::Debug for Dataset {
 }
 
 /// A question, or its name and the fault of it.
-pub type Fallible = Result<Entry, (String, String)>;
+pub type Fallible = Result<QuestionEntry, (String, String)>;
 
 /// Returns a record's one question.
-pub fn one(entry: Entry) -> Result<Vec<Fallible>, String> {
+pub fn one(entry: QuestionEntry) -> Result<Vec<Fallible>, String> {
     Ok(vec![Ok(entry)])
 }

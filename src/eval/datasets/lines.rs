@@ -6,7 +6,7 @@ use super::beside::Beside;
 use super::fields::{as_text, list, question, sentence_with, text, texts};
 use super::form::{Dataset, one};
 use super::record::Record;
-use crate::eval::questions::{Entry, Evidence, Passage, Question};
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 pub const LINES: Dataset = Dataset {
     name: "lines",
@@ -17,7 +17,7 @@ pub const LINES: Dataset = Dataset {
     read: |record, _: &Beside| one(line(record)?),
 };
 
-fn line(record: &Record) -> Result<Entry, String> {
+fn line(record: &Record) -> Result<QuestionEntry, String> {
     let question = question(record, &["question", "query"])?;
     let answers = record
         .get("answers")
@@ -40,7 +40,7 @@ fn line(record: &Record) -> Result<Entry, String> {
         text,
     });
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             id: named(&["id", "_id"]),
             question,

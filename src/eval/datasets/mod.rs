@@ -68,7 +68,7 @@ impl QuestionSet {
 
     /// Parses the text of a question file that needs no other file.
     pub fn parse(text: &str) -> Self {
-        collected(records(text), None, &Beside::nothing())
+        collect(records(text), None, &Beside::nothing())
     }
 }
 
@@ -77,7 +77,7 @@ fn read(path: &Path, named: Option<&'static Dataset>) -> Result<QuestionSet, Eva
     let path = question_file(path, named);
     let text = beside::text(&path)?;
     let records = records(&text);
-    Ok(collected(records, named, &Beside::of(&path)))
+    Ok(collect(records, named, &Beside::new(&path)))
 }
 
 /// Returns the text of a file, unpacked.
@@ -100,11 +100,7 @@ fn question_file(path: &Path, named: Option<&'static Dataset>) -> PathBuf {
     present.next().unwrap_or_else(|| path.to_owned())
 }
 
-fn collected(
-    records: Vec<Placed>,
-    named: Option<&'static Dataset>,
-    beside: &Beside,
-) -> QuestionSet {
+fn collect(records: Vec<Placed>, named: Option<&'static Dataset>, beside: &Beside) -> QuestionSet {
     // a file may hold records of several forms
     let dataset_of = |record: &Record| {
         let recognised = || DATASETS.iter().find(|set| (set.is_record)(record));

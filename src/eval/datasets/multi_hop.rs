@@ -7,7 +7,7 @@ use super::fields::{as_text, list, missing, question, text, texts};
 use super::form::{Dataset, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Entry, Evidence, Passage, Question};
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 pub const HOTPOT_QA: Dataset = Dataset {
     name: "hotpotqa",
@@ -26,7 +26,7 @@ pub const TWO_WIKI: Dataset = Dataset {
     read: |record, beside: &Beside| {
         let mut entry = with_supporting_facts(record)?;
         let id = text(record, &["answer_id"]).unwrap_or_default();
-        if let Some(aliases) = beside.keyed("id_aliases.json", "Q_id")
+        if let Some(aliases) = beside.read_keyed("id_aliases.json", "Q_id")
             && let Some(known) = aliases.get(&id)
         {
             let spellings = ["aliases", "demonyms"].map(|name| texts(known.get(name)));
@@ -50,7 +50,7 @@ pub const MUSIQUE: Dataset = Dataset {
 
 /// Reads a record of HotpotQA: `context` has the sentences by title, `supporting_facts` the titles
 /// with the numbers of their sentences; each as pairs, or as an object of two lists.
-fn with_supporting_facts(record: &Record) -> Result<Entry, String> {
+fn with_supporting_facts(record: &Record) -> Result<QuestionEntry, String> {
     let pages: Vec<(String, Vec<String>)> = pairs(record.get("context"), "title", "sentences")
         .map(|(title, sentences)| {
             let sentences = list(Some(sentences)).iter().filter_map(Value::as_str);
@@ -66,7 +66,7 @@ fn with_supporting_facts(record: &Record) -> Result<Entry, String> {
     let facts = pairs(record.get("supporting_facts"), "title", "sent_id");
     let answer = record.get("answer").ok_or_else(|| missing("answer"))?;
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             id: text(record, &["_id", "id"]).unwrap_or_default(),
             question: question(record, &["question"])?,
@@ -79,7 +79,7 @@ fn with_supporting_facts(record: &Record) -> Result<Entry, String> {
             .iter()
             .map(|(title, sentences)| Passage {
                 title: title.clone(),
-                text: joined(sentences),
+                text: join(sentences),
             })
             .collect(),
         is_unanswerable: false,
@@ -105,7 +105,7 @@ fn pairs<'a>(
 }
 
 /// Joins sentences; HotpotQA's begin with the blank that separates them.
-fn joined(sentences: &[String]) -> String {
+fn join(sentences: &[String]) -> String {
     let mut text = String::new();
     for sentence in sentences {
         if !text.is_empty() && !text.ends_with(' ') && !sentence.starts_with(' ') {
@@ -116,7 +116,7 @@ fn joined(sentences: &[String]) -> String {
     text
 }
 
-fn musique(record: &Record) -> Result<Entry, String> {
+fn musique(record: &Record) -> Result<QuestionEntry, String> {
     let paragraphs: Vec<(bool, Passage)> = list(record.get("paragraphs"))
         .iter()
         .filter_map(Value::as_object)
@@ -141,7 +141,7 @@ fn musique(record: &Record) -> Result<Entry, String> {
     let supporting = paragraphs
         .iter()
         .filter(|(is_supporting, _)| *is_supporting);
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             question: question(record, &["question"])?,
             answers,

@@ -8,7 +8,7 @@ use super::fields::{list, missing, question, text, texts};
 use super::form::{Dataset, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Entry, Evidence, Passage, Question};
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 pub const NQ_OPEN: Dataset = Dataset {
     name: "nq-open",
@@ -27,14 +27,14 @@ pub const KILT: Dataset = Dataset {
     read: |record, _: &Beside| {
         let outputs = list(record.get("output")).iter();
         let answers = outputs.filter_map(|output| text(output.as_object()?, &["answer"]));
-        one(Entry {
+        one(QuestionEntry {
             question: Question {
                 id: text(record, &["id"]).unwrap_or_default(),
                 question: question(record, &["input"])?,
                 answers: answers.collect(),
                 ..Question::default()
             },
-            ..Entry::default()
+            ..QuestionEntry::default()
         })
     },
     ..LINES
@@ -59,13 +59,13 @@ pub const EVOUNA: Dataset = Dataset {
             return Ok(Vec::new());
         }
         let golden = text(record, &["golden_answer"]).ok_or_else(|| missing("golden_answer"))?;
-        one(Entry {
+        one(QuestionEntry {
             question: Question {
                 question: question(record, &["question"])?,
                 answers: golden.split('/').map(str::to_owned).collect(),
                 ..Question::default()
             },
-            ..Entry::default()
+            ..QuestionEntry::default()
         })
     },
     ..LINES
@@ -82,7 +82,7 @@ pub const POP_QA: Dataset = Dataset {
         let parsed = possible
             .and_then(Value::as_str)
             .and_then(|cell| serde_json::from_str::<Value>(cell).ok());
-        one(Entry {
+        one(QuestionEntry {
             question: Question {
                 id: text(record, &["id"]).unwrap_or_default(),
                 question: question(record, &["question"])?,
@@ -90,13 +90,13 @@ pub const POP_QA: Dataset = Dataset {
                 kind: text(record, &["prop"]).unwrap_or_default(),
                 ..Question::default()
             },
-            ..Entry::default()
+            ..QuestionEntry::default()
         })
     },
     ..LINES
 };
 
-fn nq_open(record: &Record) -> Result<Entry, String> {
+fn nq_open(record: &Record) -> Result<QuestionEntry, String> {
     let answers = ["answers", "answer", "golden_answers"]
         .iter()
         .find_map(|name| record.get(*name))
@@ -115,7 +115,7 @@ fn nq_open(record: &Record) -> Result<Entry, String> {
         .collect();
 
     let gold = passages.iter().filter(|(is_gold, _)| *is_gold);
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             id: text(record, &["id", "_id"]).unwrap_or_default(),
             question: question(record, &["question", "query"])?,
@@ -132,7 +132,7 @@ fn nq_open(record: &Record) -> Result<Entry, String> {
 
 /// Reads a record whose annotations are single answers, or pairs of a clearer question and its
 /// answers.
-fn ambig_nq(record: &Record) -> Result<Entry, String> {
+fn ambig_nq(record: &Record) -> Result<QuestionEntry, String> {
     let mut answers = Vec::new();
     for annotation in list(record.get("annotations")) {
         answers.extend(texts(annotation.get("answer")));
@@ -140,13 +140,13 @@ fn ambig_nq(record: &Record) -> Result<Entry, String> {
             answers.extend(texts(pair.get("answer")));
         }
     }
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             id: text(record, &["id"]).unwrap_or_default(),
             question: question(record, &["question"])?,
             answers,
             ..Question::default()
         },
-        ..Entry::default()
+        ..QuestionEntry::default()
     })
 }

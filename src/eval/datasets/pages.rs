@@ -7,7 +7,7 @@ use super::fields::{as_text, list, missing, question, text, texts, yes_or_no};
 use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Entry, Evidence, Passage, Question};
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 pub const IIRC: Dataset = Dataset {
     name: "iirc",
@@ -43,7 +43,7 @@ fn iirc(record: &Record, beside: &Beside) -> Vec<Fallible> {
         title: title.clone(),
         text: text(record, &["text"]).unwrap_or_default(),
     };
-    let articles = beside.keyed("context_articles.json", "title");
+    let articles = beside.read_keyed("context_articles.json", "title");
     let linked = list(record.get("links")).iter().filter_map(|link| {
         let target = text(link.as_object()?, &["target"])?;
         let article = articles.as_ref()?.get(&target.to_lowercase())?;
@@ -63,7 +63,7 @@ fn iirc(record: &Record, beside: &Beside) -> Vec<Fallible> {
         let quotes = list(asked.get("context"))
             .iter()
             .filter_map(|context| text(context.as_object()?, &["text"]));
-        Ok(Entry {
+        Ok(QuestionEntry {
             question: Question {
                 id: text(asked, &["qid"]).unwrap_or_default(),
                 question: question(asked, &["question"]).map_err(fail)?,
@@ -128,7 +128,7 @@ fn without_tags(page: &str) -> String {
     text + rest
 }
 
-fn trivia_qa(record: &Record, beside: &Beside) -> Result<Entry, String> {
+fn trivia_qa(record: &Record, beside: &Beside) -> Result<QuestionEntry, String> {
     let answer = record
         .get("Answer")
         .or_else(|| record.get("answer"))
@@ -151,7 +151,7 @@ fn trivia_qa(record: &Record, beside: &Beside) -> Result<Entry, String> {
     .into_iter()
     .flat_map(|(field, texts)| pages_of_row(record.get(field), texts));
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             id: text(record, &["QuestionId", "question_id"]).unwrap_or_default(),
             question: question(record, &["Question", "question"])?,
@@ -191,7 +191,7 @@ fn pages_of_row<'a>(
 /// What MS MARCO writes where the passages do not answer the question.
 const NO_ANSWER: &str = "No Answer Present.";
 
-fn ms_marco(record: &Record) -> Result<Entry, String> {
+fn ms_marco(record: &Record) -> Result<QuestionEntry, String> {
     let passages: Vec<(bool, Passage)> = match record.get("passages") {
         Some(Value::Object(lists)) => {
             let column = |name: &str| list(lists.get(name));
@@ -212,7 +212,7 @@ fn ms_marco(record: &Record) -> Result<Entry, String> {
     answers.retain(|answer| answer != NO_ANSWER);
 
     let selected = passages.iter().filter(|(is_selected, _)| *is_selected);
-    Ok(Entry {
+    Ok(QuestionEntry {
         is_unanswerable: answers.is_empty(),
         question: Question {
             id: text(record, &["query_id"]).unwrap_or_default(),

@@ -24,7 +24,7 @@ pub fn records(text: &str) -> Vec<Placed> {
 
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Array(entries)) => numbered("entry", entries),
-        Ok(Value::Object(mut file)) => match of_columns(&file) {
+        Ok(Value::Object(mut file)) => match read_columns(&file) {
             Some(rows) => numbered("entry", rows),
             None => match ["data", "Data"].iter().find_map(|name| file.remove(*name)) {
                 Some(Value::Array(entries)) => numbered("entry", entries),
@@ -80,7 +80,7 @@ fn table(text: &str) -> Option<Vec<Placed>> {
 
 /// Returns the rows of a file by columns, `{"query": {"0": …}, "answers": {"0": …}}`, as MS MARCO
 /// is published; `None` for another file.
-fn of_columns(file: &Record) -> Option<Vec<Value>> {
+fn read_columns(file: &Record) -> Option<Vec<Value>> {
     let queries = file.get("query")?.as_object()?;
     file.get("passages")?.as_object()?;
     let columns: Vec<(&String, &Record)> = file

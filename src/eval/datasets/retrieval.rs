@@ -9,7 +9,7 @@ use super::beside::Beside;
 use super::fields::{as_text, list, missing, question, text, texts};
 use super::form::{Dataset, one};
 use super::record::Record;
-use crate::eval::questions::{Entry, Evidence, Passage, Question};
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 pub const BEIR: Dataset = Dataset {
     name: "beir",
@@ -17,7 +17,7 @@ pub const BEIR: Dataset = Dataset {
     questions: &["queries.jsonl"],
     is_record: |record| record.contains_key("_id") && record.contains_key("text"),
     shared: |beside| {
-        let corpus = beside.keyed("corpus.jsonl", "_id");
+        let corpus = beside.read_keyed("corpus.jsonl", "_id");
         all_of(corpus.as_deref(), &["title"], &["text"])
     },
     read: |record, beside: &Beside| beir(record, beside),
@@ -29,7 +29,7 @@ pub const DRAGONBALL: Dataset = Dataset {
     questions: &["dragonball_queries.jsonl"],
     is_record: |record| record.contains_key("ground_truth") && record.contains_key("query"),
     shared: |beside| {
-        let documents = beside.keyed(DOCUMENTS, "doc_id");
+        let documents = beside.read_keyed(DOCUMENTS, "doc_id");
         all_of(documents.as_deref(), SUBJECTS, &["content"])
     },
     read: |record, _: &Beside| one(dragonball(record)?),
@@ -61,10 +61,10 @@ const JUDGEMENTS: [&str; 3] = ["qrels/test.tsv", "qrels/dev.tsv", "qrels/train.t
 fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, String> {
     let id = text(record, &["_id"]).ok_or_else(|| missing("_id"))?;
     let corpus = beside
-        .keyed("corpus.jsonl", "_id")
+        .read_keyed("corpus.jsonl", "_id")
         .ok_or("there is no corpus.jsonl beside it")?;
     let relevant = beside
-        .grouped(&JUDGEMENTS, judgement)
+        .read_grouped(&JUDGEMENTS, judgement)
         .ok_or("there is no qrels/test.tsv beside it")?;
     // of a set with parts, the file has the queries of all of them
     let Some(relevant) = relevant.get(&id) else {
@@ -73,7 +73,7 @@ fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, 
 
     let judged = relevant.iter().filter_map(|name| corpus.get(name));
     let quotes = judged.filter_map(|document| text(document, &["text"]));
-    one(Entry {
+    one(QuestionEntry {
         question: Question {
             question: question(record, &["text"])?,
             evidence: quotes.map(Evidence::anywhere).collect(),
@@ -81,7 +81,7 @@ fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, 
             id,
             ..Question::default()
         },
-        ..Entry::default()
+        ..QuestionEntry::default()
     })
 }
 
@@ -92,7 +92,7 @@ fn judgement(row: &Record) -> Option<(String, String)> {
     (grade > 0.0).then_some(pair)
 }
 
-fn dragonball(record: &Record) -> Result<Entry, String> {
+fn dragonball(record: &Record) -> Result<QuestionEntry, String> {
     let query = record.get("query").and_then(Value::as_object);
     let query = query.ok_or_else(|| missing("query"))?;
     let truth = record.get("ground_truth").and_then(Value::as_object);
@@ -101,7 +101,7 @@ fn dragonball(record: &Record) -> Result<Entry, String> {
     let answers = texts(truth.get("content"));
     let kind = text(query, &["query_type"]).unwrap_or_default();
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         is_unanswerable: answers.is_empty() || kind == "Irrelevant Unsolvable Question",
         question: Question {
             id: text(query, &["query_id"]).unwrap_or_default(),

@@ -8,7 +8,7 @@ use super::fields::{list, missing, question, sentence_at, sentence_with, text, t
 use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Entry, Passage, Question};
+use crate::eval::questions::{Passage, Question, QuestionEntry};
 
 pub const SQUAD: Dataset = Dataset {
     name: "squad",
@@ -76,7 +76,7 @@ fn in_paragraph(asked: &Value, passage: &Passage) -> Fallible {
     let start = found.first().and_then(|answer| answer.get("answer_start"));
     let is_impossible = asked.get("is_impossible").and_then(Value::as_bool);
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             question,
             answers: spellings.collect(),
@@ -94,7 +94,7 @@ fn in_paragraph(asked: &Value, passage: &Passage) -> Fallible {
 }
 
 /// Reads a row of Hugging Face's form, where the answers are `{text: [...], answer_start: [...]}`.
-fn row(record: &Record) -> Result<Entry, String> {
+fn row(record: &Record) -> Result<QuestionEntry, String> {
     let context = text(record, &["context"]).unwrap_or_default();
     let answers = record
         .get("answers")
@@ -107,7 +107,7 @@ fn row(record: &Record) -> Result<Entry, String> {
         .and_then(|at| sentence_at(&context, at))
         .or_else(|| sentence_with(&context, &spellings));
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         is_unanswerable: spellings.is_empty(),
         question: Question {
             id: text(record, &["id"]).unwrap_or_default(),

@@ -7,7 +7,7 @@ use super::fields::{list, missing, question, text, texts, yes_or_no};
 use super::form::{Dataset, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Entry, Evidence, Passage, Question};
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 pub const STRATEGY_QA: Dataset = Dataset {
     name: "strategyqa",
@@ -26,7 +26,7 @@ pub const BOOL_Q: Dataset = Dataset {
         record.contains_key("passage") && record.get("answer").is_some_and(Value::is_boolean)
     },
     read: |record, _: &Beside| {
-        one(Entry {
+        one(QuestionEntry {
             question: Question {
                 id: text(record, &["id"]).unwrap_or_default(),
                 question: as_question(&question(record, &["question"])?),
@@ -71,10 +71,10 @@ fn as_question(text: &str) -> String {
 /// The paragraphs of StrategyQA's evidence, by their names.
 const PARAGRAPHS: &str = "strategyqa_train_paragraphs.json";
 
-fn strategy_qa(record: &Record, beside: &Beside) -> Result<Entry, String> {
+fn strategy_qa(record: &Record, beside: &Beside) -> Result<QuestionEntry, String> {
     let mut names = Vec::new();
     collect_names(record.get("evidence"), &mut names);
-    let paragraphs = beside.keyed(PARAGRAPHS, "para_id");
+    let paragraphs = beside.read_keyed(PARAGRAPHS, "para_id");
     let passages: Vec<Passage> = names
         .iter()
         .filter_map(|name| {
@@ -86,7 +86,7 @@ fn strategy_qa(record: &Record, beside: &Beside) -> Result<Entry, String> {
         })
         .collect();
 
-    Ok(Entry {
+    Ok(QuestionEntry {
         question: Question {
             id: text(record, &["qid"]).unwrap_or_default(),
             question: question(record, &["question"])?,
@@ -135,7 +135,7 @@ fn pub_health(record: &Record) -> Result<Vec<super::form::Fallible>, String> {
         title: String::new(),
         text,
     });
-    one(Entry {
+    one(QuestionEntry {
         question: Question {
             id: text(record, &["claim_id", "id"]).unwrap_or_default(),
             question: format!(

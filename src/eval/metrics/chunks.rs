@@ -31,7 +31,7 @@ const ENTAILED_FROM: f32 = 0.5;
 
 impl ChunkFigures {
     /// Returns the figures of a run; `None` where nothing was searched.
-    pub(crate) fn of(run: &Run) -> Option<Self> {
+    pub(crate) fn from_run(run: &Run) -> Option<Self> {
         let searched: Vec<&Lookup> = run
             .lookups
             .iter()
@@ -69,7 +69,7 @@ impl ChunkFigures {
                     .iter()
                     .filter_map(|lookup| lookup.funnel.threshold().map(f64::from)),
             ),
-            entailed: entailed(run),
+            entailed: entailed_share(run),
         })
     }
 }
@@ -78,7 +78,7 @@ fn grade((lookup, chunk): (&Lookup, u64)) -> Option<f64> {
     Some(f64::from(lookup.funnel.grade(chunk)?.score))
 }
 
-fn entailed(run: &Run) -> Option<f64> {
+fn entailed_share(run: &Run) -> Option<f64> {
     let chunks = run.refinement.rounds.iter().flat_map(|round| &round.chunks);
     mean_of_any(chunks.filter_map(|chunk| {
         let both = chunk.entailed?;

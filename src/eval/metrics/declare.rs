@@ -146,7 +146,7 @@ pub struct Values<M: Ord, V = f64>(BTreeMap<M, V>);
 
 impl<M: Metric, V> Values<M, V> {
     /// Returns the values that a function gives the metrics.
-    pub fn of(value: impl Fn(M) -> V) -> Self {
+    pub fn from_fn(value: impl Fn(M) -> V) -> Self {
         Self(
             M::ALL
                 .iter()
@@ -160,7 +160,7 @@ impl<M: Metric> Values<M> {
     /// Returns the mean of each metric; 0 where there are no values.
     pub(crate) fn mean<'a>(values: impl Iterator<Item = &'a Self>) -> Self {
         let values: Vec<&Self> = values.collect();
-        Self::of(|metric| mean(values.iter().map(|values| values[metric])))
+        Self::from_fn(|metric| mean(values.iter().map(|values| values[metric])))
     }
 }
 

@@ -37,7 +37,7 @@ pub use statistics::{
     standard_deviation,
 };
 pub use text::{
-    AnswerMetric, exact_match, f1, is_refusal, meteor, normalised, rouge_l, score, substring,
+    AnswerMetric, exact_match, f1, is_refusal, meteor, normalise, rouge_l, score, substring,
 };
 pub use uncertainty::{SeparationMetric, UncertaintyMetric, confidence};
 pub use understanding::{Group, GroupMember, UnderstandingMetric, Understood};
@@ -45,7 +45,7 @@ pub use utility::{ScoredBelief, UtilityMetric};
 
 /// Returns the explanations of all metrics that tables show.
 pub(super) fn explanations() -> Vec<String> {
-    fn of<M: Metric>() -> impl Iterator<Item = String> {
+    fn explain<M: Metric>() -> impl Iterator<Item = String> {
         let shown = M::ALL
             .iter()
             .map(|metric| metric.declaration())
@@ -53,14 +53,14 @@ pub(super) fn explanations() -> Vec<String> {
         shown.map(Declaration::explanation)
     }
 
-    of::<AnswerMetric>()
-        .chain(of::<DepthMetric>())
-        .chain(of::<ListMetric>())
-        .chain(of::<UncertaintyMetric>())
-        .chain(of::<SeparationMetric>())
-        .chain(of::<UtilityMetric>())
-        .chain(of::<UnderstandingMetric>())
-        .chain(of::<ChunkMetric>())
-        .chain(of::<CostMetric>())
+    explain::<AnswerMetric>()
+        .chain(explain::<DepthMetric>())
+        .chain(explain::<ListMetric>())
+        .chain(explain::<UncertaintyMetric>())
+        .chain(explain::<SeparationMetric>())
+        .chain(explain::<UtilityMetric>())
+        .chain(explain::<UnderstandingMetric>())
+        .chain(explain::<ChunkMetric>())
+        .chain(explain::<CostMetric>())
         .collect()
 }

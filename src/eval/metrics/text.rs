@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-pub use crate::methods::{is_refusal, normalised};
+pub use crate::methods::{is_refusal, normalise};
 
 use super::declare::Format::Share;
 use super::declare::{Metric as _, Values, metrics};
@@ -37,10 +37,10 @@ metrics! {
 pub fn score(answer: &str, references: &[String]) -> Values<AnswerMetric> {
     if references.is_empty() {
         let refused = f64::from(u8::from(is_refusal(answer)));
-        return Values::of(|_| refused);
+        return Values::from_fn(|_| refused);
     }
 
-    Values::of(|metric: AnswerMetric| {
+    Values::from_fn(|metric: AnswerMetric| {
         let compute = metric.declaration().compute;
         let scores = references
             .iter()
@@ -49,15 +49,15 @@ pub fn score(answer: &str, references: &[String]) -> Values<AnswerMetric> {
     })
 }
 
-/// Returns 1 when both are equal once they are [`normalised`], else 0.
+/// Returns 1 when both are equal once they are [`normalise`], else 0.
 pub fn exact_match(answer: &str, reference: &str) -> f64 {
-    f64::from(u8::from(normalised(answer) == normalised(reference)))
+    f64::from(u8::from(normalise(answer) == normalise(reference)))
 }
 
 /// Returns the harmonic mean of precision and recall over words.
 pub fn f1(answer: &str, reference: &str) -> f64 {
-    let answer = normalised(answer);
-    let reference = normalised(reference);
+    let answer = normalise(answer);
+    let reference = normalise(reference);
     if answer.is_empty() || reference.is_empty() {
         return f64::from(u8::from(answer == reference));
     }
@@ -88,11 +88,9 @@ fn harmonic_mean(common: usize, answer: usize, reference: usize) -> f64 {
     }
 }
 
-/// Returns 1 when the reference answer is part of the reply, both [`normalised`], else 0.
+/// Returns 1 when the reference answer is part of the reply, both [`normalise`], else 0.
 pub fn substring(answer: &str, reference: &str) -> f64 {
-    f64::from(u8::from(
-        normalised(answer).contains(&normalised(reference)),
-    ))
+    f64::from(u8::from(normalise(answer).contains(&normalise(reference))))
 }
 
 /// Returns the lower-case runs of letters and digits.

@@ -34,29 +34,29 @@ metrics! {
             |run| gate(run, UncertaintyMeasure::AttendedEntropy);
         /// Entropy of the answers to the context with one chunk rephrased at a time, nats.
         Dense "DENSE": Lower, Number(3), in Uncertainty =>
-            |run| Understood::of(&run.refinement).map(|understood| understood.dse);
+            |run| Understood::from_refinement(&run.refinement).map(|understood| understood.dse);
         /// Entropy of the sizes of the clusters of sampled answers, nats.
         DiscreteSemanticEntropy "discrete semantic entropy": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| Some(uncertainty.discrete_semantic_entropy));
+            |run| sampled_value(run, |uncertainty| Some(uncertainty.discrete_semantic_entropy));
         /// Entropy of the likelihoods of the clusters of sampled answers, nats.
         SemanticEntropy "semantic entropy": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| Some(uncertainty.semantic_entropy));
+            |run| sampled_value(run, |uncertainty| Some(uncertainty.semantic_entropy));
         /// DENSE-RAG's entropy over degrees of agreement, of sampled answers, nats.
         DegreeEntropy "degree entropy": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| Some(uncertainty.degree_entropy));
+            |run| sampled_value(run, |uncertainty| Some(uncertainty.degree_entropy));
         /// Share of pairs of sampled answers that do not agree.
         Degree "degree": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| Some(uncertainty.degree));
+            |run| sampled_value(run, |uncertainty| Some(uncertainty.degree));
         /// Approximate number of meanings of the sampled answers, by the eigenvalues of their
         /// Laplacian.
         Eigenvalue "eigenvalues": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| Some(uncertainty.eigenvalue));
+            |run| sampled_value(run, |uncertainty| Some(uncertainty.eigenvalue));
         /// Kernel language entropy of the sampled answers with the heat kernel, nats.
         KernelHeat "KLE, heat": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.kernel_heat);
+            |run| sampled_value(run, |uncertainty| uncertainty.kernel_heat);
         /// Kernel language entropy of the sampled answers with the Matern kernel, nats.
         KernelMatern "KLE, Matern": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.kernel_matern);
+            |run| sampled_value(run, |uncertainty| uncertainty.kernel_matern);
     }
 }
 
@@ -101,7 +101,7 @@ fn gate(run: &Run, measure: UncertaintyMeasure) -> Option<f64> {
         .reduce(f64::max)
 }
 
-fn sampled(run: &Run, value: fn(&SampledUncertainty) -> Option<f32>) -> Option<f64> {
+fn sampled_value(run: &Run, value: fn(&SampledUncertainty) -> Option<f32>) -> Option<f64> {
     let belief = run.utility().and_then(Utility::belief)?;
     value(&belief.uncertainty).map(f64::from)
 }

@@ -27,7 +27,7 @@ pub struct Understood {
 
 impl Understood {
     /// Returns the understanding of the first measured context; `None` where none was measured.
-    pub(crate) fn of(refinement: &Refinement) -> Option<Self> {
+    pub(crate) fn from_refinement(refinement: &Refinement) -> Option<Self> {
         let measured = refinement
             .rounds
             .iter()

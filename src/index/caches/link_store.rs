@@ -205,7 +205,7 @@ impl LinkStore {
     }
 
     /// Returns the recipes of the same linker with other models.
-    pub fn of_other_models(root: &Path, recipe: &LinkRecipe) -> Vec<LinkRecipe> {
+    pub fn other_models(root: &Path, recipe: &LinkRecipe) -> Vec<LinkRecipe> {
         let other = |found: &LinkRecipe| {
             found.linker == recipe.linker
                 && (found.model != recipe.model || found.embedder != recipe.embedder)
@@ -323,11 +323,8 @@ mod tests {
             !other.contains(&key) && !other.file.exists(),
             "opening a recipe leaves no trace"
         );
-        assert_eq!(
-            LinkStore::of_other_models(&root, &recipe("b")),
-            [recipe("a")]
-        );
-        assert!(LinkStore::of_other_models(&root, &recipe("a")).is_empty());
+        assert_eq!(LinkStore::other_models(&root, &recipe("b")), [recipe("a")]);
+        assert!(LinkStore::other_models(&root, &recipe("a")).is_empty());
         LinkStore::forget(&root, &recipe("b")).expect("forgotten");
         assert!(
             !LinkStore::open(&root, &recipe("a"), true)

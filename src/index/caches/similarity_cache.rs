@@ -21,7 +21,7 @@ use crate::index::vectors::rows::dot;
 pub(in crate::index) struct CacheKey(String);
 
 impl CacheKey {
-    pub fn of(document: &Document, split: SemanticSplit, embedder: &str) -> Self {
+    pub fn new(document: &Document, split: SemanticSplit, embedder: &str) -> Self {
         let SemanticSplit {
             tokens,
             similarity,
@@ -61,7 +61,7 @@ const HEAD: Head = Head {
 
 /// The ranges of the chunks of a document in its text.
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
+struct CacheEntry {
     key: CacheKey,
     chunks: Vec<Range<usize>>,
 }
@@ -73,7 +73,7 @@ pub(in crate::index) struct SimilarityCache {
     /// `None` until it is needed.
     chunks: Option<HashMap<CacheKey, Vec<Range<usize>>>>,
     /// `None` until this process writes.
-    log: Option<AppendLog<Entry>>,
+    log: Option<AppendLog<CacheEntry>>,
 }
 
 impl SimilarityCache {
@@ -94,7 +94,7 @@ impl SimilarityCache {
         document: &Document,
     ) -> Result<Option<Vec<Range<usize>>>, FileError> {
         let is_in_text = |chunk: &Range<usize>| document.text.get(chunk.clone()).is_some();
-        let found = self.known()?.get(key);
+        let found = self.chunks()?.get(key);
         Ok(found
             .filter(|chunks| chunks.iter().all(is_in_text))
             .cloned())
@@ -107,7 +107,7 @@ impl SimilarityCache {
         chunks: &[Range<usize>],
         is_writer: bool,
     ) -> Result<(), FileError> {
-        let entry = Entry {
+        let entry = CacheEntry {
             key,
             chunks: chunks.to_vec(),
         };
@@ -115,11 +115,11 @@ impl SimilarityCache {
             self.append(&entry)
                 .map_err(|error| FileError::write(&self.file, error))?;
         }
-        self.known()?.insert(entry.key, entry.chunks);
+        self.chunks()?.insert(entry.key, entry.chunks);
         Ok(())
     }
 
-    fn known(&mut self) -> Result<&mut HashMap<CacheKey, Vec<Range<usize>>>, FileError> {
+    fn chunks(&mut self) -> Result<&mut HashMap<CacheKey, Vec<Range<usize>>>, FileError> {
         if self.chunks.is_none() {
             let chunks = self.load();
             self.chunks = Some(chunks.map_err(|error| FileError::read(&self.file, error))?);
@@ -131,7 +131,7 @@ impl SimilarityCache {
         let mut chunks = HashMap::new();
         match files::open(&self.file, Links::Followed) {
             Ok(file) => {
-                AppendLog::read(&file, &HEAD, |_, entry: Entry| {
+                AppendLog::read(&file, &HEAD, |_, entry: CacheEntry| {
                     chunks.insert(entry.key, entry.chunks);
                 })?;
             }
@@ -141,7 +141,7 @@ impl SimilarityCache {
         Ok(chunks)
     }
 
-    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+    fn append(&mut self, entry: &CacheEntry) -> io::Result<()> {
         if self.log.is_none() {
             let file = File::options()
                 .read(true)
@@ -194,8 +194,8 @@ mod tests {
         let document = |text: &str| Document::new("a.txt", text.into()).expect("a document");
         let first = document("Ann sails. Bob sings.");
         let second = document("Cara grows apples.");
-        let a = CacheKey::of(&first, SPLIT, "one");
-        let b = CacheKey::of(&second, SPLIT, "one");
+        let a = CacheKey::new(&first, SPLIT, "one");
+        let b = CacheKey::new(&second, SPLIT, "one");
         let mut cache = SimilarityCache::new(file.clone());
         cache
             .insert(a.clone(), &[0..10, 11..21], true)
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_key_depends_on_text_settings_and_embedder() {
         let document = |text: &str| Document::new("a.txt", text.into()).expect("a document");
-        let key = |text: &str, cut, embedder| CacheKey::of(&document(text), cut, embedder);
+        let key = |text: &str, cut, embedder| CacheKey::new(&document(text), cut, embedder);
         let one = key("Ann sails.", SPLIT, "one");
         assert_eq!(one, key("Ann sails.", SPLIT, "one"));
         assert_ne!(one, key("Ann sings.", SPLIT, "one"));

@@ -112,7 +112,7 @@ struct Splitter {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     Word,
     Dense,
     Apostrophe,
@@ -120,27 +120,31 @@ enum Kind {
     Other,
 }
 
-fn kind(c: char) -> Kind {
+fn kind(c: char) -> CharacterKind {
     match c {
         // Thai, Lao, Burmese, Khmer; kana, ideographs, Hangul
-        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => Kind::Dense,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => {
+            CharacterKind::Dense
+        }
         '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{30fa}'
         | '\u{30fc}'..='\u{31ff}'
-        | '\u{3400}'..='\u{9fff}' => Kind::Dense,
+        | '\u{3400}'..='\u{9fff}' => CharacterKind::Dense,
         '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}'
         | '\u{ff66}'..='\u{ff9f}'
-        | '\u{20000}'..='\u{3ffff}' => Kind::Dense,
-        '\'' | '\u{2019}' => Kind::Apostrophe,
-        '_' => Kind::Underscore,
+        | '\u{20000}'..='\u{3ffff}' => CharacterKind::Dense,
+        '\'' | '\u{2019}' => CharacterKind::Apostrophe,
+        '_' => CharacterKind::Underscore,
         // signs that belong to the previous letter: combining accents, Arabic and Hebrew points,
         // Indic vowels
-        '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => Kind::Word,
-        '\u{0964}' | '\u{0965}' => Kind::Other,
-        '\u{0900}'..='\u{0dff}' => Kind::Word,
-        c if c.is_alphanumeric() => Kind::Word,
-        _ => Kind::Other,
+        '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => {
+            CharacterKind::Word
+        }
+        '\u{0964}' | '\u{0965}' => CharacterKind::Other,
+        '\u{0900}'..='\u{0dff}' => CharacterKind::Word,
+        c if c.is_alphanumeric() => CharacterKind::Word,
+        _ => CharacterKind::Other,
     }
 }
 
@@ -149,17 +153,20 @@ impl Tokenizer for Splitter {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
         let mut words = Words::default();
-        let mut run = (Kind::Other, 0);
+        let mut run = (CharacterKind::Other, 0);
         let mut before = None;
         for (at, c) in text.char_indices() {
             let mut kind = kind(c);
-            if matches!(kind, Kind::Apostrophe | Kind::Underscore) {
+            if matches!(kind, CharacterKind::Apostrophe | CharacterKind::Underscore) {
                 let next = text[at + c.len_utf8()..].chars().next().map(self::kind);
-                let is_inside = run.0 == Kind::Word && before.is_some() && next == Some(Kind::Word);
-                kind = if is_inside && (self.keeps_apostrophes || kind == Kind::Underscore) {
-                    Kind::Word
+                let is_inside = run.0 == CharacterKind::Word
+                    && before.is_some()
+                    && next == Some(CharacterKind::Word);
+                kind = if is_inside && (self.keeps_apostrophes || kind == CharacterKind::Underscore)
+                {
+                    CharacterKind::Word
                 } else {
-                    Kind::Other
+                    CharacterKind::Other
                 };
             }
             if kind != run.0 {
@@ -183,11 +190,17 @@ struct Words {
 }
 
 impl Words {
-    fn add_run(&mut self, text: &str, kind: Kind, run: std::ops::Range<usize>, pairs: Pairs) {
+    fn add_run(
+        &mut self,
+        text: &str,
+        kind: CharacterKind,
+        run: std::ops::Range<usize>,
+        pairs: Pairs,
+    ) {
         match kind {
-            Kind::Word => self.add_word(text, run),
-            Kind::Dense => self.add_dense(text, run, pairs),
-            Kind::Apostrophe | Kind::Underscore | Kind::Other => {}
+            CharacterKind::Word => self.add_word(text, run),
+            CharacterKind::Dense => self.add_dense(text, run, pairs),
+            CharacterKind::Apostrophe | CharacterKind::Underscore | CharacterKind::Other => {}
         }
     }
 

@@ -83,7 +83,7 @@ pub(in crate::index) struct Lexical {
 pub(in crate::index) struct Statistics<'a>(Vec<Living<'a>>);
 
 impl<'a> Statistics<'a> {
-    pub fn of(all: impl Iterator<Item = &'a Lexical>) -> Self {
+    pub fn new(all: impl Iterator<Item = &'a Lexical>) -> Self {
         Self(all.map(Living).collect())
     }
 }

@@ -35,7 +35,7 @@ impl ReadOnly {
     }
 }
 
-fn refused() -> io::Error {
+fn refusal() -> io::Error {
     io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "it is only read")
 }
 
@@ -72,17 +72,17 @@ impl Directory for ReadOnly {
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
         Err(DeleteError::IoError {
-            io_error: Arc::new(refused()),
+            io_error: Arc::new(refusal()),
             filepath: path.to_owned(),
         })
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        Err(OpenWriteError::wrap_io_error(refused(), path.to_owned()))
+        Err(OpenWriteError::wrap_io_error(refusal(), path.to_owned()))
     }
 
     fn atomic_write(&self, _path: &Path, _data: &[u8]) -> io::Result<()> {
-        Err(refused())
+        Err(refusal())
     }
 
     fn sync_directory(&self) -> io::Result<()> {

@@ -62,7 +62,7 @@ impl SharedCorpus {
     /// Returns the names of a part.
     pub(super) fn names(&self, part: u64, name: &str) -> Names {
         let is_bare = self.bare.get() == Some(part);
-        Names::of_part(part, (!is_bare).then_some(name))
+        Names::for_part(part, (!is_bare).then_some(name))
     }
 
     /// Returns the names of the part of a folder, once it is published.

@@ -125,7 +125,7 @@ struct Push<'a, 'p> {
 
 /// What is to be done with the documents of a part.
 #[derive(Default)]
-struct Plan {
+struct PushPlan {
     removed: Vec<StoredDocument>,
     unstaged: Vec<StoredDocument>,
     /// Documents that stay or are sent already, and become or are live.
@@ -172,13 +172,13 @@ impl Push<'_, '_> {
     /// Builds what makes searches fast, where that is due.
     fn optimise(&mut self) -> Result<(), IndexError> {
         let progress = &mut *self.progress;
-        let position = Position::of(IndexPhase::Writing);
+        let position = Position::new(IndexPhase::Writing);
         let mut is_stopped = || progress.step(&position) == Flow::Stop;
         Ok(self.writer.optimise(&mut is_stopped)?)
     }
 
     /// Sends the missing documents in batches.
-    fn send(&mut self, plan: &mut Plan, card: &mut PartCard) -> Result<(), IndexError> {
+    fn send(&mut self, plan: &mut PushPlan, card: &mut PartCard) -> Result<(), IndexError> {
         let total = plan.missing.len() as u64;
         let mut batch = Vec::new();
         let mut chunks = 0;
@@ -256,7 +256,7 @@ fn words_of(
     move |document| {
         let position = Position {
             file: Some(&document.path),
-            ..Position::of(IndexPhase::Writing)
+            ..Position::new(IndexPhase::Writing)
         };
         if progress.step(&position) == Flow::Stop {
             return Err(RemoteError::Stopped);
@@ -273,13 +273,13 @@ fn words_of(
 }
 
 /// Compares the index of the folder with its part.
-fn plan(manifest: &Manifest, state: PartState) -> Plan {
+fn plan(manifest: &Manifest, state: PartState) -> PushPlan {
     let PartState {
         mut live,
         mut staged,
         ..
     } = state;
-    let mut plan = Plan::default();
+    let mut plan = PushPlan::default();
     for (path, entry) in &manifest.documents {
         let key = key(entry, manifest.recipe.as_ref());
         let is_same = |known: &StoredDocument| known.key == key;

@@ -12,7 +12,7 @@ use crate::index::fusion::{ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
-use crate::index::passage_trace::{Matches, traced};
+use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::Query;
 use crate::llm::Random;
 use crate::remote::{
@@ -91,7 +91,7 @@ impl SharedCorpus {
         settings: &RetrieverSettings,
     ) -> Result<Vec<TracedChunk>, RemoteError> {
         self.view(|view| {
-            let mut matches = Matches::of(phrase);
+            let mut matches = Matches::new(phrase);
             view.each_chunk(|chunk| matches.see(self.with_corpus_path(chunk)))?;
             let wanted = Nearest {
                 count: TRACED_RANKS,
@@ -101,7 +101,7 @@ impl SharedCorpus {
             };
             let bm25 = by_words(view, query, settings, TRACED_RANKS, None)?;
             let vector = by_vector(view, query, settings, wanted)?;
-            Ok(traced(vec![matches], [&bm25, &vector], settings))
+            Ok(trace(vec![matches], [&bm25, &vector], settings))
         })
     }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::reading::Candidate;
 use super::reading::ChunkedDocument;
+use super::reading::FileToRead;
 use crate::event::{Flow, IndexPhase};
 use crate::index::error::FileError;
 use crate::index::error::Halt;
@@ -69,7 +69,7 @@ impl<'a> BatchEmbedder<'a> {
     pub fn new(
         embedder: &'a mut dyn Embedder,
         progress: Progress<'a>,
-        candidates: &[Candidate],
+        candidates: &[FileToRead],
     ) -> Self {
         Self {
             embedder,
@@ -110,12 +110,12 @@ impl<'a> BatchEmbedder<'a> {
     }
 
     /// Returns the number of chunks that were embedded.
-    pub fn embedded(&self) -> u64 {
+    pub fn embedded_texts(&self) -> u64 {
         self.embedded
     }
 
     /// Returns the number of chunks whose vector was known.
-    pub fn reused(&self) -> u64 {
+    pub fn reused_texts(&self) -> u64 {
         self.reused
     }
 

@@ -43,7 +43,7 @@ impl Chunker<'_, '_> {
                 Body::Chunks(chunks) => chunks,
                 Body::Sentences(document, sentences, split) => {
                     entry.sentences = saturating_u32(sentences.count());
-                    let key = CacheKey::of(&document, split, &embedder);
+                    let key = CacheKey::new(&document, split, &embedder);
                     let spans = self.cache.find(&key, &document)?;
                     chunks_at(&document, &spans.unwrap_or_default(), self.counter)
                 }
@@ -64,7 +64,7 @@ impl Chunker<'_, '_> {
         let mut new: Vec<NewDocument<'_>> = Vec::new();
         for document in documents {
             if let Body::Sentences(document, sentences, split) = &document.body {
-                let key = CacheKey::of(document, *split, embedder);
+                let key = CacheKey::new(document, *split, embedder);
                 if self.cache.find(&key, document)?.is_none() {
                     new.push(NewDocument {
                         document,

@@ -26,9 +26,9 @@ use crate::index::error::Halt;
 use crate::llm::Embedder;
 use batch_embedder::BatchEmbedder;
 use chunking::Chunker;
-use plan::Plan;
+use plan::UpdatePlan;
 use reading::ChunkedDocument;
-use reading::{Candidate, How, Outcome, Reader};
+use reading::{FileOutcome, FileToRead, How, ReadAhead};
 
 /// While an update reads, this many segments may be due: questions over the documents come first, and
 /// rows without a segment are in memory.
@@ -79,13 +79,13 @@ impl Index {
         match run.all(plan) {
             Ok(()) => {}
             Err(Halt::Stopped) => return Ok(Update::Interrupted),
-            Err(Halt::Files(error)) => return Err(error.of(&self.name)),
+            Err(Halt::Files(error)) => return Err(error.for_folder(&self.name)),
             Err(Halt::Embedder(error)) => return Err(error.into()),
         }
 
         let mut report = run.report;
-        report.embedded = run.embedding.embedded();
-        report.reused = run.embedding.reused();
+        report.embedded = run.embedding.embedded_texts();
+        report.reused = run.embedding.reused_texts();
         Ok(Update::Finished(Box::new(self.report(report, started))))
     }
 
@@ -130,16 +130,16 @@ impl Index {
         recipe: &Recipe,
         config: &Config,
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
-    ) -> Result<Plan, CorpusError> {
+    ) -> Result<UpdatePlan, CorpusError> {
         let walked = corpus::walk(&self.canonical, &config.corpus, publish)?;
         let options = ReadOptions::from(&config.corpus);
         Ok(self.compare(self.can_extend(recipe), walked, &options))
     }
 
-    fn compare(&self, can_extend: bool, walked: Walked, options: &ReadOptions) -> Plan {
+    fn compare(&self, can_extend: bool, walked: Walked, options: &ReadOptions) -> UpdatePlan {
         let indexes = self.layout.root.parent();
         let indexes = indexes.and_then(|indexes| indexes.canonicalize().ok());
-        Plan::compare(
+        UpdatePlan::compare(
             self.manifest(),
             can_extend,
             walked,
@@ -245,7 +245,7 @@ struct UpdateRun<'a> {
 
 impl UpdateRun<'_> {
     /// Carries out a plan and publishes the result.
-    fn all(&mut self, mut plan: Plan) -> Result<(), Halt> {
+    fn all(&mut self, mut plan: UpdatePlan) -> Result<(), Halt> {
         self.report.unchanged = plan.unchanged;
         self.report.skipped = std::mem::take(&mut plan.skipped);
         if !plan.is_empty() || self.is_new() || self.is_segment_due() {
@@ -263,7 +263,7 @@ impl UpdateRun<'_> {
         Ok(())
     }
 
-    fn change(&mut self, plan: Plan, vectors: &mut VectorStore) -> Result<(), Halt> {
+    fn change(&mut self, plan: UpdatePlan, vectors: &mut VectorStore) -> Result<(), Halt> {
         self.report.removed = plan.removed.len() as u64;
         for path in plan.removed {
             self.report.note(&path);
@@ -283,7 +283,7 @@ impl UpdateRun<'_> {
         if self.is_new() {
             self.draft()?;
         }
-        let writing = Position::of(IndexPhase::Writing);
+        let writing = Position::new(IndexPhase::Writing);
         let is_stopped =
             self.draft.is_some() && self.embedding.progress.step(&writing) == Flow::Stop;
         self.publish(vectors, !is_stopped)?;
@@ -294,7 +294,7 @@ impl UpdateRun<'_> {
         }
     }
 
-    fn read(&mut self, candidates: Vec<Candidate>, vectors: &mut VectorStore) -> Result<(), Halt> {
+    fn read(&mut self, candidates: Vec<FileToRead>, vectors: &mut VectorStore) -> Result<(), Halt> {
         let mut left = candidates.len();
         let how = How {
             options: self.options.clone(),
@@ -302,7 +302,7 @@ impl UpdateRun<'_> {
             counter: self.counter.clone(),
             extracts: self.index.layout.extracts(),
         };
-        for (at, batch) in Reader::start(candidates, how).enumerate() {
+        for (at, batch) in ReadAhead::start(candidates, how).enumerate() {
             if at >= MIN_BATCHES && self.embedding.progress.is_stopped() {
                 return Err(Halt::Stopped);
             }
@@ -310,14 +310,16 @@ impl UpdateRun<'_> {
             let mut documents = Vec::new();
             for outcome in batch {
                 match outcome {
-                    Outcome::Unchanged(file) => {
+                    FileOutcome::Unchanged(file) => {
                         self.report.unchanged += 1;
                         self.embedding.count_file(file.bytes);
                         self.draft()?.touch(&file);
                     }
-                    Outcome::Unreadable(skipped) => self.skip(skipped)?,
-                    Outcome::NotText(file, reason) => self.skip_until_it_changes(&file, reason)?,
-                    Outcome::Document(document) => documents.push(*document),
+                    FileOutcome::Unreadable(skipped) => self.skip(skipped)?,
+                    FileOutcome::NotText(file, reason) => {
+                        self.skip_until_it_changes(&file, reason)?
+                    }
+                    FileOutcome::Document(document) => documents.push(*document),
                 }
             }
 
@@ -333,7 +335,7 @@ impl UpdateRun<'_> {
             for (document, rows) in documents.into_iter().zip(rows) {
                 self.put(document, &rows)?;
             }
-            if vectors.rows() - vectors.covered() > MAX_DUE_ROWS {
+            if vectors.rows() - vectors.covered_rows() > MAX_DUE_ROWS {
                 self.build_due(vectors)?;
             }
         }
@@ -454,7 +456,7 @@ impl UpdateRun<'_> {
     fn build_segments(&mut self, vectors: &mut VectorStore) -> Result<(), Halt> {
         self.build_due(vectors)?;
         let published = self.index.manifest().map_or(0, |now| now.graph_rows);
-        if published == vectors.covered() {
+        if published == vectors.covered_rows() {
             return Ok(());
         }
         self.draft()?;
@@ -464,7 +466,7 @@ impl UpdateRun<'_> {
     /// Builds the segments that are due.
     fn build_due(&mut self, vectors: &mut VectorStore) -> Result<(), Halt> {
         let started = Instant::now();
-        let before = vectors.covered();
+        let before = vectors.covered_rows();
         let total = Some(u64::from(vectors.rows()));
         while self.is_due(vectors) {
             let progress = &mut self.embedding.progress;
@@ -474,7 +476,7 @@ impl UpdateRun<'_> {
                     total,
                     units: u64::from(rows - before),
                     time: started.elapsed(),
-                    ..Position::of(IndexPhase::Writing)
+                    ..Position::new(IndexPhase::Writing)
                 })
             })?;
             if !is_built {
@@ -758,7 +760,7 @@ mod tests {
         let folder = index.layout.generation(manifest.generation);
         fs::write(folder.join("graph"), "RGH1").expect("written");
         manifest.format = 3;
-        let graph = StoredFile::of(&folder, "graph").expect("a file");
+        let graph = StoredFile::for_file(&folder, "graph").expect("a file");
         manifest.files.push(graph);
         let pointer = Pointer {
             generation: manifest.generation,

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::reading::Candidate;
+use super::reading::FileToRead;
 use crate::corpus::{Format, ReadOptions, Walked};
 use crate::event::SkippedFile;
 use crate::index::manifest::{DocumentEntry, Manifest, SkippedEntry};
 
 /// The work of an update.
-pub(in crate::index) struct Plan {
+pub(in crate::index) struct UpdatePlan {
     /// Files to read.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<FileToRead>,
     /// Documents whose file is gone.
     pub removed: Vec<String>,
     /// Files that were skipped before and are gone.
@@ -21,7 +21,7 @@ pub(in crate::index) struct Plan {
     pub skipped: Vec<SkippedFile>,
 }
 
-impl Plan {
+impl UpdatePlan {
     /// Compares a walk with the manifest. A file whose size or time changed is read; its checksum then
     /// decides whether it changed. `can_extend` says that the new generation shares files with the
     /// previous one; `indexes` is the canonical path of the folder of indexes.
@@ -37,7 +37,7 @@ impl Plan {
             .unwrap_or_default();
         let mut unread = before
             .filter(|_| can_extend)
-            .map(|before| before.skipped(options))
+            .map(|before| before.skipped_files(options))
             .unwrap_or_default();
         let mut plan = Self {
             candidates: Vec::new(),
@@ -61,7 +61,7 @@ impl Plan {
             match (known, skipped) {
                 (Some(entry), _) if (entry.bytes, entry.modified_ns) == now => plan.unchanged += 1,
                 (Some(entry), _) if entry.bytes == file.bytes => {
-                    plan.candidates.push(Candidate {
+                    plan.candidates.push(FileToRead {
                         file,
                         indexed_blake3: Some(entry.blake3),
                     });
@@ -70,7 +70,7 @@ impl Plan {
                     path: file.path,
                     reason,
                 }),
-                (Some(_) | None, _) => plan.candidates.push(Candidate {
+                (Some(_) | None, _) => plan.candidates.push(FileToRead {
                     file,
                     indexed_blake3: None,
                 }),
@@ -90,7 +90,7 @@ impl Plan {
 impl Manifest {
     /// Returns the files that are not read again while they are unchanged: those that this version of
     /// the program skipped with these settings.
-    fn skipped(&self, options: &ReadOptions) -> BTreeMap<String, SkippedEntry> {
+    fn skipped_files(&self, options: &ReadOptions) -> BTreeMap<String, SkippedEntry> {
         if self.program != Self::PROGRAM {
             return BTreeMap::new();
         }

@@ -21,7 +21,7 @@ const MAX_BATCH_FILES: usize = 256;
 
 /// A file to read.
 #[derive(Debug, Clone)]
-pub(in crate::index) struct Candidate {
+pub(in crate::index) struct FileToRead {
     pub file: FoundFile,
     /// Checksum of the file when it was indexed with the same recipe.
     pub indexed_blake3: Option<String>,
@@ -38,7 +38,7 @@ pub(in crate::index) struct How {
 }
 
 /// The result of reading a candidate.
-pub(in crate::index) enum Outcome {
+pub(in crate::index) enum FileOutcome {
     /// Its content is indexed already; only its time changed.
     Unchanged(FoundFile),
     Document(Box<ReadDocument>),
@@ -62,14 +62,14 @@ pub(in crate::index) enum Body {
 }
 
 /// Batches of outcomes, in the order of the candidates. Dropping it stops the threads.
-pub(in crate::index) struct Reader {
-    batches: Receiver<Vec<Outcome>>,
+pub(in crate::index) struct ReadAhead {
+    batches: Receiver<Vec<FileOutcome>>,
     stop: Arc<AtomicBool>,
 }
 
-impl Reader {
+impl ReadAhead {
     /// Starts to read.
-    pub fn start(candidates: Vec<Candidate>, how: How) -> Self {
+    pub fn start(candidates: Vec<FileToRead>, how: How) -> Self {
         let (sender, batches) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&stop);
@@ -77,13 +77,13 @@ impl Reader {
         // not scoped: a stopped update does not wait for the long document that is being read
         std::thread::spawn(move || {
             for batch in batches_of(&candidates) {
-                let outcome = |candidate: &Candidate| {
+                let outcome = |candidate: &FileToRead| {
                     (!is_stopped.load(Ordering::Relaxed)).then(|| outcome(candidate, &how))
                 };
                 let Some(outcomes) = batch
                     .par_iter()
                     .map(outcome)
-                    .collect::<Option<Vec<Outcome>>>()
+                    .collect::<Option<Vec<FileOutcome>>>()
                 else {
                     return;
                 };
@@ -96,25 +96,25 @@ impl Reader {
     }
 }
 
-impl Iterator for Reader {
-    type Item = Vec<Outcome>;
+impl Iterator for ReadAhead {
+    type Item = Vec<FileOutcome>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.batches.recv().ok()
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReadAhead {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
-fn batches_of(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
+fn batches_of(candidates: &[FileToRead]) -> impl Iterator<Item = &[FileToRead]> {
     let mut rest = candidates;
     std::iter::from_fn(move || {
         let mut bytes = 0;
-        let fits = |candidate: &&Candidate| {
+        let fits = |candidate: &&FileToRead| {
             let first = bytes == 0;
             bytes += candidate.file.bytes.max(1);
             first || bytes <= MAX_BATCH_BYTES
@@ -126,20 +126,20 @@ fn batches_of(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     })
 }
 
-fn outcome(candidate: &Candidate, how: &How) -> Outcome {
+fn outcome(candidate: &FileToRead, how: &How) -> FileOutcome {
     // a fault in a parser costs one document, not the run
     let read = catch_unwind(AssertUnwindSafe(|| read(candidate, how)));
     read.unwrap_or_else(|_| {
         let reason = "ragscope failed on it: please report this file".to_owned();
-        Ok(Outcome::Unreadable(SkippedFile {
+        Ok(FileOutcome::Unreadable(SkippedFile {
             path: candidate.file.path.clone(),
             reason,
         }))
     })
-    .unwrap_or_else(Outcome::Unreadable)
+    .unwrap_or_else(FileOutcome::Unreadable)
 }
 
-fn read(candidate: &Candidate, how: &How) -> Result<Outcome, SkippedFile> {
+fn read(candidate: &FileToRead, how: &How) -> Result<FileOutcome, SkippedFile> {
     let file = &candidate.file;
     let bytes = how
         .options
@@ -151,17 +151,17 @@ fn read(candidate: &Candidate, how: &How) -> Result<Outcome, SkippedFile> {
 
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
     if candidate.indexed_blake3.as_ref() == Some(&blake3) {
-        return Ok(Outcome::Unchanged(file.clone()));
+        return Ok(FileOutcome::Unchanged(file.clone()));
     }
 
     Ok(match Document::read(&file.path, bytes, &how.options) {
         Ok(document) => split(file, document, blake3, how),
-        Err(reason) => Outcome::NotText(file.clone(), reason),
+        Err(reason) => FileOutcome::NotText(file.clone(), reason),
     })
 }
 
 /// Splits a document into chunks, or into the sentences that become chunks.
-fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Outcome {
+fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> FileOutcome {
     let entry = DocumentEntry {
         bytes: file.bytes,
         modified_ns: file.modified_ns,
@@ -185,7 +185,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Out
             Body::Sentences(Box::new(document), sentences, split)
         }
     };
-    Outcome::Document(Box::new(ReadDocument {
+    FileOutcome::Document(Box::new(ReadDocument {
         path: file.path.clone(),
         entry,
         body,
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn batches_are_bounded_by_bytes_and_by_files() {
-        let candidates = |sizes: &[u64]| -> Vec<Candidate> {
+        let candidates = |sizes: &[u64]| -> Vec<FileToRead> {
             let file = |bytes: &u64| FoundFile {
                 path: "a".into(),
                 file: "a".into(),
@@ -214,7 +214,7 @@ mod tests {
             };
             sizes
                 .iter()
-                .map(|bytes| Candidate {
+                .map(|bytes| FileToRead {
                     file: file(bytes),
                     indexed_blake3: None,
                 })
@@ -228,7 +228,7 @@ mod tests {
         ];
         for (sizes, expected) in cases {
             let sizes = candidates(sizes);
-            let found: Vec<usize> = batches_of(&sizes).map(<[Candidate]>::len).collect();
+            let found: Vec<usize> = batches_of(&sizes).map(<[FileToRead]>::len).collect();
             assert_eq!(found, expected);
         }
     }

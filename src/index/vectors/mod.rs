@@ -26,7 +26,7 @@ use crate::index::vectors::rows::dot;
 use crate::index::vectors::rows::embedder_hash;
 use crate::index::vectors::rows::first;
 use crate::index::vectors::rows::keep_best;
-use crate::index::vectors::rows::sorted;
+use crate::index::vectors::rows::sort;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -102,7 +102,7 @@ impl VectorStore {
         let numbers = (0..covered / SEGMENT_ROWS).into_par_iter();
         let segments = numbers.map(|number| Segment::open(file, embedder, width, number));
         store.segments = segments.collect::<Result<_, FileError>>()?;
-        store.rows = store.covered();
+        store.rows = store.covered_rows();
         store.load(Some(rows))?;
         let intact = store.rows;
         if intact == rows {
@@ -162,7 +162,7 @@ impl VectorStore {
     /// Replaces rows in memory by a segment.
     fn attach(&mut self, segment: Segment) {
         self.segments.push(segment);
-        let covered = self.covered();
+        let covered = self.covered_rows();
         if self.rows > covered {
             self.blocks.drain(..SEGMENT_ROWS as usize / BLOCK_ROWS);
             self.keys.retain(|_, row| *row >= covered);
@@ -188,13 +188,15 @@ impl VectorStore {
     }
 
     /// Returns the number of rows that have segments.
-    pub fn covered(&self) -> u32 {
+    pub fn covered_rows(&self) -> u32 {
         self.segments.len() as u32 * SEGMENT_ROWS
     }
 
     /// Returns whether enough rows have no segment for the next one to be built.
     pub fn is_segment_due(&self) -> bool {
-        self.width > 0 && self.rows > MAX_EXACT_ROWS && self.rows - self.covered() >= SEGMENT_ROWS
+        self.width > 0
+            && self.rows > MAX_EXACT_ROWS
+            && self.rows - self.covered_rows() >= SEGMENT_ROWS
     }
 
     /// Builds the segment of the first rows that have none, and writes it. `progress` receives the number
@@ -203,7 +205,7 @@ impl VectorStore {
         &mut self,
         progress: &mut dyn FnMut(u32) -> Flow,
     ) -> Result<bool, FileError> {
-        let covered = self.covered();
+        let covered = self.covered_rows();
         let blocks = self.blocks.iter().take(SEGMENT_ROWS as usize / BLOCK_ROWS);
         let rows = blocks.flat_map(|block| block.chunks_exact(self.width));
         let vectors: Vec<&[f32]> = rows.collect();
@@ -267,7 +269,7 @@ impl VectorStore {
     /// # Errors
     /// A row on disk that is damaged.
     pub fn row(&self, row: u32) -> Result<Cow<'_, [f32]>, FileError> {
-        let Some(at) = row.checked_sub(self.covered()) else {
+        let Some(at) = row.checked_sub(self.covered_rows()) else {
             let (_, vector) = self.record(row)?;
             return Ok(vector.into());
         };
@@ -278,7 +280,7 @@ impl VectorStore {
 
     /// Reads a row from the file.
     fn record(&self, row: u32) -> Result<(Key, Vec<f32>), FileError> {
-        let mut records = Records::of(self, row, 1)?;
+        let mut records = Records::new(self, row, 1)?;
         let record = records.next(self)?;
         record.ok_or_else(|| self.damaged_row(row))
     }
@@ -364,7 +366,7 @@ impl VectorStore {
                 .collect();
             near.extend(self.in_full(query, keep_best(found.concat(), count))?);
         }
-        let mut near = sorted(near);
+        let mut near = sort(near);
         near.truncate(wanted.count);
         Ok(near)
     }
@@ -379,7 +381,7 @@ impl VectorStore {
         let Some(first) = found.first() else {
             return Ok(found);
         };
-        let mut records = Records::of(self, first.row, 1)?;
+        let mut records = Records::new(self, first.row, 1)?;
         for found in &mut found {
             records.skip_to(self, found.row)?;
             let record = records.next(self)?;
@@ -395,7 +397,7 @@ impl VectorStore {
         rows: u32,
         wanted: WantedRows<'_>,
     ) -> Vec<ScoredRow> {
-        let covered = self.covered();
+        let covered = self.covered_rows();
         let best = self
             .blocks
             .par_iter()
@@ -417,7 +419,7 @@ impl VectorStore {
                 a.extend(b);
                 keep_best(a, wanted.count)
             });
-        sorted(best)
+        sort(best)
     }
 
     /// Returns every row of the first `rows` that `is_used` lets through with its exact similarity, best
@@ -437,8 +439,8 @@ impl VectorStore {
             is_used,
         };
         let mut near = self.nearest_in_memory(query, rows, wanted);
-        let mut records = Records::of(self, 0, 1 << 20)?;
-        for row in 0..self.covered().min(rows) {
+        let mut records = Records::new(self, 0, 1 << 20)?;
+        for row in 0..self.covered_rows().min(rows) {
             let record = records.next(self)?;
             let (_, vector) = record.ok_or_else(|| self.damaged_row(row))?;
             if is_used(row) {
@@ -446,7 +448,7 @@ impl VectorStore {
                 near.push(ScoredRow { row, score });
             }
         }
-        Ok(sorted(near))
+        Ok(sort(near))
     }
 
     /// Verifies the rows that are only on disk. The others were verified when they were loaded.
@@ -454,7 +456,7 @@ impl VectorStore {
     /// # Errors
     /// Rows that are damaged.
     pub fn verify(&self) -> Result<(), FileError> {
-        self.all_nearest(&[], self.covered(), &|_| false)
+        self.all_nearest(&[], self.covered_rows(), &|_| false)
             .map(|_| ())
     }
 
@@ -486,7 +488,7 @@ impl VectorStore {
 
     /// Loads records behind those that are there, up to `limit` rows or the first that is damaged.
     fn load(&mut self, limit: Option<u32>) -> Result<(), FileError> {
-        let mut records = Records::of(self, self.rows, 1 << 20)?;
+        let mut records = Records::new(self, self.rows, 1 << 20)?;
         while limit.is_none_or(|limit| self.rows < limit) {
             let Some((key, vector)) = records.next(self)? else {
                 break;
@@ -517,7 +519,7 @@ struct Records {
 
 impl Records {
     /// Begins at a row, after the header is verified. Reads at least `buffer_bytes` at once.
-    fn of(store: &VectorStore, row: u32, buffer_bytes: usize) -> Result<Self, FileError> {
+    fn new(store: &VectorStore, row: u32, buffer_bytes: usize) -> Result<Self, FileError> {
         let file = &store.file;
         let mut input = files::open(file, Links::Followed)
             .map_err(|error| FileError::missing_or_unreadable(file, &error))?;
@@ -706,7 +708,7 @@ mod tests {
         let exact = filled(&folder.path().join("exact"), 1510);
         let file = folder.path().join("vectors");
         let written = with_segments(&file, 1510);
-        assert_eq!((written.covered(), written.rows()), (1500, 1510));
+        assert_eq!((written.covered_rows(), written.rows()), (1500, 1510));
         let read = read(&file, [1500, 1510]).expect("read");
         for store in [&written, &read] {
             for i in [0, 19, 20, 1499, 1500, 1509] {
@@ -792,13 +794,13 @@ mod tests {
         let file = folder.path().join("vectors");
         drop(with_segments(&file, 70));
         let recover = || VectorStore::recover(&file, "one", WIDTH).expect("recovered");
-        assert_eq!((recover().covered(), recover().rows()), (60, 70));
+        assert_eq!((recover().covered_rows(), recover().rows()), (60, 70));
 
         // the last rows are lost, and with them the segment that has them
         let whole = std::fs::read(&file).expect("bytes");
         let record = (whole.len() - HEADER_BYTES as usize) / 70;
         std::fs::write(&file, &whole[..whole.len() - 20 * record]).expect("cut");
-        assert_eq!((recover().covered(), recover().rows()), (40, 50));
+        assert_eq!((recover().covered_rows(), recover().rows()), (40, 50));
         assert!(!Segment::file(&file, 2).exists());
 
         // other vectors under the same name
@@ -809,7 +811,7 @@ mod tests {
             .collect();
         store.append(&new).expect("written");
         std::fs::copy(&other, &file).expect("copied");
-        assert_eq!((recover().covered(), recover().rows()), (0, 70));
+        assert_eq!((recover().covered_rows(), recover().rows()), (0, 70));
     }
 
     #[test]
@@ -821,7 +823,7 @@ mod tests {
             .build_segment(&mut |_| Flow::Stop)
             .expect("no failure");
         assert!(!is_built);
-        assert_eq!(store.covered(), 0);
+        assert_eq!(store.covered_rows(), 0);
         assert!(!Segment::file(&file, 0).exists());
     }
 

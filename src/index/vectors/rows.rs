@@ -22,7 +22,7 @@ pub(super) fn first<const N: usize>(hash: blake3::Hash) -> [u8; N] {
 }
 
 /// Sorts rows, best first; equal scores by row, so that a result never depends on threads.
-pub(super) fn sorted(mut near: Vec<ScoredRow>) -> Vec<ScoredRow> {
+pub(super) fn sort(mut near: Vec<ScoredRow>) -> Vec<ScoredRow> {
     near.sort_unstable_by(better);
     near
 }

@@ -66,7 +66,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(rows: usize, width: usize, levels: &[usize]) -> Option<Self> {
+    fn new(rows: usize, width: usize, levels: &[usize]) -> Option<Self> {
         let mut end = HEADER_BYTES + 4 * levels.len();
         let mut part = |bytes: Option<usize>| {
             let start = end;
@@ -242,7 +242,7 @@ impl Segment {
             (count <= SEGMENT_ROWS).then_some(count as usize)
         });
         let counts = counts.collect::<Option<Vec<usize>>>()?;
-        let parts = Parts::of(SEGMENT_ROWS as usize, width, &counts)?;
+        let parts = Parts::new(SEGMENT_ROWS as usize, width, &counts)?;
         if bytes.len() != parts.end + CHECK_BYTES {
             return None;
         }
@@ -297,11 +297,11 @@ impl Segment {
         ef: usize,
         is_used: &dyn Fn(u32) -> bool,
     ) -> Vec<ScoredRow> {
-        let entry = self.descend(self.scored(query, self.entry), query);
+        let entry = self.descend(self.score(query, self.entry), query);
         let is_used = |row: u16| is_used(self.first() + u32::from(row));
         self.search_lowest(entry, ef, query, &is_used)
             .into_iter()
-            .map(|Candidate { score, row }| ScoredRow {
+            .map(|CodedRow { score, row }| ScoredRow {
                 row: self.first() + u32::from(row),
                 score,
             })
@@ -320,18 +320,18 @@ impl Segment {
         let used = rows.filter(|(row, _)| is_used(*row));
         let scored = used.map(|(row, at)| ScoredRow {
             row,
-            score: self.scored(query, at).score,
+            score: self.score(query, at).score,
         });
         keep_best(scored.collect(), count)
     }
 
     /// Walks from a row to better and better ones, down to the level above the lowest.
-    fn descend(&self, entry: Candidate, query: &WholeQuery) -> Candidate {
+    fn descend(&self, entry: CodedRow, query: &WholeQuery) -> CodedRow {
         let mut best = entry;
         for level in self.upper.iter().rev() {
             while let Ok(at) = level.rows.binary_search(&best.row) {
                 let links = level.links[at * LINKS..][..LINKS].iter();
-                let found = links.map(|row| self.scored(query, *row)).max();
+                let found = links.map(|row| self.score(query, *row)).max();
                 let Some(better) = found.filter(|found| *found > best) else {
                     break;
                 };
@@ -344,11 +344,11 @@ impl Segment {
     /// Searches the lowest level from a row on (algorithm 2 of the paper) and returns its `ef` best rows.
     fn search_lowest(
         &self,
-        entry: Candidate,
+        entry: CodedRow,
         ef: usize,
         query: &WholeQuery,
         is_used: &dyn Fn(u16) -> bool,
-    ) -> Vec<Candidate> {
+    ) -> Vec<CodedRow> {
         let links = self.bytes[self.parts.lowest.clone()]
             .as_chunks::<{ 2 * LOWEST_LINKS }>()
             .0;
@@ -378,7 +378,7 @@ impl Segment {
             // another process may have changed the file since it was verified
             fresh.extend(linked.filter(|row| is_row(*row) && see(*row)));
             for row in &fresh {
-                let found = self.scored(query, *row);
+                let found = self.score(query, *row);
                 let can_improve =
                     kept.len() < ef || kept.peek().is_some_and(|Reverse(worst)| found > *worst);
                 if !can_improve {
@@ -398,13 +398,13 @@ impl Segment {
     }
 
     /// Returns a row with its similarity to a query, by its 8 bits.
-    fn scored(&self, query: &WholeQuery, row: u16) -> Candidate {
+    fn score(&self, query: &WholeQuery, row: u16) -> CodedRow {
         let scales = self.bytes[self.parts.scales.clone()].as_chunks().0;
         let scale = f32::from_le_bytes(scales[usize::from(row)]);
         let codes = &self.bytes[self.parts.codes.clone()];
         let codes = &codes[usize::from(row) * self.width..][..self.width];
         let product = whole_dot(&query.numbers, codes) as f32;
-        Candidate {
+        CodedRow {
             row,
             score: product * scale * query.scale,
         }
@@ -458,21 +458,21 @@ fn u16s(bytes: &[u8]) -> impl Iterator<Item = u16> {
 
 /// A row, ordered by cosine similarity, then by the lower row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Candidate {
+struct CodedRow {
     score: f32,
     row: u16,
 }
 
-impl Eq for Candidate {}
+impl Eq for CodedRow {}
 
-impl Ord for Candidate {
+impl Ord for CodedRow {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let by_score = self.score.total_cmp(&other.score);
         by_score.then(other.row.cmp(&self.row))
     }
 }
 
-impl PartialOrd for Candidate {
+impl PartialOrd for CodedRow {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }

@@ -29,7 +29,7 @@ pub fn run_generator() -> io::Result<()> {
     let mut generator = None;
 
     while let Ok(request) = link.requests.recv() {
-        stop.taken();
+        stop.mark_taken();
         let result = carry_out(request, &mut generator, &mut link, &stop);
         if let Some(fault) = link.fault {
             return Err(fault);
@@ -57,7 +57,7 @@ fn requests(stop: &StopFlag) -> Receiver<Request> {
                 }
                 Ok(seen @ Request::Seen { .. }) => sender.send(seen).is_ok(),
                 Ok(request) => {
-                    stop.sent();
+                    stop.mark_sent();
                     sender.send(request).is_ok()
                 }
                 Err(_) => false,

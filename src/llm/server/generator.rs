@@ -66,7 +66,7 @@ impl ServerGenerator {
                 if !file.is_empty() {
                     file.clone_into(&mut card.file);
                 }
-                card.practice = bundled::listed().iter().any(|one| one.file == card.file);
+                card.practice = bundled::models().iter().any(|one| one.file == card.file);
                 let capabilities = try_native(&client, props, &native)?;
                 (Api::Native(Box::new(native)), capabilities)
             }

@@ -12,7 +12,7 @@ use crate::config::{GeneratorSettings, Thinking};
 use crate::event::{Alternative, ModelCard, saturating_u32};
 use crate::llm::error::LlmError;
 use crate::llm::template::Opening;
-use crate::llm::template::parts::{self, Part};
+use crate::llm::template::parts::{self, PromptPart};
 use crate::llm::template::parts::{SYSTEM_MARK, USER_MARK};
 use crate::llm::template::thought::{self, Marks, Splitter};
 use crate::llm::values::{Decoding, End, Prompt, Rendered};
@@ -284,11 +284,11 @@ impl Native {
         client: &Client,
         prompt: &Prompt,
         opening: Opening,
-    ) -> Result<Vec<Part>, LlmError> {
+    ) -> Result<Vec<PromptPart>, LlmError> {
         if self.is_plain {
             return Ok(vec![
-                Part::plain(&parts::plain_turns(&prompt.system, &prompt.user)),
-                Part::plain(&prompt.reply),
+                PromptPart::plain(&parts::plain_turns(&prompt.system, &prompt.user)),
+                PromptPart::plain(&prompt.reply),
             ]);
         }
 

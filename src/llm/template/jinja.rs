@@ -105,7 +105,7 @@ impl ChatTemplate {
         let now = surroundings.now.clone();
         environment.add_function("strftime_now", move |format: &str| strftime(&now, format));
 
-        environment.add_template_owned(NAME, adapted(source))?;
+        environment.add_template_owned(NAME, adapt(source))?;
         Ok(Self {
             environment,
             surroundings,
@@ -142,7 +142,7 @@ impl ChatTemplate {
 /// Replaces what minijinja does not know: the tags that mark the assistant's text for training, an
 /// extension of transformers, by tags without effect that trim white space alike; and line breaks
 /// behind a backslash in a string, which Python leaves out.
-fn adapted(source: &str) -> String {
+fn adapt(source: &str) -> String {
     let mut adapted = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(at) = rest.find("{%").into_iter().chain(rest.find("{{")).min() {

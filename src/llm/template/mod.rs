@@ -96,9 +96,9 @@ impl Template {
             fallback,
         } = match setting {
             "auto" => automatic(model, &has_token)?,
-            NONE => Choice::named(NONE)?,
-            file if file.ends_with(FILE_ENDING) => of_file(model, file)?,
-            name => Choice::named(name)?,
+            NONE => Choice::from_name(NONE)?,
+            file if file.ends_with(FILE_ENDING) => read_file(model, file)?,
+            name => Choice::from_name(name)?,
         };
         let sample = source.try_on(model).map_err(|error| {
             let known = ffi::chat_templates().join(", ");
@@ -276,12 +276,12 @@ impl Template {
 
 impl Choice {
     /// A template of llama.cpp, or `none`.
-    fn named(name: &str) -> Result<Self, LlmError> {
+    fn from_name(name: &str) -> Result<Self, LlmError> {
         let source = if name == NONE {
             Source::Plain
         } else {
             let template = LlamaChatTemplate::new(name)
-                .map_err(|error| failed(&TemplateError::new(error.to_string())))?;
+                .map_err(|error| template_error(&TemplateError::new(error.to_string())))?;
             Source::Named(template)
         };
         Ok(Self {
@@ -299,7 +299,9 @@ impl Source {
         if text.contains(SAMPLE) {
             Ok(text)
         } else {
-            Err(failed(&TemplateError::new("it leaves the question out")))
+            Err(template_error(&TemplateError::new(
+                "it leaves the question out",
+            )))
         }
     }
 
@@ -318,9 +320,8 @@ impl Source {
         match self {
             Self::Plain => Ok(parts::plain_turns(&system, &user)),
             Self::Named(template) => apply_named(model, template, &system, &user),
-            Self::Jinja(template) => {
-                apply_jinja(template, &system, &user, is_thinking).map_err(|error| failed(&error))
-            }
+            Self::Jinja(template) => apply_jinja(template, &system, &user, is_thinking)
+                .map_err(|error| template_error(&error)),
         }
     }
 }
@@ -361,7 +362,7 @@ fn apply_named(
 ) -> Result<String, LlmError> {
     let turn = |role: &str, text: &str| {
         LlamaChatMessage::new(role.to_owned(), text.to_owned())
-            .map_err(|error| failed(&TemplateError::new(error.to_string())))
+            .map_err(|error| template_error(&TemplateError::new(error.to_string())))
     };
     let mut turns = Vec::new();
     if !system.is_empty() {
@@ -370,10 +371,10 @@ fn apply_named(
     turns.push(turn("user", user)?);
     model
         .apply_chat_template(template, &turns, true)
-        .map_err(|error| failed(&TemplateError::new(error.to_string())))
+        .map_err(|error| template_error(&TemplateError::new(error.to_string())))
 }
 
-fn failed(error: &TemplateError) -> LlmError {
+fn template_error(error: &TemplateError) -> LlmError {
     LlmError::settings(
         format!("the chat template cannot be applied: {error}"),
         "set generator.chat_template to a template that takes this prompt",
@@ -387,7 +388,7 @@ fn automatic(model: &LlamaModel, has_token: &dyn Fn(&str) -> bool) -> Result<Cho
         Err(_) => "the model file has no chat template".to_owned(),
         Ok(own) => {
             let text = own.to_str().unwrap_or_default().to_owned();
-            match of_text(model, &text) {
+            match parse(model, &text) {
                 Ok(source) => {
                     return Ok(Choice {
                         source,
@@ -412,12 +413,12 @@ fn automatic(model: &LlamaModel, has_token: &dyn Fn(&str) -> bool) -> Result<Cho
     };
     Ok(Choice {
         fallback: format!("{reason}: {stand_in}"),
-        ..Choice::named(name)?
+        ..Choice::from_name(name)?
     })
 }
 
 /// Parses a template and tries it.
-fn of_text(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
+fn parse(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
     let vocabulary = model.vocab();
     let token_text = |token: LlamaToken| {
         let text = Some(token)
@@ -441,7 +442,7 @@ fn of_text(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
 }
 
 /// Returns the template of a file.
-fn of_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
+fn read_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
     let unusable = |reason: String| {
         LlmError::settings(
             format!("the chat template {file} cannot be used ({reason})"),
@@ -450,7 +451,7 @@ fn of_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
     };
     let text =
         std::fs::read_to_string(Path::new(file)).map_err(|error| unusable(error.to_string()))?;
-    let source = of_text(model, &text).map_err(|error| unusable(error.to_string()))?;
+    let source = parse(model, &text).map_err(|error| unusable(error.to_string()))?;
     Ok(Choice {
         source,
         name: file.to_owned(),

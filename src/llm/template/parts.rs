@@ -11,15 +11,15 @@ pub(in crate::llm) const USER_MARK: &str = "\u{f0000}u\u{f0001}";
 /// turns, and the next question of a model that continues its worked examples.
 pub(in crate::llm) const PLAIN_STOPS: [&str; 2] = ["\n\n", "\nQuestion:"];
 
-/// Part of a rendered prompt.
+/// A part of a rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::llm) struct Part {
+pub(in crate::llm) struct PromptPart {
     pub text: String,
     /// Whether the template wrote it, so that its control texts are tokens.
     pub is_template: bool,
 }
 
-impl Part {
+impl PromptPart {
     /// Returns a text that the template wrote.
     pub fn template(text: &str) -> Self {
         Self {
@@ -50,7 +50,7 @@ pub(in crate::llm) fn plain_turns(system: &str, user: &str) -> String {
 ///
 /// `turns` is the template, applied to marks with a space on both sides; `tail` follows it, and the
 /// start of the reply comes last.
-pub(in crate::llm) fn parts(turns: &str, prompt: &Prompt, tail: &str) -> Vec<Part> {
+pub(in crate::llm) fn parts(turns: &str, prompt: &Prompt, tail: &str) -> Vec<PromptPart> {
     let mut parts = Vec::new();
     let mut rest = turns;
     while let Some((at, mark)) = [SYSTEM_MARK, USER_MARK]
@@ -76,13 +76,13 @@ pub(in crate::llm) fn parts(turns: &str, prompt: &Prompt, tail: &str) -> Vec<Par
             None => text = text.trim_end(),
         }
 
-        parts.push(Part::template(before));
-        parts.push(Part::plain(text));
+        parts.push(PromptPart::template(before));
+        parts.push(PromptPart::plain(text));
         rest = after;
     }
 
-    parts.push(Part::template(&format!("{rest}{tail}")));
-    parts.push(Part::plain(&prompt.reply));
+    parts.push(PromptPart::template(&format!("{rest}{tail}")));
+    parts.push(PromptPart::plain(&prompt.reply));
     parts
 }
 
@@ -110,12 +110,12 @@ mod tests {
         assert_eq!(
             parts,
             [
-                Part::template("<s>"),
-                Part::plain("be brief"),
-                Part::template("</s><u>"),
-                Part::plain(" why? "),
-                Part::template("</u><a><none>"),
-                Part::plain("Because"),
+                PromptPart::template("<s>"),
+                PromptPart::plain("be brief"),
+                PromptPart::template("</s><u>"),
+                PromptPart::plain(" why? "),
+                PromptPart::template("</u><a><none>"),
+                PromptPart::plain("Because"),
             ]
         );
     }

@@ -65,7 +65,7 @@ pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str 
 
 /// Where a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ReplyPart {
     /// At its start, where thoughts may begin.
     Start,
     Thoughts,
@@ -78,7 +78,7 @@ enum Place {
 #[derive(Debug, Clone)]
 pub struct Splitter {
     marks: Option<Marks>,
-    place: Place,
+    place: ReplyPart,
     /// Text that may become a mark.
     held: String,
 }
@@ -95,9 +95,9 @@ impl Splitter {
     /// ends inside of thoughts.
     pub fn new(marks: Option<Marks>, is_open: bool) -> Self {
         let place = match marks {
-            None => Place::Answer,
-            Some(_) if is_open => Place::Thoughts,
-            Some(_) => Place::Start,
+            None => ReplyPart::Answer,
+            Some(_) if is_open => ReplyPart::Thoughts,
+            Some(_) => ReplyPart::Start,
         };
         Self {
             marks,
@@ -108,12 +108,12 @@ impl Splitter {
 
     /// Returns whether everything that follows is the answer.
     pub fn is_in_answer(&self) -> bool {
-        self.place == Place::Answer
+        self.place == ReplyPart::Answer
     }
 
     /// Returns whether the reply is inside of thoughts.
     pub fn is_in_thoughts(&self) -> bool {
-        self.place == Place::Thoughts
+        self.place == ReplyPart::Thoughts
     }
 
     /// Takes the next text of the reply, and returns what is known to be a thought or the answer.
@@ -125,38 +125,38 @@ impl Splitter {
             return parts;
         };
 
-        if self.place == Place::Start {
+        if self.place == ReplyPart::Start {
             let begun = self.held.trim_start();
             if let Some(inside) = begun.strip_prefix(marks.open) {
                 self.held = inside.to_owned();
-                self.place = Place::Thoughts;
+                self.place = ReplyPart::Thoughts;
             } else if let Some(answer) = begun.strip_prefix(marks.direct)
                 && !marks.direct.is_empty()
             {
                 self.held = answer.to_owned();
-                self.place = Place::Gap;
+                self.place = ReplyPart::Gap;
             } else if !marks.open.starts_with(begun) && !marks.direct.starts_with(begun) {
-                self.place = Place::Answer;
+                self.place = ReplyPart::Answer;
             }
         }
-        if self.place == Place::Thoughts {
+        if self.place == ReplyPart::Thoughts {
             if let Some(at) = self.held.find(marks.close) {
                 parts.thought = self.held[..at].to_owned();
                 self.held.drain(..at + marks.close.len());
-                self.place = Place::Gap;
+                self.place = ReplyPart::Gap;
             } else {
                 let kept = overlap(&self.held, marks.close);
                 let end = self.held.len() - kept;
                 parts.thought = self.held.drain(..end).collect();
             }
         }
-        if self.place == Place::Gap {
+        if self.place == ReplyPart::Gap {
             self.held = self.held.trim_start().to_owned();
             if !self.held.is_empty() {
-                self.place = Place::Answer;
+                self.place = ReplyPart::Answer;
             }
         }
-        if self.place == Place::Answer {
+        if self.place == ReplyPart::Answer {
             parts.answer = std::mem::take(&mut self.held);
         }
         parts
@@ -164,7 +164,7 @@ impl Splitter {
 
     /// Ends the thoughts, whatever was written: the mark follows in the model's context.
     pub fn close(&mut self) -> String {
-        self.place = Place::Gap;
+        self.place = ReplyPart::Gap;
         std::mem::take(&mut self.held)
     }
 
@@ -172,11 +172,11 @@ impl Splitter {
     pub fn finish(&mut self) -> Parts {
         let held = std::mem::take(&mut self.held);
         match self.place {
-            Place::Thoughts => Parts {
+            ReplyPart::Thoughts => Parts {
                 thought: held,
                 answer: String::new(),
             },
-            Place::Start | Place::Gap | Place::Answer => Parts {
+            ReplyPart::Start | ReplyPart::Gap | ReplyPart::Answer => Parts {
                 thought: String::new(),
                 answer: held,
             },

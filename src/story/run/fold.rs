@@ -339,7 +339,7 @@ impl Run {
     fn add_token(&mut self, step: u32, token: Token) {
         self.step(step).push(token);
         let text = self.step(step).raw_text();
-        self.step(step).text = self.numbering.numbered(step, &text);
+        self.step(step).text = self.numbering.number_text(step, &text);
     }
 
     fn finish_calls(&mut self, first: u32, calls: u32, usage: CallUsage) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{Config, Part, Setting};
+use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
     Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, RunUsage, Turn,
     Utility,
@@ -157,7 +157,7 @@ impl Run {
         for location in retriever.pinned.iter().chain(&retriever.excluded) {
             let mut hits = self.lookups.iter().flat_map(Lookup::hits);
             let named = hits.find(|hit| {
-                matches!(location.part, Part::Bytes(bytes) if bytes == hit.chunk.bytes)
+                matches!(location.part, LocationPart::Bytes(bytes) if bytes == hit.chunk.bytes)
                     && hit.chunk.document == location.document
             });
             if let Some(hit) = named {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{DocumentFilter, Reader, SETTINGS, UnderstandingKind};
+use crate::config::{DocumentFilter, SETTINGS, SettingReader, UnderstandingKind};
 use crate::event::{Ask, Command, Hit, Thread};
 use crate::story::PassageTrace;
 use crate::tui::keys::Action;
@@ -469,7 +469,7 @@ impl App {
         // with the settings of the run that is shown
         let overrides = SETTINGS
             .iter()
-            .filter(|setting| setting.is_read_by(Reader::Ranking))
+            .filter(|setting| setting.is_read_by(SettingReader::Ranking))
             .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
             .collect();
         self.state.traced = None;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Location, Part, Setting};
+use crate::config::{Location, LocationPart, Setting};
 use crate::event::{ChunkText, Command, Source, SourceForm};
 use crate::story::words;
 use crate::tui::keys::Action;
@@ -274,7 +274,7 @@ impl App {
         if is_added {
             locations.push(Location {
                 document: chunk.document.clone(),
-                part: Part::Bytes(chunk.bytes),
+                part: LocationPart::Bytes(chunk.bytes),
             });
         }
 
@@ -343,7 +343,7 @@ impl App {
                 Err(format!("unknown preset `{value}`"))
             };
         }
-        match Setting::named(key) {
+        match Setting::find(key) {
             Some(setting) => setting.set(&mut self.ui.next_run.config(), &setting.parse(value)),
             None => Err(format!("unknown setting `{key}`")),
         }
@@ -418,7 +418,7 @@ impl App {
             matches!((of_corpus, own), (Ok(of_corpus), Ok(own)) if own.starts_with(&of_corpus))
         };
         if names.into_iter().flatten().any(|name| is_inside(&name)) {
-            self.options.paths.saved()
+            self.options.paths.saved_files()
         } else {
             folder.clone()
         }

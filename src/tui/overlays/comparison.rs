@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ratatui::text::{Line, Span};
 
-use crate::config::{Reader, SETTINGS, Setting};
+use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::event::{Hit, Outcome};
 use crate::story::Run;
 use crate::story::words;
@@ -266,7 +266,7 @@ fn comparable(text: &str) -> String {
 fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
     let differing: Vec<&Setting> = SETTINGS
         .iter()
-        .filter(|setting| setting.key != "preset" && !setting.is_read_by(Reader::Screen))
+        .filter(|setting| setting.key != "preset" && !setting.is_read_by(SettingReader::Screen))
         .filter(|setting| {
             let values: BTreeSet<String> = runs.iter().map(|run| run.setting(setting)).collect();
             values.len() > 1

@@ -1,6 +1,6 @@
 use ratatui::text::{Line, Span};
 
-use crate::config::{Reader, SETTINGS, Setting};
+use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
@@ -222,7 +222,7 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
     if changed && !is_fixed {
         more.push_str(&format!("   was {before}"));
     }
-    if setting.is_read_by(Reader::Index) {
+    if setting.is_read_by(SettingReader::Index) {
         more.push_str("   needs re-indexing");
     } else if let Some(when) = setting.read_later() {
         more.push_str(&format!("   read {when}"));
@@ -270,7 +270,9 @@ pub fn changed_settings(scene: &Scene<'_>) -> usize {
     let next = scene.ui.next_run.config();
     SETTINGS
         .iter()
-        .filter(|setting| !setting.is_read_by(Reader::Screen) && setting.read_later().is_none())
+        .filter(|setting| {
+            !setting.is_read_by(SettingReader::Screen) && setting.read_later().is_none()
+        })
         .filter(|setting| setting.text(&next) != value_before(scene, setting))
         .count()
 }

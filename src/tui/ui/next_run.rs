@@ -33,7 +33,7 @@ impl NextRun {
         Self {
             overrides: Vec::new(),
             settings: config.clone(),
-            chunker: config.chunker.of_index(),
+            chunker: config.chunker.for_index(),
             presets: preset_names(presets_folder)
                 .into_iter()
                 .map(|name| Preset {
@@ -52,7 +52,7 @@ impl NextRun {
 
     /// The presets in which a role is on.
     pub fn presets_with<'a>(&'a self, role: &str) -> impl Iterator<Item = &'a str> {
-        let kind = Setting::named(&format!("{role}.kind"));
+        let kind = Setting::find(&format!("{role}.kind"));
         let is_on = move |settings: &Config| kind.is_some_and(|kind| kind.text(settings) != "off");
         self.presets
             .iter()
@@ -85,7 +85,7 @@ impl NextRun {
         }
 
         for (key, text) in &self.overrides {
-            if let Some(setting) = Setting::named(key) {
+            if let Some(setting) = Setting::find(key) {
                 // a value that does not fit was refused when it was typed
                 let _ = setting.set(&mut next, &setting.parse(text));
             }
@@ -111,7 +111,7 @@ impl NextRun {
 
     /// The locations that a setting lists.
     pub fn locations(&self, key: &str) -> Vec<Location> {
-        match Setting::named(key).map(|setting| setting.value(&self.config())) {
+        match Setting::find(key).map(|setting| setting.value(&self.config())) {
             Some(Value::Array(listed)) => listed
                 .iter()
                 .filter_map(|location| location.as_str()?.parse().ok())
@@ -122,12 +122,12 @@ impl NextRun {
 
     /// Returns whether the index has to be rebuilt for its chunks to follow the settings.
     pub fn needs_indexing(&self) -> bool {
-        self.config().chunker.of_index() != self.chunker
+        self.config().chunker.for_index() != self.chunker
     }
 
     /// Notes that the index is being updated with the current settings.
     pub fn indexed(&mut self) {
-        self.chunker = self.config().chunker.of_index();
+        self.chunker = self.config().chunker.for_index();
     }
 }
 

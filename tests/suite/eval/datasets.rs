@@ -352,7 +352,7 @@ fn sets_that_judge_what_is_found() {
     let titles: Vec<&str> = set.passages.iter().map(|passage| &*passage.title).collect();
     assert_eq!((titles, set.shared), (vec!["Salt", "Iron"], 2));
 
-    let documents = Documents::of(&set, &set.questions);
+    let documents = Documents::new(&set, &set.questions);
     assert_eq!(documents.len(), 2, "the corpus belongs to every question");
 
     check(
@@ -427,7 +427,7 @@ fn documents_of_passages() {
 {"question": "C?", "answers": ["c"], "passage": "No title."}
 {"question": "D?", "answers": ["d"], "passage": "No title."}"#,
     );
-    let documents = Documents::of(&set, &set.questions);
+    let documents = Documents::new(&set, &set.questions);
     let paths = |number: usize| documents.paths(&set.questions[number]);
     assert_eq!(paths(0), ["000/000000-the-normans-900.txt"]);
     assert_eq!(paths(1), paths(0), "one title is one document");
@@ -442,7 +442,7 @@ fn documents_of_passages() {
     assert_eq!(text, "The Normans, 900!\n\nThey came.\n\nThey went.\n");
     assert_eq!(documents.write(home.path(), "set").expect("kept"), folder);
 
-    let first = Documents::of(&set, &set.questions[..1]);
+    let first = Documents::new(&set, &set.questions[..1]);
     let other = first.write(home.path(), "set").expect("written");
     assert_ne!(other, folder, "other documents are another folder");
 }

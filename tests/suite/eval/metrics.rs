@@ -2,7 +2,7 @@ use std::path::Path;
 
 use ragscope::eval::{
     AnswerMetric, EvidenceList, accuracy_by_coverage, auarc, auroc, exact_match, f1, meteor,
-    normalised, paired_bootstrap, pearson, rouge_l, score, substring,
+    normalise, paired_bootstrap, pearson, rouge_l, score, substring,
 };
 use serde_json::Value;
 
@@ -26,11 +26,11 @@ fn exact_match_and_f1_match_squad() {
         let (answer, right) = (text(pair, "prediction"), text(pair, "gold"));
         let name = format!("{answer:?} {right:?}");
         assert_eq!(
-            normalised(answer),
+            normalise(answer),
             text(pair, "normalized_prediction"),
             "{name}"
         );
-        assert_eq!(normalised(right), text(pair, "normalized_gold"), "{name}");
+        assert_eq!(normalise(right), text(pair, "normalized_gold"), "{name}");
         near(exact_match(answer, right), &pair["squad_em"], &name);
         near(f1(answer, right), &pair["squad_f1"], &name);
         assert_eq!(

@@ -25,7 +25,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         .to_owned(),
         answer: "Lorby".to_owned(),
         error: (id == 7).then(|| "the model <fell> over".to_owned()),
-        scores: Values::of(|_| score),
+        scores: Values::from_fn(|_| score),
         is_retrieval_only: false,
         unanswerable: id == 1,
         found: Some(EvidenceList {
@@ -58,7 +58,7 @@ fn rows() -> Vec<Row> {
 }
 
 fn report() -> Report {
-    let mut report = Report::of(&["naive".to_owned(), "full".to_owned()], &rows(), DEPTHS);
+    let mut report = Report::new(&["naive".to_owned(), "full".to_owned()], &rows(), DEPTHS);
     report
         .remarks
         .push("line 3: <odd> \"thing\" & more".to_owned());
@@ -211,7 +211,7 @@ fn the_page_is_self_contained_and_escapes_text() {
 
 #[test]
 fn an_empty_report_has_a_page() {
-    let report = Report::of(&["naive".to_owned()], &[], DEPTHS);
+    let report = Report::new(&["naive".to_owned()], &[], DEPTHS);
     let page = page(&report, &[]);
     assert!(
         !page.contains("NaN") && page.contains("0 questions"),
@@ -251,7 +251,7 @@ fn recall_times_precision_is_that_of_the_reference() {
             }
         })
         .collect();
-    let report = Report::of(&["naive".to_owned()], &rows, DEPTHS);
+    let report = Report::new(&["naive".to_owned()], &rows, DEPTHS);
     let found = report.presets[0].context.as_ref().expect("evidence");
     let mut sums = [0.0, 0.0];
     for result in list(&toy["results"]) {
@@ -310,7 +310,7 @@ fn exact_match_is_counted_by_dense_and_chunks_are_averaged() {
             ..row("naive", id, right, 0.1)
         })
         .collect();
-    let report = Report::of(&["naive".to_owned()], &rows, &[2]);
+    let report = Report::new(&["naive".to_owned()], &rows, &[2]);
     let naive = &report.presets[0];
 
     let found: Vec<_> = naive

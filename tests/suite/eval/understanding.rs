@@ -89,7 +89,7 @@ fn certain_and_uncertain_questions_are_summed_up_separately() {
         run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran"),
         Ended::Complete
     );
-    let report = Report::of(&plan.presets, journal.rows(), DEPTHS);
+    let report = Report::new(&plan.presets, journal.rows(), DEPTHS);
     let [certain, uncertain] = &report.understanding[..] else {
         panic!("{:?}", report.understanding)
     };

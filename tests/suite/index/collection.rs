@@ -173,7 +173,7 @@ fn a_folder_counts_once_and_one_inside_another_is_part_of_it() {
                 by: shelf.folder("").display().to_string(),
             })
             .collect();
-        assert_eq!(open.covered(), expected, "{names:?}");
+        assert_eq!(open.covered_folders(), expected, "{names:?}");
     }
 
     let documents = shelf
@@ -243,7 +243,7 @@ fn chunks_documents_and_links_are_those_of_their_folder() {
     let of = |document| open.links(document).expect("read");
     assert_eq!(of("market/same.md"), Some(links));
     assert_eq!(of("harbour/same.md"), None);
-    let linked = open.linked();
+    let linked = open.link_state();
     assert_eq!((linked.documents, linked.unlinked.len()), (1, 26));
     let is_harbour = |(path, _): &(String, u32)| path == "harbour/same.md";
     assert!(linked.unlinked.iter().any(is_harbour));

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use ragscope::config::Config;
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::{Flow, ModelRole, StopFlag};
-use ragscope::llm::labels::{MIN_MASS, REPLY_TOKENS, named};
+use ragscope::llm::labels::{MIN_MASS, REPLY_TOKENS, find};
 use ragscope::llm::{
     Entailment, EntailmentJudge, Generator, LlamaGenerator, LlmError, Prompt, Reranker,
     RerankerLoad, Scorer, load_entailment_judge, load_generator, load_reranker,
 };
 
 use ragscope::methods::auroc;
-use ragscope::methods::calibrate::{CONTENT_FREE, calibrated, prior};
+use ragscope::methods::calibrate::{CONTENT_FREE, calibrate, prior};
 
 use super::{
     CONTEXT, bundled, complete, embedder_settings, generator, generator_settings, generator_with,
@@ -62,7 +62,7 @@ fn a_model_that_was_trained_on_the_labels_begins_its_replies_with_them() {
         // the words of the reply do not say how it is spelled
         let best = labelled[0].said();
         let reply = one(&mut generator, &prompt, &greedy(4)).text;
-        assert_eq!(named(&reply, labels), best, "{reply}");
+        assert_eq!(find(&reply, labels), best, "{reply}");
         let capitals: Vec<String> = labels.iter().map(|label| label.to_uppercase()).collect();
         let capitals: Vec<&str> = capitals.iter().map(String::as_str).collect();
         let other = generator.classify(&[prompt], &capitals).expect("labels");
@@ -202,7 +202,7 @@ fn readings_agree_with_what_an_instruct_model_replies() {
         let mut gaps = Vec::new();
         for (one, reply) in labelled.iter().zip(&replies) {
             let best = one.said();
-            let said = named(&reply.text, labels);
+            let said = find(&reply.text, labels);
             // a reading that is not used does not agree with anything
             let is_clear = one.mass >= MIN_MASS;
             if (best != said || !is_clear) && std::env::var_os("RAGSCOPE_VERBOSE").is_some() {
@@ -264,7 +264,7 @@ fn readings_are_calibrated_for_an_instruct_model() {
         let read: Vec<f64> = rows.iter().map(|row| score(row).into()).collect();
         let divided: Vec<f64> = rows
             .iter()
-            .map(|row| score(&calibrated(row, &prior)).into())
+            .map(|row| score(&calibrate(row, &prior)).into())
             .collect();
 
         println!("{kind:?}: prior {prior:.3?}");
@@ -282,7 +282,7 @@ fn readings_are_calibrated_for_an_instruct_model() {
             );
         }
         // what the model says of nothing is no preference any more
-        for share in calibrated(&prior, &prior) {
+        for share in calibrate(&prior, &prior) {
             assert!(
                 (share - 1.0 / labels.len() as f32).abs() < 1e-3,
                 "{kind:?} {prior:?}"

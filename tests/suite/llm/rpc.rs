@@ -276,8 +276,8 @@ fn an_observer_and_a_stop_end_a_call_where_they_would_here() {
         (3, End::Stopped)
     );
 
-    stop.sent();
-    stop.taken();
+    stop.mark_sent();
+    stop.mark_taken();
     let mut seen = 0;
     let completions = generator.complete(&[question("Who?")], &greedy(1000), &mut |_, _| {
         seen += 1;
@@ -291,8 +291,8 @@ fn an_observer_and_a_stop_end_a_call_where_they_would_here() {
         Err(error) => assert!(matches!(error, LlmError::Stopped), "{error}"),
     }
     assert!(!generator.is_lost());
-    stop.sent();
-    stop.taken();
+    stop.mark_sent();
+    stop.mark_taken();
     let again = generator
         .complete(&[question("Who?")], &greedy(4), &mut |_, _| Flow::Continue)
         .expect("the stop is over");

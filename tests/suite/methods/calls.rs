@@ -67,7 +67,7 @@ impl ModelCalls for Calls {
         let rows = self.generator.classify(&prompts, &Entailment::LABELS)?;
         Ok(rows
             .iter()
-            .map(|row| Entailment::of_row(&row.shares))
+            .map(|row| Entailment::from_row(&row.shares))
             .collect())
     }
 

@@ -1,6 +1,6 @@
 //! ChunkRAG's rules against golden numbers, and its judges against a script.
 
-use ragscope::methods::chunkrag::{combined, grade, keep, redundant, threshold};
+use ragscope::methods::chunkrag::{combine, find_redundant, grade, keep, threshold};
 use ragscope::methods::cosine;
 
 use super::calls::Calls;
@@ -55,9 +55,9 @@ fn grades_combine_by_their_weights() {
     for case in golden["combine_cases"].as_array().expect("cases") {
         let number = |key: &str| case[key].as_f64().expect("a number") as f32;
         let grades = [number("base"), number("reflect"), number("critic")];
-        assert!((combined(grades, [0.3, 0.3, 0.4]) - number("combined_0_3_0_3_0_4")).abs() < 1e-6);
+        assert!((combine(grades, [0.3, 0.3, 0.4]) - number("combined_0_3_0_3_0_4")).abs() < 1e-6);
         assert!(
-            (combined(grades, [0.0; 3]) - number("combined_mean")).abs() < 1e-6,
+            (combine(grades, [0.0; 3]) - number("combined_mean")).abs() < 1e-6,
             "without weights all count alike"
         );
     }
@@ -79,7 +79,7 @@ fn redundancy_keeps_what_is_not_said_yet() {
         .collect();
     for case in golden["cases"].as_array().expect("cases") {
         let most = case["lambda_dup"].as_f64().expect("a number") as f32;
-        let twins = redundant(units.len(), most, |a, b| cosine(&units[a], &units[b]));
+        let twins = find_redundant(units.len(), most, |a, b| cosine(&units[a], &units[b]));
         let kept: Vec<usize> = (0..units.len()).filter(|at| twins[*at].is_none()).collect();
         assert_eq!(kept, places(&case["kept"]), "at {most}");
         for twin in twins.iter().flatten() {
@@ -135,7 +135,7 @@ fn an_undecided_judge_gives_the_middle() {
     let grades = grade(&mut calls, "When?", &["It sank.", "Ropes hold."]).expect("grades");
     let scores: Vec<f64> = grades
         .iter()
-        .map(|grades| f64::from(combined(*grades, [0.3, 0.3, 0.4])))
+        .map(|grades| f64::from(combine(*grades, [0.3, 0.3, 0.4])))
         .collect();
     assert!(scores.iter().all(|score| (score - 0.5).abs() < 1e-6));
     assert_eq!(

@@ -84,7 +84,7 @@ impl ModelCalls for Script {
         }
         self.judged += pairs
             .iter()
-            .filter(|(a, b)| Meaning::of(a) != Meaning::of(b))
+            .filter(|(a, b)| Meaning::new(a) != Meaning::new(b))
             .count();
         let says = |(a, b): &(&str, &str)| {
             let entailment = if a.chars().next() == b.chars().next() {

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use ragscope::config::prompts::PromptName;
 use ragscope::llm::{Completion, Decoding, Entailment, Labelled, Prompt};
 use ragscope::methods::{
-    Believed, JudgementKind, MethodError, ModelCalls, believed, contexts, judge_ahead,
+    Believed, JudgementKind, MethodError, ModelCalls, contexts, judge_ahead, measure_belief,
 };
 use serde_json::Value;
 
@@ -133,7 +133,7 @@ fn seper_matches_the_reference_implementation_without_its_bugs() {
     for case in list(&vectors("seper.json")["cases"]) {
         let (name, expected) = (case["name"].as_str().expect("a name"), &case["expected"]);
         let (references, samples) = (texts(&case["gold_answers"]), samples(case));
-        let best = believed(&mut Table::of(case), "who?", &references, &samples)
+        let best = measure_belief(&mut Table::of(case), "who?", &references, &samples)
             .expect("the table judges");
         near(
             best.soft,
@@ -151,7 +151,7 @@ fn seper_matches_the_reference_implementation_without_its_bugs() {
 fn a_likelihood_is_the_mean_of_its_tokens() {
     let golden = &vectors("seper.json")["notebook"];
     let samples = samples(golden);
-    let seper = believed(&mut Table::literal(), "who?", &["Yes".to_owned()], &samples);
+    let seper = measure_belief(&mut Table::literal(), "who?", &["Yes".to_owned()], &samples);
     for (weight, golden) in seper
         .expect("judged")
         .weights
@@ -169,7 +169,7 @@ fn belief(answers: &[(&str, usize)], reference: &str) -> Believed {
         .flat_map(|(text, times)| vec![sample(text, &[-0.2]); *times])
         .collect();
     let references = [reference.to_owned()];
-    let judged = believed(&mut Table::literal(), "?", &references, &samples);
+    let judged = measure_belief(&mut Table::literal(), "?", &references, &samples);
     judged.expect("the table judges")
 }
 
@@ -254,6 +254,6 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
     judge_ahead(&mut seen, "?", &references, &all).expect("judged");
     seen.2 = true;
     for set in all {
-        believed(&mut seen, "?", &references, set).expect("judged");
+        measure_belief(&mut seen, "?", &references, set).expect("judged");
     }
 }

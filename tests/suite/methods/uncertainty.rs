@@ -10,7 +10,7 @@ use super::seper::Table;
 use super::{list, near, number, numbers, places, vectors};
 
 fn agreement(rows: &Value) -> Agreement {
-    Agreement::of(list(rows).iter().map(numbers).collect())
+    Agreement::from_rows(list(rows).iter().map(numbers).collect())
 }
 
 /// A sampled answer of these token log-probabilities.
@@ -79,7 +79,7 @@ fn blocks(sizes: &[usize]) -> Agreement {
         .flat_map(|(cluster, size)| vec![cluster; *size])
         .collect();
     let row = |a: &usize| of.iter().map(|b| f64::from(u8::from(a == b))).collect();
-    Agreement::of(of.iter().map(row).collect())
+    Agreement::from_rows(of.iter().map(row).collect())
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn likelihoods_weigh_the_semantic_entropy() {
         );
         let row = |a: &usize| of.iter().map(|b| f64::from(u8::from(a == b))).collect();
         let measured = sampled_uncertainty(
-            &Agreement::of(of.iter().map(row).collect()),
+            &Agreement::from_rows(of.iter().map(row).collect()),
             &samples,
             SampleAgreement::Verdict,
         );
@@ -235,7 +235,7 @@ fn sampled_measures_read_verdicts_or_probabilities() {
             .iter()
             .map(|(a, b, judged)| ((texts[*a].to_owned(), texts[*b].to_owned()), *judged)),
     );
-    let agreement = Agreement::judged(&mut calls, "Where?", &texts).expect("judged");
+    let agreement = Agreement::judge(&mut calls, "Where?", &texts).expect("judged");
     let samples = texts.map(|text| sample(text, &[-1.0]));
     let measured = |by| sampled_uncertainty(&agreement, &samples, by);
     let close = |found: f32, golden: f64, what: &str| {
@@ -268,7 +268,7 @@ fn sampled_measures_read_verdicts_or_probabilities() {
 
 #[test]
 fn nothing_is_certain_of_nothing() {
-    let none = Agreement::of(Vec::new());
+    let none = Agreement::from_rows(Vec::new());
     assert_eq!(
         (
             none.degree_entropy(),
@@ -289,7 +289,7 @@ fn a_reply_without_a_word_weighs_nothing() {
     ];
     assert_eq!(sequence_likelihoods(&samples), [0.5, 0.0, 0.5]);
     let measured = sampled_uncertainty(
-        &Agreement::of(vec![vec![1.0; 3]; 3]),
+        &Agreement::from_rows(vec![vec![1.0; 3]; 3]),
         &samples,
         SampleAgreement::Verdict,
     );
