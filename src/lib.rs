@@ -49,6 +49,7 @@
 //! | [`config`] | every setting, merged from its sources and read once |
 //! | [`process`] | this program again, as another process that is spoken with over pipes |
 //! | [`net`] | connections to other machines: certificates, time-outs, addresses |
+//! | [`guide`] | the pages for users, embedded |
 //! | [`append_log`] | a file of records that only grows, for journals and caches |
 //! | [`files`] | how a file is opened, kept private, or saved for the user |
 //! | [`trace`] | records to a file and back |
@@ -71,6 +72,7 @@
 
 pub mod event;
 pub mod config;
+pub mod guide;
 pub mod append_log;
 pub mod files;
 pub mod process;

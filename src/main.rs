@@ -8,7 +8,7 @@ use ragscope::cli::{self, Arguments, Exit, Output, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths, demo_corpus};
 use ragscope::event::{Command, StopFlag};
 use ragscope::host::Hub;
-use ragscope::{files, llm, trace, tui};
+use ragscope::{files, guide, llm, trace, tui};
 
 fn main() -> ExitCode {
     llm::limit_spinning();
@@ -31,6 +31,11 @@ fn main() -> ExitCode {
         Ok(arguments) if wants_screen(&arguments) => {
             cli::finish(&mut Output::for_process(false), |_out| show(&arguments))
         }
+        Ok(arguments) if wants_pager(&arguments) => {
+            cli::finish(&mut Output::for_process(false), |out| {
+                read_guide(&arguments, out)
+            })
+        }
         Ok(arguments) => cli::run(&arguments),
         Err(error) => cli::refuse(&error),
     };
@@ -49,6 +54,22 @@ fn wants_screen(arguments: &Arguments) -> bool {
         && !arguments.shared.json
         && stdin().is_terminal()
         && stdout().is_terminal()
+}
+
+/// Returns whether a page of the guide is rendered for a terminal.
+fn wants_pager(arguments: &Arguments) -> bool {
+    matches!(arguments.command, Some(Subcommands::Guide { .. }))
+        && !arguments.shared.json
+        && stdout().is_terminal()
+}
+
+/// Shows a page of the guide in the user's pager, rendered for the width of the terminal.
+fn read_guide(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
+    let Some(Subcommands::Guide { topic }) = &arguments.command else {
+        return cli::guide::run(None, out);
+    };
+    let text = guide::unwrap_paragraphs(&cli::guide::markdown(topic.as_deref())?);
+    cli::guide::show_paged(&tui::document::render_for_terminal(&text), out)
 }
 
 /// Shows the screen until the user leaves.

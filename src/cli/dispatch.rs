@@ -18,7 +18,7 @@ use super::text::RunText;
 use super::threads::{self, NamedThread};
 use super::work::Work;
 use super::{
-    demo, doctor, eval, formats, inspect, mcp, probe, pull, replay, serve, settings, worker,
+    demo, doctor, eval, formats, guide, inspect, mcp, probe, pull, replay, serve, settings, worker,
 };
 
 /// A command with what all of them need.
@@ -109,6 +109,7 @@ impl<'a> Call<'a> {
                 clean::run(cleaning, &self.layers()?.config()?, &self.paths, self.out)
             }
             Subcommands::Models { command } => self.models(command.as_ref()),
+            Subcommands::Guide { topic } => guide::run(topic.as_deref(), self.out),
             Subcommands::Formats => formats::run(self.out),
             Subcommands::Doctor => doctor::run(self.layers(), &self.paths, self.out),
             Subcommands::Paths => inspect::paths(&self.paths, self.out),

@@ -23,6 +23,7 @@ mod search;
 mod links;
 mod explain;
 mod formats;
+pub mod guide;
 mod inspect;
 mod pull;
 mod clean;

@@ -48,7 +48,7 @@ pub fn preset_doc(name: &str, presets_folder: &Path) -> String {
     }
 }
 
-/// Returns the README's table of presets, in Markdown.
+/// Returns the guide's table of presets, in Markdown.
 pub fn presets_table() -> String {
     let mut table = "| preset | what it does |\n|---|---|\n".to_owned();
     for (name, text) in BUILT_IN {

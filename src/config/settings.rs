@@ -14,7 +14,7 @@ use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
 settings! {
     /// All settings.
     Config {
-        /// Preset that sets the roles below: a built-in one (the README says what each does), or
+        /// Preset that sets the roles below: a built-in one (`ragscope guide presets`), or
         /// the name of a file in your presets folder.
         preset: String = "naive".to_owned();
         /// Seed of every random choice; the same seed gives the same answer.
@@ -256,8 +256,8 @@ settings! {
     judge: JudgeSettings, for ProbeJournal {
         /// GGUF file of a sequence-classification model with classes for entailment, neutral and
         /// contradiction, such as FacebookAI/roberta-large-mnli, converted by llama.cpp:
-        /// `python convert_hf_to_gguf.py roberta-large-mnli --outtype q8_0` (the README has all
-        /// commands); generator asks the generator; words needs no model: an answer entails another
+        /// `python convert_hf_to_gguf.py roberta-large-mnli --outtype q8_0` (`ragscope guide
+        /// understanding` has all commands); generator asks the generator; words needs no model: an answer entails another
         /// when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
         /// How judgements of the generator are read: entailment, self-evaluation, relevance and

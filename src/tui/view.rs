@@ -16,6 +16,7 @@ use super::text;
 use super::theme::{Theme, Tone};
 use super::ui::{Purpose, Ui};
 use super::viewport::{Content, Scroll};
+use crate::guide::Page;
 use crate::story::Run;
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
@@ -223,6 +224,8 @@ pub enum Request {
     StopPull,
     /// Stop the measurement of the context.
     StopMeasuring,
+    /// Open a page of the guide.
+    OpenGuide(&'static Page),
     /// Run an action of the panes.
     Perform(Action),
 }

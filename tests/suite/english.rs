@@ -76,6 +76,7 @@ const READ: &[&str] = &[
     "CHANGELOG.md",
     "Makefile",
     "README.md",
+    "assets/guide",
     "assets/prompts",
     "benches/presets",
     "config",

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("config", &["event"]),
+    ("guide", &["event", "config"]),
     ("append_log", &[]),
     ("files", &[]),
     ("process", &[]),
@@ -61,11 +62,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "event", "config", "files", "trace", "story", "llm", "pull", "corpus", "remote",
-            "index", "probe", "engine", "eval", "host", "serve",
+            "event", "config", "guide", "files", "trace", "story", "llm", "pull", "corpus",
+            "remote", "index", "probe", "engine", "eval", "host", "serve",
         ],
     ),
-    ("tui", &["event", "config", "files", "story"]),
+    ("tui", &["event", "config", "guide", "files", "story"]),
 ];
 
 /// Modules whose files are not in order yet. A module leaves this list and never enters it.

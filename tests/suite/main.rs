@@ -26,7 +26,7 @@ mod cli;
 mod errors;
 mod hub;
 mod serve;
-mod readme;
+mod guide;
 mod demo;
 mod screen;
 mod terminal;

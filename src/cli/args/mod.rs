@@ -202,7 +202,12 @@ pub enum Subcommands {
         #[command(subcommand)]
         command: Option<ModelsCommand>,
     },
-    /// List the file formats that are read, and the way out for the others
+    /// Print a page of the guide, or list its pages
+    Guide {
+        /// Name of a page
+        topic: Option<String>,
+    },
+    /// List the file formats that are read, and how to convert the others
     Formats,
     /// Check devices, models, folders and indexes, and report how to fix problems
     Doctor,

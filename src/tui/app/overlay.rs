@@ -29,6 +29,15 @@ impl App {
         self.select_first();
     }
 
+    /// Opens the palette on the pages of the guide.
+    pub(in crate::tui) fn open_guide(&mut self) {
+        self.open(overlays::Palette);
+        if let Some(line) = self.overlay.as_mut().and_then(Open::line_mut) {
+            line.insert_str(overlays::GUIDE);
+        }
+        self.select_first();
+    }
+
     pub(super) fn open_help(&mut self) {
         if let Some(Request::Close) = self.request(Action::Help) {
             self.overlay = None;
@@ -108,6 +117,7 @@ impl App {
                 self.take_suggestion(number);
                 self.ui.panes.focus = Focus::Input;
             }
+            Request::OpenGuide(page) => self.open(overlays::Guide::new(page)),
             Request::Perform(action) => {
                 // actions of panes mean the pane, wherever the palette was opened
                 self.ui.panes.focus = Focus::Panes;

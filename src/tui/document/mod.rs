@@ -6,6 +6,7 @@ mod markdown;
 mod markup;
 mod quotes;
 mod styled;
+mod ansi;
 mod table;
 
 use std::ops::Range;
@@ -14,7 +15,7 @@ use ratatui::style::Modifier;
 
 use crate::event::{Source, SourceForm};
 use crate::tui::text;
-use crate::tui::theme::Tone;
+use crate::tui::theme::{Depth, Tone};
 
 pub use quotes::{Cited, marks};
 pub use styled::{Look, Piece, Row};
@@ -53,12 +54,16 @@ pub struct Lines {
 
 impl Lines {
     pub fn of(source: &Source) -> Self {
+        Self::from_lines(source.lines.iter().map(String::as_str))
+    }
+
+    fn from_lines<'a>(text: impl Iterator<Item = &'a str>) -> Self {
         let mut lines = Self {
             text: String::new(),
-            starts: Vec::with_capacity(source.lines.len()),
-            left_out: Vec::with_capacity(source.lines.len()),
+            starts: Vec::new(),
+            left_out: Vec::new(),
         };
-        for line in &source.lines {
+        for line in text {
             let shown = line.floor_char_boundary(LONGEST_LINE);
             lines.starts.push(lines.text.len());
             lines.left_out.push(line.len() - shown);
@@ -122,6 +127,18 @@ pub fn rendered(source: &Source, lines: &Lines, cells: usize) -> Vec<Drawn> {
         }
         SourceForm::Table { rows } => table::rendered(lines, rows, source.from_line, cells),
     }
+}
+
+/// Returns every line of a text in Markdown, rendered.
+pub fn render_markdown(text: &str, cells: usize) -> Vec<Drawn> {
+    markdown::rendered(&Lines::from_lines(text.lines()), cells)
+}
+
+/// Returns a text in Markdown rendered for a terminal that scrolls, in rows of its width.
+pub fn render_for_terminal(text: &str) -> String {
+    let lines = render_markdown(text, ansi::width_of_terminal());
+    let rows = lines.into_iter().flat_map(|line| line.rows);
+    ansi::write_rows(rows, Depth::of_environment())
 }
 
 /// Returns whether the rendered form of a document is not its lines.

@@ -1,5 +1,5 @@
 //! The actions of the screen. Each is declared once, with its name, its keys, its doc and its effect; the help overlay, the
-//! palette, the hints of the status line, the keymap file and the README's table come from this list.
+//! palette, the hints of the status line, the keymap file and the guide's table come from this list.
 
 mod key;
 mod keymap;
@@ -192,6 +192,7 @@ macro_rules! action_list {
             Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
             PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette);
             Help = "help" Reading ["?"] "show the keys that work here" => App::open_help;
+            Guide = "guide" Reading ["H"] "read the guide" => |app| app.open_guide();
             Quit = "quit" Reading ["q"] "quit, or close the overlay or the replay" => App::quit;
 
             NextPane = "next-pane" Everywhere ["tab"] "next pane" => |app| app.focus_by(1);
@@ -249,8 +250,8 @@ pub fn keymap_toml() -> String {
     text
 }
 
-/// Writes the README's table of keys, in Markdown.
-pub fn readme_table() -> String {
+/// Writes the guide's table of keys, in Markdown.
+pub fn keys_table() -> String {
     let mut text = "| where | key | action |\n|---|---|---|\n".to_owned();
     for context in Context::ALL {
         for info in of_context(*context).filter(|info| !info.keys.is_empty()) {

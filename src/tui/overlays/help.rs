@@ -54,6 +54,11 @@ fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
     }
 
     page.gap();
+    page.hint(
+        Action::Guide,
+        "opens the guide: pages on documents, models, presets, settings and more",
+    );
+    page.gap();
     page.text(
         Tone::Quiet,
         " ",

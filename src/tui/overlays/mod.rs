@@ -1,6 +1,7 @@
 //! The windows above the panes: one file per overlay, each a [`View`], and [`Open`], the open one.
 
 mod comparison;
+mod guide;
 mod help;
 mod log;
 mod models;
@@ -14,10 +15,11 @@ mod source;
 mod utility;
 
 pub use comparison::Comparison;
+pub use guide::Guide;
 pub use help::Help;
 pub use log::Log;
 pub use models::Models;
-pub use palette::Palette;
+pub use palette::{GUIDE, Palette};
 pub use passage_trace::PassageTrace;
 pub use prompts::Prompts;
 pub use report::Report;

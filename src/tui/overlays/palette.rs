@@ -2,6 +2,7 @@
 
 use ratatui::text::Line;
 
+use crate::guide;
 use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
@@ -41,6 +42,7 @@ impl View for Palette {
             Entry::Preset(name) => Request::Preset(name),
             Entry::Theme(name) => Request::Theme(name),
             Entry::Suggestion(number, _) => Request::Suggest(number),
+            Entry::Guide(page) => Request::OpenGuide(page),
         })
     }
 
@@ -53,14 +55,18 @@ impl View for Palette {
     }
 }
 
+/// Begins the words of every page of the guide.
+pub const GUIDE: &str = "guide: ";
+
 /// An entry that can be chosen by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Entry {
     Action(Action),
     Preset(String),
     Theme(String),
     /// A suggested question by its number.
     Suggestion(usize, String),
+    Guide(&'static guide::Page),
 }
 
 impl Entry {
@@ -73,6 +79,7 @@ impl Entry {
             Self::Preset(name) => format!("preset {name}: for the next run"),
             Self::Theme(name) => format!("theme {name}"),
             Self::Suggestion(_, question) => format!("ask: {question}"),
+            Self::Guide(page) => format!("{GUIDE}{}", page.title()),
         }
     }
 }
@@ -126,7 +133,8 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         .themes
         .iter()
         .map(|name| Entry::Theme(name.clone()));
-    actions.chain(of_engine).chain(themes)
+    let pages = guide::PAGES.iter().map(Entry::Guide);
+    actions.chain(of_engine).chain(themes).chain(pages)
 }
 
 /// From this width on commands are listed with their names.
@@ -151,7 +159,9 @@ fn content(scene: &Scene<'_>, entries: Vec<Entry>, cells: usize) -> Content {
 fn entry_row(page: &Page<'_>, entry: &Entry) -> Line<'static> {
     let keys = match entry {
         Entry::Action(action) => page.scene.keymap.sign(*action),
-        Entry::Preset(_) | Entry::Theme(_) | Entry::Suggestion(..) => String::new(),
+        Entry::Preset(_) | Entry::Theme(_) | Entry::Suggestion(..) | Entry::Guide(_) => {
+            String::new()
+        }
     };
     let room = page.cells.saturating_sub(KEYS + MARGINS);
     let words = entry.words();
@@ -167,7 +177,7 @@ fn entry_row(page: &Page<'_>, entry: &Entry) -> Line<'static> {
         // where both have no room, the name of an action goes: its doc says more
         let shown = match entry {
             Entry::Action(_) | Entry::Suggestion(..) => doc,
-            Entry::Preset(_) | Entry::Theme(_) => words.as_str(),
+            Entry::Preset(_) | Entry::Theme(_) | Entry::Guide(_) => words.as_str(),
         };
         line.push_span(page.span(Tone::Text, text::left(shown, room)));
     }

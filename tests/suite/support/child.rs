@@ -1,4 +1,4 @@
-//! A test that goes on in a process of its own: to be killed, to crash, or to be measured alone.
+//! A test that continues in a process of its own: to be killed, to crash, or to be measured alone.
 //!
 //! The child runs the same test again and sees by [`task`] that it is the child, so that no test exists only to be
 //! started by another one.

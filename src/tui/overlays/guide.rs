@@ -1,0 +1,55 @@
+//! A page of the guide.
+
+use ratatui::text::Line;
+
+use crate::guide::{Page, unwrap_paragraphs};
+use crate::tui::document;
+use crate::tui::view::{Copied, Scene, Size, View};
+use crate::tui::viewport::{Content, Scroll};
+
+/// A page of the guide, rendered as the source viewer renders Markdown.
+pub struct Guide {
+    page: &'static Page,
+}
+
+impl Guide {
+    pub fn new(page: &'static Page) -> Self {
+        Self { page }
+    }
+}
+
+impl View for Guide {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        format!("Guide: {}", self.page.topic)
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        const MARGIN: usize = 2;
+        let text = unwrap_paragraphs(&self.page.markdown());
+        let lines = document::render_markdown(&text, cells.saturating_sub(2 * MARGIN));
+
+        let mut content = Content::default();
+        for row in lines.into_iter().flat_map(|line| line.rows) {
+            let mut spans = vec![" ".repeat(MARGIN).into()];
+            for piece in row {
+                piece.spans(scene, &[], &mut spans);
+            }
+            content.line(Line::from(spans));
+        }
+        content
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(100, 90)
+    }
+
+    fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let name = format!("page {} of the guide", self.page.topic);
+        Some(Copied::new(name, self.page.markdown()))
+    }
+
+    /// A page does not change: its rows are built once per width.
+    fn is_live(&self) -> bool {
+        false
+    }
+}
