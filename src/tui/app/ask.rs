@@ -13,7 +13,8 @@ use crate::tui::ui::{Field, Purpose};
 use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
 
-use super::{App, Effect};
+use super::base::App;
+use super::effect::Effect;
 
 /// Words of the selected hit that are suggested as the passage to trace.
 const OFFERED_WORDS: usize = 12;
@@ -188,7 +189,7 @@ impl App {
 
     /// Focuses the question line, which takes a selected suggestion.
     pub(super) fn focus_input(&mut self) {
-        self.act(super::Action::FocusInput);
+        self.act(Action::FocusInput);
         if self.has_engine() {
             self.ui.panes.focus_input();
         }

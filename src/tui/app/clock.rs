@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::tui::state::Model;
 
-use super::App;
+use super::base::App;
 
 /// The time for which a message stays when no key is pressed.
 const NOTICE_FOR: Duration = Duration::from_secs(6);

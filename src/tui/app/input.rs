@@ -11,7 +11,7 @@ use crate::tui::layout::inside;
 use crate::tui::text;
 use crate::tui::ui::{Focus, Purpose};
 
-use super::App;
+use super::base::App;
 
 impl App {
     /// Handles an event of the terminal.

@@ -9,7 +9,8 @@ use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::viewport::{Content, Item, Scroll};
 use crate::tui::{panes, text};
 
-use super::{App, Effect};
+use super::base::App;
+use super::effect::Effect;
 
 /// Rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;

@@ -6,7 +6,7 @@ use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::overlays;
 
-use super::App;
+use super::base::App;
 
 impl App {
     pub(super) fn open_models(&mut self) {

@@ -12,8 +12,9 @@ use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::view::{Passage, Request, View};
 use crate::tui::{ascii, hyperlinks, panes, picture, save};
 
+use super::base::App;
+use super::effect::Effect;
 use super::look::Match;
-use super::{App, Effect};
 
 impl App {
     /// Opens an overlay.

@@ -10,7 +10,8 @@ use crate::tui::ascii;
 use crate::tui::pdf_page::{PageKey, PdfPage};
 use crate::tui::theme::Tone;
 
-use super::{App, Effect};
+use super::base::App;
+use super::effect::Effect;
 
 impl App {
     /// Shows a page in the place of everything else.

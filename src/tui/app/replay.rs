@@ -8,30 +8,8 @@ use crate::tui::player::Player;
 use crate::tui::state::State;
 use crate::tui::ui::Focus;
 
-use super::App;
-
-/// A recorded run whose records arrive.
-pub(super) struct Opening {
-    run: String,
-    records: Vec<Record>,
-}
-
-impl Opening {
-    pub(super) fn new(run: String) -> Self {
-        Self {
-            run,
-            records: Vec::new(),
-        }
-    }
-}
-
-/// The session behind a run that is played from the list of threads.
-pub(super) struct Behind {
-    state: State,
-    seen_entries: usize,
-    /// The records of the engine since then.
-    pub(super) waiting: Vec<Record>,
-}
+use super::base::App;
+use super::behind::Behind;
 
 impl App {
     /// Plays records from the beginning.

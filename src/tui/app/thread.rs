@@ -5,8 +5,8 @@ use crate::event::{Command, RunSummary, Thread};
 use crate::story::{last_runs, turns};
 use crate::tui::save;
 
-use super::App;
-use super::replay::Opening;
+use super::base::App;
+use super::behind::Opening;
 
 impl App {
     /// Returns the thread that a new question continues: that of the run on the screen, up to that run.

@@ -3,7 +3,7 @@
 use crate::tui::keys::Action;
 use crate::tui::tour::{Place, STOPS};
 
-use super::App;
+use super::base::App;
 
 impl App {
     /// Begins the tour, or continues it: at a stop with a question that is not asked yet, it asks it.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use crate::tui::text::width;
+
 use super::styled::{Piece, Row, Styled};
-use super::width;
 
 /// Between two columns.
 const SEPARATOR: &str = " │ ";
@@ -11,7 +12,7 @@ const SEPARATOR_CELLS: usize = 3;
 /// A column is not narrowed below this width.
 const MIN_CELLS: usize = 5;
 
-/// On which side the cells of a column are flush.
+/// The side at which the cells of a column are flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Side {
     #[default]
@@ -70,7 +71,7 @@ impl Columns {
             .map(|(column, width)| {
                 cells
                     .get(column)
-                    .map_or_else(Vec::new, |cell| cell.wrapped(*width))
+                    .map_or_else(Vec::new, |cell| cell.wrap(*width))
             })
             .collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);

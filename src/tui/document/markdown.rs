@@ -6,14 +6,15 @@ use std::ops::Range;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::Modifier;
 
+use crate::tui::text::width;
 use crate::tui::theme::Tone;
 
 use super::columns::{Columns, Side};
+use super::lines::{Drawn, Lines, heading, rule};
 use super::styled::{Look, Piece, Row, Styled};
-use super::{Drawn, Lines, heading, rule, width};
 
 /// Returns every line rendered.
-pub fn rendered(lines: &Lines, cells: usize) -> Vec<Drawn> {
+pub fn render(lines: &Lines, cells: usize) -> Vec<Drawn> {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
@@ -109,7 +110,7 @@ impl<'a> Renderer<'a> {
                 self.mark = Some(if is_done { "☑ " } else { "☐ " }.to_owned());
             }
             Event::Rule => {
-                let at = self.lines.at(range.start);
+                let at = self.lines.line_of(range.start);
                 self.drawn[at] = Line::Rows(vec![rule(self.cells)]);
             }
             Event::SoftBreak | Event::HardBreak => {}
@@ -156,7 +157,7 @@ impl<'a> Renderer<'a> {
             }
             Tag::TableHead => {
                 self.start_row(range.start);
-                self.push(Look::of(Tone::Strong));
+                self.push(Look::new(Tone::Strong));
             }
             Tag::TableRow => self.start_row(range.start),
             Tag::TableCell => {
@@ -230,12 +231,12 @@ impl<'a> Renderer<'a> {
     /// The fence of a code block becomes the corner of a box.
     fn start_code(&mut self, kind: &CodeBlockKind<'_>, start: usize) {
         self.is_code = true;
-        self.push(Look::of(Tone::Code));
+        self.push(Look::new(Tone::Code));
         if let CodeBlockKind::Fenced(language) = kind {
             let mut words = Styled::default();
             words.push(language, start..start, Look::QUIET);
             let lead = self.lead_with("┌ ");
-            let at = self.lines.at(start);
+            let at = self.lines.line_of(start);
             self.drawn[at] = Line::Words { lead, words };
         }
     }
@@ -243,7 +244,9 @@ impl<'a> Renderer<'a> {
     fn end_code(&mut self, range: Range<usize>) {
         self.is_code = false;
         self.looks.pop();
-        let last = self.lines.at(range.end.saturating_sub(1).max(range.start));
+        let last = self
+            .lines
+            .line_of(range.end.saturating_sub(1).max(range.start));
         let is_fence = matches!(self.drawn[last], Line::Unknown);
         let line = self.lines.text[self.lines.line(last)].trim_end();
         if is_fence && line.ends_with(['`', '~']) {
@@ -257,8 +260,10 @@ impl<'a> Renderer<'a> {
 
     /// The line below a heading that makes it one is drawn as the look of the heading.
     fn hide_underline(&mut self, range: Range<usize>) {
-        let last = self.lines.at(range.end.saturating_sub(1).max(range.start));
-        if last > self.lines.at(range.start) && matches!(self.drawn[last], Line::Unknown) {
+        let last = self
+            .lines
+            .line_of(range.end.saturating_sub(1).max(range.start));
+        if last > self.lines.line_of(range.start) && matches!(self.drawn[last], Line::Unknown) {
             self.drawn[last] = Line::Rows(Vec::new());
         }
     }
@@ -268,7 +273,7 @@ impl<'a> Renderer<'a> {
     }
 
     fn start_row(&mut self, start: usize) {
-        let line = self.lines.at(start);
+        let line = self.lines.line_of(start);
         if let Some(table) = &mut self.table {
             table.rows.push((line, Vec::new()));
         }
@@ -347,7 +352,7 @@ impl<'a> Renderer<'a> {
 
     /// Adds text to the line where it begins.
     fn piece(&mut self, words: &str, source: Range<usize>, look: Look) {
-        let at = self.lines.at(source.start);
+        let at = self.lines.line_of(source.start);
         if !matches!(self.drawn[at], Line::Words { .. }) {
             let lead = if self.is_code {
                 self.lead_with("│ ")
@@ -373,7 +378,7 @@ impl<'a> Renderer<'a> {
         self.drawn
             .into_iter()
             .enumerate()
-            .map(|line| Drawn::of(rows(line)))
+            .map(|line| Drawn::new(rows(line)))
             .collect()
     }
 }
@@ -381,7 +386,7 @@ impl<'a> Renderer<'a> {
 /// Returns the rows of a line behind its lead.
 fn led(lead: &Lead, words: &Styled, cells: usize) -> Vec<Row> {
     let room = cells.saturating_sub(width(&lead.first));
-    let mut rows = words.wrapped(room);
+    let mut rows = words.wrap(room);
     for (index, row) in rows.iter_mut().enumerate() {
         let lead = if index == 0 { &lead.first } else { &lead.rest };
         row.insert(0, Piece::sign(lead.clone()));
@@ -420,7 +425,7 @@ mod tests {
                 .map(|piece| piece.text.as_str())
                 .collect::<String>()
         };
-        rendered(&Lines::of(&source), cells)
+        render(&Lines::from_source(&source), cells)
             .iter()
             .map(|line| {
                 let rows: Vec<String> = line.rows.iter().map(words).collect();

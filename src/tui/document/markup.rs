@@ -8,8 +8,8 @@ use ratatui::style::Modifier;
 use crate::event::{HeadingLines, MarkupLanguage};
 use crate::tui::theme::Tone;
 
+use super::lines::{Drawn, Lines, heading};
 use super::styled::{Look, Row, Styled};
-use super::{Drawn, Lines, heading};
 
 /// Marked text ends within this size.
 const MAX_MARKED_BYTES: usize = 500;
@@ -19,10 +19,10 @@ type Mark = (&'static str, Look);
 
 const BOLD: Look = Look::TEXT.with(Modifier::BOLD);
 const ITALIC: Look = Look::TEXT.with(Modifier::ITALIC);
-const CODE: Look = Look::of(Tone::Code);
+const CODE: Look = Look::new(Tone::Code);
 
 /// Returns every line rendered.
-pub fn rendered(
+pub fn render(
     lines: &Lines,
     language: MarkupLanguage,
     headings: &[HeadingLines],
@@ -41,7 +41,7 @@ pub fn rendered(
             } else {
                 inline(lines, at, language)
             };
-            Drawn::of(words.wrapped(cells))
+            Drawn::new(words.wrap(cells))
         })
         .collect();
 
@@ -49,7 +49,7 @@ pub fn rendered(
         let first = heading.first_line.saturating_sub(from_line) as usize;
         let last = heading.last_line.saturating_sub(from_line) as usize;
         for (at, drawn) in drawn.iter_mut().enumerate().take(last + 1).skip(first) {
-            *drawn = Drawn::of(title_rows(lines, at, heading, cells));
+            *drawn = Drawn::new(title_rows(lines, at, heading, cells));
         }
     }
     drawn
@@ -72,14 +72,14 @@ fn title_rows(lines: &Lines, at: usize, title: &HeadingLines, cells: usize) -> V
         return if is_rule {
             Vec::new()
         } else {
-            plain(lines, at, look).wrapped(cells)
+            plain(lines, at, look).wrap(cells)
         };
     };
 
     let start = range.start + start;
     let mut words = Styled::default();
     words.push(&title.title, start..start + title.title.len(), look);
-    words.wrapped(cells)
+    words.wrap(cells)
 }
 
 /// Returns whether a line begins or ends a block whose text has no marks.
@@ -215,14 +215,14 @@ mod tests {
             last_line: 1,
             changed: false,
         };
-        let shown = |piece: &crate::tui::document::Piece| {
+        let shown = |piece: &crate::tui::document::styled::Piece| {
             if piece.look == Look::TEXT || piece.text == "•" {
                 piece.text.clone()
             } else {
                 format!("{{{}}}", piece.text)
             }
         };
-        rendered(&Lines::of(&source), language, &headings, 1, 60)
+        render(&Lines::from_source(&source), language, &headings, 1, 60)
             .iter()
             .map(|line| match line.rows.first() {
                 Some(row) => row.iter().map(shown).collect(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::event::{Citation, Source, SourceForm, TableRow};
 
-use super::Lines;
+use super::lines::Lines;
 
 /// A citation of a chunk: the sentence that the answer's sentence stands on, in its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// `None` for a citation of a whole chunk.
-    pub fn of(citation: &Citation) -> Option<Self> {
+    /// Returns the quote of a citation; `None` for one of a whole chunk.
+    pub fn from_citation(citation: &Citation) -> Option<Self> {
         Some(Self {
             lines: citation.lines(),
             quote: citation.quote.clone()?,
@@ -29,7 +29,7 @@ impl Cited {
 pub fn marks(source: &Source, lines: &Lines, cited: &[Cited]) -> Vec<Range<usize>> {
     let mut marks: Vec<Range<usize>> = cited
         .iter()
-        .filter_map(|cited| quoted(source, lines, cited))
+        .filter_map(|cited| find_quote(source, lines, cited))
         .collect();
     if marks.is_empty() {
         let opened = [source.first_line, source.last_line];
@@ -56,9 +56,9 @@ fn within(source: &Source, lines: &Lines, [first, last]: [u32; 2]) -> Range<usiz
     lines.lines(from(first)..from(last).saturating_add(1))
 }
 
-/// Returns where a cited sentence is in the text: word for word, or as the row of a table whose cells
+/// Returns the place of a cited sentence in the text: word for word, or as the row of a table whose cells
 /// it names.
-fn quoted(source: &Source, lines: &Lines, cited: &Cited) -> Option<Range<usize>> {
+fn find_quote(source: &Source, lines: &Lines, cited: &Cited) -> Option<Range<usize>> {
     let within = within(source, lines, cited.lines);
     if let Some(found) = find_folded(&lines.text[within.clone()], &cited.quote) {
         return Some(within.start + found.start..within.start + found.end);
@@ -125,7 +125,7 @@ mod tests {
                 quote: (*quote).to_owned(),
             })
             .collect();
-        let lines = Lines::of(&source);
+        let lines = Lines::from_source(&source);
         marks(&source, &lines, &cited)
             .into_iter()
             .map(|mark| lines.text[mark].to_owned())

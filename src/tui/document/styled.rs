@@ -17,10 +17,10 @@ pub struct Look {
 }
 
 impl Look {
-    pub const TEXT: Self = Self::of(Tone::Text);
-    pub const QUIET: Self = Self::of(Tone::Quiet);
+    pub const TEXT: Self = Self::new(Tone::Text);
+    pub const QUIET: Self = Self::new(Tone::Quiet);
 
-    pub const fn of(tone: Tone) -> Self {
+    pub const fn new(tone: Tone) -> Self {
         Self {
             tone,
             modifier: Modifier::empty(),
@@ -62,7 +62,7 @@ impl Piece {
         Self {
             text: text.into(),
             source,
-            look: Look::of(Tone::Border),
+            look: Look::new(Tone::Border),
         }
     }
 
@@ -150,7 +150,7 @@ impl Styled {
     }
 
     /// Returns it in rows of at most this width. At least one row.
-    pub fn wrapped(&self, cells: usize) -> Vec<Row> {
+    pub fn wrap(&self, cells: usize) -> Vec<Row> {
         let whole: String = self
             .pieces
             .iter()

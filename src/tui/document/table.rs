@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use crate::event::TableRow;
+use crate::tui::text::width;
 use crate::tui::theme::Tone;
 
 use super::columns::{Columns, Side};
+use super::lines::{Drawn, Lines};
 use super::styled::{Look, Row, Styled};
-use super::{Drawn, Lines, width};
 
 /// Returns the lines of a document with the rows of its tables in columns. A header begins a table.
-pub fn rendered(lines: &Lines, rows: &[TableRow], from_line: u32, cells: usize) -> Vec<Drawn> {
+pub fn render(lines: &Lines, rows: &[TableRow], from_line: u32, cells: usize) -> Vec<Drawn> {
     let mut drawn: Vec<Option<Drawn>> = Vec::new();
     drawn.resize_with(lines.count(), || None);
 
@@ -19,14 +20,14 @@ pub fn rendered(lines: &Lines, rows: &[TableRow], from_line: u32, cells: usize) 
         for row in table {
             let own = lines_of(row, from_line, lines.count());
             let source = lines.lines(own.clone());
-            let mut rows = columns.rows(&styled(row, &source), &source);
+            let mut rows = columns.rows(&cells_of(row, &source), &source);
             rows.extend(row.header.then(|| columns.rule()));
             put(&mut drawn[own], rows, row.header);
         }
     }
 
     let is_text = |(at, drawn): (usize, Option<Drawn>)| {
-        drawn.unwrap_or_else(|| Drawn::of(lines.plain(at, Look::of(Tone::Strong), cells)))
+        drawn.unwrap_or_else(|| Drawn::new(lines.plain(at, Look::new(Tone::Strong), cells)))
     };
     drawn.into_iter().enumerate().map(is_text).collect()
 }
@@ -50,9 +51,9 @@ fn lines_of(row: &TableRow, from_line: u32, count: usize) -> Range<usize> {
     first.min(count)..(last + 1).clamp(first.min(count), count)
 }
 
-fn styled(row: &TableRow, source: &Range<usize>) -> Vec<Styled> {
+fn cells_of(row: &TableRow, source: &Range<usize>) -> Vec<Styled> {
     let look = if row.header {
-        Look::of(Tone::Strong)
+        Look::new(Tone::Strong)
     } else {
         Look::TEXT
     };

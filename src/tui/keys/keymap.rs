@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::{Action, Context, Key};
 use crate::config::nearest;
 use crate::event::Problem;
+
+use super::action::Action;
+use super::context::Context;
+use super::key::Key;
 
 /// The keys of every action, with the user's changes.
 #[derive(Debug, Clone)]

@@ -77,7 +77,7 @@ impl Source {
         self.cited = by_steps
             .chain(&run.citations)
             .filter(|citation| citation.chunk == self.passage.chunk)
-            .filter_map(Cited::of)
+            .filter_map(Cited::from_citation)
             .collect();
         self
     }
@@ -272,7 +272,7 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
         return page.content;
     };
 
-    let lines = Lines::of(document);
+    let lines = Lines::from_source(document);
     let last = document.from_line as usize + document.lines.len();
     let gutter = Gutter {
         digits: last.to_string().len().max(3),
@@ -282,9 +282,9 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
     };
     let room = cells.saturating_sub(gutter.digits + 5);
     let drawn = if scene.ui.raw_sources {
-        document::raw(&lines, room)
+        document::draw_raw(&lines, room)
     } else {
-        document::rendered(document, &lines, room)
+        document::render(document, &lines, room)
     };
 
     for ((at, line), number) in drawn.into_iter().enumerate().zip(document.from_line..) {
@@ -293,7 +293,7 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
             page.line(page.span(Tone::Quiet, words));
         }
         gutter.rows(line, number, shown_number(document, number), &mut page);
-        gutter.left_out(lines.left_out(at), &mut page);
+        gutter.left_out(lines.omitted_bytes(at), &mut page);
     }
     page.content
 }

@@ -1,14 +1,14 @@
 //! The five panes, one file each. A pane turns what it is shown into rows; it knows neither where it is drawn nor how far it is
 //! scrolled.
 
-mod answer;
-mod funnel;
-mod links;
-mod ready;
-mod refinement;
-mod retrieval;
 mod role_off;
+mod ready;
+mod funnel;
+mod answer;
 mod uncertainty;
+mod retrieval;
+mod links;
+mod refinement;
 
 use super::pane::Pane;
 use super::view::View;

@@ -1,0 +1,134 @@
+//! Drawing: what depends on the size and the theme is prepared, and then nothing changes.
+
+use ratatui::buffer::Buffer;
+
+use crate::tui::ascii;
+use crate::tui::hyperlinks::Placed;
+use crate::tui::layout::{FRAME_ROWS, inside};
+use crate::tui::overlays::Open;
+use crate::tui::pane::Pane;
+use crate::tui::panes;
+use crate::tui::screen::{PaneRows, Screen};
+use crate::tui::theme::Tone;
+use crate::tui::ui::Focus;
+use crate::tui::view::Scene;
+
+use super::base::App;
+
+impl App {
+    /// Updates everything that depends on size and theme; called before drawing.
+    pub fn prepare(&mut self) {
+        self.dress_input();
+        self.prepare_panes();
+        self.prepare_overlay();
+        if let Some(page) = &mut self.page {
+            page.fit(self.size);
+        }
+    }
+
+    /// Builds the rows of the panes on the screen, and measures the room that they need. Their width does not depend on
+    /// that room.
+    fn prepare_panes(&mut self) {
+        let scene = self.scene();
+        self.ui.panes.needs.idle = Pane::ALL.map(|pane| panes::view(pane).is_idle(&scene));
+        self.rows = self.build_rows(&self.scene());
+
+        // a pane that has the screen to itself has all rows
+        if self.rows.len() < 2 {
+            return;
+        }
+        for PaneRows { pane, content } in &self.rows {
+            let rows = u16::try_from(content.rows.len()).unwrap_or(u16::MAX);
+            self.ui.panes.needs.rows[*pane as usize] = rows.saturating_add(FRAME_ROWS);
+        }
+    }
+
+    /// Returns the rows of the panes on the screen.
+    fn build_rows(&self, scene: &Scene<'_>) -> Vec<PaneRows> {
+        let panes = self.layout().map_or(Vec::new(), |layout| layout.panes);
+        let build = |(pane, frame)| {
+            let cells = usize::from(inside(frame).width);
+            let content = panes::view(pane).content(scene, self.ui.scroll(pane), cells);
+            PaneRows { pane, content }
+        };
+        panes.into_iter().map(build).collect()
+    }
+
+    /// Styles the typed text by the theme.
+    fn dress_input(&mut self) {
+        let plain = self.theme.style(Tone::Text);
+        let quiet = self.theme.style(Tone::Quiet);
+        let is_active = self.ui.panes.focus == Focus::Input
+            && self.overlay.is_none()
+            && self.ui.field.is_none();
+        let empty = if is_active {
+            self.offered_question()
+        } else {
+            "i to type a question".to_owned()
+        };
+        self.ui.question.dress(plain, quiet, is_active, &empty);
+
+        let field = self.ui.field.as_mut().map(|field| &mut field.text);
+        let above_rows = self.overlay.as_mut().and_then(Open::line_mut);
+        for line in field.into_iter().chain(above_rows) {
+            line.set_style(plain);
+            line.set_cursor_line_style(ratatui::style::Style::default());
+            line.set_cursor_style(plain.reversed());
+        }
+    }
+
+    pub(super) fn prepare_overlay(&mut self) {
+        // the overlay is out of the app while it looks at the app
+        if let Some(mut open) = self.overlay.take() {
+            open.prepare(&self.scene(), self.size);
+            self.overlay = Some(open);
+        }
+    }
+
+    /// Draws the screen without changing it.
+    pub fn draw(&self, buffer: &mut Buffer) {
+        if let Some(page) = &self.page {
+            return self.draw_page(page, buffer);
+        }
+        let placed = self.draw_cells(self.scene(), &self.rows, buffer);
+        let corpus = self.scene().run.and_then(|run| run.corpus.as_ref());
+        if let Some(corpus) = corpus.filter(|_| self.has_hyperlinks) {
+            self.addresses.write(&placed, corpus, buffer);
+        }
+    }
+
+    /// Draws the screen without hyperlinks, and returns the places that it names.
+    fn draw_cells(&self, scene: Scene<'_>, rows: &[PaneRows], buffer: &mut Buffer) -> Vec<Placed> {
+        let screen = Screen {
+            scene,
+            overlay: self.overlay.as_ref(),
+            layout: self.layout(),
+            rows,
+        };
+        let placed = screen.draw(buffer);
+        if self.is_ascii {
+            ascii::replace(buffer);
+        }
+        placed
+    }
+
+    /// Returns the screen in its present state.
+    pub(in crate::tui) fn picture(&self) -> Buffer {
+        self.picture_of(self.scene())
+    }
+
+    /// Returns the screen in its present state, to be saved without its looks.
+    pub(super) fn text_picture(&self) -> Buffer {
+        let scene = Scene {
+            marks_struck: true,
+            ..self.scene()
+        };
+        self.picture_of(scene)
+    }
+
+    fn picture_of(&self, scene: Scene<'_>) -> Buffer {
+        let mut buffer = Buffer::empty(self.size);
+        self.draw_cells(scene, &self.build_rows(&scene), &mut buffer);
+        buffer
+    }
+}

@@ -1,0 +1,149 @@
+//! The reaction to records of the engine.
+
+use crate::event::{Event, IndexReport, Operation, Record, RunEvent, SessionEvent};
+use crate::story::words;
+use crate::tui::keys::Action;
+use crate::tui::view::Reaction;
+
+use super::base::App;
+
+impl App {
+    /// Handles a record of the engine. While a run is played from the list, it waits for the end of that.
+    pub fn apply(&mut self, record: &Record) {
+        match &mut self.behind {
+            Some(behind) => behind.waiting.push(record.clone()),
+            None => {
+                self.fold(record);
+                self.collect(record);
+            }
+        }
+    }
+
+    /// Folds a record, of the engine or of a recorded run.
+    pub(super) fn fold(&mut self, record: &Record) {
+        self.state.apply(record);
+        self.changed |= self.frozen.is_none();
+
+        match &record.event {
+            Event::Run(RunEvent::RunStarted { .. }) => self.run_appeared(&record.run),
+            Event::Run(RunEvent::RunFinished { .. }) => self.run_ended(&record.run),
+            Event::Session(SessionEvent::UtilityMeasured { .. }) => self.ui.work.measuring = None,
+            Event::Session(SessionEvent::ModelPulled { model }) => self.model_pulled(model),
+            Event::Session(SessionEvent::IndexFinished { report }) => self.folder_changed(report),
+            Event::Session(SessionEvent::SourceOpened { source }) => self.edit_opened(source),
+            Event::Session(SessionEvent::OperationFailed { operation, .. }) => {
+                self.operation_failed(*operation);
+            }
+            Event::Session(SessionEvent::OperationStopped { operation }) => {
+                self.operation_stopped(*operation);
+            }
+            Event::Run(RunEvent::Warned { .. }) | Event::Session(SessionEvent::Warned { .. }) => {
+                self.show_last_entry();
+            }
+            _ => {}
+        }
+        self.overlay_receives(&record.event);
+    }
+
+    fn overlay_receives(&mut self, event: &Event) {
+        let Some(open) = &mut self.overlay else {
+            return;
+        };
+        match open.receive(event, &self.state) {
+            Reaction::Nothing | Reaction::Redraw => {}
+            Reaction::SelectFirst => self.select_first(),
+            Reaction::Close => self.overlay = None,
+        }
+    }
+
+    fn run_appeared(&mut self, run: &str) {
+        let work = &mut self.ui.work;
+        let is_recorded =
+            self.ui.player.is_some() || work.opened.iter().any(|opened| opened == run);
+        if !is_recorded {
+            work.pending = None;
+            work.live = Some(run.to_owned());
+        }
+        work.turn = None;
+        self.ui.panes.reset_scrolls();
+        if !is_recorded {
+            self.tour_question_asked();
+        }
+    }
+
+    /// Says that a folder is ready for questions, or what an update of it changed.
+    fn folder_changed(&mut self, report: &IndexReport) {
+        let is_asked = std::mem::take(&mut self.ui.work.is_indexing_asked);
+        let change = words::index_change(report);
+        let is_first = report.unchanged == 0 && report.changed == 0 && report.removed == 0;
+        let again = self.keymap.sign(Action::Again);
+        let asks_again = match self.scene().run {
+            Some(run) if run.lacks_documents() || run.is_by_words_alone() => {
+                format!(" · {again} asks again")
+            }
+            _ => String::new(),
+        };
+        match change {
+            _ if report.corpus.documents == 0 => {
+                let shows = self.keymap.sign(Action::IndexReport);
+                self.notify(format!("nothing to read in this folder: {shows} says why"));
+            }
+            Some(_) if is_first => {
+                let ready = words::index_ready(report);
+                self.notify(format!("{ready}{asks_again}"));
+            }
+            Some(change) => self.notify(format!("{change}{asks_again}")),
+            None if report.embedded > 0 => {
+                let ready = words::index_ready(report);
+                self.notify(format!("{ready}{asks_again}"));
+            }
+            None if is_asked => {
+                let files = words::counted(report.corpus.documents, "file");
+                self.notify(format!("up to date: {files}, nothing changed"));
+            }
+            None => {}
+        }
+    }
+
+    fn run_ended(&mut self, run: &str) {
+        if self.ui.work.live.as_deref() == Some(run) {
+            self.ui.work.live = None;
+            // messages about it while it ran are out of date
+            self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed);
+        }
+    }
+
+    fn operation_stopped(&mut self, operation: Operation) {
+        self.operation_ended(operation);
+        // the user stopped it, and so has seen it
+        if self.ui.seen_entries + 1 == self.state.log.len() {
+            self.ui.seen_entries += 1;
+        }
+        self.notify(format!("stopped: {}", words::operation(operation)));
+    }
+
+    fn operation_failed(&mut self, operation: Operation) {
+        self.operation_ended(operation);
+        self.show_last_entry();
+    }
+
+    /// The screen no longer waits for the operation.
+    fn operation_ended(&mut self, operation: Operation) {
+        match operation {
+            Operation::Ask => self.ui.work.pending = None,
+            Operation::OpenRun => self.opening = None,
+            Operation::OpenSource => self.editing = None,
+            Operation::MeasureUtility => self.ui.work.measuring = None,
+            Operation::Engine => self.ui.work.clear(),
+            // what shows their result waits for it
+            _ => {}
+        }
+    }
+
+    /// Shows the last entry of the log in the status line.
+    fn show_last_entry(&mut self) {
+        if let Some(entry) = self.state.log.last() {
+            self.refuse(entry.problem.line());
+        }
+    }
+}
