@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
             Subcommands::Man => inspect::manual(self.out),
             Subcommands::Extract => {
                 // the program that started it is gone: nobody is left to report it to
-                let _ = corpus::serve();
+                let _ = corpus::run_reader();
                 Ok(Exit::Done)
             }
             Subcommands::Engine => match host::run_engine() {

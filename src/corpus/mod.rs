@@ -1,7 +1,7 @@
 //! Reads a folder as documents, and splits documents into sentences and chunks.
 //!
 //! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one (of a binary one
-//! in a worker process, which [`serve`] runs), [`sentences`] and a [`SplitMethod`] split it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
+//! in a worker process, which [`run_reader`] runs), [`sentences`] and a [`SplitMethod`] split it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
 //!
 //! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is
 //! in the file, and made harmless where it is shown. A document that cannot be read gives a reason and
@@ -33,7 +33,7 @@ pub use tokens::TokenCounter;
 pub(crate) use walk::modified_ns;
 pub use walk::{FoundFile, Walked, locate, walk};
 pub use watch::Watcher;
-pub use worker::{SUBCOMMAND, serve};
+pub use worker::{SUBCOMMAND, run_reader};
 
 use std::borrow::Cow;
 

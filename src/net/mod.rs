@@ -1,7 +1,7 @@
 //! Connections to other machines, whatever they are for: certificates, time-outs, addresses, and
 //! what is read of a reply.
 //!
-//! Nothing here connects by itself: models, downloads, databases and receivers of traces do, where
+//! Nothing here connects by itself: models, downloads and databases do, where
 //! the user names them.
 
 mod address;

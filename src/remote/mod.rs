@@ -17,6 +17,9 @@ mod postings;
 mod types;
 mod connection;
 mod read;
+mod tables;
+mod rows;
+mod publish;
 mod write;
 mod postgres;
 

@@ -1,27 +1,21 @@
 //! Writing a part of a collection.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
-use postgres::binary_copy::BinaryCopyInWriter;
-use postgres::error::SqlState;
-use postgres::types::{ToSql, Type};
 use postgres::{Client, Transaction};
 
 use super::connection::Database;
 use super::error::RemoteError;
 use super::ids::part_start;
-use super::postings::{self, BUCKET_CHUNKS, BlockBuilder};
+use super::publish::publish_words;
 use super::read::{check_format, document};
-use super::types::Half;
+use super::rows::{add_chunks, add_documents, add_vectors, delete, json};
+use super::tables::{add_extension, lock_number, setup, tables};
 use super::values::{
     Change, Claim, FORMAT, MAX_EXACT_VECTORS, NewDocument, PartCard, PartState, StoredDocument,
-    Words,
 };
 
-/// The number of the lock under which tables are created and parts are numbered.
-const SETUP_LOCK: i32 = -1;
 /// Time between two looks at whether the observer stopped.
 const LATENCY: Duration = Duration::from_millis(20);
 
@@ -295,25 +289,6 @@ impl Writer {
     }
 }
 
-/// Adds pgvector to the database.
-fn add_extension(setup: &mut Transaction<'_>, database: &Database) -> Result<(), RemoteError> {
-    let added = setup.batch_execute("create extension if not exists vector");
-    added.map_err(|error| match error.code() {
-        Some(
-            &SqlState::INSUFFICIENT_PRIVILEGE
-            | &SqlState::FEATURE_NOT_SUPPORTED
-            | &SqlState::UNDEFINED_FILE
-            | &SqlState::INVALID_PARAMETER_VALUE,
-        ) => RemoteError::NoVectors {
-            place: database.place.clone(),
-            reason: error
-                .as_db_error()
-                .map_or_else(String::new, |error| error.message().to_owned()),
-        },
-        _ => database.failure(&error),
-    })
-}
-
 /// Returns the embedder and the width of a claim where they replace those of the collection; an
 /// error where other parts have vectors of another embedder.
 fn find_replacement(
@@ -343,254 +318,4 @@ fn find_replacement(
         });
     }
     Ok(Some((claim.embedder.clone(), claim.width)))
-}
-
-/// Begins a transaction that one writer of the collection has at a time.
-fn setup<'c>(client: &'c mut Client, database: &Database) -> Result<Transaction<'c>, RemoteError> {
-    let failed = |error: postgres::Error| database.failure(&error);
-    let mut setup = client.transaction().map_err(failed)?;
-    setup
-        .execute(
-            "select pg_advisory_xact_lock($1, $2)",
-            &[&lock_number(&database.schema), &SETUP_LOCK],
-        )
-        .map_err(failed)?;
-    Ok(setup)
-}
-
-/// Adds staged documents without their chunks.
-fn add_documents(
-    batch: &mut Transaction<'_>,
-    documents: &[NewDocument],
-    database: &Database,
-) -> Result<(), RemoteError> {
-    let failed = |error: postgres::Error| database.failure(&error);
-    let schema = &database.schema;
-    let add = format!(
-        "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
-         values ($1, $2, $3, $4, $5, $6, false)"
-    );
-    let add = batch.prepare(&add).map_err(failed)?;
-    for NewDocument { stored, .. } in documents {
-        let values: &[&(dyn ToSql + Sync)] = &[
-            &(stored.first_chunk as i64),
-            &(stored.part as i32),
-            &stored.path,
-            &stored.key,
-            &stored.entry,
-            &(stored.count as i32),
-        ];
-        batch.execute(&add, values).map_err(failed)?;
-    }
-    Ok(())
-}
-
-/// Adds the texts of the chunks of documents.
-fn add_chunks(
-    batch: &mut Transaction<'_>,
-    documents: &[NewDocument],
-    database: &Database,
-) -> Result<(), RemoteError> {
-    let schema = &database.schema;
-    let types = [Type::INT8, Type::INT8, Type::TEXT];
-    let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
-    copy(batch, database, &into, &types, |write| {
-        for NewDocument { stored, chunks } in documents {
-            let document = stored.first_chunk as i64;
-            for chunk in chunks {
-                write(&[&(chunk.text.id as i64), &document, &json(&chunk.text)])?;
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Adds the vectors of the chunks of documents, if there are any.
-fn add_vectors(
-    batch: &mut Transaction<'_>,
-    documents: &[NewDocument],
-    database: &Database,
-) -> Result<(), RemoteError> {
-    let chunks = documents.iter().flat_map(|document| &document.chunks);
-    let mut chunks = chunks.filter(|chunk| !chunk.vector.is_empty()).peekable();
-    if chunks.peek().is_none() {
-        return Ok(());
-    }
-
-    let schema = &database.schema;
-    // the type `halfvec` has another number in every database
-    let columns = batch
-        .prepare(&format!("select id, v from {schema}.staged_vector"))
-        .map_err(|error| database.failure(&error))?;
-    let columns = columns.columns().iter();
-    let types: Vec<Type> = columns.map(|column| column.type_().clone()).collect();
-    let into = format!("copy {schema}.staged_vector (id, v) from stdin binary");
-    copy(batch, database, &into, &types, |write| {
-        for chunk in chunks {
-            write(&[&(chunk.text.id as i64), &Half(&chunk.vector)])?;
-        }
-        Ok(())
-    })
-}
-
-/// Deletes documents with their chunks and vectors. `vectors` is the table that has those.
-fn delete(
-    batch: &mut Transaction<'_>,
-    documents: &[StoredDocument],
-    vectors: &str,
-    database: &Database,
-) -> Result<(), RemoteError> {
-    let schema = &database.schema;
-    let ids: Vec<i64> = documents.iter().map(|one| one.first_chunk as i64).collect();
-    if ids.is_empty() {
-        return Ok(());
-    }
-    for table in [vectors, "chunk"] {
-        let of_documents = format!(
-            "delete from {schema}.{table} using {schema}.document \
-             where document.id = any($1) and {table}.id >= document.id and {table}.id < document.id + document.chunks"
-        );
-        batch
-            .execute(&of_documents, &[&ids])
-            .map_err(|error| database.failure(&error))?;
-    }
-    let themselves = format!("delete from {schema}.document where id = any($1)");
-    batch
-        .execute(&themselves, &[&ids])
-        .map_err(|error| database.failure(&error))?;
-    Ok(())
-}
-
-/// Replaces the postings of every bucket in which chunks are removed or added.
-fn publish_words(
-    publishing: &mut Transaction<'_>,
-    words: &mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
-    removed: &[StoredDocument],
-    added: &[StoredDocument],
-    after: &[StoredDocument],
-    database: &Database,
-) -> Result<(), RemoteError> {
-    let schema = &database.schema;
-    let touched: BTreeSet<u64> = removed
-        .iter()
-        .chain(added)
-        .flat_map(|one| postings::bucket(one.first_chunk)..=postings::bucket(one.chunks().end))
-        .collect();
-    let buckets: Vec<i64> = touched.iter().map(|bucket| *bucket as i64).collect();
-    let clear = format!("delete from {schema}.posting where bucket = any($1)");
-    publishing
-        .execute(&clear, &[&buckets])
-        .map_err(|error| database.failure(&error))?;
-
-    let mut bucket_words = BucketWords {
-        documents: after.iter().map(|one| (one.first_chunk, one)).collect(),
-        words,
-        last: None,
-    };
-    let types = [Type::TEXT, Type::INT8, Type::INT4, Type::BYTEA];
-    let into = format!("copy {schema}.posting (word, bucket, count, data) from stdin binary");
-    copy(publishing, database, &into, &types, |write| {
-        for bucket in touched {
-            for (word, block) in bucket_words.build(bucket)?.finish() {
-                write(&[
-                    &word,
-                    &(block.bucket as i64),
-                    &(block.count as i32),
-                    &block.data,
-                ])?;
-            }
-        }
-        Ok(())
-    })
-}
-
-/// The words of the chunks of a part, bucket by bucket.
-struct BucketWords<'a> {
-    /// The documents by their first chunk.
-    documents: BTreeMap<u64, &'a StoredDocument>,
-    /// Returns the words of each chunk of a document, in its order.
-    words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
-    /// The document that was analysed last: one that reaches into the next bucket is analysed once.
-    last: Option<(u64, Vec<Words>)>,
-}
-
-impl BucketWords<'_> {
-    fn build(&mut self, bucket: u64) -> Result<BlockBuilder, RemoteError> {
-        let ids = bucket * BUCKET_CHUNKS..(bucket + 1) * BUCKET_CHUNKS;
-        let before = self.documents.range(..ids.start).next_back();
-        let inside = self.documents.range(ids.clone());
-        let mut builder = BlockBuilder::default();
-        for (_, document) in before.into_iter().chain(inside) {
-            let chunks = document.chunks();
-            if chunks.end <= ids.start {
-                continue;
-            }
-            let known = self.last.take();
-            let known = known.filter(|(id, _)| *id == document.first_chunk);
-            let (_, of_document) = match known {
-                Some(known) => self.last.insert(known),
-                None => {
-                    let words = (self.words)(document)?;
-                    self.last.insert((document.first_chunk, words))
-                }
-            };
-            for (chunk, words) in chunks.zip(of_document.iter()) {
-                if ids.contains(&chunk) {
-                    builder.add(chunk, words);
-                }
-            }
-        }
-        Ok(builder)
-    }
-}
-
-type WriteRow<'w> = dyn FnMut(&[&(dyn ToSql + Sync)]) -> Result<(), RemoteError> + 'w;
-
-/// Copies rows into a table.
-fn copy(
-    batch: &mut Transaction<'_>,
-    database: &Database,
-    into: &str,
-    types: &[Type],
-    rows: impl FnOnce(&mut WriteRow<'_>) -> Result<(), RemoteError>,
-) -> Result<(), RemoteError> {
-    let writer = batch
-        .copy_in(into)
-        .map_err(|error| database.failure(&error))?;
-    let mut writer = BinaryCopyInWriter::new(writer, types);
-    rows(&mut |row| writer.write(row).map_err(|error| database.failure(&error)))?;
-    writer
-        .finish()
-        .map(|_| ())
-        .map_err(|error| database.failure(&error))
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
-}
-
-/// Returns the number of the locks of a collection.
-fn lock_number(schema: &str) -> i32 {
-    let hash = blake3::hash(format!("ragscope/{schema}").as_bytes());
-    let mut bytes = [0; 4];
-    bytes.copy_from_slice(&hash.as_bytes()[..4]);
-    i32::from_le_bytes(bytes)
-}
-
-/// Returns the statements that create the tables.
-fn tables(schema: &str, width: u32) -> String {
-    format!(
-        "create schema if not exists {schema};
-         create table {schema}.meta (version integer not null, embedder text not null, width integer not null);
-         create table {schema}.part (number integer primary key, name text not null unique, card text not null);
-         create table {schema}.document (id bigint primary key, part integer not null, path text not null,
-             key text not null, entry text not null, chunks integer not null, live boolean not null,
-             unique (part, path, live));
-         create table {schema}.chunk (id bigint primary key, document bigint not null, body text not null);
-         create table {schema}.vector (id bigint primary key, v halfvec({width}) not null);
-         create table {schema}.staged_vector (id bigint primary key, v halfvec not null);
-         create table {schema}.posting (word text collate \"C\" not null, bucket bigint not null,
-             count integer not null, data bytea not null, primary key (word, bucket));
-         create index posting_bucket on {schema}.posting (bucket);"
-    )
 }

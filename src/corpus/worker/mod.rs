@@ -6,9 +6,9 @@
 //! file, and the next file gets another worker. There is at most one per thread that reads, started
 //! with the first binary file and ended with the program.
 
-mod serve;
+mod child;
 
-pub use serve::serve;
+pub use child::run_reader;
 
 use std::io;
 use std::process::ChildStdin;

@@ -12,7 +12,7 @@ use crate::process::frame;
 ///
 /// # Errors
 /// Stdout that is closed.
-pub fn serve() -> io::Result<()> {
+pub fn run_reader() -> io::Result<()> {
     // the message of a panic becomes the reason that the user reads
     std::panic::set_hook(Box::new(|_| {}));
     let requests = requests();

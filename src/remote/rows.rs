@@ -1,0 +1,139 @@
+//! Rows of documents, chunks and vectors as they are added and deleted.
+
+use postgres::Transaction;
+use postgres::binary_copy::BinaryCopyInWriter;
+use postgres::types::{ToSql, Type};
+
+use super::connection::Database;
+use super::error::RemoteError;
+use super::types::Half;
+use super::values::{NewDocument, StoredDocument};
+
+/// Adds staged documents without their chunks.
+pub(super) fn add_documents(
+    batch: &mut Transaction<'_>,
+    documents: &[NewDocument],
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let failed = |error: postgres::Error| database.failure(&error);
+    let schema = &database.schema;
+    let add = format!(
+        "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
+         values ($1, $2, $3, $4, $5, $6, false)"
+    );
+    let add = batch.prepare(&add).map_err(failed)?;
+    for NewDocument { stored, .. } in documents {
+        let values: &[&(dyn ToSql + Sync)] = &[
+            &(stored.first_chunk as i64),
+            &(stored.part as i32),
+            &stored.path,
+            &stored.key,
+            &stored.entry,
+            &(stored.count as i32),
+        ];
+        batch.execute(&add, values).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Adds the texts of the chunks of documents.
+pub(super) fn add_chunks(
+    batch: &mut Transaction<'_>,
+    documents: &[NewDocument],
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let schema = &database.schema;
+    let types = [Type::INT8, Type::INT8, Type::TEXT];
+    let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
+    copy(batch, database, &into, &types, |write| {
+        for NewDocument { stored, chunks } in documents {
+            let document = stored.first_chunk as i64;
+            for chunk in chunks {
+                write(&[&(chunk.text.id as i64), &document, &json(&chunk.text)])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Adds the vectors of the chunks of documents, if there are any.
+pub(super) fn add_vectors(
+    batch: &mut Transaction<'_>,
+    documents: &[NewDocument],
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let chunks = documents.iter().flat_map(|document| &document.chunks);
+    let mut chunks = chunks.filter(|chunk| !chunk.vector.is_empty()).peekable();
+    if chunks.peek().is_none() {
+        return Ok(());
+    }
+
+    let schema = &database.schema;
+    // the type `halfvec` has another number in every database
+    let columns = batch
+        .prepare(&format!("select id, v from {schema}.staged_vector"))
+        .map_err(|error| database.failure(&error))?;
+    let columns = columns.columns().iter();
+    let types: Vec<Type> = columns.map(|column| column.type_().clone()).collect();
+    let into = format!("copy {schema}.staged_vector (id, v) from stdin binary");
+    copy(batch, database, &into, &types, |write| {
+        for chunk in chunks {
+            write(&[&(chunk.text.id as i64), &Half(&chunk.vector)])?;
+        }
+        Ok(())
+    })
+}
+
+/// Deletes documents with their chunks and vectors. `vectors` is the table that has those.
+pub(super) fn delete(
+    batch: &mut Transaction<'_>,
+    documents: &[StoredDocument],
+    vectors: &str,
+    database: &Database,
+) -> Result<(), RemoteError> {
+    let schema = &database.schema;
+    let ids: Vec<i64> = documents.iter().map(|one| one.first_chunk as i64).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    for table in [vectors, "chunk"] {
+        let of_documents = format!(
+            "delete from {schema}.{table} using {schema}.document \
+             where document.id = any($1) and {table}.id >= document.id and {table}.id < document.id + document.chunks"
+        );
+        batch
+            .execute(&of_documents, &[&ids])
+            .map_err(|error| database.failure(&error))?;
+    }
+    let themselves = format!("delete from {schema}.document where id = any($1)");
+    batch
+        .execute(&themselves, &[&ids])
+        .map_err(|error| database.failure(&error))?;
+    Ok(())
+}
+
+pub(super) type WriteRow<'w> = dyn FnMut(&[&(dyn ToSql + Sync)]) -> Result<(), RemoteError> + 'w;
+
+/// Copies rows into a table.
+pub(super) fn copy(
+    batch: &mut Transaction<'_>,
+    database: &Database,
+    into: &str,
+    types: &[Type],
+    rows: impl FnOnce(&mut WriteRow<'_>) -> Result<(), RemoteError>,
+) -> Result<(), RemoteError> {
+    let writer = batch
+        .copy_in(into)
+        .map_err(|error| database.failure(&error))?;
+    let mut writer = BinaryCopyInWriter::new(writer, types);
+    rows(&mut |row| writer.write(row).map_err(|error| database.failure(&error)))?;
+    writer
+        .finish()
+        .map(|_| ())
+        .map_err(|error| database.failure(&error))
+}
+
+/// Returns a value as text.
+pub(super) fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
