@@ -16,7 +16,7 @@ use super::work::Work;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A question for `ask`.
-pub struct Question<'a> {
+pub struct AskedQuestion<'a> {
     pub folders: &'a [PathBuf],
     pub text: &'a str,
     /// The thread that it continues or begins, where one is named.
@@ -27,7 +27,7 @@ pub struct Question<'a> {
 
 impl Work<'_> {
     /// Updates the index, then answers one question.
-    pub fn ask(mut self, question: Question<'_>) -> Result<Exit, Stopped> {
+    pub fn ask(mut self, question: AskedQuestion<'_>) -> Result<Exit, Stopped> {
         if question.text.trim().is_empty() {
             return Err(Failure::usage(
                 "the question is empty",

@@ -8,7 +8,7 @@ use crate::config::{Layers, Paths, demo_corpus, demo_folder};
 use crate::event::harmless;
 
 use super::args::Shared;
-use super::ask::Question;
+use super::ask::AskedQuestion;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 use super::settings::with_flags;
@@ -86,7 +86,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     // what the question shows takes vectors
     layers.set("demo", "index.first_answer", "vectors")?;
     let folders = [demo_corpus()];
-    let exit = Work::new(layers, paths, out)?.ask(Question {
+    let exit = Work::new(layers, paths, out)?.ask(AskedQuestion {
         folders: &folders,
         text: &prepared.question,
         thread: None,

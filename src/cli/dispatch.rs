@@ -9,7 +9,7 @@ use crate::host::{self, DocumentFlags};
 use crate::llm::isolated;
 
 use super::args::{Arguments, Asked, ModelsCommand, Shared, Subcommands};
-use super::ask::Question;
+use super::ask::AskedQuestion;
 use super::clean::{self, Cleaning};
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_folders;
@@ -22,7 +22,7 @@ use super::{
 };
 
 /// A command with what all of them need.
-struct Call<'a> {
+struct CommandCall<'a> {
     flags: &'a Shared,
     paths: Paths,
     out: &'a mut Output,
@@ -30,7 +30,7 @@ struct Call<'a> {
 
 /// Carries out a command that needs no screen.
 pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
-    let call = Call {
+    let call = CommandCall {
         flags: &arguments.shared,
         paths: Paths::for_user(),
         out,
@@ -56,7 +56,7 @@ pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, 
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> CommandCall<'a> {
     fn run(self, command: &Subcommands) -> Result<Exit, Stopped> {
         match command {
             Subcommands::Demo => demo::print(self.flags, &self.paths, self.out),
@@ -172,7 +172,7 @@ impl<'a> Call<'a> {
             Some(name) => Some(NamedThread::open(name, &layers.config()?, &self.paths)?),
             None => None,
         };
-        self.work(layers)?.ask(Question {
+        self.work(layers)?.ask(AskedQuestion {
             folders: &asked.folders,
             text: &asked.question,
             thread,

@@ -12,7 +12,7 @@ use crate::host::progress_line;
 /// Redraws of the progress line are at least this far apart.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// Progress that goes to a file is written this often.
+/// ProgressLine that goes to a file is written this often.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// Long work is reported to a file this often.
@@ -28,13 +28,13 @@ pub struct Output {
     is_shared: bool,
     /// Dim and bold on standard output.
     styled: bool,
-    progress: Option<Progress>,
+    progress: Option<ProgressLine>,
     /// When the progress was last written as a line of its own.
     logged_at: Option<Instant>,
 }
 
 /// The progress line on standard error; only a terminal gets one.
-struct Progress {
+struct ProgressLine {
     drawn_at: Option<Instant>,
 }
 
@@ -49,7 +49,8 @@ impl Output {
             is_terminal,
             is_shared: is_terminal || (!json && are_one_place()),
             styled: is_terminal && !plain,
-            progress: (!json && io::stderr().is_terminal()).then_some(Progress { drawn_at: None }),
+            progress: (!json && io::stderr().is_terminal())
+                .then_some(ProgressLine { drawn_at: None }),
             logged_at: None,
         }
     }

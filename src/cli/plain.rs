@@ -23,7 +23,7 @@ Type a question and press enter. A question continues the conversation.
 
 /// A line that was typed.
 #[derive(Debug, PartialEq, Eq)]
-enum Line<'a> {
+enum TypedLine<'a> {
     Nothing,
     Question(&'a str),
     Source(&'a str),
@@ -34,7 +34,7 @@ enum Line<'a> {
     Unknown(&'a str),
 }
 
-impl<'a> Line<'a> {
+impl<'a> TypedLine<'a> {
     fn from_text(text: &'a str) -> Self {
         let text = text.trim();
         let Some(command) = text.strip_prefix('/') else {
@@ -105,7 +105,7 @@ impl Work<'_> {
             self.interrupt.leave_at_once(true);
             let read = io::stdin().lock().read_line(&mut line)?;
             self.interrupt.leave_at_once(false);
-            if read == 0 || !self.obey(Line::from_text(&line), folders, &mut conversation)? {
+            if read == 0 || !self.obey(TypedLine::from_text(&line), folders, &mut conversation)? {
                 return Ok(Exit::Done);
             }
         }
@@ -114,21 +114,21 @@ impl Work<'_> {
     /// Does what a line says. Returns false when the user leaves.
     fn obey(
         &mut self,
-        line: Line<'_>,
+        line: TypedLine<'_>,
         folders: &[PathBuf],
         conversation: &mut Conversation,
     ) -> Result<bool, Stopped> {
         match line {
-            Line::Nothing => {}
-            Line::Question(question) => self.answer(question, folders, conversation)?,
-            Line::Source(number) => match conversation.source(number) {
+            TypedLine::Nothing => {}
+            TypedLine::Question(question) => self.answer(question, folders, conversation)?,
+            TypedLine::Source(number) => match conversation.source(number) {
                 Some(hit) => {
                     let place = words::chunk_location(&hit.chunk);
                     self.print(&format!("{place}\n{}\n", hit.chunk.text))?;
                 }
                 None => self.print("The last answer has no passage with this number.\n")?,
             },
-            Line::Preset(name) => {
+            TypedLine::Preset(name) => {
                 let setting = ("preset".to_owned(), name.to_owned());
                 match self
                     .layers
@@ -147,15 +147,15 @@ impl Work<'_> {
                     }
                 }
             }
-            Line::New => {
+            TypedLine::New => {
                 conversation.runs.clear();
                 self.print("A new conversation begins.\n")?;
             }
-            Line::Help => self.print(HELP)?,
-            Line::Unknown(name) => {
+            TypedLine::Help => self.print(HELP)?,
+            TypedLine::Unknown(name) => {
                 self.print(&format!("/{name} is not known; /help lists what is.\n"))?;
             }
-            Line::Quit => return Ok(false),
+            TypedLine::Quit => return Ok(false),
         }
         Ok(true)
     }
@@ -210,15 +210,15 @@ mod tests {
     #[test]
     fn lines_are_questions_or_commands() {
         for (text, line) in [
-            ("  \n", Line::Nothing),
-            (" Where is it?\n", Line::Question("Where is it?")),
-            ("/source [2]\n", Line::Source("[2]")),
-            ("/preset  searag", Line::Preset("searag")),
-            ("/new", Line::New),
-            ("/exit", Line::Quit),
-            ("/etc/passwd?", Line::Unknown("etc/passwd?")),
+            ("  \n", TypedLine::Nothing),
+            (" Where is it?\n", TypedLine::Question("Where is it?")),
+            ("/source [2]\n", TypedLine::Source("[2]")),
+            ("/preset  searag", TypedLine::Preset("searag")),
+            ("/new", TypedLine::New),
+            ("/exit", TypedLine::Quit),
+            ("/etc/passwd?", TypedLine::Unknown("etc/passwd?")),
         ] {
-            assert_eq!(Line::from_text(text), line);
+            assert_eq!(TypedLine::from_text(text), line);
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::config::{Layers, Paths};
 use crate::event::{Problem, harmless};
-use crate::serve::http::{Ended, HttpServer, Options, load_or_generate};
+use crate::serve::http::{HttpOptions, HttpServer, ServerEnd, load_or_generate};
 
 use super::args::Serve;
 use super::failure::{Exit, Failure, Stopped};
@@ -28,7 +28,7 @@ pub fn run(
     } else {
         Some(load_or_generate(&paths.token_file())?)
     };
-    let options = Options {
+    let options = HttpOptions {
         folders: serve.folders.clone(),
         token: token.clone(),
         hosts: serve.host.clone(),
@@ -39,8 +39,8 @@ pub fn run(
 
     announce(address, token.as_deref(), serve, out)?;
     Ok(match server.run()? {
-        Ended::Interrupted => Exit::Interrupted,
-        Ended::Terminated => Exit::Signal(signal_hook::consts::SIGTERM as u8),
+        ServerEnd::Interrupted => Exit::Interrupted,
+        ServerEnd::Terminated => Exit::Signal(signal_hook::consts::SIGTERM as u8),
     })
 }
 

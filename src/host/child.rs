@@ -8,7 +8,7 @@ use crate::engine::{Outbox, Worker, mailbox};
 use crate::event::{Flow, StopFlag};
 use crate::process::frame;
 
-use super::message::{Reply, Request, Setup, Version};
+use super::message::{EngineReply, EngineRequest, EngineSetup, ProgramVersion};
 
 /// Runs the engine for the program that started it, until that closes the pipe.
 ///
@@ -16,8 +16,8 @@ use super::message::{Reply, Request, Setup, Version};
 /// A pipe that is closed too early; a program of another version.
 pub fn run_engine() -> io::Result<()> {
     let mut input = stdin();
-    let setup: Setup = serde_json::from_slice(&frame::read(&mut input)?)?;
-    if setup.version != Version::own() {
+    let setup: EngineSetup = serde_json::from_slice(&frame::read(&mut input)?)?;
+    if setup.version != ProgramVersion::own() {
         return Err(io::Error::other(
             "ragscope was updated while it was open: restart it",
         ));
@@ -34,7 +34,7 @@ pub fn run_engine() -> io::Result<()> {
     let engine = catch_unwind(AssertUnwindSafe(|| {
         let mut worker = Worker::new(setup.layers, setup.paths, stop.clone());
         worker.serve(&inbox, &mut |record| {
-            match write(&mut out, &Reply::Record(Box::new(record))) {
+            match write(&mut out, &EngineReply::Record(Box::new(record))) {
                 Ok(()) => stop.flow(),
                 // nobody reads any more
                 Err(_) => Flow::Stop,
@@ -47,12 +47,12 @@ pub fn run_engine() -> io::Result<()> {
             .map(String::as_str)
             .or(panic.downcast_ref::<&str>().copied());
         let message = message.unwrap_or("no message").to_owned();
-        write(&mut out, &Reply::Panicked(message))?;
+        write(&mut out, &EngineReply::Panicked(message))?;
     }
     Ok(())
 }
 
-fn write(out: &mut impl Write, reply: &Reply) -> io::Result<()> {
+fn write(out: &mut impl Write, reply: &EngineReply) -> io::Result<()> {
     frame::write(out, &serde_json::to_vec(reply)?)
 }
 
@@ -64,12 +64,12 @@ fn take_requests(input: &mut Stdin, commands: &Outbox, stop: &StopFlag) {
         let Ok(request) = serde_json::from_slice(&bytes) else {
             break;
         };
-        is_stopped = matches!(request, Request::Stop);
+        is_stopped = matches!(request, EngineRequest::Stop);
         match request {
-            Request::Obey(command) => {
+            EngineRequest::Obey(command) => {
                 commands.send(command);
             }
-            Request::Stop => stop.stop(),
+            EngineRequest::Stop => stop.stop(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::config::{Layers, Paths};
 use crate::event::{Command, Problem};
 use crate::process::{Ending, Pipes, Process, frame, group};
 
-use super::message::{Reply, Request, Setup, Version};
+use super::message::{EngineReply, EngineRequest, EngineSetup, ProgramVersion};
 use super::tee::Tee;
 
 /// The hidden subcommand of the engine's process.
@@ -32,16 +32,16 @@ const CRASH_MARK: &str = "ragscope stopped: ";
 
 /// The engine of a front end. Dropping all clones ends it.
 #[derive(Clone)]
-pub struct EngineProcess(Arc<Shared>);
+pub struct EngineProcess(Arc<SharedProcess>);
 
-struct Shared {
-    setup: Setup,
+struct SharedProcess {
+    setup: EngineSetup,
     tee: Tee,
-    state: Mutex<State>,
+    state: Mutex<ProcessState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ProcessState {
     running: Option<Running>,
     /// Number of processes that were started.
     starts: u64,
@@ -67,12 +67,12 @@ impl EngineProcess {
     /// # Errors
     /// When the system has no room for another process.
     pub fn start(layers: Layers, paths: Paths, tee: Tee) -> Result<Self, Problem> {
-        let setup = Setup {
-            version: Version::own(),
+        let setup = EngineSetup {
+            version: ProgramVersion::own(),
             layers,
             paths,
         };
-        let engine = Self(Arc::new(Shared {
+        let engine = Self(Arc::new(SharedProcess {
             setup,
             tee,
             state: Mutex::default(),
@@ -96,7 +96,7 @@ impl EngineProcess {
         if is_new {
             self.start_process(&mut state)?;
         }
-        let request = Request::Obey(command);
+        let request = EngineRequest::Obey(command);
         if state.write(&request).is_err() && !is_new {
             // it ended a moment ago, between two commands
             self.start_process(&mut state)?;
@@ -110,7 +110,7 @@ impl EngineProcess {
     /// Stops what runs and what waits.
     pub fn stop(&self) {
         // a process that is gone has stopped
-        let _ = self.state().write(&Request::Stop);
+        let _ = self.state().write(&EngineRequest::Stop);
     }
 
     /// Returns what stops this engine, as long as there is one.
@@ -127,7 +127,7 @@ impl EngineProcess {
     /// and its index.
     pub fn end(&self) {
         let mut state = self.state();
-        let _ = state.write(&Request::Stop);
+        let _ = state.write(&EngineRequest::Stop);
         let Some(running) = state.running.take() else {
             return;
         };
@@ -141,19 +141,19 @@ impl EngineProcess {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProcessState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a process and opens what the last one had open.
-    fn start_process(&self, state: &mut State) -> Result<(), Problem> {
+    fn start_process(&self, state: &mut ProcessState) -> Result<(), Problem> {
         let started =
             Process::start(SUBCOMMAND).and_then(|(process, Pipes { mut input, output })| {
                 frame::write(&mut input, &serde_json::to_vec(&self.0.setup)?)?;
                 state.starts += 1;
                 let (alive, gone) = channel();
                 let leader = process.id();
-                let watch = Watch {
+                let watch = ProcessReader {
                     process,
                     output,
                     number: state.starts,
@@ -180,55 +180,55 @@ impl EngineProcess {
 
         let earlier = [state.opened.clone(), state.reindexed.clone()];
         for command in earlier.into_iter().flatten() {
-            let _ = state.write(&Request::Obey(command));
+            let _ = state.write(&EngineRequest::Obey(command));
         }
         Ok(())
     }
 }
 
-impl State {
-    fn write(&mut self, request: &Request) -> io::Result<()> {
+impl ProcessState {
+    fn write(&mut self, request: &EngineRequest) -> io::Result<()> {
         let running = self.running.as_mut();
         let running = running.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
         frame::write(&mut running.input, &serde_json::to_vec(request)?)
     }
 
     /// Keeps what a new process has to be given.
-    fn remember(&mut self, request: Request) {
+    fn remember(&mut self, request: EngineRequest) {
         match request {
-            Request::Obey(command @ Command::Open { .. }) => {
+            EngineRequest::Obey(command @ Command::Open { .. }) => {
                 self.opened = Some(command);
                 self.reindexed = None;
             }
-            Request::Obey(Command::Reindex { overrides, .. }) => {
+            EngineRequest::Obey(Command::Reindex { overrides, .. }) => {
                 self.reindexed = Some(Command::Reindex {
                     rebuild: false,
                     overrides,
                 });
             }
-            Request::Obey(_) | Request::Stop => {}
+            EngineRequest::Obey(_) | EngineRequest::Stop => {}
         }
     }
 }
 
 /// Reads what a process writes until it ends.
-struct Watch {
+struct ProcessReader {
     process: Process,
     output: ChildStdout,
     number: u64,
-    engine: Weak<Shared>,
+    engine: Weak<SharedProcess>,
     tee: Tee,
     /// Dropped with the process.
     _alive: Sender<()>,
 }
 
-impl Watch {
+impl ProcessReader {
     fn run(mut self) {
         let mut panicked = None;
         while let Ok(bytes) = frame::read(&mut self.output) {
             match serde_json::from_slice(&bytes) {
-                Ok(Reply::Record(record)) => self.tee.publish(*record),
-                Ok(Reply::Panicked(message)) => panicked = Some(message),
+                Ok(EngineReply::Record(record)) => self.tee.publish(*record),
+                Ok(EngineReply::Panicked(message)) => panicked = Some(message),
                 Err(error) => {
                     panicked = Some(format!("its record cannot be read: {error}"));
                     break;

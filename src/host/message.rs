@@ -7,20 +7,20 @@ use crate::event::{Command, FORMAT, FormatVersion, Record};
 
 /// What the engine starts with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Setup {
+pub(super) struct EngineSetup {
     /// That of the program which starts the engine: its file may have been replaced since.
-    pub version: Version,
+    pub version: ProgramVersion,
     pub layers: Layers,
     pub paths: Paths,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Version {
+pub(super) struct ProgramVersion {
     program: String,
     format: FormatVersion,
 }
 
-impl Version {
+impl ProgramVersion {
     /// Returns the version of this program.
     pub fn own() -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Version {
 
 /// A frame to the engine.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Request {
+pub(super) enum EngineRequest {
     Obey(Command),
     /// Stop everything that was requested so far.
     Stop,
@@ -40,7 +40,7 @@ pub(super) enum Request {
 
 /// A frame from the engine.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum EngineReply {
     Record(Box<Record>),
     /// The engine panicked, with this message, and ends.
     Panicked(String),

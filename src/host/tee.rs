@@ -26,11 +26,11 @@ struct Ends {
     sink: Sink,
     started: Instant,
     next_session_seq: u64,
-    open: Option<OpenRun>,
+    open: Option<UnfinishedRun>,
 }
 
 /// A run that has not finished, with the data that ending it requires.
-struct OpenRun {
+struct UnfinishedRun {
     /// The last record of the run.
     run: String,
     seq: u64,
@@ -78,7 +78,7 @@ impl Tee {
             .unwrap_or_else(PoisonError::into_inner)
             .open
             .take();
-        if let Some(OpenRun {
+        if let Some(UnfinishedRun {
             run,
             seq,
             t_us,
@@ -130,7 +130,7 @@ impl Ends {
         match event {
             RunEvent::RunFinished { .. } => self.open = None,
             RunEvent::RunStarted { .. } => {
-                self.open = Some(OpenRun {
+                self.open = Some(UnfinishedRun {
                     run: record.run.clone(),
                     seq: 0,
                     t_us: 0,

@@ -29,7 +29,7 @@ pub use ids::{MAX_PARTS, part_of, part_start};
 pub use postgres::{Postgres, RemoteHealth, remote_health};
 pub use read::Snapshot;
 pub use values::{
-    Allowed, Change, Claim, Head, Nearest, NewChunk, NewDocument, PartCard, PartState, ScoredId,
-    StoredChunk, StoredDocument, Words,
+    Allowed, ChunkWithEntry, ChunkWords, Claim, CorpusHead, Nearest, PartCard, PartChange,
+    PartState, ScoredId, SentChunk, SentDocument, StoredDocument,
 };
-pub use write::Writer;
+pub use write::PartWriter;

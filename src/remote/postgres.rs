@@ -7,7 +7,7 @@ use postgres::{Client, IsolationLevel};
 use super::connection::Database;
 use super::error::RemoteError;
 use super::read::Snapshot;
-use super::write::Writer;
+use super::write::PartWriter;
 use crate::config::IndexSettings;
 
 /// The state of an index on other machines, for `ragscope doctor`.
@@ -77,9 +77,9 @@ impl Postgres {
     }
 
     /// Connects as a writer.
-    pub fn writer(&self) -> Result<Writer, RemoteError> {
+    pub fn writer(&self) -> Result<PartWriter, RemoteError> {
         let client = self.database.connect()?;
-        Ok(Writer::new(client, self.database.clone()))
+        Ok(PartWriter::new(client, self.database.clone()))
     }
 
     /// Returns whether what is sent can be read on the way.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::query::Bm25Weight;
 
-use super::values::{Allowed, ScoredId, Words};
+use super::values::{Allowed, ChunkWords, ScoredId};
 
 /// Number of ids of a bucket. Larger ones have fewer blocks per word, each with its row in a table;
 /// an update of one document writes all words of its bucket.
@@ -40,7 +40,7 @@ pub(super) struct BlockBuilder {
 
 impl BlockBuilder {
     /// Adds a chunk, whose id is above those before it.
-    pub fn add(&mut self, chunk: u64, words: &Words) {
+    pub fn add(&mut self, chunk: u64, words: &ChunkWords) {
         let offset = chunk % BUCKET_CHUNKS;
         let norm = FieldNormReader::fieldnorm_to_id(words.length);
         for (word, count) in &words.counts {
@@ -88,24 +88,24 @@ fn read(data: &mut &[u8]) -> Option<u64> {
 
 /// The counts of BM25 over a whole collection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts {
+pub(super) struct CorpusCounts {
     pub chunks: u64,
     pub words: u64,
 }
 
 /// A chunk that can be ordered: by score, then by id, the smaller one first.
 #[derive(PartialEq)]
-struct Candidate(ScoredId);
+struct RankedId(ScoredId);
 
-impl Eq for Candidate {}
+impl Eq for RankedId {}
 
-impl PartialOrd for Candidate {
+impl PartialOrd for RankedId {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Candidate {
+impl Ord for RankedId {
     fn cmp(&self, other: &Self) -> Ordering {
         let scores = self.0.score.total_cmp(&other.0.score);
         scores.then(other.0.chunk.cmp(&self.0.chunk))
@@ -116,7 +116,7 @@ impl Ord for Candidate {
 /// Each item is a word of the query with all of its blocks.
 pub(super) fn best(
     words: &[Vec<Block>],
-    counts: Counts,
+    counts: CorpusCounts,
     count: usize,
     allowed: Option<&Allowed>,
 ) -> Vec<ScoredId> {
@@ -142,7 +142,7 @@ pub(super) fn best(
         }
     }
 
-    let mut best: BinaryHeap<Reverse<Candidate>> = BinaryHeap::new();
+    let mut best: BinaryHeap<Reverse<RankedId>> = BinaryHeap::new();
     let mut scores = vec![0.0_f32; BUCKET_CHUNKS as usize];
     for (bucket, blocks) in buckets {
         scores.fill(0.0);
@@ -153,7 +153,7 @@ pub(super) fn best(
             if *score <= 0.0 || allowed.is_some_and(|allowed| !allowed.contains(chunk)) {
                 continue;
             }
-            let candidate = Candidate(ScoredId {
+            let candidate = RankedId(ScoredId {
                 chunk,
                 score: *score,
             });
@@ -166,7 +166,7 @@ pub(super) fn best(
         }
     }
     let sorted = best.into_sorted_vec().into_iter();
-    sorted.map(|Reverse(Candidate(chunk))| chunk).collect()
+    sorted.map(|Reverse(RankedId(chunk))| chunk).collect()
 }
 
 /// Adds the scores of a word to those of the chunks of its bucket.
@@ -194,8 +194,8 @@ fn add_scores(scores: &mut [f32], weight: &Bm25Weight, mut data: &[u8]) {
 mod tests {
     use super::*;
 
-    fn words(text: &[(&str, u32)], length: u32) -> Words {
-        Words {
+    fn words(text: &[(&str, u32)], length: u32) -> ChunkWords {
+        ChunkWords {
             counts: text
                 .iter()
                 .map(|(word, count)| ((*word).to_owned(), *count))
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    fn blocks(chunks: &[(u64, Words)]) -> Vec<(String, Block)> {
+    fn blocks(chunks: &[(u64, ChunkWords)]) -> Vec<(String, Block)> {
         let mut all = Vec::new();
         let mut at = 0;
         while at < chunks.len() {
@@ -229,7 +229,7 @@ mod tests {
             (5000, words(&[("apple", 1)], 5)),
         ];
         let all = blocks(&chunks);
-        let counts = Counts {
+        let counts = CorpusCounts {
             chunks: 5,
             words: 357,
         };
@@ -276,11 +276,11 @@ mod tests {
 
     #[test]
     fn a_cut_block_ends_early_and_harms_nothing() {
-        let chunks: Vec<(u64, Words)> = (0..400)
+        let chunks: Vec<(u64, ChunkWords)> = (0..400)
             .map(|id| (id, words(&[("a", id as u32 + 1)], 20)))
             .collect();
         let (_, whole) = blocks(&chunks).remove(0);
-        let counts = Counts {
+        let counts = CorpusCounts {
             chunks: 400,
             words: 8000,
         };

@@ -9,12 +9,12 @@ use super::connection::Database;
 use super::error::RemoteError;
 use super::postings::{self, BUCKET_CHUNKS, BlockBuilder};
 use super::rows::copy;
-use super::values::{StoredDocument, Words};
+use super::values::{ChunkWords, StoredDocument};
 
 /// Replaces the postings of every bucket in which chunks are removed or added.
 pub(super) fn publish_words(
     publishing: &mut Transaction<'_>,
-    words: &mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
+    words: &mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError>,
     removed: &[StoredDocument],
     added: &[StoredDocument],
     after: &[StoredDocument],
@@ -59,9 +59,9 @@ struct BucketWords<'a> {
     /// The documents by their first chunk.
     documents: BTreeMap<u64, &'a StoredDocument>,
     /// Returns the words of each chunk of a document, in its order.
-    words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
+    words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError>,
     /// The document that was analysed last: one that reaches into the next bucket is analysed once.
-    last: Option<(u64, Vec<Words>)>,
+    last: Option<(u64, Vec<ChunkWords>)>,
 }
 
 impl BucketWords<'_> {

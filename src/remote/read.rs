@@ -8,10 +8,10 @@ use postgres::{Row, Transaction};
 
 use super::connection::Database;
 use super::error::RemoteError;
-use super::postings::{self, Block, Counts};
+use super::postings::{self, Block, CorpusCounts};
 use super::types::{Half, Widened};
 use super::values::{
-    Allowed, FORMAT, Head, MAX_EXACT_VECTORS, Nearest, PartCard, ScoredId, StoredChunk,
+    Allowed, ChunkWithEntry, CorpusHead, FORMAT, MAX_EXACT_VECTORS, Nearest, PartCard, ScoredId,
     StoredDocument,
 };
 use crate::event::ChunkText;
@@ -28,7 +28,7 @@ const MAX_EF: usize = 1000;
 pub struct Snapshot<'a> {
     transaction: Transaction<'a>,
     database: &'a Database,
-    head: Head,
+    head: CorpusHead,
 }
 
 impl<'a> Snapshot<'a> {
@@ -47,7 +47,7 @@ impl<'a> Snapshot<'a> {
         );
         let head = match transaction.query(&asked, &[]) {
             Ok(rows) => head(&rows, database)?,
-            Err(error) if is_absent(&error) => Head::default(),
+            Err(error) if is_absent(&error) => CorpusHead::default(),
             Err(error) => return Err(database.failure(&error)),
         };
         Ok(Self {
@@ -152,7 +152,7 @@ impl<'a> Snapshot<'a> {
         Ok(found)
     }
 
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &CorpusHead {
         &self.head
     }
 
@@ -199,7 +199,7 @@ impl<'a> Snapshot<'a> {
         }
 
         let parts = &self.head.parts;
-        let counts = Counts {
+        let counts = CorpusCounts {
             chunks: parts.iter().map(|part| part.chunks).sum(),
             words: parts.iter().map(|part| part.words).sum(),
         };
@@ -225,7 +225,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns chunks with the entries of their documents, in any order.
-    pub fn chunks(&mut self, ids: &[u64]) -> Result<Vec<StoredChunk>, RemoteError> {
+    pub fn chunks(&mut self, ids: &[u64]) -> Result<Vec<ChunkWithEntry>, RemoteError> {
         let schema = self.schema();
         let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
         let asked = format!(
@@ -234,7 +234,7 @@ impl<'a> Snapshot<'a> {
         );
         let rows = self.query(&asked, &[&ids])?;
         let read = |row: &Row| {
-            Ok(StoredChunk {
+            Ok(ChunkWithEntry {
                 text: self.chunk(row)?,
                 entry: row.get("entry"),
             })
@@ -287,8 +287,8 @@ impl<'a> Snapshot<'a> {
 }
 
 /// Reads the head of a collection from the rows of its parts.
-fn head(rows: &[Row], database: &Database) -> Result<Head, RemoteError> {
-    let mut head = Head::default();
+fn head(rows: &[Row], database: &Database) -> Result<CorpusHead, RemoteError> {
+    let mut head = CorpusHead::default();
     for row in rows {
         check_format(i64::from(row.get::<_, i32>("version")), database)?;
         head.embedder = row.get("embedder");

@@ -7,12 +7,12 @@ use postgres::types::{ToSql, Type};
 use super::connection::Database;
 use super::error::RemoteError;
 use super::types::Half;
-use super::values::{NewDocument, StoredDocument};
+use super::values::{SentDocument, StoredDocument};
 
 /// Adds staged documents without their chunks.
 pub(super) fn add_documents(
     batch: &mut Transaction<'_>,
-    documents: &[NewDocument],
+    documents: &[SentDocument],
     database: &Database,
 ) -> Result<(), RemoteError> {
     let failed = |error: postgres::Error| database.failure(&error);
@@ -22,7 +22,7 @@ pub(super) fn add_documents(
          values ($1, $2, $3, $4, $5, $6, false)"
     );
     let add = batch.prepare(&add).map_err(failed)?;
-    for NewDocument { stored, .. } in documents {
+    for SentDocument { stored, .. } in documents {
         let values: &[&(dyn ToSql + Sync)] = &[
             &(stored.first_chunk as i64),
             &(stored.part as i32),
@@ -39,14 +39,14 @@ pub(super) fn add_documents(
 /// Adds the texts of the chunks of documents.
 pub(super) fn add_chunks(
     batch: &mut Transaction<'_>,
-    documents: &[NewDocument],
+    documents: &[SentDocument],
     database: &Database,
 ) -> Result<(), RemoteError> {
     let schema = &database.schema;
     let types = [Type::INT8, Type::INT8, Type::TEXT];
     let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
     copy(batch, database, &into, &types, |write| {
-        for NewDocument { stored, chunks } in documents {
+        for SentDocument { stored, chunks } in documents {
             let document = stored.first_chunk as i64;
             for chunk in chunks {
                 write(&[&(chunk.text.id as i64), &document, &json(&chunk.text)])?;
@@ -59,7 +59,7 @@ pub(super) fn add_chunks(
 /// Adds the vectors of the chunks of documents, if there are any.
 pub(super) fn add_vectors(
     batch: &mut Transaction<'_>,
-    documents: &[NewDocument],
+    documents: &[SentDocument],
     database: &Database,
 ) -> Result<(), RemoteError> {
     let chunks = documents.iter().flat_map(|document| &document.chunks);

@@ -38,7 +38,7 @@ pub struct PartCard {
 
 /// What can be searched at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Head {
+pub struct CorpusHead {
     /// Fingerprint of the embedder; empty without vectors.
     pub embedder: String,
     pub width: u32,
@@ -78,7 +78,7 @@ pub struct ScoredId {
 
 /// A chunk with the entry of its document, as JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoredChunk {
+pub struct ChunkWithEntry {
     pub text: ChunkText,
     pub entry: String,
 }
@@ -201,12 +201,12 @@ impl PartState {
 }
 
 /// A document with its chunks, which nobody sees before it is published.
-pub struct NewDocument {
+pub struct SentDocument {
     pub stored: StoredDocument,
-    pub chunks: Vec<NewChunk>,
+    pub chunks: Vec<SentChunk>,
 }
 
-pub struct NewChunk {
+pub struct SentChunk {
     /// With its id in the collection.
     pub text: ChunkText,
     /// Empty without vectors.
@@ -215,13 +215,13 @@ pub struct NewChunk {
 
 /// The words of a chunk: each with the number of times that it occurs, and how many there are.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Words {
+pub struct ChunkWords {
     pub counts: BTreeMap<String, u32>,
     pub length: u32,
 }
 
 /// What publishing a part changes.
-pub struct Change<'a> {
+pub struct PartChange<'a> {
     /// The part after it.
     pub card: PartCard,
     /// Documents that readers see now and no longer after it.
@@ -231,7 +231,7 @@ pub struct Change<'a> {
     /// Staged documents, which become live.
     pub added: Vec<StoredDocument>,
     /// Returns the words of each chunk of a document, in its order.
-    pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
+    pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError>,
 }
 
 #[cfg(test)]

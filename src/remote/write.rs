@@ -13,14 +13,14 @@ use super::read::{check_format, document};
 use super::rows::{add_chunks, add_documents, add_vectors, delete, json};
 use super::tables::{add_extension, lock_number, setup, tables};
 use super::values::{
-    Change, Claim, FORMAT, MAX_EXACT_VECTORS, NewDocument, PartCard, PartState, StoredDocument,
+    Claim, FORMAT, MAX_EXACT_VECTORS, PartCard, PartChange, PartState, SentDocument, StoredDocument,
 };
 
 /// Time between two looks at whether the observer stopped.
 const LATENCY: Duration = Duration::from_millis(20);
 
 /// A connection that writes one part. It holds the part from [`Self::begin`] to [`Self::end`].
-pub struct Writer {
+pub struct PartWriter {
     client: Client,
     database: Database,
     /// The number of the part that it holds.
@@ -29,7 +29,7 @@ pub struct Writer {
     replaces: Option<(String, u32)>,
 }
 
-impl Writer {
+impl PartWriter {
     pub(super) fn new(client: Client, database: Database) -> Self {
         Self {
             client,
@@ -166,7 +166,7 @@ impl Writer {
     }
 
     /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
-    pub fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError> {
+    pub fn stage(&mut self, documents: &[SentDocument]) -> Result<(), RemoteError> {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failure(&error);
         let mut batch = self.client.transaction().map_err(failed)?;
@@ -188,7 +188,7 @@ impl Writer {
     }
 
     /// Makes a change visible to readers, all of it at once.
-    pub fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError> {
+    pub fn publish(&mut self, change: PartChange<'_>) -> Result<(), RemoteError> {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failure(&error);
         let schema = &database.schema;

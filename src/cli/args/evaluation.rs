@@ -26,7 +26,7 @@ pub struct Evaluation {
     pub corpus: Option<PathBuf>,
     /// Which passages of the dataset are searched
     #[arg(long, value_name = "WHICH", default_value = "asked", conflicts_with_all = ["corpus", "demo"])]
-    pub documents: Scope,
+    pub documents: PassageScope,
     /// Use the bundled corpus with its settings, and its questions unless you pass a file
     #[arg(long, conflicts_with = "corpus")]
     pub demo: bool,
@@ -75,7 +75,7 @@ pub struct Evaluation {
 
 /// The passages of a dataset that a question is searched in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Scope {
+pub enum PassageScope {
     /// Every passage of the file
     All,
     /// The passages of the questions that are asked

@@ -7,7 +7,7 @@ mod probe;
 mod serve;
 
 pub use asked::Asked;
-pub use evaluation::{Evaluation, Scope};
+pub use evaluation::{Evaluation, PassageScope};
 pub use probe::{Calibrating, ProbeCommand, Training};
 pub use serve::Serve;
 pub use shared::Shared;

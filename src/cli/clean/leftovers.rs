@@ -17,7 +17,7 @@ use super::history;
 /// A kind of what collects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum LeftoverKind {
     Evaluation,
     ProbeJournal,
     PassageFolder,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     OldQuestion,
 }
 
-impl Kind {
+impl LeftoverKind {
     pub const ALL: [Self; 6] = [
         Self::Evaluation,
         Self::ProbeJournal,
@@ -53,7 +53,7 @@ impl Kind {
 /// Something beyond the limits.
 #[derive(Debug, Serialize)]
 pub(super) struct Leftover {
-    pub kind: Kind,
+    pub kind: LeftoverKind,
     /// The file or folder.
     pub path: PathBuf,
     /// For an index, the folder of documents that no longer exists.
@@ -71,9 +71,9 @@ pub(super) struct Leftover {
 /// the last day is left out, because it may be in use; so is every link.
 pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> {
     let kept = [
-        (Kind::Evaluation, paths.evaluations()),
-        (Kind::ProbeJournal, paths.cache.join("probes")),
-        (Kind::PassageFolder, paths.datasets()),
+        (LeftoverKind::Evaluation, paths.evaluations()),
+        (LeftoverKind::ProbeJournal, paths.cache.join("probes")),
+        (LeftoverKind::PassageFolder, paths.datasets()),
     ];
     let mut found = Vec::new();
     for (kind, folder) in &kept {
@@ -81,10 +81,10 @@ pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> 
             .into_iter()
             .partition(|entry| is_unfinished(&entry.path));
         found.extend(beyond(whole, limits));
-        found.extend(with_kind(Kind::UnfinishedFile, unfinished));
+        found.extend(with_kind(LeftoverKind::UnfinishedFile, unfinished));
     }
-    let mut unfinished = entries(Kind::UnfinishedFile, &paths.sessions());
-    unfinished.extend(entries(Kind::UnfinishedFile, &paths.probes()));
+    let mut unfinished = entries(LeftoverKind::UnfinishedFile, &paths.sessions());
+    unfinished.extend(entries(LeftoverKind::UnfinishedFile, &paths.probes()));
     unfinished.retain(|entry| is_unfinished(&entry.path));
     found.extend(unfinished);
     found.extend(unused_indexes(&paths.indexes(), limits));
@@ -96,7 +96,7 @@ pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> 
 }
 
 /// Returns the entries of a folder of the program, the newest first.
-fn entries(kind: Kind, folder: &Path) -> Vec<Leftover> {
+fn entries(kind: LeftoverKind, folder: &Path) -> Vec<Leftover> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<Leftover> = entries
         .filter_map(|entry| Leftover::from_path(kind, entry.path()))
@@ -111,7 +111,7 @@ fn is_unfinished(path: &Path) -> bool {
     ending == "part" || ending == "draft" || ending.ends_with("-part")
 }
 
-fn with_kind(kind: Kind, found: Vec<Leftover>) -> impl Iterator<Item = Leftover> {
+fn with_kind(kind: LeftoverKind, found: Vec<Leftover>) -> impl Iterator<Item = Leftover> {
     found
         .into_iter()
         .map(move |leftover| Leftover { kind, ..leftover })
@@ -137,7 +137,7 @@ fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
     let unused = find_abandoned(indexes).into_iter().filter_map(|index| {
         Some(Leftover {
             folder: Some(index.folder),
-            ..Leftover::from_path(Kind::AbandonedIndex, index.root)?
+            ..Leftover::from_path(LeftoverKind::AbandonedIndex, index.root)?
         })
     });
     unused
@@ -148,7 +148,7 @@ fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
 fn old_questions(file: &Path, limits: &CleanSettings) -> Option<Leftover> {
     let old = history::beyond(file, limits.max_history)?;
     Some(Leftover {
-        kind: Kind::OldQuestion,
+        kind: LeftoverKind::OldQuestion,
         path: file.to_owned(),
         folder: None,
         bytes: old.bytes,
@@ -160,7 +160,7 @@ fn old_questions(file: &Path, limits: &CleanSettings) -> Option<Leftover> {
 impl Leftover {
     /// Returns a file or folder with its size and age; `None` for a link, and for what cannot be
     /// read.
-    fn from_path(kind: Kind, path: PathBuf) -> Option<Self> {
+    fn from_path(kind: LeftoverKind, path: PathBuf) -> Option<Self> {
         let (bytes, modified) = measure(&path)?;
         let age = SystemTime::now().duration_since(modified);
         Some(Self {
@@ -179,8 +179,8 @@ impl Leftover {
     /// A file that cannot be removed.
     pub fn remove(&self, limits: &CleanSettings) -> io::Result<bool> {
         let removed = match self.kind {
-            Kind::OldQuestion => history::shorten(&self.path, limits.max_history),
-            Kind::AbandonedIndex => AbandonedIndex {
+            LeftoverKind::OldQuestion => history::shorten(&self.path, limits.max_history),
+            LeftoverKind::AbandonedIndex => AbandonedIndex {
                 folder: self.folder.clone().unwrap_or_default(),
                 root: self.path.clone(),
             }

@@ -15,7 +15,7 @@ use crate::event::harmless;
 use crate::story::text::one_line;
 use crate::story::words;
 
-use self::leftovers::{Kind, Leftover, leftovers};
+use self::leftovers::{Leftover, LeftoverKind, leftovers};
 use self::runs::{Outdated, find_outdated};
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
@@ -111,7 +111,7 @@ fn sums(threads: &[Outdated], others: &[Leftover]) -> Vec<String> {
     let runs: usize = threads.iter().map(|of| of.thread.runs.len()).sum();
     let bytes = threads.iter().map(|of| of.bytes).sum();
     let mut sums = vec![("run", runs as u64, bytes)];
-    for kind in Kind::ALL {
+    for kind in LeftoverKind::ALL {
         let of_kind = || others.iter().filter(|other| other.kind == kind);
         let count = of_kind().map(|other| other.count).sum();
         sums.push((kind.noun(), count, of_kind().map(|other| other.bytes).sum()));

@@ -8,7 +8,7 @@ use crate::event::Problem;
 #[derive(Debug, Serialize)]
 pub(super) struct Check {
     pub what: String,
-    pub state: State,
+    pub state: CheckState,
     pub found: String,
     /// The way to fix it; `None` when there is no problem.
     pub advice: Option<String>,
@@ -16,7 +16,7 @@ pub(super) struct Check {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
+pub(super) enum CheckState {
     Good,
     /// Works, but less well than it could.
     Poor,
@@ -28,21 +28,21 @@ impl Check {
     pub fn good(what: &str, found: impl Into<String>) -> Self {
         Self {
             what: what.to_owned(),
-            state: State::Good,
+            state: CheckState::Good,
             found: found.into(),
             advice: None,
         }
     }
 
     pub fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {
-        Self::new(what, State::Poor, Problem::new(found, advice))
+        Self::new(what, CheckState::Poor, Problem::new(found, advice))
     }
 
     pub fn wrong(what: &str, problem: impl Into<Problem>) -> Self {
-        Self::new(what, State::Wrong, problem.into())
+        Self::new(what, CheckState::Wrong, problem.into())
     }
 
-    pub fn new(what: &str, state: State, problem: Problem) -> Self {
+    pub fn new(what: &str, state: CheckState, problem: Problem) -> Self {
         Self {
             what: what.to_owned(),
             state,

@@ -11,7 +11,7 @@ use crate::llm::Runtime;
 
 use super::failure::{Exit, Stopped};
 use super::output::Output;
-use check::{Check, State};
+use check::{Check, CheckState};
 use indexes::{database, indexes};
 use machine::{build, devices, folders, terminal, workers};
 use models::{bundled_models, memory, models};
@@ -53,11 +53,13 @@ pub fn run(
     checks.extend(config.iter().filter_map(database));
     checks.push(terminal());
     print(&checks, out)?;
-    Ok(if checks.iter().any(|check| check.state == State::Wrong) {
-        Exit::Failed
-    } else {
-        Exit::Done
-    })
+    Ok(
+        if checks.iter().any(|check| check.state == CheckState::Wrong) {
+            Exit::Failed
+        } else {
+            Exit::Done
+        },
+    )
 }
 
 fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
@@ -71,9 +73,9 @@ fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
         .unwrap_or(0);
     for check in checks {
         let mark = match check.state {
-            State::Good => "ok    ",
-            State::Poor => "note  ",
-            State::Wrong => "WRONG ",
+            CheckState::Good => "ok    ",
+            CheckState::Poor => "note  ",
+            CheckState::Wrong => "WRONG ",
         };
         out.text(&harmless(&format!(
             "{mark}{:<width$}  {}\n",

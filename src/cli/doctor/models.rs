@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::check::{Check, State};
+use super::check::{Check, CheckState};
 use crate::config::{Config, Paths};
 use crate::engine::{LINKER_ADVICE, sentence_model};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag};
@@ -166,7 +166,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         };
         let Problem { error, advice } = error.into();
         let error = format!("{error}; the gate uses the token entropy instead");
-        return Check::new("probe", State::Poor, Problem { error, advice });
+        return Check::new("probe", CheckState::Poor, Problem { error, advice });
     }
     match Probe::for_generator(config, paths, generator) {
         Ok((file, probe)) => {
@@ -182,7 +182,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         Err(error) => {
             let Problem { error, advice } = error.into();
             let error = format!("{error}; the gate uses the token entropy instead");
-            Check::new("probe", State::Poor, Problem { error, advice })
+            Check::new("probe", CheckState::Poor, Problem { error, advice })
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::asked::Asked;
+use super::asked::AskedQuestions;
 use super::variants::Variant;
 use crate::cli::failure::{Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
@@ -17,7 +17,7 @@ use crate::trace::Journal;
 
 /// The environment of an evaluation.
 pub(super) struct Setting<'a> {
-    pub asked: &'a Asked,
+    pub asked: &'a AskedQuestions,
     pub paths: &'a Paths,
     pub interrupt: &'a Interrupt,
 }
@@ -78,7 +78,7 @@ fn line(progress: &Progress) -> String {
 /// A worker with the settings of one preset.
 struct UnderPreset<'a> {
     worker: Worker,
-    asked: &'a Asked,
+    asked: &'a AskedQuestions,
 }
 
 impl<'a> UnderPreset<'a> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::corpus::files;
 use super::variants::Variant;
-use crate::cli::args::{Evaluation, Scope};
+use crate::cli::args::{Evaluation, PassageScope};
 use crate::cli::demo;
 use crate::cli::failure::{Failure, Stopped};
 use crate::cli::folders::check_folder;
@@ -16,7 +16,7 @@ use crate::eval::{DATASETS, Documents, Question, QuestionSet};
 use crate::story::words;
 
 /// What is asked, and where its answers are.
-pub(super) struct Asked {
+pub(super) struct AskedQuestions {
     pub questions: Vec<Question>,
     pub remarks: Vec<String>,
     /// The documents; `None` where no preset searches and there are none.
@@ -25,7 +25,7 @@ pub(super) struct Asked {
     pub limits: HashMap<String, String>,
 }
 
-impl Asked {
+impl AskedQuestions {
     /// Reads the questions, and finds their documents: the given folder, the demo's, or the
     /// passages that come with the dataset.
     pub fn read(
@@ -52,8 +52,8 @@ impl Asked {
         }
 
         let of = match what.documents {
-            Scope::All => &set.questions,
-            Scope::Asked | Scope::Question => &asked.questions,
+            PassageScope::All => &set.questions,
+            PassageScope::Asked | PassageScope::Question => &asked.questions,
         };
         let documents = Documents::new(&set, of);
         if !documents.is_empty() {
@@ -67,7 +67,7 @@ impl Asked {
             })?);
             let count = words::counted(documents.len() as u64, "document");
             out.remark(&format!("the passages of the questions are {count}"));
-            if what.documents == Scope::Question {
+            if what.documents == PassageScope::Question {
                 asked.limits = limits(&asked.questions, &documents);
             }
         } else if variants.iter().any(Variant::is_searching) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::asked::Asked;
+use super::asked::AskedQuestions;
 use super::variants::Variant;
 use crate::cli::args::Evaluation;
 use crate::cli::failure::{Failure, Stopped};
@@ -86,7 +86,7 @@ fn merge(
 /// the files that an answer depends on (models, prompts, probes and the program).
 pub(super) fn name(
     variants: &[Variant],
-    asked: &Asked,
+    asked: &AskedQuestions,
     files: &[FoundFile],
     paths: &Paths,
 ) -> Result<String, Stopped> {

@@ -23,7 +23,7 @@ use crate::event::harmless;
 use crate::files;
 use crate::trace::Journal;
 use answers::Setting;
-use asked::Asked;
+use asked::AskedQuestions;
 use corpus::documents;
 use variants::Variant;
 
@@ -70,7 +70,7 @@ fn evaluate(
         Some(table) => paper_variants(table, what, layers, paths, out)?,
         None => variants::variants(what, presets, layers)?,
     };
-    let asked = Asked::read(what, paths, &variants, out)?;
+    let asked = AskedQuestions::read(what, paths, &variants, out)?;
     let config = layers.config()?;
     let files = asked.files(&config)?;
     let missing = EvidenceCheck::run(&asked.questions, &documents(&files, &config))

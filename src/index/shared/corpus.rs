@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 
 use crate::config::IndexSettings;
 use crate::index::names::Names;
-use crate::remote::{Head, PartCard, Postgres, RemoteError, Snapshot};
+use crate::remote::{CorpusHead, PartCard, Postgres, RemoteError, Snapshot};
 
 /// A collection that is searched in the place of the indexes of this machine.
 pub(in crate::index) struct SharedCorpus {
     pub(super) database: Postgres,
     settings: IndexSettings,
     /// What the last look at it found.
-    pub(super) head: RefCell<Head>,
+    pub(super) head: RefCell<CorpusHead>,
     /// The part whose paths have no name in front of them: the only one when the collection was
     /// connected to. Paths must not change while others add parts.
     bare: Cell<Option<u64>>,

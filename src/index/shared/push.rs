@@ -17,8 +17,8 @@ use crate::index::lexical;
 use crate::index::manifest::{DocumentEntry, Manifest, Recipe};
 use crate::index::progress::{Position, Progress};
 use crate::remote::{
-    Change, Claim, NewChunk, NewDocument, PartCard, PartState, RemoteError, StoredDocument, Words,
-    Writer, part_start,
+    ChunkWords, Claim, PartCard, PartChange, PartState, PartWriter, RemoteError, SentChunk,
+    SentDocument, StoredDocument, part_start,
 };
 
 /// Limit of a batch: small enough to be sent in a second, large enough for a fast copy.
@@ -118,7 +118,7 @@ struct Push<'a, 'p> {
     /// Checksum of the manifest.
     manifest: &'a str,
     claim: &'a Claim,
-    writer: &'a mut Writer,
+    writer: &'a mut PartWriter,
     progress: &'a mut Progress<'p>,
     started: Instant,
 }
@@ -158,7 +158,7 @@ impl Push<'_, '_> {
             ..card
         };
         let mut words = words_of(self.index, &manifest.documents, self.progress);
-        self.writer.publish(Change {
+        self.writer.publish(PartChange {
             card,
             removed: plan.removed,
             after: plan.after,
@@ -218,7 +218,7 @@ impl Push<'_, '_> {
         path: String,
         key: String,
         card: &mut PartCard,
-    ) -> Result<NewDocument, IndexError> {
+    ) -> Result<SentDocument, IndexError> {
         let entry = self.generation.manifest.documents.get(&path);
         let entry = entry.cloned().unwrap_or_default();
         let first_chunk = part_start(card.number) + card.next_chunk;
@@ -228,12 +228,12 @@ impl Push<'_, '_> {
         let mut chunks = Vec::with_capacity(entry.chunks as usize);
         for (id, text) in (first_chunk..).zip(self.index.document(&path)?) {
             let vector = self.index.vector(text.id).unwrap_or_default().to_vec();
-            chunks.push(NewChunk {
+            chunks.push(SentChunk {
                 vector,
                 text: ChunkText { id, ..text },
             });
         }
-        Ok(NewDocument {
+        Ok(SentDocument {
             stored: StoredDocument {
                 part: card.number,
                 path,
@@ -252,7 +252,7 @@ fn words_of(
     index: &Index,
     documents: &BTreeMap<String, DocumentEntry>,
     progress: &mut Progress<'_>,
-) -> impl FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError> {
+) -> impl FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError> {
     move |document| {
         let position = Position {
             file: Some(&document.path),
@@ -319,11 +319,11 @@ fn key(entry: &DocumentEntry, recipe: Option<&Recipe>) -> String {
 }
 
 /// Returns the words of a chunk, as the local index has them.
-fn words(chunk: &ChunkText, language: &str) -> Words {
+fn words(chunk: &ChunkText, language: &str) -> ChunkWords {
     let tokens = lexical::words(chunk, language);
-    let mut words = Words {
+    let mut words = ChunkWords {
         length: saturating_u32(tokens.len()),
-        ..Words::default()
+        ..ChunkWords::default()
     };
     for token in tokens {
         *words.counts.entry(token.text).or_default() += 1;

@@ -16,7 +16,7 @@ use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::Query;
 use crate::llm::Random;
 use crate::remote::{
-    Allowed, Nearest, RemoteError, ScoredId, Snapshot, StoredChunk, StoredDocument, part_of,
+    Allowed, ChunkWithEntry, Nearest, RemoteError, ScoredId, Snapshot, StoredDocument, part_of,
 };
 
 /// Length of the lists in which a passage is traced: an index of this machine ranks every chunk.
@@ -47,7 +47,7 @@ impl SharedCorpus {
             fused.truncate(pool);
             let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
             let mut texts: HashMap<u64, (ChunkText, Metadata)> = HashMap::new();
-            for StoredChunk { text, entry } in view.chunks(&ids)? {
+            for ChunkWithEntry { text, entry } in view.chunks(&ids)? {
                 let metadata = read_entry(view, &entry)?.metadata;
                 texts.insert(text.id, (text, metadata));
             }

@@ -4,7 +4,7 @@ use std::io::{self, StdoutLock, stdin, stdout};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 
-use super::message::{Outcome, Reply, Request, Value};
+use super::message::{CallOutcome, CallValue, GeneratorReply, GeneratorRequest};
 use crate::config::Config;
 use crate::event::{CallUsage, Flow, StopFlag};
 use crate::llm::error::LlmError;
@@ -21,7 +21,7 @@ use crate::process::frame;
 /// Stdout that is closed.
 pub fn run_generator() -> io::Result<()> {
     let stop = StopFlag::default();
-    let mut link = Link {
+    let mut link = ProgramLink {
         requests: requests(&stop),
         out: stdout().lock(),
         fault: None,
@@ -37,25 +37,25 @@ pub fn run_generator() -> io::Result<()> {
         let usage = generator
             .as_ref()
             .map_or_else(CallUsage::default, LlamaGenerator::usage);
-        link.send(&Reply::Done(Outcome { result, usage }))?;
+        link.send(&GeneratorReply::Done(CallOutcome { result, usage }))?;
     }
     Ok(())
 }
 
 /// Reads requests on a thread of its own, which sets the flag on request and ends the process
 /// when the program is gone.
-fn requests(stop: &StopFlag) -> Receiver<Request> {
+fn requests(stop: &StopFlag) -> Receiver<GeneratorRequest> {
     let (sender, receiver) = channel();
     let stop = stop.clone();
     std::thread::spawn(move || {
         let mut input = stdin().lock();
         while let Ok(bytes) = frame::read(&mut input) {
             let is_sent = match serde_json::from_slice(&bytes) {
-                Ok(Request::Interrupt) => {
+                Ok(GeneratorRequest::Interrupt) => {
                     stop.stop();
                     true
                 }
-                Ok(seen @ Request::Seen { .. }) => sender.send(seen).is_ok(),
+                Ok(seen @ GeneratorRequest::Seen { .. }) => sender.send(seen).is_ok(),
                 Ok(request) => {
                     stop.mark_sent();
                     sender.send(request).is_ok()
@@ -71,20 +71,20 @@ fn requests(stop: &StopFlag) -> Receiver<Request> {
     receiver
 }
 
-struct Link<'a> {
-    requests: Receiver<Request>,
+struct ProgramLink<'a> {
+    requests: Receiver<GeneratorRequest>,
     out: StdoutLock<'a>,
     /// Why a message could not be sent in the middle of a call.
     fault: Option<io::Error>,
 }
 
-impl Link<'_> {
-    fn send(&mut self, reply: &Reply) -> io::Result<()> {
+impl ProgramLink<'_> {
+    fn send(&mut self, reply: &GeneratorReply) -> io::Result<()> {
         frame::write(&mut self.out, &serde_json::to_vec(reply)?)
     }
 
     fn loading(&mut self, share: f32) -> Flow {
-        match self.send(&Reply::Loading(share)) {
+        match self.send(&GeneratorReply::Loading(share)) {
             Ok(()) => Flow::Continue,
             Err(error) => {
                 self.fault = Some(error);
@@ -95,7 +95,7 @@ impl Link<'_> {
 
     /// Shows a token to the program and waits for what it says.
     fn token(&mut self, prompt: usize, token: &Token) -> Flow {
-        let reply = Reply::Token {
+        let reply = GeneratorReply::Token {
             prompt,
             token: token.clone(),
         };
@@ -104,19 +104,19 @@ impl Link<'_> {
             return Flow::Stop;
         }
         match self.requests.recv() {
-            Ok(Request::Seen { continues: true }) => Flow::Continue,
+            Ok(GeneratorRequest::Seen { continues: true }) => Flow::Continue,
             Ok(_) | Err(_) => Flow::Stop,
         }
     }
 }
 
 fn carry_out(
-    request: Request,
+    request: GeneratorRequest,
     slot: &mut Option<LlamaGenerator>,
-    link: &mut Link<'_>,
+    link: &mut ProgramLink<'_>,
     stop: &StopFlag,
-) -> Result<Value, LlmError> {
-    if let Request::Load {
+) -> Result<CallValue, LlmError> {
+    if let GeneratorRequest::Load {
         file,
         log_file,
         settings,
@@ -136,8 +136,8 @@ fn carry_out(
 }
 
 /// Describes a generator to the program.
-fn describe(generator: &LlamaGenerator) -> Value {
-    Value::Loaded {
+fn describe(generator: &LlamaGenerator) -> CallValue {
+    CallValue::Loaded {
         card: Box::new(generator.card().clone()),
         has_space_first: !generator.reply_start().is_empty(),
         can_share_prefixes: generator.can_share_prefixes(),
@@ -147,23 +147,28 @@ fn describe(generator: &LlamaGenerator) -> Value {
 
 /// Carries out a call to the generator.
 fn call(
-    request: Request,
+    request: GeneratorRequest,
     generator: &mut LlamaGenerator,
-    link: &mut Link<'_>,
-) -> Result<Value, LlmError> {
+    link: &mut ProgramLink<'_>,
+) -> Result<CallValue, LlmError> {
     let mut observe = |prompt: usize, token: &Token| link.token(prompt, token);
     Ok(match request {
-        Request::Load { .. } | Request::Seen { .. } | Request::Interrupt => {
+        GeneratorRequest::Load { .. }
+        | GeneratorRequest::Seen { .. }
+        | GeneratorRequest::Interrupt => {
             return Err(LlmError::Backend("an answer to no question".to_owned()));
         }
-        Request::Complete {
+        GeneratorRequest::Complete {
             prompts,
             decoding,
             taps: Some(taps),
-        } => {
-            Value::Completed(generator.complete_tapped(&prompts, &decoding, &taps, &mut observe)?)
-        }
-        Request::Complete {
+        } => CallValue::Completed(generator.complete_tapped(
+            &prompts,
+            &decoding,
+            &taps,
+            &mut observe,
+        )?),
+        GeneratorRequest::Complete {
             prompts,
             decoding,
             taps: None,
@@ -173,24 +178,24 @@ fn call(
                 completion,
                 hidden: Vec::new(),
             });
-            Value::Completed(untapped.collect())
+            CallValue::Completed(untapped.collect())
         }
-        Request::Classify { prompts, labels } => {
-            Value::Labelled(generator.classify(&prompts, &as_strs(&labels))?)
+        GeneratorRequest::Classify { prompts, labels } => {
+            CallValue::Labelled(generator.classify(&prompts, &as_strs(&labels))?)
         }
-        Request::Score {
+        GeneratorRequest::Score {
             prompts,
             continuations,
-        } => Value::Rows(generator.score(&prompts, &as_strs(&continuations))?),
-        Request::Attend {
+        } => CallValue::Rows(generator.score(&prompts, &as_strs(&continuations))?),
+        GeneratorRequest::Attend {
             text,
             parts,
             layers,
-        } => Value::Rows(generator.attend(&text, &parts, layers)?),
-        Request::AttendVectors { vectors, layers } => {
-            Value::Rows(generator.attend_vectors(&vectors, layers)?)
+        } => CallValue::Rows(generator.attend(&text, &parts, layers)?),
+        GeneratorRequest::AttendVectors { vectors, layers } => {
+            CallValue::Rows(generator.attend_vectors(&vectors, layers)?)
         }
-        Request::Render(prompt) => Value::Rendered(generator.render(&prompt)?),
+        GeneratorRequest::Render(prompt) => CallValue::Rendered(generator.render(&prompt)?),
     })
 }
 

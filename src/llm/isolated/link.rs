@@ -6,7 +6,7 @@ use std::process::ChildStdin;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-use super::message::{Outcome, Reply, Request};
+use super::message::{CallOutcome, GeneratorReply, GeneratorRequest};
 use crate::config::{Config, GeneratorSettings};
 use crate::event::{Flow, StopFlag};
 use crate::llm::error::LlmError;
@@ -52,7 +52,7 @@ impl GeneratorProcess {
             generator: settings.clone(),
             ..Config::default()
         };
-        process.send(&Request::Load {
+        process.send(&GeneratorRequest::Load {
             file: file.to_owned(),
             log_file: log::path(),
             settings: serde_json::to_value(config)?,
@@ -60,7 +60,7 @@ impl GeneratorProcess {
         Ok(process)
     }
 
-    fn send(&mut self, request: &Request) -> io::Result<()> {
+    fn send(&mut self, request: &GeneratorRequest) -> io::Result<()> {
         frame::write(&mut self.input, &serde_json::to_vec(request)?)
     }
 }
@@ -86,12 +86,12 @@ impl From<io::Error> for Broken {
 }
 
 /// The way to a generator in a process.
-pub(super) struct Link {
+pub(super) struct ProcessLink {
     /// `None` once it broke.
     process: Option<GeneratorProcess>,
 }
 
-impl Link {
+impl ProcessLink {
     /// Asks the workers of the settings, starts the process and has it load the generator.
     ///
     /// # Errors
@@ -128,10 +128,10 @@ impl Link {
     /// Sends a request and waits for its outcome.
     pub fn call(
         &mut self,
-        request: &Request,
+        request: &GeneratorRequest,
         observers: &mut Observers<'_>,
         stop: &StopFlag,
-    ) -> Result<Outcome, Broken> {
+    ) -> Result<CallOutcome, Broken> {
         let process = self.process.as_mut().ok_or(Broken::Gone)?;
         let outcome = process
             .send(request)
@@ -148,7 +148,7 @@ impl Link {
         &mut self,
         observers: &mut Observers<'_>,
         stop: &StopFlag,
-    ) -> Result<Outcome, Broken> {
+    ) -> Result<CallOutcome, Broken> {
         let process = self.process.as_mut().ok_or(Broken::Gone)?;
         finish(process, observers, stop)
     }
@@ -159,11 +159,11 @@ fn finish(
     process: &mut GeneratorProcess,
     observers: &mut Observers<'_>,
     stop: &StopFlag,
-) -> Result<Outcome, Broken> {
+) -> Result<CallOutcome, Broken> {
     let mut interrupted: Option<Instant> = None;
     loop {
         if stop.is_set() && interrupted.is_none() {
-            process.send(&Request::Interrupt)?;
+            process.send(&GeneratorRequest::Interrupt)?;
             interrupted = Some(Instant::now());
         }
         if interrupted.is_some_and(|since| since.elapsed() > ENDING) {
@@ -176,16 +176,16 @@ fn finish(
             Err(RecvTimeoutError::Disconnected) => return Err(Broken::Gone),
         };
         match serde_json::from_slice(&message).map_err(io::Error::from)? {
-            Reply::Done(outcome) => return Ok(outcome),
-            Reply::Loading(share) => {
+            GeneratorReply::Done(outcome) => return Ok(outcome),
+            GeneratorReply::Loading(share) => {
                 if (observers.loading)(share) == Flow::Stop && interrupted.is_none() {
-                    process.send(&Request::Interrupt)?;
+                    process.send(&GeneratorRequest::Interrupt)?;
                     interrupted = Some(Instant::now());
                 }
             }
-            Reply::Token { prompt, token } => {
+            GeneratorReply::Token { prompt, token } => {
                 let continues = (observers.token)(prompt, &token) == Flow::Continue;
-                process.send(&Request::Seen { continues })?;
+                process.send(&GeneratorRequest::Seen { continues })?;
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::llm::values::{Decoding, Labelled, Layers, Prompt, Rendered, Tapped, T
 
 /// A message to the process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Request {
+pub(super) enum GeneratorRequest {
     Load {
         file: PathBuf,
         log_file: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub(super) enum Request {
         layers: Layers,
     },
     Render(Prompt),
-    /// The answer to [`Reply::Token`]: whether to continue.
+    /// The answer to [`GeneratorReply::Token`]: whether to continue.
     Seen {
         continues: bool,
     },
@@ -54,7 +54,7 @@ pub(super) enum Request {
 
 /// A message of the process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum GeneratorReply {
     /// The share of the model that is loaded.
     Loading(f32),
     /// A sampled token, after which the process waits.
@@ -62,18 +62,18 @@ pub(super) enum Reply {
         prompt: usize,
         token: Token,
     },
-    Done(Outcome),
+    Done(CallOutcome),
 }
 
 /// The end of a call.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Outcome {
-    pub result: Result<Value, LlmError>,
+pub(super) struct CallOutcome {
+    pub result: Result<CallValue, LlmError>,
     pub usage: CallUsage,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Value {
+pub(super) enum CallValue {
     Loaded {
         card: Box<ModelCard>,
         has_space_first: bool,

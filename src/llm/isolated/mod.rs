@@ -24,12 +24,12 @@ use super::values::{
 };
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, StopFlag};
-use link::{Broken, Link, Observers};
-use message::{Outcome, Request, Value};
+use link::{Broken, Observers, ProcessLink};
+use message::{CallOutcome, CallValue, GeneratorRequest};
 
 /// A generator in a process of its own.
 pub struct IsolatedGenerator {
-    link: Mutex<Link>,
+    link: Mutex<ProcessLink>,
     /// The workers that hold its layers.
     workers: Vec<String>,
     card: ModelCard,
@@ -51,7 +51,7 @@ impl IsolatedGenerator {
         stop: &StopFlag,
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<Self, LlmError> {
-        let mut link = Link::load(file, settings)?;
+        let mut link = ProcessLink::load(file, settings)?;
         let mut observers = Observers {
             loading: progress,
             token: &mut |_, _| Flow::Continue,
@@ -59,7 +59,7 @@ impl IsolatedGenerator {
         let outcome = link
             .wait_for_load(&mut observers, stop)
             .map_err(|broken| reason(broken, &settings.rpc))?;
-        let Value::Loaded {
+        let CallValue::Loaded {
             card,
             has_space_first,
             can_share_prefixes,
@@ -85,25 +85,29 @@ impl IsolatedGenerator {
         self.link().end();
     }
 
-    fn link(&self) -> MutexGuard<'_, Link> {
+    fn link(&self) -> MutexGuard<'_, ProcessLink> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn call(&self, request: &Request, observers: &mut Observers<'_>) -> Result<Outcome, LlmError> {
+    fn call(
+        &self,
+        request: &GeneratorRequest,
+        observers: &mut Observers<'_>,
+    ) -> Result<CallOutcome, LlmError> {
         let called = self.link().call(request, observers, &self.stop);
         called.map_err(|broken| reason(broken, &self.workers))
     }
 
     /// Makes a call that shows nothing on the way.
-    fn quiet_call(&mut self, request: &Request) -> Result<Value, LlmError> {
+    fn quiet_call(&mut self, request: &GeneratorRequest) -> Result<CallValue, LlmError> {
         self.observed_call(request, &mut |_, _| Flow::Continue)
     }
 
     fn observed_call(
         &mut self,
-        request: &Request,
+        request: &GeneratorRequest,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Value, LlmError> {
+    ) -> Result<CallValue, LlmError> {
         let outcome = self.call(
             request,
             &mut Observers {
@@ -154,12 +158,12 @@ impl Generator for IsolatedGenerator {
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError> {
-        let request = Request::Complete {
+        let request = GeneratorRequest::Complete {
             prompts: prompts.to_vec(),
             decoding: decoding.clone(),
             taps: None,
         };
-        let Value::Completed(tapped) = self.observed_call(&request, observe)? else {
+        let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {
             return Err(other_answer());
         };
         Ok(tapped.into_iter().map(|one| one.completion).collect())
@@ -171,13 +175,13 @@ impl Generator for IsolatedGenerator {
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
         let outcome = self.call(
-            &Request::Render(prompt.clone()),
+            &GeneratorRequest::Render(prompt.clone()),
             &mut Observers {
                 loading: &mut |_| Flow::Continue,
                 token: &mut |_, _| Flow::Continue,
             },
         )?;
-        let Value::Rendered(rendered) = outcome.result? else {
+        let CallValue::Rendered(rendered) = outcome.result? else {
             return Err(other_answer());
         };
         Ok(rendered)
@@ -194,11 +198,11 @@ impl Generator for IsolatedGenerator {
 
 impl Scorer for IsolatedGenerator {
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
-        let request = Request::Classify {
+        let request = GeneratorRequest::Classify {
             prompts: prompts.to_vec(),
             labels: texts(labels),
         };
-        let Value::Labelled(labelled) = self.quiet_call(&request)? else {
+        let CallValue::Labelled(labelled) = self.quiet_call(&request)? else {
             return Err(other_answer());
         };
         Ok(labelled)
@@ -209,7 +213,7 @@ impl Scorer for IsolatedGenerator {
         prompts: &[Prompt],
         continuations: &[&str],
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let request = Request::Score {
+        let request = GeneratorRequest::Score {
             prompts: prompts.to_vec(),
             continuations: texts(continuations),
         };
@@ -218,8 +222,8 @@ impl Scorer for IsolatedGenerator {
 }
 
 impl IsolatedGenerator {
-    fn rows(&mut self, request: &Request) -> Result<Vec<Vec<f32>>, LlmError> {
-        let Value::Rows(rows) = self.quiet_call(request)? else {
+    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>, LlmError> {
+        let CallValue::Rows(rows) = self.quiet_call(request)? else {
             return Err(other_answer());
         };
         Ok(rows)
@@ -234,12 +238,12 @@ impl Tap for IsolatedGenerator {
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError> {
-        let request = Request::Complete {
+        let request = GeneratorRequest::Complete {
             prompts: prompts.to_vec(),
             decoding: decoding.clone(),
             taps: Some(taps.clone()),
         };
-        let Value::Completed(tapped) = self.observed_call(&request, observe)? else {
+        let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {
             return Err(other_answer());
         };
         Ok(tapped)
@@ -255,7 +259,7 @@ impl Tap for IsolatedGenerator {
         parts: &[Range<usize>],
         layers: Layers,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.rows(&Request::Attend {
+        self.rows(&GeneratorRequest::Attend {
             text: text.to_owned(),
             parts: parts.to_vec(),
             layers,
@@ -267,7 +271,7 @@ impl Tap for IsolatedGenerator {
         vectors: &[Vec<f32>],
         layers: Layers,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.rows(&Request::AttendVectors {
+        self.rows(&GeneratorRequest::AttendVectors {
             vectors: vectors.to_vec(),
             layers,
         })

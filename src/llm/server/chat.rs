@@ -4,9 +4,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::http::{Client, Request};
+use super::http::{ServerClient, ServerRequest};
 use super::native::{Likely, lacks_probabilities, read};
-use super::reply::{Piece, Step};
+use super::reply::{ReplyPiece, ReplyStep};
 use crate::llm::error::LlmError;
 use crate::llm::labels::spellings;
 use crate::llm::values::{Decoding, End, Labelled, Prompt};
@@ -29,23 +29,23 @@ pub(super) struct Chat {
 /// A part of a streamed answer, or a whole one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Chunk {
-    choices: Vec<Choice>,
-    usage: Option<Usage>,
+struct ChatChunk {
+    choices: Vec<ChatChoice>,
+    usage: Option<ChatUsage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Choice {
-    delta: Option<Text>,
-    message: Option<Text>,
+struct ChatChoice {
+    delta: Option<ChatText>,
+    message: Option<ChatText>,
     logprobs: Option<Logprobs>,
     finish_reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Text {
+struct ChatText {
     content: Option<String>,
     /// Thoughts, as llama-server and vLLM name them; Ollama's name is the second.
     reasoning_content: Option<String>,
@@ -60,7 +60,7 @@ struct Logprobs {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct ChatUsage {
     prompt_tokens: u32,
     prompt_tokens_details: Option<Details>,
 }
@@ -82,8 +82,8 @@ pub(super) struct Trial {
 
 impl Trial {
     /// Reads an answer.
-    pub fn read(client: &Client, answer: Value) -> Result<Self, LlmError> {
-        let chunk: Chunk = read(client, answer)?;
+    pub fn read(client: &ServerClient, answer: Value) -> Result<Self, LlmError> {
+        let chunk: ChatChunk = read(client, answer)?;
         if chunk.choices.is_empty() {
             return Err(client.unreadable("it holds no choice").into());
         }
@@ -99,7 +99,7 @@ impl Trial {
     }
 }
 
-fn cached_tokens(usage: Option<&Usage>) -> u32 {
+fn cached_tokens(usage: Option<&ChatUsage>) -> u32 {
     usage
         .and_then(|usage| usage.prompt_tokens_details.as_ref())
         .map_or(0, |details| details.cached_tokens)
@@ -153,7 +153,7 @@ impl Chat {
     }
 
     /// Returns the request that writes a reply, or continues the one of the prompt.
-    pub fn completion(&self, prompt: &Prompt, decoding: &Decoding, seed: u64) -> Request {
+    pub fn completion(&self, prompt: &Prompt, decoding: &Decoding, seed: u64) -> ServerRequest {
         let mut body = self.body(prompt);
         body["max_tokens"] = json!(decoding.max_tokens);
         body["stream"] = json!(true);
@@ -166,13 +166,13 @@ impl Chat {
             body["top_k"] = json!(0);
             body["min_p"] = json!(0.0);
         }
-        Request::stream(CHAT, body)
+        ServerRequest::stream(CHAT, body)
     }
 
     /// Reads a part of a streamed answer.
-    pub fn step(&self, client: &Client, value: Value) -> Result<Step, LlmError> {
-        let chunk: Chunk = read(client, value)?;
-        let mut step = Step::default();
+    pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep, LlmError> {
+        let chunk: ChatChunk = read(client, value)?;
+        let mut step = ReplyStep::default();
         if let Some(usage) = &chunk.usage {
             step.prompt_tokens = Some(usage.prompt_tokens);
             step.reused_tokens = Some(cached_tokens(Some(usage)));
@@ -192,7 +192,7 @@ impl Chat {
         }
         step.pieces = likely
             .iter()
-            .map(|likely| Piece {
+            .map(|likely| ReplyPiece {
                 is_thought,
                 ..likely.piece()
             })
@@ -206,22 +206,22 @@ impl Chat {
     }
 
     /// Returns the request for the first token of a reply.
-    pub fn first_token(&self, prompt: &Prompt) -> Request {
+    pub fn first_token(&self, prompt: &Prompt) -> ServerRequest {
         let mut body = self.body(prompt);
         body["max_tokens"] = json!(1);
         body["temperature"] = json!(0.0);
-        Request::post(CHAT, body)
+        ServerRequest::post(CHAT, body)
     }
 
     /// Reads how likely the reply begins with each label: a token that begins the spellings of one
     /// label alone counts for it.
     pub fn read_label(
         &self,
-        client: &Client,
+        client: &ServerClient,
         answer: Value,
         labels: &[&str],
     ) -> Result<Labelled, LlmError> {
-        let chunk: Chunk = read(client, answer)?;
+        let chunk: ChatChunk = read(client, answer)?;
         let first = chunk.choices.into_iter().next();
         let likely = first
             .and_then(|choice| choice.logprobs?.content?.into_iter().next())

@@ -6,11 +6,11 @@ use std::time::Instant;
 use super::capabilities::Capabilities;
 use super::card::file_name;
 use super::chat::Chat;
-use super::http::{Called, Client, Request};
+use super::http::{Called, ServerClient, ServerRequest};
 use super::labels::{label_rows, walk};
-use super::listing::{Listed, card};
+use super::listing::{ListedModel, card};
 use super::native::{Native, lacks_probabilities};
-use super::reply::Reply;
+use super::reply::ServerReply;
 use super::trial::{props, try_chat, try_native};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, elapsed_us, saturating_u32};
@@ -27,7 +27,7 @@ use crate::llm::values::{
 
 /// A generator behind a model server. What it cannot do is an error that names the setting.
 pub(super) struct ServerGenerator {
-    client: Client,
+    client: ServerClient,
     api: Api,
     card: ModelCard,
     capabilities: Capabilities,
@@ -46,8 +46,8 @@ impl ServerGenerator {
     /// # Errors
     /// As [`super::connect_generator`].
     pub fn connect(
-        mut client: Client,
-        model: &Listed,
+        mut client: ServerClient,
+        model: &ListedModel,
         settings: &GeneratorSettings,
     ) -> Result<Self, LlmError> {
         let props = props(&client)?;
@@ -113,7 +113,7 @@ impl ServerGenerator {
         prompt: &Prompt,
         decoding: &Decoding,
         seed: u64,
-    ) -> Result<Request, LlmError> {
+    ) -> Result<ServerRequest, LlmError> {
         match &self.api {
             Api::Native(native) => {
                 let opening = native.opening(prompt);
@@ -125,8 +125,8 @@ impl ServerGenerator {
         }
     }
 
-    fn record_usage(&mut self, started: Instant, replies: &[Reply]) {
-        let sum = |of: fn(&Reply) -> u32| replies.iter().map(of).sum::<u32>();
+    fn record_usage(&mut self, started: Instant, replies: &[ServerReply]) {
+        let sum = |of: fn(&ServerReply) -> u32| replies.iter().map(of).sum::<u32>();
         let reused = sum(|reply| reply.reused_tokens);
         self.usage = CallUsage {
             prompt_tokens_evaluated: sum(|reply| reply.prompt_tokens).saturating_sub(reused),
@@ -174,17 +174,17 @@ impl Generator for ServerGenerator {
         for (prompt, seed) in prompts.iter().zip(decoding.seed..) {
             requests.push(self.request(prompt, decoding, seed)?);
         }
-        let mut replies: Vec<Reply> = prompts
+        let mut replies: Vec<ServerReply> = prompts
             .iter()
             .map(|prompt| {
-                Reply::new(match &self.api {
+                ServerReply::new(match &self.api {
                     Api::Native(native) => native.splitter(prompt),
                     Api::Chat(_) => Splitter::new(None, false),
                 })
             })
             .collect();
         if decoding.max_tokens == 0 {
-            let empty = |reply: Reply| Completion {
+            let empty = |reply: ServerReply| Completion {
                 end: End::MaxTokens,
                 ..reply.finish()
             };
@@ -199,10 +199,12 @@ impl Generator for ServerGenerator {
             Ok(replies[at].take(step, decoding, &mut |token| observe(at, token)))
         });
         self.record_usage(started, &replies);
-        let is_whole = replies.iter().all(Reply::has_ended);
+        let is_whole = replies.iter().all(ServerReply::has_ended);
         match called? {
             Called::Done if !is_whole => Err(self.client.cut().into()),
-            Called::Done | Called::Stopped => Ok(replies.into_iter().map(Reply::finish).collect()),
+            Called::Done | Called::Stopped => {
+                Ok(replies.into_iter().map(ServerReply::finish).collect())
+            }
         }
     }
 

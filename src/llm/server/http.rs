@@ -34,14 +34,14 @@ const MAX_MESSAGE: usize = 300;
 
 /// A request: its path, and its body unless it only reads.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
+pub(super) struct ServerRequest {
     pub path: &'static str,
     pub body: Option<Value>,
     /// Whether the answer is a stream of events.
     pub is_streamed: bool,
 }
 
-impl Request {
+impl ServerRequest {
     pub fn get(path: &'static str) -> Self {
         Self {
             path,
@@ -86,7 +86,7 @@ pub(super) enum Called {
 }
 
 /// Sends requests to one server.
-pub(super) struct Client {
+pub(super) struct ServerClient {
     pub address: Address,
     key: Option<Secret>,
     settings: ServerSettings,
@@ -94,20 +94,20 @@ pub(super) struct Client {
     agent: Mutex<Agent>,
 }
 
-enum Message {
+enum ExchangeMessage {
     Data(Value),
     End(Result<(), ServerError>),
 }
 
 /// The requests of a call, shared by its threads.
-struct Queue<'a> {
-    requests: &'a [Request],
+struct RequestQueue<'a> {
+    requests: &'a [ServerRequest],
     next: AtomicUsize,
     is_cancelled: AtomicBool,
     enough: Vec<AtomicBool>,
 }
 
-impl Client {
+impl ServerClient {
     /// Creates a client.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError::Server`]; [`LlmError::Stopped`].
-    pub fn json(&self, request: Request) -> Result<Value, LlmError> {
+    pub fn json(&self, request: ServerRequest) -> Result<Value, LlmError> {
         let mut answers = self.all_json(vec![request])?;
         answers
             .pop()
@@ -158,7 +158,7 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError::Server`]; [`LlmError::Stopped`].
-    pub fn all_json(&self, requests: Vec<Request>) -> Result<Vec<Value>, LlmError> {
+    pub fn all_json(&self, requests: Vec<ServerRequest>) -> Result<Vec<Value>, LlmError> {
         let mut answers = vec![Value::Null; requests.len()];
         let called = self.call(&requests, &mut |at, value| {
             answers[at] = value;
@@ -177,10 +177,10 @@ impl Client {
     /// [`LlmError::Server`] of the first that fails; the others are ended. What `observe` returns.
     pub fn call(
         &self,
-        requests: &[Request],
+        requests: &[ServerRequest],
         observe: &mut dyn FnMut(usize, Value) -> Result<Wish, LlmError>,
     ) -> Result<Called, LlmError> {
-        let queue = Queue {
+        let queue = RequestQueue {
             requests,
             next: AtomicUsize::new(0),
             is_cancelled: AtomicBool::new(false),
@@ -210,17 +210,17 @@ impl Client {
                 }
                 match messages.recv_timeout(LATENCY) {
                     Ok(_) if queue.is_cancelled.load(Ordering::SeqCst) => {}
-                    Ok((at, Message::Data(_))) if queue.has_enough(at) => {}
-                    Ok((at, Message::Data(value))) => match observe(at, value) {
+                    Ok((at, ExchangeMessage::Data(_))) if queue.has_enough(at) => {}
+                    Ok((at, ExchangeMessage::Data(value))) => match observe(at, value) {
                         Ok(Wish::More) => {}
                         Ok(Wish::Enough) => queue.enough[at].store(true, Ordering::SeqCst),
                         Ok(Wish::Stop) => end(Ok(Called::Stopped)),
                         Err(error) => end(Err(error)),
                     },
-                    Ok((at, Message::End(Err(error)))) if !queue.has_enough(at) => {
+                    Ok((at, ExchangeMessage::End(Err(error)))) if !queue.has_enough(at) => {
                         end(Err(error.into()));
                     }
-                    Ok((_, Message::End(_))) | Err(RecvTimeoutError::Timeout) => {}
+                    Ok((_, ExchangeMessage::End(_))) | Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
             }
@@ -229,7 +229,12 @@ impl Client {
     }
 
     /// Takes requests until none is left.
-    fn work(&self, agent: &Agent, queue: &Queue<'_>, sender: &Sender<(usize, Message)>) {
+    fn work(
+        &self,
+        agent: &Agent,
+        queue: &RequestQueue<'_>,
+        sender: &Sender<(usize, ExchangeMessage)>,
+    ) {
         loop {
             let at = queue.next.fetch_add(1, Ordering::SeqCst);
             let Some(request) = queue.requests.get(at) else {
@@ -240,10 +245,10 @@ impl Client {
             }
             let mut data = |value: Value| {
                 let is_wanted = !queue.is_over(at);
-                is_wanted && sender.send((at, Message::Data(value))).is_ok()
+                is_wanted && sender.send((at, ExchangeMessage::Data(value))).is_ok()
             };
             let ended = self.exchange(agent, request, &|| queue.is_over(at), &mut data);
-            if sender.send((at, Message::End(ended))).is_err() {
+            if sender.send((at, ExchangeMessage::End(ended))).is_err() {
                 return;
             }
         }
@@ -254,7 +259,7 @@ impl Client {
     fn exchange(
         &self,
         agent: &Agent,
-        request: &Request,
+        request: &ServerRequest,
         is_over: &dyn Fn() -> bool,
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), ServerError> {
@@ -275,7 +280,7 @@ impl Client {
     fn attempt(
         &self,
         agent: &Agent,
-        request: &Request,
+        request: &ServerRequest,
         attempts: u32,
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), Failed> {
@@ -496,7 +501,7 @@ impl Client {
     }
 }
 
-impl Queue<'_> {
+impl RequestQueue<'_> {
     fn has_enough(&self, at: usize) -> bool {
         self.enough[at].load(Ordering::SeqCst)
     }

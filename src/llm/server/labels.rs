@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::http::Client;
+use super::http::ServerClient;
 use super::native::Native;
 use crate::llm::error::LlmError;
 use crate::llm::scorer::{LEAD_TOKENS, MIN_FIRST_TOKEN, Spelling, SpellingRow, behind, is_lead};
@@ -18,7 +18,7 @@ struct Begun {
 /// Follows the greedy reply to each prompt through the tokens in front of its labels.
 fn begun(
     native: &Native,
-    client: &Client,
+    client: &ServerClient,
     rendered: &[Vec<i32>],
     spellings: &[Spelling],
 ) -> Result<Begun, LlmError> {
@@ -58,7 +58,7 @@ fn begun(
 /// one.
 pub(super) fn label_rows(
     native: &Native,
-    client: &Client,
+    client: &ServerClient,
     rendered: &[Vec<i32>],
     spellings: &[Spelling],
 ) -> Result<Vec<SpellingRow>, LlmError> {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::card::named_card;
-use super::http::{Client, Request};
+use super::http::{ServerClient, ServerRequest};
 use super::native::read;
 use crate::event::{ModelCard, ModelRole};
 use crate::llm::error::LlmError;
@@ -12,7 +12,7 @@ use crate::llm::error::ServerError;
 /// A model that a server lists.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Listed {
+pub(super) struct ListedModel {
     pub id: String,
     pub owned_by: String,
     meta: Option<Meta>,
@@ -31,15 +31,15 @@ struct Meta {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Listing {
-    data: Vec<Listed>,
+struct ModelListing {
+    data: Vec<ListedModel>,
 }
 
 /// Returns the model that the setting names, or else the first that the server lists. A server that
 /// lists none is believed to have it.
-pub(super) fn find_listed(client: &Client, wanted: &str) -> Result<Listed, LlmError> {
-    let listing = match client.json(Request::get("/v1/models")) {
-        Ok(listing) => read::<Listing>(client, listing)?.data,
+pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedModel, LlmError> {
+    let listing = match client.json(ServerRequest::get("/v1/models")) {
+        Ok(listing) => read::<ModelListing>(client, listing)?.data,
         Err(LlmError::Server(ServerError::Rejected { .. })) => Vec::new(),
         Err(error) => return Err(error),
     };
@@ -51,9 +51,9 @@ pub(super) fn find_listed(client: &Client, wanted: &str) -> Result<Listed, LlmEr
     };
     match found {
         Some(found) => Ok(found.clone()),
-        None if listing.is_empty() => Ok(Listed {
+        None if listing.is_empty() => Ok(ListedModel {
             id: wanted.to_owned(),
-            ..Listed::default()
+            ..ListedModel::default()
         }),
         None => Err(ServerError::NoModel {
             host: client.host(),
@@ -64,7 +64,7 @@ pub(super) fn find_listed(client: &Client, wanted: &str) -> Result<Listed, LlmEr
     }
 }
 
-impl Listed {
+impl ListedModel {
     /// Returns whether a program with this name owns the model.
     pub fn is_of(&self, owner: &str) -> bool {
         self.owned_by == owner
@@ -72,7 +72,7 @@ impl Listed {
 }
 
 /// Describes a model of a server.
-pub(super) fn card(client: &Client, model: &Listed) -> ModelCard {
+pub(super) fn card(client: &ServerClient, model: &ListedModel) -> ModelCard {
     let meta = model.meta.clone().unwrap_or_default();
     ModelCard {
         file_bytes: meta.size,

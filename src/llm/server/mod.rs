@@ -25,7 +25,7 @@ use super::role::LoadedGenerator;
 use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::StopFlag;
 use generator::ServerGenerator;
-use http::Client;
+use http::ServerClient;
 use listing::find_listed;
 
 /// A generator behind a server.
@@ -46,7 +46,7 @@ pub fn connect_generator(
     server: &ServerSettings,
     stop: &StopFlag,
 ) -> Result<Connected, LlmError> {
-    let client = Client::new(&settings.url, &settings.key, server, stop)?;
+    let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
     let shows_key = client.shows_key();
     let model = find_listed(&client, &settings.served_model)?;
     let generator = ServerGenerator::connect(client, &model, settings)?;

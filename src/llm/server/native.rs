@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::http::{Client, Request};
-use super::reply::{Piece, Step};
+use super::http::{ServerClient, ServerRequest};
+use super::reply::{ReplyPiece, ReplyStep};
 use crate::config::{GeneratorSettings, Thinking};
 use crate::event::{Alternative, ModelCard, saturating_u32};
 use crate::llm::error::LlmError;
@@ -92,7 +92,7 @@ struct Tokenized {
 /// A part of a streamed answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Chunk {
+struct NativeChunk {
     content: String,
     stop: bool,
     stop_type: String,
@@ -153,9 +153,9 @@ impl Likely {
             .collect()
     }
 
-    pub fn piece(&self) -> Piece {
+    pub fn piece(&self) -> ReplyPiece {
         let top: Vec<f32> = self.top_logprobs.iter().map(Self::logprob).collect();
-        Piece {
+        ReplyPiece {
             id: self.id.unwrap_or(-1),
             bytes: self.bytes(),
             logprob: self.logprob(),
@@ -182,7 +182,7 @@ fn entropy(logprobs: &[f32]) -> f32 {
 impl Native {
     /// Learns the template of the server.
     pub fn new(
-        client: &Client,
+        client: &ServerClient,
         props: &Props,
         model: &str,
         settings: &GeneratorSettings,
@@ -246,7 +246,7 @@ impl Native {
     /// Returns the text and tokens of a prompt.
     pub fn render(
         &self,
-        client: &Client,
+        client: &ServerClient,
         prompt: &Prompt,
         opening: Opening,
     ) -> Result<Rendered, LlmError> {
@@ -281,7 +281,7 @@ impl Native {
 
     fn parts(
         &self,
-        client: &Client,
+        client: &ServerClient,
         prompt: &Prompt,
         opening: Opening,
     ) -> Result<Vec<PromptPart>, LlmError> {
@@ -304,7 +304,7 @@ impl Native {
     /// Returns the template around the marks of the texts, with a space on both sides of each.
     fn turns(
         &self,
-        client: &Client,
+        client: &ServerClient,
         has_system: bool,
         is_thinking: bool,
     ) -> Result<String, LlmError> {
@@ -323,7 +323,10 @@ impl Native {
             "messages": messages,
             "chat_template_kwargs": {"enable_thinking": is_thinking},
         });
-        let applied: Applied = read(client, client.json(Request::post("/apply-template", body))?)?;
+        let applied: Applied = read(
+            client,
+            client.json(ServerRequest::post("/apply-template", body))?,
+        )?;
         if !applied.prompt.contains(USER_MARK) {
             let reason = "its chat template leaves the question out";
             return Err(client.unreadable(reason).into());
@@ -333,11 +336,16 @@ impl Native {
     }
 
     /// Returns the tokens of a text as plain text.
-    pub fn plain_tokens(&self, client: &Client, text: &str) -> Result<Vec<i32>, LlmError> {
+    pub fn plain_tokens(&self, client: &ServerClient, text: &str) -> Result<Vec<i32>, LlmError> {
         self.tokenize(client, text, Parse::Plain)
     }
 
-    fn tokenize(&self, client: &Client, text: &str, parse: Parse) -> Result<Vec<i32>, LlmError> {
+    fn tokenize(
+        &self,
+        client: &ServerClient,
+        text: &str,
+        parse: Parse,
+    ) -> Result<Vec<i32>, LlmError> {
         let key = (text.to_owned(), parse);
         let known = lock(&self.tokens).get(&key).cloned();
         if let Some(tokens) = known {
@@ -349,7 +357,7 @@ impl Native {
             "add_special": parse == Parse::Start,
             "parse_special": parse != Parse::Plain,
         });
-        let answer = client.json(Request::post("/tokenize", body))?;
+        let answer = client.json(ServerRequest::post("/tokenize", body))?;
         let Tokenized { tokens } = read(client, answer)?;
         let mut kept = lock(&self.tokens);
         if kept.len() >= KEPT_TEXTS {
@@ -366,12 +374,12 @@ impl Native {
         prompt: &Prompt,
         decoding: &Decoding,
         seed: u64,
-    ) -> Request {
+    ) -> ServerRequest {
         let thoughts = match self.opening(prompt) {
             Opening::Reply => self.thinking_tokens,
             Opening::Answer => 0,
         };
-        Request::stream(
+        ServerRequest::stream(
             "/completion",
             json!({
                 "model": self.model,
@@ -392,8 +400,8 @@ impl Native {
     }
 
     /// Reads a part of a streamed answer.
-    pub fn step(&self, client: &Client, value: Value) -> Result<Step, LlmError> {
-        let chunk: Chunk = read(client, value)?;
+    pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep, LlmError> {
+        let chunk: NativeChunk = read(client, value)?;
         let likely = chunk.completion_probabilities.unwrap_or_default();
         if likely.is_empty() && !chunk.content.is_empty() {
             return Err(lacks_probabilities(client));
@@ -406,7 +414,7 @@ impl Native {
             }
             _ => End::MaxTokens,
         };
-        Ok(Step {
+        Ok(ReplyStep {
             // the end of the turn is a token without text
             pieces: likely
                 .iter()
@@ -423,7 +431,7 @@ impl Native {
     /// first.
     pub fn next_tokens(
         &self,
-        client: &Client,
+        client: &ServerClient,
         prompts: &[Vec<i32>],
     ) -> Result<Vec<HashMap<i32, f32>>, LlmError> {
         let requests = prompts
@@ -446,7 +454,7 @@ impl Native {
     /// server says what the model gave it.
     pub fn read_forced(
         &self,
-        client: &Client,
+        client: &ServerClient,
         places: &[(Vec<i32>, i32)],
     ) -> Result<Vec<f32>, LlmError> {
         let requests = places
@@ -467,8 +475,8 @@ impl Native {
             .collect()
     }
 
-    fn one_token(&self, tokens: &[i32], likely: u32, bias: &Value) -> Request {
-        Request::post(
+    fn one_token(&self, tokens: &[i32], likely: u32, bias: &Value) -> ServerRequest {
+        ServerRequest::post(
             "/completion",
             json!({
                 "model": self.model,
@@ -497,8 +505,8 @@ impl Native {
     }
 }
 
-fn first_likely(client: &Client, answer: Value) -> Result<Likely, LlmError> {
-    let chunk: Chunk = read(client, answer)?;
+fn first_likely(client: &ServerClient, answer: Value) -> Result<Likely, LlmError> {
+    let chunk: NativeChunk = read(client, answer)?;
     let likely = chunk.completion_probabilities.unwrap_or_default();
     likely
         .into_iter()
@@ -507,7 +515,7 @@ fn first_likely(client: &Client, answer: Value) -> Result<Likely, LlmError> {
 }
 
 /// The error of a server without log-probabilities.
-pub(super) fn lacks_probabilities(client: &Client) -> LlmError {
+pub(super) fn lacks_probabilities(client: &ServerClient) -> LlmError {
     client
         .lacks(
             "log-probabilities of tokens",
@@ -518,7 +526,7 @@ pub(super) fn lacks_probabilities(client: &Client) -> LlmError {
 
 /// Reads an answer, or says why it cannot be read.
 pub(super) fn read<T: serde::de::DeserializeOwned>(
-    client: &Client,
+    client: &ServerClient,
     value: Value,
 ) -> Result<T, LlmError> {
     serde_json::from_value(value).map_err(|error| client.unreadable(&error.to_string()).into())

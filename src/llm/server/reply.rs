@@ -8,7 +8,7 @@ use crate::llm::values::{Completion, Decoding, End, Token};
 
 /// A token that a server sent.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
+pub(super) struct ReplyPiece {
     /// -1 where the server does not say.
     pub id: i32,
     pub bytes: Vec<u8>,
@@ -22,15 +22,15 @@ pub(super) struct Piece {
 
 /// A part of a streamed answer.
 #[derive(Debug, Default)]
-pub(super) struct Step {
-    pub pieces: Vec<Piece>,
+pub(super) struct ReplyStep {
+    pub pieces: Vec<ReplyPiece>,
     pub end: Option<End>,
     pub prompt_tokens: Option<u32>,
     pub reused_tokens: Option<u32>,
 }
 
 /// The reply to one prompt.
-pub(super) struct Reply {
+pub(super) struct ServerReply {
     /// The reply with its thoughts.
     whole: Stream,
     splitter: Splitter,
@@ -44,7 +44,7 @@ pub(super) struct Reply {
     end: Option<End>,
 }
 
-impl Reply {
+impl ServerReply {
     pub fn new(splitter: Splitter) -> Self {
         Self {
             whole: Stream::default(),
@@ -66,7 +66,7 @@ impl Reply {
     /// Takes a part of the answer.
     pub fn take(
         &mut self,
-        step: Step,
+        step: ReplyStep,
         decoding: &Decoding,
         observe: &mut dyn FnMut(&Token) -> Flow,
     ) -> Wish {
@@ -94,7 +94,7 @@ impl Reply {
 
     fn push(
         &mut self,
-        piece: &Piece,
+        piece: &ReplyPiece,
         decoding: &Decoding,
         observe: &mut dyn FnMut(&Token) -> Flow,
     ) -> Flow {

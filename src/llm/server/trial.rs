@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::capabilities::Capabilities;
 use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
-use super::http::{Client, Request};
-use super::listing::Listed;
+use super::http::{ServerClient, ServerRequest};
+use super::listing::ListedModel;
 use super::native::{self, Native, Props};
 use crate::llm::error::LlmError;
 use crate::llm::error::ServerError;
 
 /// Asks for llama-server's own interface; `None` where it has another one.
-pub(super) fn props(client: &Client) -> Result<Option<Props>, LlmError> {
-    match client.json(Request::get("/props")) {
+pub(super) fn props(client: &ServerClient) -> Result<Option<Props>, LlmError> {
+    match client.json(ServerRequest::get("/props")) {
         Ok(props) => {
             let props: Props = serde_json::from_value(props).unwrap_or_default();
             Ok(Some(props).filter(|props| props.default_generation_settings.is_some()))
@@ -27,7 +27,7 @@ pub(super) fn props(client: &Client) -> Result<Option<Props>, LlmError> {
 
 /// Tries llama-server's own interface.
 pub(super) fn try_native(
-    client: &Client,
+    client: &ServerClient,
     props: &Props,
     native: &Native,
 ) -> Result<Capabilities, LlmError> {
@@ -37,7 +37,7 @@ pub(super) fn try_native(
             "prompt": tokens, "n_predict": 1, "n_probs": 2, "temperature": 0.0,
             "cache_prompt": true, "n_cmpl": samples,
         });
-        client.json(Request::post("/completion", body))
+        client.json(ServerRequest::post("/completion", body))
     };
     let answers = trial(2)?;
     let samples = answers.as_array().map_or(1, Vec::len);
@@ -61,7 +61,10 @@ pub(super) fn try_native(
 }
 
 /// Tries a chat with less and less, until the server takes it.
-pub(super) fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), LlmError> {
+pub(super) fn try_chat(
+    client: &ServerClient,
+    model: &ListedModel,
+) -> Result<(Chat, Capabilities), LlmError> {
     let trial = |samples: u32, likely: u32| {
         let mut body = json!({
             "model": model.id, "max_tokens": 1,
@@ -74,7 +77,7 @@ pub(super) fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabil
             body["logprobs"] = json!(true);
             body["top_logprobs"] = json!(likely);
         }
-        let answer = client.json(Request::post(CHAT, body))?;
+        let answer = client.json(ServerRequest::post(CHAT, body))?;
         Trial::read(client, answer)
     };
     let mut tried = None;

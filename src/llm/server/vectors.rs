@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::card::named_card;
-use super::http::{Client, Request};
+use super::http::{ServerClient, ServerRequest};
 use super::listing::find_listed;
 use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
@@ -22,7 +22,7 @@ const BATCH: usize = 32;
 
 /// An embedder behind a model server.
 pub struct ServerEmbedder {
-    client: Client,
+    client: ServerClient,
     model: String,
     /// Whether the server is a ragscope, which puts the prefixes in front of texts itself.
     is_peer: bool,
@@ -59,7 +59,7 @@ impl ServerEmbedder {
         server: &ServerSettings,
         stop: &StopFlag,
     ) -> Result<Self, LlmError> {
-        let client = Client::new(&settings.url, &settings.key, server, stop)?;
+        let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
         let model = find_listed(&client, &settings.served_model)?;
         let mut embedder = Self {
             card: named_card(ModelRole::Embedder, &client.host(), &model.id),
@@ -95,7 +95,7 @@ impl ServerEmbedder {
     /// Returns the embedder of another ragscope as it describes it: its vectors are those of the
     /// same model here, and so is its fingerprint.
     fn peer_card(&self) -> Result<ModelCard, LlmError> {
-        let status = self.client.json(Request::get("/v1/status"))?;
+        let status = self.client.json(ServerRequest::get("/v1/status"))?;
         let status: PeerStatus = read(&self.client, status)?;
         let mut models = status.models.into_iter();
         let card = models
@@ -113,7 +113,7 @@ impl ServerEmbedder {
             Side::Document => &self.card.prefixes.document,
             Side::Query => &self.card.prefixes.query,
         };
-        let requests: Vec<Request> = texts
+        let requests: Vec<ServerRequest> = texts
             .chunks(BATCH)
             .map(|texts| {
                 // an empty text has no vector
@@ -127,7 +127,7 @@ impl ServerEmbedder {
                 if self.is_peer {
                     body["ragscope"] = json!({"side": side});
                 }
-                Request::post("/v1/embeddings", body)
+                ServerRequest::post("/v1/embeddings", body)
             })
             .collect();
         let answers = self.client.all_json(requests)?;
@@ -169,7 +169,7 @@ impl Embedder for ServerEmbedder {
 
 /// A reranker behind a model server.
 pub struct ServerReranker {
-    client: Client,
+    client: ServerClient,
     model: String,
     /// Whether scores are logits, as llama-server gives them.
     gives_logits: bool,
@@ -199,10 +199,10 @@ impl ServerReranker {
         server: &ServerSettings,
         stop: &StopFlag,
     ) -> Result<Self, LlmError> {
-        let client = Client::new(&settings.url, &settings.key, server, stop)?;
+        let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
         let model = find_listed(&client, &settings.served_model)?.id;
         let gives_logits = client
-            .json(Request::get("/props"))
+            .json(ServerRequest::get("/props"))
             .is_ok_and(|props| props.get("default_generation_settings").is_some());
         let reranker = Self {
             card: ModelCard {
@@ -232,7 +232,7 @@ impl ServerReranker {
         let body = json!({
             "model": self.model, "query": question, "documents": texts, "top_n": texts.len(),
         });
-        let answer = self.client.json(Request::post("/v1/rerank", body))?;
+        let answer = self.client.json(ServerRequest::post("/v1/rerank", body))?;
         let found: Scores = read(&self.client, answer)?;
         let mut scores = vec![None; texts.len()];
         for score in found.results {

@@ -18,7 +18,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::serve::queue::Client;
 
-use super::reply::Failure;
+use super::reply::HttpFailure;
 
 /// Requests of one client per second, on average.
 const RATE_PER_S: f64 = 50.0;
@@ -63,7 +63,11 @@ impl Access {
     }
 
     /// Returns the origin that the reply must allow, if it is that of another page.
-    fn check(&self, request: &Request, client: &Client) -> Result<Option<HeaderValue>, Failure> {
+    fn check(
+        &self,
+        request: &Request,
+        client: &Client,
+    ) -> Result<Option<HeaderValue>, HttpFailure> {
         let host = host(request.uri(), request.headers())?;
         self.check_host(&host)?;
         let foreign = self.foreign_origin(request.headers(), &host)?;
@@ -82,7 +86,7 @@ impl Access {
 
     /// Checks the name that the client reached this server by. A page can point a name of its own
     /// to this machine (DNS rebinding), but not an address.
-    fn check_host(&self, host: &Authority) -> Result<(), Failure> {
+    fn check_host(&self, host: &Authority) -> Result<(), HttpFailure> {
         let name = host.host().trim_matches(['[', ']']);
         let is_known = name.parse::<IpAddr>().is_ok()
             || name.eq_ignore_ascii_case("localhost")
@@ -93,7 +97,7 @@ impl Access {
         if is_known {
             return Ok(());
         }
-        Err(Failure::new(
+        Err(HttpFailure::new(
             StatusCode::FORBIDDEN,
             "unknown_host",
             format!(
@@ -107,7 +111,7 @@ impl Access {
         &self,
         headers: &HeaderMap,
         host: &Authority,
-    ) -> Result<Option<HeaderValue>, Failure> {
+    ) -> Result<Option<HeaderValue>, HttpFailure> {
         let Some(origin) = headers.get(ORIGIN) else {
             return Ok(None);
         };
@@ -128,7 +132,7 @@ impl Access {
         Err(cross_origin(text))
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Failure> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpFailure> {
         let Some(token) = self.token else {
             return Ok(());
         };
@@ -147,7 +151,7 @@ impl Access {
         } else {
             "the request has no token"
         };
-        Err(Failure::new(
+        Err(HttpFailure::new(
             StatusCode::UNAUTHORIZED,
             "invalid_api_key",
             format!(
@@ -156,7 +160,7 @@ impl Access {
         ))
     }
 
-    fn check_rate(&self, client: &Client, now: Instant) -> Result<(), Failure> {
+    fn check_rate(&self, client: &Client, now: Instant) -> Result<(), HttpFailure> {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         if rates.len() >= MAX_CLIENTS {
             rates.retain(|_, bucket| bucket.at(now) < BURST);
@@ -236,26 +240,26 @@ fn is_protected(uri: &Uri) -> bool {
 }
 
 /// Returns the host that a request is for.
-fn host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Failure> {
+fn host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, HttpFailure> {
     let named = headers.get(HOST).and_then(|host| host.to_str().ok());
     let named = named.and_then(|host| host.parse().ok());
     named
         .or_else(|| uri.authority().cloned())
-        .ok_or_else(|| Failure::invalid("the request names no host: send a `Host` header"))
+        .ok_or_else(|| HttpFailure::invalid("the request names no host: send a `Host` header"))
 }
 
-fn cross_origin(from: &str) -> Failure {
-    Failure::new(
+fn cross_origin(from: &str) -> HttpFailure {
+    HttpFailure::new(
         StatusCode::FORBIDDEN,
         "cross_origin",
         format!("pages of {from:?} may not use this server: start it with --origin to allow one"),
     )
 }
 
-fn too_many() -> Failure {
-    Failure {
+fn too_many() -> HttpFailure {
+    HttpFailure {
         retry_after: Some(Duration::from_secs(1)),
-        ..Failure::new(
+        ..HttpFailure::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limit_exceeded",
             format!("more than {RATE_PER_S} requests per second: send them one after the other"),

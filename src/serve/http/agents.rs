@@ -14,7 +14,7 @@ use crate::serve::mcp::McpHandler;
 use crate::serve::queue::SharedEngine;
 
 use super::body::MAX_BODY_BYTES;
-use super::reply::Failure;
+use super::reply::HttpFailure;
 
 /// Maximum number of sessions of clients that have them; one that is at rest ends after five
 /// minutes.
@@ -40,15 +40,15 @@ impl Agents {
     }
 
     /// Answers a request of `/mcp`.
-    pub async fn answer(&self, request: Request) -> Result<Response, Failure> {
+    pub async fn answer(&self, request: Request) -> Result<Response, HttpFailure> {
         let headers = request.headers();
         // versions of the protocol without sessions name themselves in each request
         let begins_session = !headers.contains_key("mcp-session-id")
             && !headers.contains_key("mcp-protocol-version");
         if begins_session && self.sessions.sessions.read().await.len() >= MAX_SESSIONS {
             let message = "too many sessions are open: end one, or try again in a few minutes";
-            let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-            return Err(Failure {
+            let failure = HttpFailure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+            return Err(HttpFailure {
                 retry_after: Some(std::time::Duration::from_secs(60)),
                 ..failure
             });

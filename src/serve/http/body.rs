@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
-use super::reply::Failure;
+use super::reply::HttpFailure;
 
 /// Maximum size of a body.
 pub const MAX_BODY_BYTES: usize = 8 << 20;
@@ -24,13 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// # Errors
 /// A body of another type, one that is too large or too slow, that is no JSON or lacks what `T`
 /// has.
-pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Failure> {
+pub async fn read_json<T: DeserializeOwned>(
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<T, HttpFailure> {
     let kind = headers
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next());
     if !essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(Failure::new(
+        return Err(HttpFailure::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
             "the body has no type that is understood: send JSON with `Content-Type: application/json`",
@@ -39,19 +42,20 @@ pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> 
 
     let bytes = read(body).await?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        Failure::invalid(format!(
+        HttpFailure::invalid(format!(
             "the body does not fit ({error}): /openapi.json describes it"
         ))
     })
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, Failure> {
+async fn read(body: Body) -> Result<Vec<u8>, HttpFailure> {
     let mut received = 0;
     let mut bytes = Vec::new();
     let mut data = body.into_data_stream();
     let read = timeout(PATIENCE, async {
         while let Some(part) = data.next().await {
-            let part = part.map_err(|_| Failure::invalid("the body ends early: send it again"))?;
+            let part =
+                part.map_err(|_| HttpFailure::invalid("the body ends early: send it again"))?;
             received += part.len();
             if received <= MAX_BODY_BYTES {
                 bytes.extend_from_slice(&part);
@@ -59,12 +63,12 @@ async fn read(body: Body) -> Result<Vec<u8>, Failure> {
                 break;
             }
         }
-        Ok::<_, Failure>(())
+        Ok::<_, HttpFailure>(())
     });
     match read.await {
         Ok(read) => read?,
         Err(_) => {
-            return Err(Failure::new(
+            return Err(HttpFailure::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "request_timeout",
                 "the body arrives too slowly: send it again",
@@ -74,7 +78,7 @@ async fn read(body: Body) -> Result<Vec<u8>, Failure> {
 
     if received > MAX_BODY_BYTES {
         let limit = MAX_BODY_BYTES >> 20;
-        return Err(Failure::new(
+        return Err(HttpFailure::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "request_too_large",
             format!("a body has at most {limit} MiB: send several requests"),

@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Decision, Outcome, Record, RunEvent, Turn};
 use crate::host::DocumentFlags;
-use crate::serve::queue::{self, Caller, Client, Question, Refusal};
+use crate::serve::queue::{self, Caller, Client, QuestionRequest, Refusal};
 use crate::story::{Run, words};
 
 use super::body::read_json;
 use super::models::preset_of;
-use super::reply::{Failure, json_reply, json_text, now_s};
+use super::reply::{HttpFailure, json_reply, json_text, now_s};
 use super::state::HttpState;
 use super::stream::{self, Events, Left};
 
@@ -96,14 +96,14 @@ struct Part {
 
 impl Message {
     /// Returns the text of the message.
-    fn text(&self) -> Result<String, Failure> {
+    fn text(&self) -> Result<String, HttpFailure> {
         match &self.content {
             None => Ok(String::new()),
             Some(Content::Text(text)) => Ok(text.clone()),
             Some(Content::Parts(parts)) => {
                 let texts = parts.iter().map(|part| match (&*part.r#type, &part.text) {
                     ("text", Some(text)) => Ok(text.as_str()),
-                    (other, _) => Err(Failure::invalid(format!(
+                    (other, _) => Err(HttpFailure::invalid(format!(
                         "a message has a part of type {other:?}: send text"
                     ))),
                 });
@@ -115,13 +115,13 @@ impl Message {
 
 impl ChatRequest {
     /// Returns the question with its thread.
-    fn question(&self) -> Result<Question, Failure> {
+    fn question(&self) -> Result<QuestionRequest, HttpFailure> {
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Failure::invalid("`n` is not 1: send several requests"));
+            return Err(HttpFailure::invalid("`n` is not 1: send several requests"));
         }
         let is_user = |message: &Message| message.role == "user";
         let Some(last) = self.messages.iter().rposition(is_user) else {
-            return Err(Failure::invalid(
+            return Err(HttpFailure::invalid(
                 "there is no message of the user: send the question as one",
             ));
         };
@@ -140,7 +140,7 @@ impl ChatRequest {
         }
         turns.retain(|turn| !turn.answer.trim().is_empty());
         let documents = self.ragscope.as_ref().map(|extra| extra.documents.clone());
-        Ok(Question {
+        Ok(QuestionRequest {
             text: self.messages[last].text()?,
             turns,
             preset: None,
@@ -157,10 +157,10 @@ pub async fn complete(
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let request: ChatRequest = read_json(&headers, body).await?;
     let preset = preset_of(&request.model, &server.engine.status().presets)?;
-    let question = Question {
+    let question = QuestionRequest {
         preset: preset.map(str::to_owned),
         ..request.question()?
     };
@@ -179,7 +179,7 @@ pub async fn complete(
         queue::ask(question, &engine.engine, &caller, observe).await
     });
 
-    let reply = Reply {
+    let reply = ChatReply {
         model: request.model,
         created: now_s(),
         lists_sources: server.lists_sources,
@@ -211,7 +211,7 @@ pub async fn complete(
 type Answered = tokio::task::JoinHandle<Result<Vec<Arc<Record>>, Refusal>>;
 
 /// Sends an answer once it is complete.
-async fn whole_answer(mut reply: Reply, run: Answered) -> Result<Response, Failure> {
+async fn whole_answer(mut reply: ChatReply, run: Answered) -> Result<Response, HttpFailure> {
     let answered = run.await.map_err(|_| Refusal::for_end())??;
     for record in &answered {
         reply.apply(record);
@@ -222,7 +222,7 @@ async fn whole_answer(mut reply: Reply, run: Answered) -> Result<Response, Failu
 
 /// Sends an answer while it is written.
 async fn stream_answer(
-    mut reply: Reply,
+    mut reply: ChatReply,
     wants_usage: bool,
     first: Record,
     mut records: mpsc::UnboundedReceiver<Record>,
@@ -261,7 +261,7 @@ async fn stream_answer(
             }
         }
         Err(refusal) => {
-            let failure = Failure::from(refusal);
+            let failure = HttpFailure::from(refusal);
             events.send(&text_of(&failure.to_json())).await?;
         }
     }
@@ -269,7 +269,7 @@ async fn stream_answer(
 }
 
 /// An answer on its way to the client.
-struct Reply {
+struct ChatReply {
     model: String,
     /// Seconds since 1970-01-01 UTC.
     created: u64,
@@ -281,7 +281,7 @@ struct Reply {
     sent: String,
 }
 
-impl Reply {
+impl ChatReply {
     /// Takes in a record of the run and returns the text that it adds for good.
     fn apply(&mut self, record: &Record) -> Option<String> {
         let event = record.event.run()?;
@@ -376,7 +376,7 @@ impl Reply {
     }
 
     /// Returns the answer as one object.
-    fn whole(&self, answer: Value) -> Result<Value, Failure> {
+    fn whole(&self, answer: Value) -> Result<Value, HttpFailure> {
         let content = self.run.text.clone() + &self.sources();
         let mut object = self.object("chat.completion");
         object["choices"] = json!([{
@@ -427,7 +427,7 @@ fn text_of(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn question(messages: &Value) -> Result<Question, u16> {
+    fn question(messages: &Value) -> Result<QuestionRequest, u16> {
         let request = json!({ "model": "ragscope", "messages": messages });
         let request: ChatRequest = serde_json::from_value(request).expect("a request");
         let question = request.question();

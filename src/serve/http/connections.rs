@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The reason that a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ServerEnd {
     Interrupted,
     Terminated,
 }
@@ -44,7 +44,7 @@ pub fn cannot_start(error: std::io::Error) -> Problem {
 ///
 /// # Errors
 /// When the system refuses the listener or the handlers of signals.
-pub async fn serve(listener: TcpListener, router: Router) -> Result<Ended, Problem> {
+pub async fn serve(listener: TcpListener, router: Router) -> Result<ServerEnd, Problem> {
     let listener = tokio::net::TcpListener::from_std(listener).map_err(cannot_start)?;
     tokio::select! {
         never = accept(&listener, &router) => match never {},
@@ -90,20 +90,20 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router) {
 
 /// Waits for the signal that ends the program.
 #[cfg(unix)]
-async fn wait_for_signal() -> std::io::Result<Ended> {
+async fn wait_for_signal() -> std::io::Result<ServerEnd> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
-        _ = interrupt.recv() => Ok(Ended::Interrupted),
-        _ = terminate.recv() => Ok(Ended::Terminated),
+        _ = interrupt.recv() => Ok(ServerEnd::Interrupted),
+        _ = terminate.recv() => Ok(ServerEnd::Terminated),
     }
 }
 
 /// Waits for ctrl-c.
 #[cfg(not(unix))]
-async fn wait_for_signal() -> std::io::Result<Ended> {
+async fn wait_for_signal() -> std::io::Result<ServerEnd> {
     tokio::signal::ctrl_c().await?;
-    Ok(Ended::Interrupted)
+    Ok(ServerEnd::Interrupted)
 }

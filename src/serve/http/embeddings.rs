@@ -18,7 +18,7 @@ use crate::serve::queue::{self, Caller, Client, Refusal};
 
 use super::body::read_json;
 use super::models::{embedder, unknown};
-use super::reply::{Failure, json_reply};
+use super::reply::{HttpFailure, json_reply};
 use super::state::HttpState;
 
 /// Maximum number of texts in a request.
@@ -70,29 +70,29 @@ enum Encoding {
 }
 
 #[derive(Serialize)]
-struct Reply {
+struct EmbeddingsReply {
     object: &'static str,
-    data: Vec<Row>,
+    data: Vec<EmbeddingRow>,
     model: String,
-    usage: Usage,
+    usage: EmbeddingsUsage,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct EmbeddingRow {
     object: &'static str,
     index: usize,
-    embedding: Vector,
+    embedding: EncodedVector,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Vector {
+enum EncodedVector {
     Numbers(Vec<f32>),
     Base64(String),
 }
 
 #[derive(Serialize)]
-struct Usage {
+struct EmbeddingsUsage {
     prompt_tokens: u64,
     total_tokens: u64,
 }
@@ -103,7 +103,7 @@ pub async fn embed(
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let request: EmbeddingsRequest = read_json(&headers, body).await?;
     let status = server.engine.status();
     let is_other = embedder(&status).is_some_and(|name| name != request.model);
@@ -126,23 +126,23 @@ pub async fn embed(
         .dimensions
         .is_some_and(|dimensions| dimensions != width)
     {
-        return Err(Failure::invalid(format!(
+        return Err(HttpFailure::invalid(format!(
             "`dimensions` is not {width}, the width of the model's vectors: leave it out"
         )));
     }
     let encoding = request.encoding_format.unwrap_or_default();
     let rows = embedding.vectors.into_iter().enumerate();
-    json_reply(&Reply {
+    json_reply(&EmbeddingsReply {
         object: "list",
         data: rows
-            .map(|(index, vector)| Row {
+            .map(|(index, vector)| EmbeddingRow {
                 object: "embedding",
                 index,
                 embedding: encode(vector, encoding),
             })
             .collect(),
         model: embedding.model,
-        usage: Usage {
+        usage: EmbeddingsUsage {
             prompt_tokens: embedding.tokens,
             total_tokens: embedding.tokens,
         },
@@ -150,29 +150,31 @@ pub async fn embed(
 }
 
 /// Returns the texts of a request.
-fn texts(input: Input) -> Result<Vec<String>, Failure> {
+fn texts(input: Input) -> Result<Vec<String>, HttpFailure> {
     let texts = match input {
         Input::Text(text) => vec![text],
         Input::Texts(texts) => texts,
     };
     if texts.is_empty() || texts.len() > MAX_TEXTS {
-        return Err(Failure::invalid(format!(
+        return Err(HttpFailure::invalid(format!(
             "`input` has {} texts: send 1 to {MAX_TEXTS}",
             texts.len()
         )));
     }
     if texts.iter().any(|text| text.trim().is_empty()) {
-        return Err(Failure::invalid("a text of `input` is empty: leave it out"));
+        return Err(HttpFailure::invalid(
+            "a text of `input` is empty: leave it out",
+        ));
     }
     Ok(texts)
 }
 
-fn encode(vector: Vec<f32>, encoding: Encoding) -> Vector {
+fn encode(vector: Vec<f32>, encoding: Encoding) -> EncodedVector {
     match encoding {
-        Encoding::Float => Vector::Numbers(vector),
+        Encoding::Float => EncodedVector::Numbers(vector),
         Encoding::Base64 => {
             let bytes: Vec<u8> = vector.into_iter().flat_map(f32::to_le_bytes).collect();
-            Vector::Base64(STANDARD.encode(bytes))
+            EncodedVector::Base64(STANDARD.encode(bytes))
         }
     }
 }

@@ -37,10 +37,10 @@ use crate::host::Hub;
 use crate::serve::queue::SharedEngine;
 use access::Access;
 use connections::cannot_start;
-use reply::Failure;
+use reply::HttpFailure;
 use state::HttpState;
 
-pub use connections::Ended;
+pub use connections::ServerEnd;
 pub use token::load_or_generate;
 
 /// Maximum wait for tasks when the server ends.
@@ -48,7 +48,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What is served, and to whom.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct HttpOptions {
     /// The folders, as one corpus.
     pub folders: Vec<PathBuf>,
     /// What requests must have; `None` for nothing.
@@ -76,7 +76,7 @@ impl HttpServer {
     /// When the settings are invalid, or a process or thread cannot be started.
     pub fn start(
         listener: TcpListener,
-        options: Options,
+        options: HttpOptions,
         layers: Layers,
         paths: &Paths,
     ) -> Result<Self, Problem> {
@@ -101,7 +101,7 @@ impl HttpServer {
     ///
     /// # Errors
     /// When the system refuses the listener or the handlers of signals.
-    pub fn run(self) -> Result<Ended, Problem> {
+    pub fn run(self) -> Result<ServerEnd, Problem> {
         let ended = self
             .runtime
             .block_on(connections::serve(self.listener, self.router));
@@ -133,14 +133,14 @@ fn router(state: &Arc<HttpState>, access: Access) -> Router {
         )
         .route("/openapi.json", get(openapi::show))
         .fallback(async || {
-            Failure::new(
+            HttpFailure::new(
                 StatusCode::NOT_FOUND,
                 "not_found",
                 "there is nothing at this path: /openapi.json lists the paths",
             )
         })
         .method_not_allowed_fallback(async || {
-            Failure::new(
+            HttpFailure::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
                 "this path has another method: /openapi.json lists them",

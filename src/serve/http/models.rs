@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::event::ModelRole;
 use crate::serve::queue::Status;
 
-use super::reply::{Failure, json_reply};
+use super::reply::{HttpFailure, json_reply};
 use super::state::HttpState;
 
 /// The name of a model that answers with the settings of the server.
@@ -20,7 +20,7 @@ const DEFAULT: &str = "ragscope";
 ///
 /// # Errors
 /// A name of no model.
-pub fn preset_of<'m>(model: &'m str, presets: &[String]) -> Result<Option<&'m str>, Failure> {
+pub fn preset_of<'m>(model: &'m str, presets: &[String]) -> Result<Option<&'m str>, HttpFailure> {
     if model == DEFAULT {
         return Ok(None);
     }
@@ -32,8 +32,8 @@ pub fn preset_of<'m>(model: &'m str, presets: &[String]) -> Result<Option<&'m st
 }
 
 /// Returns the failure of a name that no model has.
-pub fn unknown(model: &str) -> Failure {
-    Failure::new(
+pub fn unknown(model: &str) -> HttpFailure {
+    HttpFailure::new(
         StatusCode::NOT_FOUND,
         "model_not_found",
         format!("there is no model {model:?}: /v1/models lists them"),
@@ -48,7 +48,7 @@ pub fn embedder(status: &Status) -> Option<&str> {
 }
 
 /// Answers a request of `GET /v1/models`.
-pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, Failure> {
+pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, HttpFailure> {
     json_reply(&json!({ "object": "list", "data": all(&server) }))
 }
 
@@ -56,7 +56,7 @@ pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, Fail
 pub async fn show(
     State(server): State<Arc<HttpState>>,
     Path(name): Path<String>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let mut all = all(&server).into_iter();
     let model = all.find(|model| model["id"] == *name);
     json_reply(&model.ok_or_else(|| unknown(&name))?)

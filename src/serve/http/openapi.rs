@@ -8,10 +8,10 @@ use crate::serve::queue::SearchRequest;
 
 use super::chat::ChatRequest;
 use super::embeddings::EmbeddingsRequest;
-use super::reply::{Failure, json_reply};
+use super::reply::{HttpFailure, json_reply};
 
 /// Answers a request of `GET /openapi.json`.
-pub async fn show() -> Result<Response, Failure> {
+pub async fn show() -> Result<Response, HttpFailure> {
     json_reply(&description())
 }
 

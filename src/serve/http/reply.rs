@@ -14,7 +14,7 @@ use crate::serve::queue::{Refusal, RefusalKind};
 
 /// A request that is answered with an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct HttpFailure {
     pub status: StatusCode,
     /// A name for programs.
     pub code: &'static str,
@@ -23,7 +23,7 @@ pub struct Failure {
     pub retry_after: Option<Duration>,
 }
 
-impl Failure {
+impl HttpFailure {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -51,7 +51,7 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for HttpFailure {
     fn from(Refusal { kind, problem }: Refusal) -> Self {
         let (status, code, retry_after) = match kind {
             RefusalKind::Invalid => (StatusCode::BAD_REQUEST, "invalid_request", None),
@@ -80,13 +80,13 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<Problem> for Failure {
+impl From<Problem> for HttpFailure {
     fn from(problem: Problem) -> Self {
         Refusal::from(problem).into()
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for HttpFailure {
     fn into_response(self) -> Response {
         let mut response = json_response(escape_json(&self.to_json().to_string()).into_owned());
         *response.status_mut() = self.status;
@@ -105,7 +105,7 @@ impl IntoResponse for Failure {
 ///
 /// # Errors
 /// A value that JSON cannot hold.
-pub fn json_reply(value: &impl Serialize) -> Result<Response, Failure> {
+pub fn json_reply(value: &impl Serialize) -> Result<Response, HttpFailure> {
     Ok(json_response(json_text(value)?))
 }
 
@@ -114,7 +114,7 @@ pub fn json_reply(value: &impl Serialize) -> Result<Response, Failure> {
 ///
 /// # Errors
 /// A value that JSON cannot hold.
-pub fn json_text(value: &impl Serialize) -> Result<String, Failure> {
+pub fn json_text(value: &impl Serialize) -> Result<String, HttpFailure> {
     let text = serde_json::to_string(value).map_err(|error| {
         Problem::without_advice(format!("the result cannot be written ({error})"))
     })?;

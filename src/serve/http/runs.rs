@@ -14,7 +14,7 @@ use crate::event::{Record, RunSummary};
 use crate::serve::queue::{self, Caller, Client, Follower, Refusal, SearchRequest};
 
 use super::body::read_json;
-use super::reply::{Failure, json_reply, json_text};
+use super::reply::{HttpFailure, json_reply, json_text};
 use super::state::HttpState;
 use super::stream::{self, Events, Left};
 
@@ -27,7 +27,7 @@ pub async fn search(
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let request: SearchRequest = read_json(&headers, body).await?;
     let cancelled = CancellationToken::new();
     let _wanted = cancelled.clone().drop_guard();
@@ -39,13 +39,13 @@ pub async fn search(
 }
 
 /// Answers a request of `GET /v1/status`.
-pub async fn status(State(server): State<Arc<HttpState>>) -> Result<Response, Failure> {
+pub async fn status(State(server): State<Arc<HttpState>>) -> Result<Response, HttpFailure> {
     json_reply(&server.engine.status())
 }
 
 /// A run as the list shows it: the path of its file is no client's concern.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedRun<'a> {
     id: &'a str,
     object: &'static str,
     created: u64,
@@ -58,26 +58,26 @@ struct Listed<'a> {
 }
 
 #[derive(Serialize)]
-struct List<'a> {
+struct RunList<'a> {
     object: &'static str,
-    data: Vec<Listed<'a>>,
+    data: Vec<ListedRun<'a>>,
     /// Whether there are older ones.
     has_more: bool,
 }
 
 /// Answers a request of `GET /v1/runs`: the newest runs.
-pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, Failure> {
+pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, HttpFailure> {
     let listed = tokio::task::spawn_blocking(move || queue::list(&server.engine));
     let runs = listed.await.map_err(|_| Refusal::for_end())??;
-    json_reply(&List {
+    json_reply(&RunList {
         object: "list",
         data: runs.iter().take(MAX_LISTED).map(listed_run).collect(),
         has_more: runs.len() > MAX_LISTED,
     })
 }
 
-fn listed_run(run: &RunSummary) -> Listed<'_> {
-    Listed {
+fn listed_run(run: &RunSummary) -> ListedRun<'_> {
+    ListedRun {
         id: &run.run,
         object: "run",
         created: run.started_at,
@@ -94,7 +94,7 @@ pub async fn show(
     State(server): State<Arc<HttpState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let after = headers.get("last-event-id");
     let after = after.and_then(|id| id.to_str().ok()?.parse::<u64>().ok());
     let is_wanted = move |record: &Record| after.is_none_or(|after| record.seq > after);

@@ -16,25 +16,25 @@ use crate::event::escape_json;
 
 /// Maximum length of a message. A longer line is read to its end and refused.
 const MAX_LINE_BYTES: u64 = 4 << 20;
-/// Lines that wait to be handled, or to be written, before the sender waits.
+/// ClientLines that wait to be handled, or to be written, before the sender waits.
 const MAX_WAITING: usize = 64;
 
 /// A line of the client.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+enum ClientLine {
     Text(Vec<u8>),
     TooLong,
 }
 
 /// The lines of a client, and those to it. Clones share them.
 #[derive(Clone)]
-pub struct Lines {
-    incoming: Arc<Mutex<mpsc::Receiver<Line>>>,
+pub struct ClientLines {
+    incoming: Arc<Mutex<mpsc::Receiver<ClientLine>>>,
     outgoing: mpsc::Sender<String>,
     closed: Arc<AtomicBool>,
 }
 
-impl Lines {
+impl ClientLines {
     /// Starts the threads that read stdin and write stdout. The second one ends when all clones are
     /// gone.
     ///
@@ -64,7 +64,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleServer> for Lines {
+impl Transport<RoleServer> for ClientLines {
     type Error = io::Error;
 
     fn send(
@@ -100,9 +100,9 @@ impl Transport<RoleServer> for Lines {
 }
 
 /// Returns the message of a line, or the answer to one that holds none.
-fn parse(line: &Line) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
+fn parse(line: &ClientLine) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
     let refusal = |error, id| Box::new(ServerJsonRpcMessage::error(error, id));
-    let Line::Text(text) = line else {
+    let ClientLine::Text(text) = line else {
         let limit = MAX_LINE_BYTES >> 20;
         let error = format!("a message has at most {limit} MiB: send a shorter one");
         return Err(refusal(ErrorData::invalid_request(error, None), None));
@@ -123,30 +123,30 @@ fn parse(line: &Line) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>
 }
 
 /// Passes lines on until the input or the receiver ends. Empty ones are left out.
-fn read_lines(input: &mut dyn BufRead, lines: &mpsc::Sender<Line>) {
+fn read_lines(input: &mut dyn BufRead, lines: &mpsc::Sender<ClientLine>) {
     while let Ok(Some(line)) = read_line(input) {
-        if line != Line::Text(Vec::new()) && lines.blocking_send(line).is_err() {
+        if line != ClientLine::Text(Vec::new()) && lines.blocking_send(line).is_err() {
             return;
         }
     }
 }
 
 /// Reads a line without its end; `None` at the end of the input.
-fn read_line(input: &mut dyn BufRead) -> io::Result<Option<Line>> {
+fn read_line(input: &mut dyn BufRead) -> io::Result<Option<ClientLine>> {
     let mut line = Vec::new();
     input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
     if line.is_empty() {
         return Ok(None);
     }
     if line.ends_with(b"\n") {
-        return Ok(Some(Line::Text(line.trim_ascii().to_vec())));
+        return Ok(Some(ClientLine::Text(line.trim_ascii().to_vec())));
     }
     if (line.len() as u64) < MAX_LINE_BYTES {
         // the input ended in the middle of a message
         return Ok(None);
     }
     input.skip_until(b'\n')?;
-    Ok(Some(Line::TooLong))
+    Ok(Some(ClientLine::TooLong))
 }
 
 /// Writes lines until all senders are gone. After an error of the output they are dropped: the
@@ -174,7 +174,10 @@ mod tests {
         while let Some(line) = read_line(&mut input).expect("read") {
             lines.push(line);
         }
-        let text = |text: &str| Line::Text(text.as_bytes().to_vec());
-        assert_eq!(lines, [text("one"), text(""), Line::TooLong, text("two")]);
+        let text = |text: &str| ClientLine::Text(text.as_bytes().to_vec());
+        assert_eq!(
+            lines,
+            [text("one"), text(""), ClientLine::TooLong, text("two")]
+        );
     }
 }

@@ -21,7 +21,7 @@ use crate::config::{Layers, Paths};
 use crate::event::Problem;
 
 use crate::serve::queue::SharedEngine;
-use lines::Lines;
+use lines::ClientLines;
 
 pub use handler::McpHandler;
 
@@ -37,7 +37,7 @@ pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<(), Pro
         )
     };
     let (hub, engine) = SharedEngine::start(folders, layers, paths)?;
-    let (lines, writer) = Lines::for_process().map_err(cannot_start)?;
+    let (lines, writer) = ClientLines::for_process().map_err(cannot_start)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -57,7 +57,7 @@ pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<(), Pro
 
 /// Serves clients until the input ends. One that begins with something else than the protocol asks
 /// for may begin again.
-async fn serve(server: McpHandler, lines: Lines) {
+async fn serve(server: McpHandler, lines: ClientLines) {
     while !lines.is_closed() {
         match server.clone().serve(lines.clone()).await {
             // how a connection ended makes no difference to the next one

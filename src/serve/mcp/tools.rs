@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use crate::event::{Command, Event, Problem, Record, RunEvent, SessionEvent, Source, SourceForm};
 use crate::host::DocumentFlags;
-use crate::serve::queue::{self, Caller, Question, Refusal, SearchRequest, SharedEngine, to_json};
+use crate::serve::queue::{
+    self, Caller, QuestionRequest, Refusal, SearchRequest, SharedEngine, to_json,
+};
 use crate::story::text::one_line;
 use crate::story::{PassageTrace, words};
 
@@ -207,7 +209,7 @@ struct ReadSourceArguments {
 
 /// Lines of a document.
 #[derive(Serialize)]
-struct SourceLines {
+struct SourceExcerpt {
     #[serde(flatten)]
     source: Source,
     /// Whether the document has lines after the last one.
@@ -219,11 +221,11 @@ async fn ask(
     engine: &SharedEngine,
     caller: &Caller,
 ) -> Result<Value, Refusal> {
-    let question = Question {
+    let question = QuestionRequest {
         text: arguments.question,
         preset: arguments.preset,
         documents: arguments.documents,
-        ..Question::default()
+        ..QuestionRequest::default()
     };
     let observe = |record: &Record| {
         let progress = record.event.run().and_then(progress_of_run);
@@ -358,7 +360,7 @@ pub async fn source(
 }
 
 /// Returns the lines of a source that were asked for, as text.
-fn lines_of(mut source: Source) -> SourceLines {
+fn lines_of(mut source: Source) -> SourceExcerpt {
     let before = source.first_line.saturating_sub(source.from_line) as usize;
     let count = (source.last_line - source.first_line) as usize + 1;
     let after = before + count;
@@ -367,5 +369,5 @@ fn lines_of(mut source: Source) -> SourceLines {
     source.lines.drain(..before.min(source.lines.len()));
     source.from_line = source.first_line;
     source.form = SourceForm::Lines;
-    SourceLines { source, more_lines }
+    SourceExcerpt { source, more_lines }
 }

@@ -20,7 +20,7 @@ use super::caller::Caller;
 use super::live::{Follower, Live};
 use super::refusal::{Refusal, RefusalKind};
 use super::status::Status;
-use super::turns::Queue;
+use super::turns::TurnQueue;
 
 /// Maximum wait for the first update of the index before a request uses what there is.
 const INDEX_PATIENCE: Duration = Duration::from_secs(20);
@@ -39,7 +39,7 @@ pub struct SharedEngine {
     status: watch::Receiver<Status>,
     live: Arc<Live>,
     listener: Arc<Mutex<Option<Listener>>>,
-    queue: Queue,
+    queue: TurnQueue,
 }
 
 impl SharedEngine {
@@ -89,7 +89,7 @@ impl SharedEngine {
             status,
             live,
             listener,
-            queue: Queue::default(),
+            queue: TurnQueue::default(),
         };
         Ok((hub, engine))
     }

@@ -37,7 +37,7 @@ pub struct SearchRequest {
 
 /// A question over the folders.
 #[derive(Debug, Default)]
-pub struct Question {
+pub struct QuestionRequest {
     pub text: String,
     /// The turns before it, oldest first.
     pub turns: Vec<Turn>,
@@ -50,7 +50,7 @@ pub struct Question {
 
 /// The answer to a question. The records of the run have the rest.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RunAnswer<'a> {
     run: &'a str,
     /// The event `run_finished`.
     #[serde(flatten)]
@@ -111,7 +111,7 @@ pub async fn search(
 /// An empty question, an unknown preset, a filter that is none; as [`SharedEngine::request`]. A run
 /// that fails is none: its last record says so.
 pub async fn ask(
-    question: Question,
+    question: QuestionRequest,
     engine: &SharedEngine,
     caller: &Caller,
     mut observe: impl FnMut(&Record) + Send,
@@ -205,7 +205,7 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
     }
     let run = runs::fold(records);
     let hits = run.numbered_hits().into_iter();
-    let answer = Answer {
+    let answer = RunAnswer {
         run: &run.id,
         finished,
         sentences: sentences.into_iter().map(|(_, event)| event).collect(),

@@ -21,25 +21,25 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The waiting requests. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Queue(Arc<Mutex<Waiting>>);
+pub struct TurnQueue(Arc<Mutex<Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
     is_busy: bool,
     /// In the order of their turns, each with its requests, oldest first. No list is empty.
-    clients: VecDeque<(Client, VecDeque<oneshot::Sender<Turn>>)>,
+    clients: VecDeque<(Client, VecDeque<oneshot::Sender<EngineTurn>>)>,
 }
 
 /// The right to use the engine. The next request gets it when this is dropped.
 #[derive(Debug)]
-pub struct Turn(Option<Queue>);
+pub struct EngineTurn(Option<TurnQueue>);
 
-impl Queue {
+impl TurnQueue {
     /// Waits for a turn. One that is no longer awaited leaves the queue.
     ///
     /// # Errors
     /// Too many requests wait, of this client or in all.
-    pub async fn turn(&self, client: &Client) -> Result<Turn, Refusal> {
+    pub async fn turn(&self, client: &Client) -> Result<EngineTurn, Refusal> {
         let turn = self.enter(client)?;
         turn.await.map_err(|_| Refusal::for_end())
     }
@@ -51,13 +51,13 @@ impl Queue {
         waiting.count()
     }
 
-    fn enter(&self, client: &Client) -> Result<oneshot::Receiver<Turn>, Refusal> {
+    fn enter(&self, client: &Client) -> Result<oneshot::Receiver<EngineTurn>, Refusal> {
         let (sender, turn) = oneshot::channel();
         let mut waiting = self.lock();
         if !waiting.is_busy {
             waiting.is_busy = true;
             // the receiver is here
-            let _ = sender.send(Turn(Some(self.clone())));
+            let _ = sender.send(EngineTurn(Some(self.clone())));
             return Ok(turn);
         }
         waiting.leave_out_cancelled();
@@ -98,7 +98,7 @@ impl Queue {
             let Some(next) = self.lock().next() else {
                 return;
             };
-            match next.send(Turn(Some(self.clone()))) {
+            match next.send(EngineTurn(Some(self.clone()))) {
                 Ok(()) => return,
                 // nobody waits for it
                 Err(mut turn) => turn.0 = None,
@@ -113,7 +113,7 @@ impl Queue {
 
 impl Waiting {
     /// Takes the oldest request of the client whose turn it is, who then waits behind all others.
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
+    fn next(&mut self) -> Option<oneshot::Sender<EngineTurn>> {
         let Some((client, mut own)) = self.clients.pop_front() else {
             self.is_busy = false;
             return None;
@@ -137,7 +137,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Turn {
+impl Drop for EngineTurn {
     fn drop(&mut self) {
         if let Some(queue) = self.0.take() {
             queue.pass_on();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     /// Ends turns one after the other, and returns whose they were.
-    fn order(first: Turn, waiting: Vec<(&str, oneshot::Receiver<Turn>)>) -> String {
+    fn order(first: EngineTurn, waiting: Vec<(&str, oneshot::Receiver<EngineTurn>)>) -> String {
         let mut served = String::new();
         let mut waiting = waiting;
         drop(first);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn clients_take_turns_and_keep_their_own_order() {
-        let queue = Queue::default();
+        let queue = TurnQueue::default();
         let first = queue.enter(&client("a")).expect("room").try_recv();
         let enter = |name| (name, queue.enter(&client(name)).expect("room"));
         let mut waiting: Vec<_> = ["a", "a", "a", "b", "c", "c"].map(enter).into();
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_queue_has_room_for_each_client_and_an_end() {
-        let queue = Queue::default();
+        let queue = TurnQueue::default();
         let _first = queue.enter(&client("a")).expect("room");
         let mut kept = Vec::new();
         for _ in 0..MAX_OF_CLIENT {
