@@ -83,7 +83,7 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     out.text(&harmless(&model_table(&listed)))?;
     let own = paths.models();
     out.dim(&harmless(&format!(
-        "* in use. Choose another with --model NAME, or the settings generator.model, embedder.model, reranker.model and linker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
+        "* in use. Choose another with --model NAME, or the settings generator.model, embedder.model and reranker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
         own.display()
     )))?;
     Ok(Exit::Done)

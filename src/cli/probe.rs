@@ -7,9 +7,7 @@ use serde::Serialize;
 use crate::config::{Paths, demo_corpus};
 use crate::engine::{Calibration, ProbeQuestion, TrainedProbe};
 use crate::eval::QuestionSet;
-use crate::event::{
-    Advice, ProbeCard, ProbeLabels, ProbeLayers, ProbeTurns, Problem, StatePosition, harmless,
-};
+use crate::event::{Advice, ProbeCard, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless};
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
@@ -158,11 +156,8 @@ fn preset_name(generator: &str) -> String {
 /// Returns SEARAG with these thresholds.
 fn preset_text(found: &Calibration) -> String {
     format!(
-        "# SEARAG for {}: the gate compares the token entropy with a threshold from {} of its own sentences.\n[retriever]\nkind = \"hybrid\"\nat_start = false\n\n[gate]\nkind = \"token_entropy\"\ntoken_entropy_threshold = {:.3}\nsemantic_entropy_threshold = {:.3}\n\n[query]\nkind = \"in_turn\"\n",
-        found.generator,
-        found.sentences,
-        found.token_entropy_threshold,
-        found.semantic_entropy_threshold
+        "# SEARAG for {}: the gate compares the token entropy with a threshold from {} of its own sentences.\n[retriever]\nkind = \"hybrid\"\nat_start = false\n\n[gate]\nkind = \"token_entropy\"\nthreshold = {:.3}\n\n[query]\nkind = \"in_turn\"\n",
+        found.generator, found.sentences, found.token_entropy_threshold
     )
 }
 
@@ -253,10 +248,6 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
 }
 
 fn card_text(file: &Path, card: &ProbeCard) -> String {
-    let position = match card.position {
-        StatePosition::FirstToken => "the first token of a sentence",
-        StatePosition::LastPromptToken => "the token before a sentence",
-    };
     let turns = match card.turns {
         ProbeTurns::Multi => "sentences after those before them",
         ProbeTurns::Single => "first sentences alone",
@@ -270,7 +261,7 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         ProbeLayers::Middle => "the middle layer",
     };
     let mut text = format!(
-        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads {position} in {layers}; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
+        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads the first token of a sentence in {layers}; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
         file.display(),
         card.generator,
         &card.fingerprint[..card.fingerprint.len().min(12)],

@@ -203,22 +203,6 @@ choices! {
         /// By a model (reranker.model).
         Model = "model",
     }
-    /// How judgements of the generator are read.
-    JudgeRead {
-        /// From the probability that its reply begins with each label; from the reply where it
-        /// begins with none.
-        Likelihood = "likelihood",
-        /// From its reply, as the papers do.
-        Reply = "reply",
-    }
-    /// How the probabilities of labels are calibrated.
-    JudgeCalibration {
-        /// They are used as they are.
-        Off = "off",
-        /// Each is divided by that of its label after the same prompt without content
-        /// (Zhao et al. 2021), measured once per model and prompt.
-        ContentFree = "content_free",
-    }
     /// Whether to measure how well the model understands its context.
     UnderstandingKind {
         /// Nothing is measured.
@@ -430,12 +414,6 @@ macro_rules! models {
 }
 
 models! {
-    /// Model that reads attention between chunks.
-    LinkerModel or "the name of a GGUF file" {
-        /// The generator for `linker.kind = "tokens"`, the bundled sentence-level model for
-        /// `"sentence"`.
-        Auto = "auto",
-    }
     /// Model that reranks hits.
     RerankerModel or "the name of a GGUF file" {
         /// The generator is asked about each hit.
@@ -484,6 +462,50 @@ impl SettingType for GpuLayers {
         match self {
             Self::Auto => Value::String("auto".to_owned()),
             Self::Count(layers) => layers.to_value(),
+        }
+    }
+}
+
+/// Threshold of a gate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum GateThreshold {
+    /// The usual one of what the gate measures.
+    Auto,
+    /// This one.
+    At(f32),
+}
+
+impl GateThreshold {
+    /// Returns the threshold, for a gate whose usual one this is.
+    pub fn or(self, usual: f32) -> f32 {
+        match self {
+            Self::Auto => usual,
+            Self::At(threshold) => threshold,
+        }
+    }
+}
+
+impl SettingType for GateThreshold {
+    fn takes() -> String {
+        "`auto` or a number from 0 to 100".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let threshold = match value {
+            Value::String(text) if text == "auto" => return Some(Self::Auto),
+            // flags and the environment pass numbers as text
+            Value::String(text) => text.parse().ok()?,
+            other => f32::from_value(other)?,
+        };
+        (0.0..=100.0)
+            .contains(&threshold)
+            .then_some(Self::At(threshold))
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::String("auto".to_owned()),
+            Self::At(threshold) => threshold.to_value(),
         }
     }
 }

@@ -343,12 +343,12 @@ mod tests {
             (
                 "retriever.bm25_weight",
                 "nan",
-                "retriever.bm25_weight takes a number between 0 and 1000000, not `nan`",
+                "retriever.bm25_weight takes a number between 0 and 1, not `nan`",
             ),
             (
                 "gate.threshold",
                 "abc",
-                "gate.threshold takes a number between 0 and 1, not `abc`",
+                "gate.threshold takes `auto` or a number from 0 to 100, not `abc`",
             ),
             (
                 "reranker.model",

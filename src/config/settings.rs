@@ -9,7 +9,7 @@ use super::declare::{Declared, SettingReader, settings};
 use super::filter::DocumentFilter;
 use super::location::Location;
 use super::value::SettingType;
-use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
+use crate::event::{ProbeLabels, ProbeLayers, ProbeTurns};
 
 settings! {
     /// All settings.
@@ -190,12 +190,8 @@ settings! {
         pool: u32 = 50, in 1..=100_000, for Ranking;
         /// Number of fused hits that a run keeps; those beyond k are shown as dropped.
         keep: u32 = 20, in 0..=1000;
-        /// How the BM25 list and the vector list are fused.
-        fusion: Fusion = Fusion::Weighted, for Ranking;
-        /// Weight of the BM25 list.
-        bm25_weight: f32 = 0.5, in 0..=1_000_000, for Ranking;
-        /// Weight of the vector list.
-        vector_weight: f32 = 0.5, in 0..=1_000_000, for Ranking;
+        /// Weight of the BM25 list in the fused one, in 0..=1; that of the vector list is the rest.
+        bm25_weight: f32 = 0.5, in 0..=1, for Ranking;
         /// Locations that are in every context, retrieved or not, ahead of the hits: DOCUMENT,
         /// DOCUMENT:LINE or DOCUMENT:FIRST-LAST (every chunk that shares a line with them), or
         /// DOCUMENT@START-END in bytes (every chunk inside).
@@ -208,9 +204,6 @@ settings! {
     linker: LinkerSettings {
         /// What links the chunks of a document.
         kind: LinkerKind = LinkerKind::Off;
-        /// GGUF file whose attention is read; auto takes the generator for tokens, and the bundled
-        /// sentence-level model for sentence.
-        model: LinkerModel = LinkerModel::Auto;
         /// Number of best hits that are joined with related chunks; 0 = as many as fit into the
         /// context (retriever.k).
         candidates: u32 = 0, in 0..=1000;
@@ -241,9 +234,6 @@ settings! {
         /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder compares
         /// vectors.
         model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
-        /// Text that the model reads: auto takes the one that it was trained with; otherwise a file that
-        /// holds {query} and {document}.
-        template: String = "auto".to_owned();
         /// As in [generator].
         url: String = String::new();
         /// As in [generator].
@@ -260,21 +250,12 @@ settings! {
         /// understanding` has all commands); generator asks the generator; words needs no model: an answer entails another
         /// when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
-        /// How judgements of the generator are read: entailment, self-evaluation, relevance and
-        /// grades.
-        read: JudgeRead = JudgeRead::Likelihood;
-        /// Whether readings from likelihoods are calibrated: a model may prefer a label whatever it
-        /// reads.
-        calibration: JudgeCalibration = JudgeCalibration::Off;
     }
 
     /// Measurement of how well the model understands its context.
     understanding: UnderstandingSettings {
         /// Whether to measure how well the model understands its context.
         kind: UnderstandingKind = UnderstandingKind::Off;
-        /// Maximum entropy of the answers, in nats, at which a context counts as understood. The
-        /// entropy of k chunks is at most ln(k + 1): 1.39 for 3, 1.79 for 5.
-        threshold: f32 = 0.2, in 0..=7;
         /// Whether the judge compares a rephrasing with its chunk.
         check_rephrasings: RephrasingCheck = RephrasingCheck::Report;
     }
@@ -302,13 +283,10 @@ settings! {
     gate: GateSettings {
         /// What decides whether a sentence is uncertain and needs retrieval.
         kind: GateKind = GateKind::Off;
-        /// probe: a sentence is uncertain above this probability.
-        threshold: f32 = 0.5, in 0..=1;
-        /// token_entropy: a sentence is uncertain above this mean token entropy, in nats.
-        token_entropy_threshold: f32 = 0.5, in 0..=100;
-        /// semantic_entropy: a sentence is uncertain above this, in nats; 0.69 is two meanings of
-        /// equal weight.
-        semantic_entropy_threshold: f32 = 0.69, in 0..=100;
+        /// A sentence is uncertain above this; auto takes 0.5 for the probe and for the mean token entropy,
+        /// 0.69 nats for the semantic entropy (two meanings of equal weight), and for token_probability and
+        /// attended_entropy what their papers print.
+        threshold: GateThreshold = GateThreshold::Auto;
         /// What decides about the first sentence of an answer that is begun without passages.
         first_sentence: FirstSentence = FirstSentence::Judge;
         /// Weights file of the probe; auto takes the one trained for the generator.
@@ -327,8 +305,6 @@ settings! {
 
     /// Training of a probe, and sampling of sentences for their semantic entropy.
     probe: ProbeSettings {
-        /// Token whose hidden states are read.
-        position: StatePosition = StatePosition::FirstToken, for ProbeJournal;
         /// Number of sentences sampled to measure a semantic entropy.
         samples: u32 = 10, in 2..=1000, for ProbeJournal;
         /// Number of questions that the generator writes about the corpus when `probe train` is
@@ -406,23 +382,9 @@ settings! {
     record: RecordSettings {
         /// Write every run to the sessions folder.
         enabled: bool = true, for Start;
-        /// Number of runs that `ragscope clean` keeps, the newest; 0 keeps all.
-        max_runs: u32 = 10_000, in 0..=1_000_000, for Start;
-        /// Age in days beyond which `ragscope clean` removes runs; 0 keeps all.
+        /// Age in days beyond which `ragscope clean` removes runs, evaluations, journals of probes and the
+        /// passages of question files; 0 keeps all.
         max_days: u32 = 365, in 0..=36_500, for Start;
-    }
-
-    /// Limits of what `ragscope clean` keeps besides recorded runs.
-    clean: CleanSettings {
-        /// Age in days beyond which it removes evaluations, journals of probes and the passages of question
-        /// files; 0 keeps all.
-        max_days: u32 = 365, in 0..=36_500, for Start;
-        /// Bytes that it keeps of each of these kinds, the newest; 0 keeps all.
-        max_bytes: u64 = 4_294_967_296, for Start;
-        /// Age in days beyond which it removes the index of a folder that no longer exists; 0 keeps all.
-        max_index_days: u32 = 90, in 0..=36_500, for Start;
-        /// Number of questions that it keeps in the history of the input line, the newest; 0 keeps all.
-        max_history: u32 = 10_000, in 0..=1_000_000, for Start;
     }
 }
 

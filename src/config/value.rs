@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::filter::DocumentFilter;
 use super::location::Location;
-use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
+use crate::event::{ProbeLabels, ProbeLayers, ProbeTurns};
 
 /// A name that a setting may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,13 +198,6 @@ macro_rules! named {
 pub(super) use named;
 
 named! {
-    Fusion {
-        [doc = " Weighted sum of both scores, each normalised to 0..1."] Weighted = "weighted",
-        [doc = " Reciprocal rank fusion."] Rrf = "rrf",
-    }
-}
-
-named! {
     ProbeLabels {
         [doc = " Whether the semantic entropy of the sentence is low."] SemanticEntropy = "semantic_entropy",
         [doc = " Whether the answer that it is part of is right; the questions must have answers."] Accuracy = "accuracy",
@@ -222,12 +215,5 @@ named! {
     ProbeTurns {
         [doc = " Every sentence, after those before it, and again with retrieved passages."] Multi = "multi",
         [doc = " The first sentence of an answer alone, without passages and again with them."] Single = "single",
-    }
-}
-
-named! {
-    StatePosition {
-        [doc = " The first token of the sentence."] FirstToken = "first_token",
-        [doc = " The token before it, which predicts it."] LastPromptToken = "last_prompt_token",
     }
 }

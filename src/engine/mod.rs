@@ -21,8 +21,8 @@ mod worker;
 
 pub use answer::ask;
 pub use error::{AskError, WorkerError};
-pub use run::{Corpus, Priors, Tools, best_first};
+pub use run::{Corpus, Tools, best_first};
 pub use worker::{
-    Calibration, Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, Stamp, TrainedProbe,
-    Updated, Worker, mailbox, sentence_model,
+    Calibration, Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, SENTENCE_MODEL, Stamp,
+    TrainedProbe, Updated, Worker, mailbox,
 };

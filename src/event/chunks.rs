@@ -40,8 +40,6 @@ pub enum WordOrigin {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retrieval {
     pub query: String,
-    /// How the two lists were fused.
-    pub fusion: Fusion,
     pub hits: Vec<Hit>,
     /// Length of the BM25 list and of the vector list before fusion.
     pub bm25_found: u32,
@@ -63,16 +61,6 @@ pub struct Filtered {
     /// Number of documents that it lets through, of those in the index.
     pub documents: u64,
     pub of: u64,
-}
-
-/// How the BM25 list and the vector list are fused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fusion {
-    /// Weighted sum of min-max normalised scores over the union of both lists.
-    Weighted,
-    /// Reciprocal rank fusion: sum of weight / (k + rank).
-    Rrf,
 }
 
 /// A chunk: the unit that is retrieved.

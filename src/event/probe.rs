@@ -5,16 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::answer::UncertaintyMeasure;
 use super::problem::Problem;
 
-/// The token whose hidden states a probe reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StatePosition {
-    /// The first token of the sentence.
-    FirstToken,
-    /// The token before it, which predicts it.
-    LastPromptToken,
-}
-
 /// The layers whose hidden states a probe reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,7 +65,6 @@ pub struct ProbeCard {
     /// Which of the layers are read.
     #[serde(default)]
     pub reads: ProbeLayers,
-    pub position: StatePosition,
     #[serde(default)]
     pub labels: ProbeLabels,
     #[serde(default)]

@@ -215,8 +215,7 @@ pub enum RunEvent {
     },
     /// Judgements were read from the replies to `calls` calls, from `call` on. `masses` has the
     /// probability that each reply begins with one of the labels (empty when it was not read); of
-    /// the replies, `parsed` were written and parsed instead, and `unread` of them name no label. The
-    /// probabilities of the labels were divided by `priors`; it is empty where they were not.
+    /// the replies, `parsed` were written and parsed instead, and `unread` of them name no label.
     JudgementsRead {
         call: u32,
         calls: u32,
@@ -224,8 +223,6 @@ pub enum RunEvent {
         masses: Vec<f32>,
         parsed: u32,
         unread: u32,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        priors: Vec<f32>,
     },
     /// A sentence of the answer begins. When the step is known already, its sentence was uncertain
     /// and this one replaces it.

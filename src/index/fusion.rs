@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 
 use crate::config::RetrieverSettings;
-use crate::event::{Fusion, Ranked};
-
-/// Constant of reciprocal rank fusion, that of Cormack, Clarke and Büttcher (2009).
-const RRF_K: f32 = 60.0;
+use crate::event::Ranked;
 
 /// A chunk with its score in a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,9 +24,8 @@ pub(super) struct Fused {
 /// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it. Equal
 /// scores are ordered by chunk.
 ///
-/// `Weighted`: each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1),
-/// then summed with weights. `Rrf`: sum of weight / (k + rank) (Cormack, Clarke and Büttcher 2009, with
-/// weights).
+/// Each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), then summed with
+/// weights.
 pub(super) fn fuse(
     bm25: &[ScoredChunk],
     vector: &[ScoredChunk],
@@ -38,10 +34,10 @@ pub(super) fn fuse(
     let mut union: HashMap<u64, Fused> = HashMap::with_capacity(bm25.len() + vector.len());
     let lists = [
         (bm25, settings.bm25_weight, List::Bm25),
-        (vector, settings.vector_weight, List::Vector),
+        (vector, 1.0 - settings.bm25_weight, List::Vector),
     ];
     for (list, weight, which) in lists {
-        let share = shares(list, settings);
+        let share = shares(list);
         for ((listed, ranked), share) in list.iter().zip(ranks(list)).zip(share) {
             let fused = union
                 .entry(listed.chunk)
@@ -94,27 +90,20 @@ fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
 }
 
 /// Returns the score of each chunk of a list before its weight.
-fn shares(list: &[ScoredChunk], settings: &RetrieverSettings) -> Vec<f32> {
-    match settings.fusion {
-        Fusion::Weighted => {
-            let scores = list.iter().map(|listed| listed.score);
-            let lowest = scores.clone().fold(f32::INFINITY, f32::min);
-            let highest = scores.fold(f32::NEG_INFINITY, f32::max);
-            let range = highest - lowest;
-            list.iter()
-                .map(|listed| {
-                    if range > 0.0 {
-                        (listed.score - lowest) / range
-                    } else {
-                        1.0
-                    }
-                })
-                .collect()
-        }
-        Fusion::Rrf => (1..=list.len())
-            .map(|rank| 1.0 / (RRF_K + rank as f32))
-            .collect(),
-    }
+fn shares(list: &[ScoredChunk]) -> Vec<f32> {
+    let scores = list.iter().map(|listed| listed.score);
+    let lowest = scores.clone().fold(f32::INFINITY, f32::min);
+    let highest = scores.fold(f32::NEG_INFINITY, f32::max);
+    let range = highest - lowest;
+    list.iter()
+        .map(|listed| {
+            if range > 0.0 {
+                (listed.score - lowest) / range
+            } else {
+                1.0
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -122,7 +111,7 @@ mod tests {
     use super::*;
     use crate::config::{DocumentFilter, RetrieverKind};
 
-    fn settings(fusion: Fusion) -> RetrieverSettings {
+    fn settings() -> RetrieverSettings {
         RetrieverSettings {
             kind: RetrieverKind::Hybrid,
             at_start: true,
@@ -130,9 +119,7 @@ mod tests {
             k: 3,
             pool: 10,
             keep: 20,
-            fusion,
             bm25_weight: 0.25,
-            vector_weight: 0.75,
             pinned: Vec::new(),
             excluded: Vec::new(),
         }
@@ -145,13 +132,13 @@ mod tests {
             .collect()
     }
 
-    fn check(fusion: Fusion, bm25: &[(u64, f32)], vector: &[(u64, f32)], expected: &[(u64, f32)]) {
-        let fused = fuse(&list(bm25), &list(vector), &settings(fusion));
+    fn check(bm25: &[(u64, f32)], vector: &[(u64, f32)], expected: &[(u64, f32)]) {
+        let fused = fuse(&list(bm25), &list(vector), &settings());
         let found: Vec<_> = fused
             .iter()
             .map(|hit| (hit.chunk, (hit.fused.score * 1e4).round() / 1e4))
             .collect();
-        assert_eq!(found, expected, "{fusion:?}");
+        assert_eq!(found, expected);
         assert!(
             fused
                 .iter()
@@ -162,32 +149,18 @@ mod tests {
 
     #[test]
     fn lists_are_fused() {
-        use Fusion::{Rrf, Weighted};
-        check(Weighted, &[], &[], &[]);
+        check(&[], &[], &[]);
         check(
-            Weighted,
             &[(1, 8.0), (2, 4.0)],
             &[(2, 0.9), (3, 0.5)],
             &[(2, 0.75), (1, 0.25), (3, 0.0)],
         );
         check(
-            Weighted,
             &[(1, 9.0), (2, 6.0), (3, 3.0)],
             &[],
             &[(1, 0.25), (2, 0.125), (3, 0.0)],
         );
-        check(
-            Weighted,
-            &[(5, 2.0), (4, 2.0)],
-            &[],
-            &[(4, 0.25), (5, 0.25)],
-        ); // equal scores: all full, ordered by chunk
-        check(
-            Rrf,
-            &[(1, 8.0), (2, 4.0)],
-            &[(2, 0.9)],
-            &[(2, 0.0163), (1, 0.0041)],
-        );
+        check(&[(5, 2.0), (4, 2.0)], &[], &[(4, 0.25), (5, 0.25)]); // equal scores: all full, ordered by chunk
     }
 
     #[test]
@@ -195,7 +168,7 @@ mod tests {
         let fused = fuse(
             &list(&[(1, 8.0), (2, 4.0)]),
             &list(&[(2, 0.9)]),
-            &settings(Fusion::Weighted),
+            &settings(),
         );
         let second = fused.iter().find(|hit| hit.chunk == 2).expect("chunk 2");
         assert_eq!(

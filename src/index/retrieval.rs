@@ -150,7 +150,6 @@ pub(super) fn search(
     let metadata = |hit| searched.iter().find_map(|part| part.metadata(hit));
     Ok(Retrieval {
         query: query.text.to_owned(),
-        fusion: settings.fusion,
         documents: hits.iter().filter_map(metadata).collect::<BTreeMap<_, _>>(),
         hits,
         bm25_found: bm25.len() as u32,

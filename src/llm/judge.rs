@@ -41,19 +41,14 @@ const TEMPLATE_KEY: &str = "tokenizer.chat_template.rerank";
 pub(super) fn load_classifying_reranker(
     request: LoadRequest,
     settings: &EmbedderSettings,
-    template: Option<String>,
 ) -> Result<LlamaClassifier, LlmError> {
-    let own = Metadata::read(request.file)?
+    let template = Metadata::read(request.file)?
         .text(TEMPLATE_KEY)
         .map(str::to_owned);
     let mut classifier = LlamaClassifier::load(request, ModelRole::Reranker, settings)?;
-    let name = match (&template, &own) {
-        (Some(_), _) => "file",
-        (None, Some(_)) => "gguf",
-        (None, None) => "",
-    };
+    let name = if template.is_some() { "gguf" } else { "" };
     name.clone_into(&mut classifier.card.chat_template);
-    classifier.template = template.or(own);
+    classifier.template = template;
     Ok(classifier)
 }
 

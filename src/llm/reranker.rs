@@ -17,9 +17,6 @@ use crate::config::{
 };
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
-/// The setting that takes the template of the model.
-const AUTO: &str = "auto";
-
 /// Qwen3-Reranker's words, as its model card prints them.
 const QWEN3_SYSTEM: &str = "Judge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be \"yes\" or \"no\".";
 const QWEN3_USER: &str = "<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n<Query>: {query}\n<Document>: {document}";
@@ -31,7 +28,6 @@ pub struct RerankerLoad {
     pub model: EmbedderSettings,
     /// The settings of a generator that reranks.
     pub generator: GeneratorSettings,
-    pub template: String,
     /// The server that reranks in place of all these, and how it is asked.
     pub server: Option<(RerankerSettings, ServerSettings)>,
 }
@@ -55,7 +51,6 @@ impl RerankerLoad {
                 url: String::new(),
                 ..config.generator.clone()
             },
-            template: config.reranker.template.clone(),
             server: (!config.reranker.url.is_empty())
                 .then(|| (config.reranker.clone(), config.server.clone())),
         }
@@ -71,7 +66,7 @@ pub enum LlamaReranker {
 /// Loads a reranker: a model with a rank head, or a generator that replies with yes or no.
 ///
 /// # Errors
-/// As [`super::load_generator`]; [`LlmError::Settings`] for a template without its placeholders.
+/// As [`super::load_generator`].
 pub fn load_reranker(
     runtime: &super::runtime::Runtime,
     file: &Path,
@@ -79,12 +74,11 @@ pub fn load_reranker(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaReranker, LlmError> {
-    let template = template(&settings.template)?;
     let metadata = gguf::Metadata::read(file)?;
     if discover::role(&metadata) == ModelRole::Generator {
         let generator = load_generator(runtime, file, &settings.generator, stop, progress)?;
         return Ok(LlamaReranker::Generator(Box::new(GenerativeReranker::new(
-            generator, template,
+            generator,
         ))));
     }
 
@@ -94,31 +88,8 @@ pub fn load_reranker(
         stop,
         progress,
     };
-    let classifier = load_classifying_reranker(request, &settings.model, template)?;
+    let classifier = load_classifying_reranker(request, &settings.model)?;
     Ok(LlamaReranker::Classifier(Box::new(classifier)))
-}
-
-/// Reads the template that the setting names; `None` for that of the model.
-fn template(setting: &str) -> Result<Option<String>, LlmError> {
-    if setting == AUTO {
-        return Ok(None);
-    }
-    let advice =
-        "set reranker.template to auto, or to a text file that holds {query} and {document}";
-    let text = std::fs::read_to_string(setting).map_err(|error| {
-        LlmError::settings(
-            format!("the rerank template {setting} cannot be read ({error})"),
-            advice,
-        )
-    })?;
-    if text.contains("{query}") && text.contains("{document}") {
-        Ok(Some(text))
-    } else {
-        Err(LlmError::settings(
-            format!("the rerank template {setting} lacks {{query}} or {{document}}"),
-            advice,
-        ))
-    }
 }
 
 /// Puts a question and a text into a template. Braces in either stay as they are.
@@ -137,26 +108,17 @@ fn fill(template: &str, query: &str, document: &str) -> String {
 /// A generator whose reply says whether a text fits the question, such as Qwen3-Reranker.
 pub struct GenerativeReranker {
     generator: LlamaGenerator,
-    system: &'static str,
-    user: String,
     card: ModelCard,
 }
 
 impl GenerativeReranker {
-    fn new(generator: LlamaGenerator, template: Option<String>) -> Self {
-        let name = if template.is_some() { "file" } else { "qwen3" };
+    fn new(generator: LlamaGenerator) -> Self {
         let card = ModelCard {
             role: ModelRole::Reranker,
-            chat_template: name.to_owned(),
+            chat_template: "qwen3".to_owned(),
             ..generator.card().clone()
         };
-        let system = if template.is_some() { "" } else { QWEN3_SYSTEM };
-        Self {
-            generator,
-            system,
-            user: template.unwrap_or_else(|| QWEN3_USER.to_owned()),
-            card,
-        }
+        Self { generator, card }
     }
 }
 
@@ -185,8 +147,8 @@ impl Reranker for GenerativeReranker {
         let prompts: Vec<Prompt> = texts
             .iter()
             .map(|text| Prompt {
-                system: self.system.to_owned(),
-                user: fill(&self.user, question, text),
+                system: QWEN3_SYSTEM.to_owned(),
+                user: fill(QWEN3_USER, question, text),
                 reply: String::new(),
             })
             .collect();
@@ -210,26 +172,5 @@ mod tests {
         for (template, expected) in cases {
             assert_eq!(fill(template, "a{document}", "b{query}"), expected);
         }
-    }
-
-    #[test]
-    fn a_template_names_both_texts() {
-        assert_eq!(template("auto").expect("the model's"), None);
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("rerank.txt");
-        let setting = file.display().to_string();
-        for (text, expected) in [
-            (None, "cannot be read"),
-            (Some("{query}"), "lacks"),
-            (Some("{document}"), "lacks"),
-        ] {
-            if let Some(text) = text {
-                std::fs::write(&file, text).expect("written");
-            }
-            let error = template(&setting).expect_err("no template").to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-        std::fs::write(&file, "{query} {document}").expect("written");
-        assert!(template(&setting).expect("a template").is_some());
     }
 }

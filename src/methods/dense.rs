@@ -25,6 +25,9 @@ use crate::config::{RefillKind, RephrasingCheck, UnderstandingSettings};
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
 
+/// Maximum entropy of the answers, in nats, at which a context counts as understood (section 5). The
+/// entropy of k chunks is at most ln(k + 1): 1.39 for 3, 1.79 for 5.
+pub const THRESHOLD: f32 = 0.2;
 /// Attempts at a rephrasing: the second one is sampled.
 const ATTEMPTS: u32 = 2;
 /// Temperature of that second attempt: greedy decoding would repeat the first.
@@ -384,8 +387,8 @@ fn class_of(agreement: f64) -> ChunkClass {
 impl Measured {
     /// Returns whether the answer is stable under rephrasing (section 5): DSE is at most the
     /// threshold.
-    pub fn is_certain(&self, settings: &UnderstandingSettings) -> bool {
-        self.dse <= f64::from(settings.threshold)
+    pub fn is_certain(&self) -> bool {
+        self.dse <= f64::from(THRESHOLD)
     }
 
     /// Returns whether the answer is stable under rephrasing of one chunk (equation 8); `None`
@@ -555,8 +558,8 @@ impl Evaluation {
 
     /// Returns whether refinement can stop with this context: it is answered, certain and
     /// sufficient (algorithm 3, line 13).
-    pub fn is_good_enough(&self, threshold: f64) -> bool {
-        self.answered && self.dse <= threshold && self.sufficient
+    pub fn is_good_enough(&self) -> bool {
+        self.answered && self.dse <= f64::from(THRESHOLD) && self.sufficient
     }
 }
 

@@ -7,7 +7,6 @@
 mod calls;
 mod measures;
 mod symmetric;
-pub mod calibrate;
 mod meaning;
 pub mod kle;
 mod uncertainty;

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::event::{ProbeLayers, StatePosition};
-use crate::llm::{Hidden, HiddenAt};
+use crate::event::ProbeLayers;
+use crate::llm::Hidden;
 
 /// Returns (layers - 1) * width numbers; the first layer holds shallow word features and is left
 /// out.
@@ -22,13 +22,5 @@ pub(super) fn range(reads: ProbeLayers, layers: u32, width: u32) -> Range<usize>
             let first = count / 2 * width;
             first..first + width
         }
-    }
-}
-
-/// Returns the position as a tap of the generator.
-pub fn position(position: StatePosition) -> HiddenAt {
-    match position {
-        StatePosition::FirstToken => HiddenAt::FirstToken,
-        StatePosition::LastPromptToken => HiddenAt::LastPromptToken,
     }
 }

@@ -18,7 +18,7 @@ mod train;
 mod weights;
 
 pub use error::ProbeError;
-pub use features::{features, position};
+pub use features::features;
 pub use journal::{Sample, SampleJournal, SampledQuestion, narrow};
 pub use train::{Epoch, MAX_EPOCHS, train};
 pub use trained::Probe;

@@ -168,7 +168,6 @@ pub fn train(
         layers: generator.layers,
         width: generator.width,
         reads: settings.layers,
-        position: settings.position,
         labels: settings.labels,
         turns: settings.turns,
         hidden: HIDDEN_UNITS,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::event::{ModelCard, ProbeCard, ProbeLayers, StatePosition};
+use crate::event::{ModelCard, ProbeCard, ProbeLayers};
 use crate::methods::searag::Standard;
 
 use super::error::ProbeError;
@@ -21,16 +21,11 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Checks that the probe reads this generator at this position.
+    /// Checks that the probe reads this generator.
     ///
     /// # Errors
     /// [`ProbeError::Unfit`] with the reason.
-    pub fn check(
-        &self,
-        file: &Path,
-        generator: &ModelCard,
-        position: StatePosition,
-    ) -> Result<(), ProbeError> {
+    pub fn check(&self, file: &Path, generator: &ModelCard) -> Result<(), ProbeError> {
         let card = &self.card;
         let reason = if card.fingerprint != generator.fingerprint {
             format!(
@@ -42,8 +37,6 @@ impl Probe {
                 "it reads {} layers of width {}, the generator has {} of width {}",
                 card.layers, card.width, generator.layers, generator.width
             )
-        } else if card.position != position {
-            return Err(position_error(file, card.position, position));
         } else {
             return Ok(());
         };
@@ -85,29 +78,5 @@ impl Probe {
             file: format!("for {}", card.generator),
             reason,
         })
-    }
-}
-
-/// The error of a probe that reads another token than the settings name.
-pub(super) fn position_error(
-    file: &Path,
-    reads: StatePosition,
-    asked: StatePosition,
-) -> ProbeError {
-    let reason = format!(
-        "it reads the {}, probe.position asks for the {}",
-        name(reads),
-        name(asked)
-    );
-    ProbeError::Unfit {
-        file: file.display().to_string(),
-        reason,
-    }
-}
-
-fn name(position: StatePosition) -> &'static str {
-    match position {
-        StatePosition::FirstToken => "first token",
-        StatePosition::LastPromptToken => "last token of the prompt",
     }
 }

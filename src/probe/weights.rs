@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::error::ProbeError;
 use super::features;
 use super::network::{Linear, Network};
-use super::trained::{FORMAT, Probe, position_error};
+use super::trained::{FORMAT, Probe};
 use crate::config::{Config, Paths, ProbeFile, ProbeSettings, assets_folder};
 use crate::event::{ModelCard, ProbeCard};
 use crate::files::{self, Links};
@@ -119,7 +119,6 @@ impl Probe {
         generator: &ModelCard,
     ) -> Result<(PathBuf, Self), ProbeError> {
         let folders = folders(paths);
-        let position = config.probe.position;
         let file = match &config.gate.probe {
             ProbeFile::Auto => find(&folders, generator, &config.probe)?,
             ProbeFile::File(named) => {
@@ -132,7 +131,7 @@ impl Probe {
         };
 
         let probe = Self::load(&file)?;
-        probe.check(&file, generator, position)?;
+        probe.check(&file, generator)?;
         Ok((file, probe))
     }
 
@@ -244,8 +243,8 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the weights file in `folders` that was trained for this generator, at the position and in
-/// the way that the settings name.
+/// Returns the weights file in `folders` that was trained for this generator, in the way that the
+/// settings name.
 ///
 /// # Errors
 /// [`ProbeError::None`]; when a file was skipped that may have been meant, the reason why it was.
@@ -258,9 +257,6 @@ pub fn find(
     for file in folders.iter().flat_map(|folder| files(folder)) {
         let reason = match describe(&file) {
             Ok(card) if card.fingerprint != generator.fingerprint => continue,
-            Ok(card) if card.position != settings.position => {
-                position_error(&file, card.position, settings.position)
-            }
             Ok(card) if !is_trained_so(&card, settings) => ProbeError::Unfit {
                 file: file.display().to_string(),
                 reason: "it was trained with other probe.labels, probe.turns or probe.layers"

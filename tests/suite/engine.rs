@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use ragscope::config::prompts::Prompts;
 use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticSplit, TokenCounter};
-use ragscope::engine::{AskError, Corpus, Priors, Tools, ask};
+use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{
     Ask, ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Problem, Ranked, Retrieval,
     RunEvent,
@@ -68,11 +68,10 @@ impl Search for Shelf {
         query: &str,
         _vector: &[f32],
         _embedder: &str,
-        settings: &RetrieverSettings,
+        _settings: &RetrieverSettings,
     ) -> Result<Retrieval, IndexError> {
         Ok(Retrieval {
             query: query.to_owned(),
-            fusion: settings.fusion,
             hits: self.hits(),
             bm25_found: 1,
             vector_found: 0,
@@ -206,23 +205,6 @@ pub fn run_asked(
     asked: &Ask,
     stop_at: usize,
 ) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
-    run_calibrated(
-        shelf,
-        config,
-        generator,
-        asked,
-        (&Priors::default(), stop_at),
-    )
-}
-
-/// [`run_asked`], with the priors of judgements that earlier runs measured.
-fn run_calibrated(
-    shelf: &[&'static str],
-    config: &Config,
-    generator: &mut ScriptedGenerator,
-    asked: &Ask,
-    (priors, stop_at): (&Priors, usize),
-) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
     let folder = tempfile::tempdir().expect("a folder");
     let prompts = Prompts::new(folder.path());
     let (shelf, mut embedder) = (Shelf(shelf.to_vec()), ScriptedEmbedder::new(8));
@@ -240,7 +222,6 @@ fn run_calibrated(
         linker: None,
         judge: None,
         probe: Err(Problem::without_advice("no probe in this test")),
-        priors,
     };
     let outcome = ask(tools, asked, &mut |event| {
         events.push(event);
@@ -420,20 +401,18 @@ fn a_complete_answer_is_not_replaced_by_another_completion() {
 fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
     // how much of the replies begins with a label, the reply, the setting; probability, parsed, unread
     let cases = [
-        (1.0, "0", "likelihood", 0.9, 0, 0),
-        (0.01, "1, it is relevant.", "likelihood", 1.0, 4, 0),
-        (0.01, "\n**0**", "likelihood", 0.0, 4, 0),
-        (0.01, "I cannot help with that.", "likelihood", 0.9, 4, 4),
-        (1.0, "0.", "reply", 0.0, 4, 0),
-        (1.0, "I cannot help with that.", "reply", 0.5, 4, 4),
+        (1.0, "0", 0.9, 0, 0),
+        (0.01, "1, it is relevant.", 1.0, 4, 0),
+        (0.01, "\n**0**", 0.0, 4, 0),
+        (0.01, "I cannot help with that.", 0.9, 4, 4),
     ];
-    for (mass, reply, read, expected, parsed, unread) in cases {
+    for (mass, reply, expected, parsed, unread) in cases {
         let mut generator = ScriptedGenerator::new()
             .when("Determine whether", reply)
             .when("Context:", " So the answer is Lorby.")
             .labelling("Determine whether", mass)
             .judging("Determine whether", "1", 0.9);
-        let settings = [("filter.kind", "binary"), ("judge.read", read)];
+        let settings = [("filter.kind", "binary")];
         let (_, events) = run(&config(&settings), &mut generator, "Where?", usize::MAX);
 
         let judged = find!(events.iter(), RunEvent::ChunksJudged { judged, .. } => judged);
@@ -453,74 +432,6 @@ fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
             .filter(|event| matches!(event, RunEvent::Warned { text, .. } if text.contains("does not answer in these words")))
             .count();
         assert_eq!(warnings, usize::from(mass < 0.05), "{reply}");
-    }
-}
-
-#[test]
-fn a_reading_is_divided_by_what_the_model_says_of_nothing() {
-    // the probability of "1" of nothing, thrice, and of a text; the probability that is used
-    let cases = [
-        ("off", [0.8, 0.8, 0.8], 0.9, 0.9),
-        ("content_free", [0.5, 0.5, 0.5], 0.9, 0.9),
-        ("content_free", [0.8, 0.8, 0.8], 0.9, 0.692_308),
-        ("content_free", [0.9, 0.8, 0.7], 0.8, 0.5),
-        ("content_free", [0.8, 0.8, 0.8], 0.6, 0.272_727),
-    ];
-    for (calibration, [first, second, third], read, expected) in cases {
-        let mut generator = ScriptedGenerator::new()
-            .when("Context:", " So the answer is Lorby.")
-            .judging("Knowledge: N/A\nQuestion: N/A", "1", first)
-            .judging("Knowledge: [MASK]\nQuestion: [MASK]", "1", second)
-            .judging("Knowledge: \nQuestion: ", "1", third)
-            .judging("Determine whether", "1", read);
-        let settings = [
-            ("filter.kind", "binary"),
-            ("reranker.kind", "model"),
-            ("reranker.model", "generator"),
-            ("judge.calibration", calibration),
-        ];
-        let priors = Priors::default();
-        let mut asked = |question: &str| {
-            let config = config(&settings);
-            let asked = Ask::new(question);
-            let from = (&priors, usize::MAX);
-            run_calibrated(&SHELF, &config, &mut generator, &asked, from).1
-        };
-        let runs = [asked("Where?"), asked("Who?")];
-
-        let is_calibrated = calibration == "content_free";
-        for (run, events) in runs.iter().enumerate() {
-            let mut readings = 0;
-            let mut measured = 0;
-            for event in events {
-                match event {
-                    RunEvent::ChunksJudged { judged, .. } => {
-                        for one in judged {
-                            let difference = (one.probability - expected).abs();
-                            assert!(difference < 1e-5, "{calibration} {one:?}");
-                        }
-                    }
-                    RunEvent::JudgementsRead {
-                        priors,
-                        calls,
-                        masses,
-                        ..
-                    } => {
-                        readings += 1;
-                        assert_eq!(priors.len(), 2 * usize::from(is_calibrated));
-                        // those without content are not among them
-                        assert_eq!(*calls as usize, masses.len());
-                    }
-                    RunEvent::ModelCalled { purpose, .. } if purpose.ends_with(": prior") => {
-                        measured += 1;
-                    }
-                    _ => {}
-                }
-            }
-            assert_eq!(readings, 2, "the filter and the reranker");
-            // three prompts without content, once per model and prompt
-            assert_eq!(measured, 3 * usize::from(is_calibrated && run == 0));
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use ragscope::config::ProbeSettings;
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
     Ask, Event, Flow, ModelCard, ModelRole, ProbeLabels, ProbeLayers, ProbePhase, ProbeTurns,
-    RunEvent, SessionEvent, StatePosition, StopFlag, UncertaintyMeasure,
+    RunEvent, SessionEvent, StopFlag, UncertaintyMeasure,
 };
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
@@ -267,16 +267,8 @@ fn weights_come_back_and_are_refused_for_anything_else() {
         find(&folders, &generator(), &settings()).ok(),
         Some(file.clone())
     );
-    let at_prompt = ProbeSettings {
-        position: StatePosition::LastPromptToken,
-        ..settings()
-    };
-    let error = find(&folders, &generator(), &at_prompt)
-        .expect_err("another position")
-        .to_string();
-    assert!(error.contains("probe.position asks for"), "{error}");
     assert_eq!(
-        back.check(&file, &generator(), StatePosition::FirstToken)
+        back.check(&file, &generator())
             .map_err(|error| error.to_string()),
         Ok(())
     );
@@ -289,28 +281,20 @@ fn weights_come_back_and_are_refused_for_anything_else() {
     let refused = [
         (
             other(&|card| card.fingerprint = "f2".to_owned()),
-            StatePosition::FirstToken,
             "it was trained for small.gguf",
         ),
         (
             other(&|card| card.width = 8),
-            StatePosition::FirstToken,
             "3 layers of width 4, the generator has 3 of width 8",
         ),
         (
             other(&|card| card.layers = 4),
-            StatePosition::FirstToken,
             "the generator has 4 of width 4",
         ),
-        (
-            generator(),
-            StatePosition::LastPromptToken,
-            "probe.position asks for the last token of the prompt",
-        ),
     ];
-    for (generator, position, expected) in refused {
+    for (generator, expected) in refused {
         let error = back
-            .check(&file, &generator, position)
+            .check(&file, &generator)
             .expect_err("refused")
             .to_string();
         assert!(error.contains(expected), "{error}");

@@ -363,18 +363,15 @@ fn cleaning_removes_what_is_beyond_the_limits_and_nothing_else() {
 
     // flags, how the output ends, files that are left
     let some = "first.jsonl followed.jsonl named.jsonl named.name new.jsonl open.jsonl other.jsonl";
-    let few = "named.jsonl named.name new.jsonl open.jsonl other.jsonl";
     let days = ["--set", "record.max_days=30"];
-    let runs = ["--set", "record.max_runs=2"];
-    let unlimited = ["--set", "record.max_runs=0", "--set", "record.max_days=0"];
+    let unlimited = ["--set", "record.max_days=0"];
     let dry = ["--set", "record.max_days=30", "--dry-run"];
-    let cases: [(&[&str], &str, &str); 6] = [
+    let cases: [(&[&str], &str, &str); 5] = [
         (&[], "nothing is beyond", &all),
         (&unlimited, "nothing is beyond", &all),
         (&dry, "1 run (", &all),
         (&days, "removed 1 run (", some),
         (&days, "nothing is beyond", some),
-        (&runs, "removed 2 runs (", few),
     ];
     for (flags, end, expected) in cases {
         let output = clean(flags);

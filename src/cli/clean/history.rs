@@ -12,9 +12,8 @@ pub(super) struct Old {
     pub bytes: u64,
 }
 
-/// Returns the questions beyond the newest `max`; `None` where there are none, and where `max` is
-/// 0.
-pub(super) fn beyond(file: &Path, max: u32) -> Option<Old> {
+/// Returns the questions beyond the newest `max`; `None` where there are none.
+pub(super) fn beyond(file: &Path, max: usize) -> Option<Old> {
     let text = files::read(file).ok()?;
     let kept = kept(&text, max)?;
     let old = &text[..text.len() - kept.len()];
@@ -28,7 +27,7 @@ pub(super) fn beyond(file: &Path, max: u32) -> Option<Old> {
 ///
 /// The newest are written over the beginning first, then the file is cut off behind them, so that a
 /// kill in between loses none. A screen that adds a question meanwhile waits for the lock.
-pub(super) fn shorten(file: &Path, max: u32) -> io::Result<bool> {
+pub(super) fn shorten(file: &Path, max: usize) -> io::Result<bool> {
     let mut file = File::options().read(true).write(true).open(file)?;
     file.lock()?;
     let mut text = Vec::new();
@@ -42,13 +41,11 @@ pub(super) fn shorten(file: &Path, max: u32) -> io::Result<bool> {
     file.set_len(kept.len() as u64).map(|()| true)
 }
 
-/// Returns the end of a text that holds its last `max` lines; `None` where that is all of it, or
-/// `max` is 0.
-fn kept(text: &[u8], max: u32) -> Option<&[u8]> {
-    let newest = usize::try_from(max).ok().filter(|max| *max > 0)?;
+/// Returns the end of a text that holds its last `max` lines; `None` where that is all of it.
+fn kept(text: &[u8], max: usize) -> Option<&[u8]> {
     let ends = text.iter().enumerate().rev();
     let mut ends = ends.filter(|(_, byte)| **byte == b'\n');
-    let (last_dropped, _) = ends.nth(newest)?;
+    let (last_dropped, _) = ends.nth(max)?;
     Some(&text[last_dropped + 1..])
 }
 
@@ -64,7 +61,6 @@ mod tests {
 
         // limit, questions beyond it, the history after
         for (max, beyond_it, left) in [
-            (0, None, whole),
             (4, None, whole),
             (3, None, whole),
             (2, Some(1), "\"b?\"\n\"c?\"\n"),

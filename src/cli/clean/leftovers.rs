@@ -1,4 +1,4 @@
-//! What collects beside the recorded runs, and the part of it beyond the limits of `clean`.
+//! What collects beside the recorded runs, and the part of it beyond its limits.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,12 +7,21 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use crate::config::{CleanSettings, Paths};
+use crate::config::Paths;
 use crate::files::FileLock;
 use crate::index::{AbandonedIndex, find_abandoned};
 
 use super::age::DAY;
 use super::history;
+
+/// Bytes that are kept of each kind, the newest: more than a year of evaluations takes, and little
+/// beside the models.
+const MAX_BYTES: u64 = 4 << 30;
+/// Age in days beyond which the index of a folder that no longer exists goes: a disk may be away for
+/// that long.
+const MAX_INDEX_DAYS: u32 = 90;
+/// Questions that stay in the history of the input line, the newest.
+const MAX_HISTORY: usize = 10_000;
 
 /// A kind of what collects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,7 +78,7 @@ pub(super) struct Leftover {
 
 /// Returns what is beyond the limits, by kind and then the newest first. What was written within
 /// the last day is left out, because it may be in use; so is every link.
-pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> {
+pub(super) fn leftovers(paths: &Paths, max_days: u32) -> Vec<Leftover> {
     let kept = [
         (LeftoverKind::Evaluation, paths.evaluations()),
         (LeftoverKind::ProbeJournal, paths.cache.join("probes")),
@@ -80,17 +89,17 @@ pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> 
         let (unfinished, whole) = entries(*kind, folder)
             .into_iter()
             .partition(|entry| is_unfinished(&entry.path));
-        found.extend(beyond(whole, limits));
+        found.extend(beyond(whole, max_days));
         found.extend(with_kind(LeftoverKind::UnfinishedFile, unfinished));
     }
     let mut unfinished = entries(LeftoverKind::UnfinishedFile, &paths.sessions());
     unfinished.extend(entries(LeftoverKind::UnfinishedFile, &paths.probes()));
     unfinished.retain(|entry| is_unfinished(&entry.path));
     found.extend(unfinished);
-    found.extend(unused_indexes(&paths.indexes(), limits));
+    found.extend(unused_indexes(&paths.indexes()));
     found.retain(|leftover| leftover.age >= DAY);
 
-    found.extend(old_questions(&paths.history_file(), limits));
+    found.extend(old_questions(&paths.history_file()));
     found.sort_by_key(|leftover| (leftover.kind as u8, leftover.age));
     found
 }
@@ -118,13 +127,12 @@ fn with_kind(kind: LeftoverKind, found: Vec<Leftover>) -> impl Iterator<Item = L
 }
 
 /// Returns what is too old, or beyond the bytes that are kept, of one kind with the newest first.
-fn beyond(found: Vec<Leftover>, limits: &CleanSettings) -> Vec<Leftover> {
+fn beyond(found: Vec<Leftover>, max_days: u32) -> Vec<Leftover> {
     let mut bytes = 0;
     let mut beyond = found;
     beyond.retain(|leftover| {
         bytes += leftover.bytes;
-        let is_too_much = limits.max_bytes > 0 && bytes > limits.max_bytes;
-        is_too_much || is_older(leftover.age, limits.max_days)
+        bytes > MAX_BYTES || is_older(leftover.age, max_days)
     });
     beyond
 }
@@ -133,7 +141,7 @@ fn is_older(age: Duration, days: u32) -> bool {
     days > 0 && age > DAY * days
 }
 
-fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
+fn unused_indexes(indexes: &Path) -> Vec<Leftover> {
     let unused = find_abandoned(indexes).into_iter().filter_map(|index| {
         Some(Leftover {
             folder: Some(index.folder),
@@ -141,12 +149,12 @@ fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
         })
     });
     unused
-        .filter(|leftover| is_older(leftover.age, limits.max_index_days))
+        .filter(|leftover| is_older(leftover.age, MAX_INDEX_DAYS))
         .collect()
 }
 
-fn old_questions(file: &Path, limits: &CleanSettings) -> Option<Leftover> {
-    let old = history::beyond(file, limits.max_history)?;
+fn old_questions(file: &Path) -> Option<Leftover> {
+    let old = history::beyond(file, MAX_HISTORY)?;
     Some(Leftover {
         kind: LeftoverKind::OldQuestion,
         path: file.to_owned(),
@@ -177,9 +185,9 @@ impl Leftover {
     ///
     /// # Errors
     /// A file that cannot be removed.
-    pub fn remove(&self, limits: &CleanSettings) -> io::Result<bool> {
+    pub fn remove(&self) -> io::Result<bool> {
         let removed = match self.kind {
-            LeftoverKind::OldQuestion => history::shorten(&self.path, limits.max_history),
+            LeftoverKind::OldQuestion => history::shorten(&self.path, MAX_HISTORY),
             LeftoverKind::AbandonedIndex => AbandonedIndex {
                 folder: self.folder.clone().unwrap_or_default(),
                 root: self.path.clone(),

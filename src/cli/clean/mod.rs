@@ -1,4 +1,4 @@
-//! `clean`: removes what is beyond the limits of `record` and `clean`, from the folders of the
+//! `clean`: removes what is beyond its limits, from the folders of the
 //! program alone.
 
 mod age;
@@ -37,8 +37,8 @@ pub fn run(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let threads = find_outdated(&paths.sessions(), &config.record)?;
-    let mut others = leftovers(paths, &config.clean);
+    let threads = find_outdated(&paths.sessions(), config.record.max_days)?;
+    let mut others = leftovers(paths, config.record.max_days);
 
     if cleaning == Cleaning::Removed {
         for run in threads.iter().flat_map(|outdated| &outdated.thread.runs) {
@@ -53,7 +53,7 @@ pub fn run(
 
         let mut removed = Vec::new();
         for leftover in others {
-            let is_removed = leftover.remove(&config.clean);
+            let is_removed = leftover.remove();
             if is_removed.map_err(|error| cannot_remove(&leftover.path, &error))? {
                 removed.push(leftover);
             }
@@ -98,7 +98,7 @@ fn report(threads: &[Outdated], others: &[Leftover], cleaning: Cleaning) -> Stri
 
     let sums = sums(threads, others).join(", ");
     text + &match cleaning {
-        _ if sums.is_empty() => "nothing is beyond the limits of [record] and [clean]\n".to_owned(),
+        _ if sums.is_empty() => "nothing is beyond the limits\n".to_owned(),
         Cleaning::Listed => {
             format!("{sums} would be removed; run it without --dry-run to remove them\n")
         }

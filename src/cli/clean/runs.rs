@@ -1,4 +1,4 @@
-//! The threads of recorded runs beyond the limits of `record`.
+//! The threads of recorded runs that are too old.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::config::RecordSettings;
 use crate::story::RecordedThread;
 use crate::trace::{TraceError, list_runs, thread_names};
 
 use super::age::DAY;
 
-/// A thread beyond the limits.
+/// A thread that is too old.
 #[derive(Debug, Serialize)]
 pub(super) struct Outdated {
     #[serde(flatten)]
@@ -20,40 +19,30 @@ pub(super) struct Outdated {
     pub bytes: u64,
 }
 
-/// Returns the threads of recorded runs beyond the limits, the oldest last.
-pub(super) fn find_outdated(
-    sessions: &Path,
-    limits: &RecordSettings,
-) -> Result<Vec<Outdated>, TraceError> {
+/// Returns the threads of recorded runs that are too old, the oldest last.
+pub(super) fn find_outdated(sessions: &Path, max_days: u32) -> Result<Vec<Outdated>, TraceError> {
     let now = SystemTime::now();
     let threads = RecordedThread::group(list_runs(sessions)?, &thread_names(sessions)?);
-    let outdated = beyond(threads, limits, now).into_iter();
+    let outdated = beyond(threads, max_days, now).into_iter();
     Ok(outdated
         .filter_map(|thread| Outdated::at_rest(thread, now))
         .collect())
 }
 
-/// Returns the threads beyond the limits, of threads with the newest first. A thread counts as of
+/// Returns the threads that are too old, of threads with the newest first. A thread counts as of
 /// its newest run, because a follow-up question needs the runs before it; one with a name was given
 /// it to be kept.
-fn beyond(
-    threads: Vec<RecordedThread>,
-    limits: &RecordSettings,
-    now: SystemTime,
-) -> Vec<RecordedThread> {
+fn beyond(threads: Vec<RecordedThread>, max_days: u32, now: SystemTime) -> Vec<RecordedThread> {
     let now_s = now
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
-    let max_age_s = u64::from(limits.max_days) * DAY.as_secs();
-    let mut runs = 0;
+    let max_age_s = u64::from(max_days) * DAY.as_secs();
 
     let mut outdated = threads;
     outdated.retain(|thread| {
-        runs += thread.runs.len() as u64;
         let newest = thread.runs.last().map_or(now_s, |run| run.started_at);
-        let is_old = limits.max_days > 0 && now_s.saturating_sub(newest) > max_age_s;
-        let is_too_many = limits.max_runs > 0 && runs > u64::from(limits.max_runs);
-        thread.name.is_none() && (is_old || is_too_many)
+        let is_old = max_days > 0 && now_s.saturating_sub(newest) > max_age_s;
+        thread.name.is_none() && is_old
     });
     outdated
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::check::{Check, CheckState};
 use crate::config::{Config, Paths};
-use crate::engine::{LINKER_ADVICE, sentence_model};
+use crate::engine::{LINKER_ADVICE, SENTENCE_MODEL};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag};
 use crate::llm::bundled;
 use crate::llm::memory::{machine_memory, shortage};
@@ -106,7 +106,7 @@ pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<C
         ));
     }
     checks.extend(generates.map(|card| probe(config, paths, &card)));
-    checks.extend(embeds.and_then(|card| linker(config, paths, &card)));
+    checks.extend(embeds.and_then(|card| linker(paths, &card)));
     checks
 }
 
@@ -140,9 +140,9 @@ fn embedder(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) 
 
 /// Checks that the sentence-level linker reads the vectors of this embedder. The generator links
 /// otherwise, so that it is not a failure.
-fn linker(config: &Config, paths: &Paths, embedder: &ModelCard) -> Option<Check> {
+fn linker(paths: &Paths, embedder: &ModelCard) -> Option<Check> {
     let what = ModelRole::Linker.name();
-    let model = sentence_model(&config.linker.model);
+    let model = SENTENCE_MODEL;
     let file = resolve(model, paths).ok()?;
     match linker_misfit(&file, embedder) {
         Ok(None) => Some(Check::good(

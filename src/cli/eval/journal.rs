@@ -141,7 +141,6 @@ fn model_files(config: &Config, paths: &Paths) -> Vec<PathBuf> {
     let models = [
         Some(config.generator.model.as_str()),
         Some(config.embedder.model.as_str()),
-        config.linker.model.file(),
         config.reranker.model.file(),
         config.judge.model.file(),
     ];

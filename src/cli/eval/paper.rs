@@ -80,8 +80,7 @@ pub(super) fn remark_probes(
         let wanted = &config.probe;
         let model = Path::new(&config.generator.model);
         let fits = |card: &ProbeCard| {
-            (card.labels, card.turns, card.position)
-                == (wanted.labels, wanted.turns, wanted.position)
+            (card.labels, card.turns) == (wanted.labels, wanted.turns)
                 && model.ends_with(&card.generator)
         };
         let is_asked = config.gate.kind == GateKind::Probe && config.gate.probe == ProbeFile::Auto;

@@ -20,5 +20,5 @@ pub use role::{
 pub use state::Run;
 pub use tools::{Corpus, Tools};
 pub use values::{
-    Answer, Draft, Known, Need, Passages, Priors, Query, Searched, Sentence, StepLookup, Understood,
+    Answer, Draft, Known, Need, Passages, Query, Searched, Sentence, StepLookup, Understood,
 };

@@ -8,8 +8,6 @@ use crate::index::Search;
 use crate::llm::{Embedder, EntailmentJudge, OpenGenerator, Reranker};
 use crate::probe::Probe;
 
-use super::values::Priors;
-
 /// The parts that a run borrows.
 pub struct Tools<'a> {
     pub config: &'a Config,
@@ -25,8 +23,6 @@ pub struct Tools<'a> {
     pub judge: Option<&'a mut dyn EntailmentJudge>,
     /// The probe of the generator, or the reason why there is none.
     pub probe: Result<&'a Probe, Problem>,
-    /// The priors of judgements, which outlive the run.
-    pub priors: &'a Priors,
 }
 
 /// An open corpus with the model that made its vectors.
@@ -69,7 +65,6 @@ impl Tools<'_> {
                 None => None,
             },
             probe: self.probe.clone(),
-            priors: self.priors,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The values that the stages of a run hand on to each other.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::event::{Citation, ContextOrigin, DroppedChunk, Hit, RunEvent, Uncertainty, Unmeasured};
@@ -195,32 +194,4 @@ pub struct Answer {
 pub struct StepLookup {
     pub step: u32,
     pub passages: Passages,
-}
-
-/// The priors of labels that were measured: each once per model, prompt and labels.
-#[derive(Debug, Default)]
-pub struct Priors(RefCell<Vec<(PriorKey, Vec<f32>)>>);
-
-impl Priors {
-    /// Returns the prior of each label, if it was measured.
-    pub(super) fn find(&self, key: &PriorKey) -> Option<Vec<f32>> {
-        let measured = self.0.borrow();
-        let (_, prior) = measured.iter().find(|(known, _)| known == key)?;
-        Some(prior.clone())
-    }
-
-    pub(super) fn insert(&self, key: PriorKey, prior: Vec<f32>) {
-        self.0.borrow_mut().push((key, prior));
-    }
-}
-
-/// A prompt whose priors were measured, with the model that it was put to.
-#[derive(Debug, PartialEq, Eq)]
-pub struct PriorKey {
-    /// Fingerprint of the generator.
-    pub model: String,
-    /// The prompts without content, with the chat template applied.
-    pub prompts: Vec<String>,
-    /// The labels whose probability after them is the prior.
-    pub labels: Vec<String>,
 }

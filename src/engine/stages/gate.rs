@@ -1,7 +1,7 @@
 //! The gates: measure how uncertain the model was about a sentence, and decide whether to retrieve
 //! more (SEARAG, section 3.1).
 
-use crate::config::Config;
+use crate::config::{Config, GateKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run};
 use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
@@ -9,8 +9,15 @@ use crate::llm::{HiddenAt, Token};
 use crate::methods::query::least_probability;
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
 use crate::methods::{dragin, flare};
-use crate::probe::{features, position};
+use crate::probe::features;
 
+/// Probability of the probe above which a sentence is uncertain: the likelier side.
+const PROBE_THRESHOLD: f32 = 0.5;
+/// Mean token entropy above which a sentence is uncertain, in nats. It differs from model to model:
+/// `ragscope probe calibrate` derives one.
+const TOKEN_ENTROPY_THRESHOLD: f32 = 0.5;
+/// Semantic entropy above which a sentence is uncertain, in nats: two meanings of equal weight.
+const SEMANTIC_ENTROPY_THRESHOLD: f32 = 0.69;
 /// Tokens by which a sampled sentence may exceed twice the length of the drafted one.
 const EXTRA_TOKENS: usize = 8;
 
@@ -46,7 +53,15 @@ impl ByTokenEntropy {
     /// `fallback` is the reason why this gate replaces the one of the settings.
     pub fn new(config: &Config, fallback: Option<Problem>) -> Self {
         Self {
-            threshold: config.gate.token_entropy_threshold,
+            threshold: match config.gate.kind {
+                GateKind::TokenEntropy => config.gate.threshold.or(TOKEN_ENTROPY_THRESHOLD),
+                // the threshold of the settings is that of another measure
+                GateKind::Off
+                | GateKind::Probe
+                | GateKind::SemanticEntropy
+                | GateKind::TokenProbability
+                | GateKind::AttendedEntropy => TOKEN_ENTROPY_THRESHOLD,
+            },
             fallback,
         }
     }
@@ -80,17 +95,23 @@ impl Gate for ByTokenEntropy {
 }
 
 /// The least likely token decides (FLARE): uncertain if its probability is below the threshold.
-pub struct ByTokenProbability;
+pub struct ByTokenProbability {
+    threshold: f32,
+}
 
 impl ByTokenProbability {
-    /// What is measured is an uncertainty, not a probability.
-    const THRESHOLD: f32 = 1.0 - flare::THETA;
+    pub fn new(config: &Config) -> Self {
+        Self {
+            // what is measured is an uncertainty, not a probability
+            threshold: config.gate.threshold.or(1.0 - flare::THETA),
+        }
+    }
 
-    fn judged(tokens: &[Token]) -> Uncertainty {
+    fn judged(&self, tokens: &[Token]) -> Uncertainty {
         judged(
             UncertaintyMeasure::TokenProbability,
             1.0 - least_probability(tokens),
-            Self::THRESHOLD,
+            self.threshold,
         )
     }
 }
@@ -99,18 +120,18 @@ impl Gate for ByTokenProbability {
     fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
         Some(GateCard {
             measure: UncertaintyMeasure::TokenProbability,
-            threshold: Self::THRESHOLD,
+            threshold: self.threshold,
             probe: None,
             fallback: None,
         })
     }
 
     fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(Self::judged(tokens))
+        Some(self.judged(tokens))
     }
 
     fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(Self::judged(&draft.sentence.tokens))
+        Ok(self.judged(&draft.sentence.tokens))
     }
 }
 
@@ -118,10 +139,10 @@ impl Gate for ByTokenProbability {
 pub struct ByAttendedEntropy;
 
 impl Gate for ByAttendedEntropy {
-    fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
+    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
         Some(GateCard {
             measure: UncertaintyMeasure::AttendedEntropy,
-            threshold: dragin::MAX_NEED,
+            threshold: run.tools.config.gate.threshold.or(dragin::MAX_NEED),
             probe: None,
             fallback: None,
         })
@@ -136,7 +157,7 @@ impl Gate for ByAttendedEntropy {
         Ok(judged(
             UncertaintyMeasure::AttendedEntropy,
             dragin::largest_need(&needs),
-            dragin::MAX_NEED,
+            run.tools.config.gate.threshold.or(dragin::MAX_NEED),
         ))
     }
 }
@@ -149,7 +170,12 @@ impl Gate for BySampling {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
         Some(GateCard {
             measure: UncertaintyMeasure::SemanticEntropy,
-            threshold: run.tools.config.gate.semantic_entropy_threshold,
+            threshold: run
+                .tools
+                .config
+                .gate
+                .threshold
+                .or(SEMANTIC_ENTROPY_THRESHOLD),
             probe: None,
             fallback: None,
         })
@@ -164,7 +190,7 @@ impl Gate for BySampling {
         Ok(judged(
             UncertaintyMeasure::SemanticEntropy,
             entropy as f32,
-            config.gate.semantic_entropy_threshold,
+            config.gate.threshold.or(SEMANTIC_ENTROPY_THRESHOLD),
         ))
     }
 }
@@ -177,14 +203,14 @@ impl Gate for ByProbe {
         let probe = run.tools.probe.as_ref().ok();
         Some(GateCard {
             measure: UncertaintyMeasure::Probe,
-            threshold: run.tools.config.gate.threshold,
+            threshold: run.tools.config.gate.threshold.or(PROBE_THRESHOLD),
             probe: probe.map(|probe| probe.card.clone()),
             fallback: None,
         })
     }
 
-    fn taps(&self, run: &Run<'_>) -> Vec<HiddenAt> {
-        vec![position(run.tools.config.probe.position)]
+    fn taps(&self, _run: &Run<'_>) -> Vec<HiddenAt> {
+        vec![HiddenAt::FirstToken]
     }
 
     fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
@@ -195,7 +221,7 @@ impl Gate for ByProbe {
                 Ok(judged(
                     UncertaintyMeasure::Probe,
                     value,
-                    config.gate.threshold,
+                    config.gate.threshold.or(PROBE_THRESHOLD),
                 ))
             }
             // a sentence of one token is never evaluated itself, so it has no hidden state

@@ -27,10 +27,9 @@ impl Rechunker for Adaptive {
         understood: Known,
     ) -> Result<(Passages, Known), RunError> {
         let understood = understanding::known(run, &passages, understood)?;
-        let settings = &run.tools.config.understanding;
         let is_uncertain = understood
             .as_ref()
-            .is_ok_and(|understood| !understood.measured.is_certain(settings));
+            .is_ok_and(|understood| !understood.measured.is_certain());
         if !is_uncertain {
             return Ok((passages, Some(understood)));
         }
@@ -46,7 +45,6 @@ impl Rechunker for Adaptive {
             step: run.step,
             retrieval: Retrieval {
                 query: run.question.to_owned(),
-                fusion: run.tools.config.retriever.fusion,
                 bm25_found: 0,
                 vector_found: saturating_u32(hits.len()),
                 hits: hits.clone(),

@@ -27,11 +27,9 @@ impl Refiner for Rounds {
         let Ok(understood) = understanding::known(run, &passages, understood)? else {
             return Ok(passages);
         };
-        let settings = &run.tools.config.understanding;
         // documents are re-chunked for an uncertain question only, so their chunks are refined
         // whatever they measure
-        if understood.measured.is_certain(settings) && understood.origin == ContextOrigin::Retrieved
-        {
+        if understood.measured.is_certain() && understood.origin == ContextOrigin::Retrieved {
             return Ok(passages);
         }
 
@@ -67,7 +65,6 @@ struct Candidate {
 fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementEnd), RunError> {
     let config = run.tools.config;
     let settings = &config.refiner;
-    let threshold = f64::from(config.understanding.threshold);
     // the pool is fixed: what a round takes out of it is not replaced by lower-ranked hits
     let pool: Vec<Hit> = first
         .passages
@@ -83,7 +80,7 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
     let mut now = first;
     let mut rounds = 1;
     let end = loop {
-        if best_evaluation.is_good_enough(threshold) {
+        if best_evaluation.is_good_enough() {
             break RefinementEnd::Sufficient;
         }
         if rounds >= settings.max_rounds {

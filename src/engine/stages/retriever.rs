@@ -74,7 +74,7 @@ fn merged(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
 mod tests {
     use super::*;
     use crate::engine::run::Searched;
-    use crate::event::{ChunkText, Fusion};
+    use crate::event::ChunkText;
 
     fn retrieval(chunks: &[u64]) -> Retrieval {
         let hit = |(rank, id): (u32, &u64)| Hit {
@@ -95,7 +95,6 @@ mod tests {
         };
         Retrieval {
             query: String::new(),
-            fusion: Fusion::Weighted,
             hits: (1..).zip(chunks).map(hit).collect(),
             bm25_found: 0,
             vector_found: 0,

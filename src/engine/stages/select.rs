@@ -84,7 +84,7 @@ fn gate(tools: &Tools<'_>) -> Box<dyn Gate> {
     match (config.gate.kind, &tools.probe) {
         (GateKind::Off, _) => Box::new(Measuring),
         (GateKind::TokenEntropy, _) => Box::new(ByTokenEntropy::new(config, None)),
-        (GateKind::TokenProbability, _) => Box::new(ByTokenProbability),
+        (GateKind::TokenProbability, _) => Box::new(ByTokenProbability::new(config)),
         (GateKind::AttendedEntropy, _) => Box::new(ByAttendedEntropy),
         (GateKind::SemanticEntropy, _) => Box::new(BySampling),
         (GateKind::Probe, Ok(_)) => Box::new(ByProbe),

@@ -74,7 +74,7 @@ pub fn measure(
                 origin,
                 measured,
             };
-            let understanding = to_event(run, hits, &understood, started);
+            let understanding = to_event(hits, &understood, started);
             run.emit(RunEvent::UnderstandingMeasured {
                 step,
                 round,
@@ -115,13 +115,7 @@ fn measured(run: &mut Run<'_>, hits: &[Hit]) -> Result<Result<Measured, Unmeasur
     Ok(measured?)
 }
 
-fn to_event(
-    run: &Run<'_>,
-    hits: &[Hit],
-    understood: &Understood,
-    started: Instant,
-) -> Understanding {
-    let settings = &run.tools.config.understanding;
+fn to_event(hits: &[Hit], understood: &Understood, started: Instant) -> Understanding {
     let measured = &understood.measured;
     Understanding {
         origin: understood.origin,
@@ -135,8 +129,8 @@ fn to_event(
             .collect(),
         judgements: measured.judgements.iter().map(judged_replies).collect(),
         dse: measured.dse as f32,
-        threshold: settings.threshold,
-        certain: measured.is_certain(settings),
+        threshold: dense::THRESHOLD,
+        certain: measured.is_certain(),
         wall_ms: elapsed_ms(started),
     }
 }

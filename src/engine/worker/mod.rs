@@ -13,7 +13,7 @@ mod thread;
 
 pub use calibration::Calibration;
 pub use inbox::{Inbox, Outbox, mailbox};
-pub use models::{LINKER_ADVICE, sentence_model};
+pub use models::{LINKER_ADVICE, SENTENCE_MODEL};
 pub use operations::{Updated, Worker};
 pub use probe_questions::ProbeQuestion;
 pub use probing::TrainedProbe;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{
     AttributionKind, Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind,
-    LinkerModel, Paths, RerankerKind, ServerSettings,
+    Paths, RerankerKind, ServerSettings,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
@@ -17,7 +17,7 @@ use crate::llm::{
 use crate::probe::{Probe, ProbeError};
 
 /// The bundled model that reads one vector per chunk.
-const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
+pub const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
 
 /// The models by role, each with the settings that it was loaded with.
 pub struct Models {
@@ -164,7 +164,6 @@ impl Models {
         };
 
         config.linker.kind = LinkerKind::Tokens;
-        config.linker.model = LinkerModel::Auto;
         let _ = publish(SessionEvent::Warned {
             text: format!("{reason}: the generator links instead (linker.kind = \"tokens\")"),
             advice: Some(LINKER_ADVICE.to_owned()),
@@ -200,8 +199,7 @@ impl Models {
                 "gate.kind = \"attended_entropy\"",
             );
         }
-        let is_generators = config.linker.model == LinkerModel::Auto;
-        if config.linker.kind == LinkerKind::Tokens && is_generators {
+        if config.linker.kind == LinkerKind::Tokens {
             config.linker.kind = LinkerKind::Off;
             warn("links by tokens", "linker.kind");
         }
@@ -221,7 +219,7 @@ impl Models {
             let reason = "the sentence-level linker reads vectors, and BM25 search keeps none";
             return Ok(Some(reason.to_owned()));
         }
-        let file = llm::discover::resolve(sentence_model(&config.linker.model), &self.paths)?;
+        let file = llm::discover::resolve(SENTENCE_MODEL, &self.paths)?;
         let embedder = self.embedder(config, publish)?.model.card().clone();
         llm::linker_misfit(&file, &embedder)
     }
@@ -231,12 +229,8 @@ impl Models {
 const INSIDE_ADVICE: &str = "run the model here to have it";
 
 /// How to have the links that were asked for.
-pub const LINKER_ADVICE: &str = "set linker.kind to tokens, embedder.model to the embedder that the linker was trained on, or linker.model to one for this embedder";
-
-/// Returns the file of the sentence-level model.
-pub fn sentence_model(model: &LinkerModel) -> &str {
-    model.file().unwrap_or(SENTENCE_MODEL)
-}
+pub const LINKER_ADVICE: &str =
+    "set linker.kind to tokens, or embedder.model to the embedder that the linker was trained on";
 
 /// Returns the probe that the settings name for this generator.
 ///
@@ -293,13 +287,11 @@ fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
 /// Returns the settings of the linker's own model; `None` where the generator links, or the linker
 /// is off.
 fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
-    let model = match (config.linker.kind, &config.linker.model) {
-        (LinkerKind::Off, _) | (LinkerKind::Tokens, LinkerModel::Auto) => return None,
-        (LinkerKind::Sentence, model) => sentence_model(model),
-        (LinkerKind::Tokens, LinkerModel::File(file)) => file,
-    };
+    if config.linker.kind != LinkerKind::Sentence {
+        return None;
+    }
     Some(GeneratorSettings {
-        model: model.to_owned(),
+        model: SENTENCE_MODEL.to_owned(),
         context_tokens: 0,
         rpc: Vec::new(),
         gpu_layers: GpuLayers::Auto,

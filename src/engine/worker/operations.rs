@@ -8,7 +8,7 @@ use crate::config::{ChunkerKind, Config, Layers, LinkerKind, Paths, RetrieverKin
 use crate::engine::answer::{ask, check_question};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::context::needs_corpus;
-use crate::engine::run::{Corpus, Priors, Run, Tools};
+use crate::engine::run::{Corpus, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
@@ -38,7 +38,6 @@ pub struct Worker {
     pub(super) paths: Paths,
     pub(super) session: Stamp,
     pub(super) models: Models,
-    pub(super) priors: Priors,
     pub(super) index: Option<Collection>,
     /// Settings of the index, on top of those of the start.
     pub(super) index_overrides: Vec<(String, String)>,
@@ -58,7 +57,6 @@ impl Worker {
         Self {
             layers,
             models: Models::new(paths.clone(), stop),
-            priors: Priors::default(),
             paths,
             session: Stamp::new(SESSION),
             index: None,
@@ -340,7 +338,6 @@ impl Worker {
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: probe.as_ref().map_err(Advice::to_problem),
-            priors: &self.priors,
         };
         let mut stamp = Stamp::new(run_id(&asked.question));
         Ok(ask(tools, asked, &mut |event| {
@@ -469,7 +466,6 @@ impl Worker {
             linker: None,
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: Err(Problem::without_advice("there is no run to watch")),
-            priors: &self.priors,
         };
         let mut present = String::new();
         Ok(work(tools, &mut |event| match event {

@@ -26,7 +26,6 @@ use crate::methods::normalise;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
-    position,
 };
 
 use super::operations::{Worker, prompts};
@@ -120,7 +119,6 @@ impl Worker {
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: Err(Problem::without_advice("it is being trained")),
-            priors: &self.priors,
         };
         let mut observer = Observer {
             stop: &stop,
@@ -389,8 +387,8 @@ struct Collecting {
 }
 
 impl Gate for Collecting {
-    fn taps(&self, run: &Run<'_>) -> Vec<HiddenAt> {
-        vec![position(run.tools.config.probe.position)]
+    fn taps(&self, _run: &Run<'_>) -> Vec<HiddenAt> {
+        vec![HiddenAt::FirstToken]
     }
 
     fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {

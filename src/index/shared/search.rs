@@ -71,7 +71,6 @@ impl SharedCorpus {
             }
             Ok(Retrieval {
                 query: query.text.to_owned(),
-                fusion: settings.fusion,
                 documents,
                 hits,
                 bm25_found: bm25.len() as u32,

@@ -21,8 +21,6 @@ pub struct Call {
     pub batch: Option<(u32, u32)>,
     /// The probability that the reply begins with a label, where a judgement was read from it.
     pub label_mass: Option<f32>,
-    /// The labels with the priors by which their probabilities were divided; empty where they were not.
-    pub priors: Vec<(String, f32)>,
 }
 
 /// Measures decoding speed by the gaps between tokens that follow each other without a model call in between.

@@ -195,7 +195,6 @@ impl Run {
                     usage: None,
                     batch: None,
                     label_mass: None,
-                    priors: Vec::new(),
                 });
             }
             RunEvent::CallsProgressed { begun, total, .. } => self.begun = Some((*begun, *total)),
@@ -203,13 +202,7 @@ impl Run {
                 self.begun = None;
                 self.finish_calls(*call, *calls, *usage);
             }
-            RunEvent::JudgementsRead {
-                call,
-                labels,
-                masses,
-                priors,
-                ..
-            } => self.set_judgements(*call, labels, masses, priors),
+            RunEvent::JudgementsRead { call, masses, .. } => self.set_judgements(*call, masses),
 
             RunEvent::StepStarted { step } => self.step(*step).begin(),
             RunEvent::ThoughtGenerated { step, text } => {
@@ -326,13 +319,10 @@ impl Run {
         self.refinement.set_rechunked(documents);
     }
 
-    fn set_judgements(&mut self, call: u32, labels: &[String], masses: &[f32], priors: &[f32]) {
-        let labels = labels.iter().map(|label| one_line(label));
-        let priors: Vec<(String, f32)> = labels.zip(priors.iter().copied()).collect();
+    fn set_judgements(&mut self, call: u32, masses: &[f32]) {
         let calls = self.calls.iter_mut().filter(|known| known.call >= call);
         for (known, mass) in calls.zip(masses) {
             known.label_mass = Some(*mass);
-            known.priors.clone_from(&priors);
         }
     }
 
@@ -390,8 +380,8 @@ mod tests {
     use super::*;
     use crate::config::ChunkerKind;
     use crate::event::{
-        ChunkText, ContextChunk, ContextOrigin, DropReason, DroppedChunk, Fusion, Hit, ModelRole,
-        Ranked, RefinementEnd, RerankedChunk, Retrieval, Stage, Understanding,
+        ChunkText, ContextChunk, ContextOrigin, DropReason, DroppedChunk, Hit, ModelRole, Ranked,
+        RefinementEnd, RerankedChunk, Retrieval, Stage, Understanding,
     };
     use crate::story::funnel::Mark;
     use crate::story::words;
@@ -419,7 +409,6 @@ mod tests {
     fn retrieved(ids: &[u64]) -> RunEvent {
         let retrieval = Retrieval {
             query: "q".to_owned(),
-            fusion: Fusion::Weighted,
             hits: (1..).zip(ids).map(|(rank, id)| hit(*id, rank)).collect(),
             bm25_found: 3,
             vector_found: 3,

@@ -49,9 +49,6 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         }
         page.item(Item { row, part: 0 }, head_row(&page, row, call));
         page.clipped(Tone::Quiet, &format!("  {}", usage_words(call)));
-        if !call.priors.is_empty() {
-            page.clipped(Tone::Quiet, &format!("  {}", prior_words(call)));
-        }
         prompt_rows(&mut page, call);
     }
     page.content
@@ -72,19 +69,6 @@ fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
         page.span(Tone::Strong, title),
         page.span(Tone::Quiet, about),
     ])
-}
-
-/// Returns the priors by which the probabilities of the labels were divided.
-fn prior_words(call: &Call) -> String {
-    let priors: Vec<String> = call
-        .priors
-        .iter()
-        .map(|(label, prior)| format!("{label} {:.0} %", prior * 100.0))
-        .collect();
-    format!(
-        "calibrated: divided by what it says of nothing, {}",
-        priors.join(", ")
-    )
 }
 
 /// Returns the cost of a call, on its own or together with its batch.

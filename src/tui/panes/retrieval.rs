@@ -1,7 +1,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{Location, RetrieverKind};
-use crate::event::{ChunkText, Context, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
+use crate::event::{ChunkText, Context, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
 use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
 use crate::tui::hyperlinks::fragment;
@@ -599,22 +599,16 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
         );
     }
     let settings = &run.settings.retriever;
-    let search = match (settings.kind, retrieval.fusion) {
-        (RetrieverKind::Bm25, _) => "BM25 alone".to_owned(),
-        (RetrieverKind::Vectors, _) => "vectors alone".to_owned(),
-        (RetrieverKind::Off | RetrieverKind::Hybrid, fusion) => {
-            let fusion = match fusion {
-                Fusion::Weighted => format!(
-                    "weighted {:?} bm25 + {:?} vectors",
-                    settings.bm25_weight, settings.vector_weight
-                ),
-                Fusion::Rrf => "reciprocal ranks".to_owned(),
-            };
-            format!(
-                "{fusion} · {} BM25, {} vector",
-                retrieval.bm25_found, retrieval.vector_found
-            )
-        }
+    let search = match settings.kind {
+        RetrieverKind::Bm25 => "BM25 alone".to_owned(),
+        RetrieverKind::Vectors => "vectors alone".to_owned(),
+        RetrieverKind::Off | RetrieverKind::Hybrid => format!(
+            "weighted {:?} bm25 + {:?} vectors · {} BM25, {} vector",
+            settings.bm25_weight,
+            1.0 - settings.bm25_weight,
+            retrieval.bm25_found,
+            retrieval.vector_found
+        ),
     };
     format!(
         "{} · {search} · {:.1} ms",

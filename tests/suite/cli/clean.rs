@@ -112,7 +112,10 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
     let test = TestEnvironment::new();
     let Paths { data, state, .. } = test.paths();
     write_leftovers(&test);
-    let history = test.write(state.join("history"), "\"a?\"\n\"b?\"\n\"c?\"\n");
+    let newest: String = (0..10_000)
+        .map(|number| format!("\"{number}?\"\n"))
+        .collect();
+    let history = test.write(state.join("history"), format!("\"a?\"\n{newest}"));
 
     // what a link leads to is none of the program's
     let outside = test.path("outside");
@@ -135,24 +138,18 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
         ended.stdout
     };
 
-    let shorter = ["--set", "clean.max_history=2"];
-    let listed = clean(&[&["--dry-run"][..], &shorter].concat());
+    let listed = clean(&["--dry-run"]);
     assert_eq!(files(&home), before, "a dry run removes nothing");
-    let unlimited = [
-        "clean.max_days=0",
-        "clean.max_bytes=0",
-        "clean.max_index_days=0",
-        "clean.max_history=0",
-    ];
-    let unlimited = unlimited.map(|setting| ["--set", setting]).concat();
-    let only_parts = clean(&[&["--dry-run"][..], &unlimited].concat());
+    let kept = clean(&["--dry-run", "--set", "record.max_days=0"]);
     let last = |output: &str| output.lines().last().unwrap_or_default().to_owned();
-    assert_eq!(
-        last(&only_parts),
-        "1 unfinished file (1.0 kB) would be removed; run it without --dry-run to remove them"
+    let kept = last(&kept);
+    assert!(kept.contains("1 unfinished file (1.0 kB)"), "{kept}");
+    assert!(
+        !kept.contains("evaluation") && !kept.contains("journal"),
+        "{kept}"
     );
 
-    let removed = clean(&shorter);
+    let removed = clean(&[]);
     let sums = last(&removed);
     for sum in [
         "removed 1 evaluation (1.0 kB), 1 probe journal (1.0 kB), 1 passage folder (1.0 kB)",
@@ -185,13 +182,14 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
             "home/state/sessions/1-a.name-part",
         ]
     );
-    assert_eq!(
-        fs::read_to_string(&history).expect("read"),
-        "\"b?\"\n\"c?\"\n"
-    );
+    assert_eq!(fs::read_to_string(&history).expect("read"), newest);
 
-    let size = ["--set", "clean.max_bytes=1500"];
-    assert!(clean(&size).ends_with("removed 1 evaluation (1.0 kB)\n"));
+    // the older of two that are together larger than what is kept of a kind
+    let large = state.join("evaluations/large.jsonl");
+    let file = fs::File::create(&large).expect("created");
+    file.set_len((4 << 30) - 1500).expect("as long");
+    date(&large, 10);
+    assert!(clean(&[]).ends_with("removed 1 evaluation (1.0 kB)\n"));
     assert!(!state.join("evaluations/middle.jsonl").exists());
     assert!(clean(&[]).starts_with("nothing is beyond the limits"));
 }

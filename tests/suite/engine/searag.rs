@@ -124,11 +124,10 @@ fn number(row: &Value, key: &str) -> u64 {
     row[key].as_u64().expect("a whole number")
 }
 
-const SEARAG: [(&str, &str); 4] = [
+const SEARAG: [(&str, &str); 3] = [
     ("preset", "searag"),
     ("query.kind", "uncertainty_aware"),
     ("gate.kind", "token_entropy"),
-    ("gate.token_entropy_threshold", "0.5"),
 ];
 
 fn uncertain() -> ScriptedGenerator {

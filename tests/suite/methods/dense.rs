@@ -306,7 +306,7 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
         (0.3, false, false),
     ] {
         let evaluation = evaluation(dse, sufficient);
-        assert_eq!(evaluation.is_good_enough(0.2), expected, "{dse}");
+        assert_eq!(evaluation.is_good_enough(), expected, "{dse}");
     }
-    assert!(!unanswered(0.0).is_good_enough(0.2));
+    assert!(!unanswered(0.0).is_good_enough());
 }

@@ -907,9 +907,9 @@ fn settings_are_found_by_their_full_names_while_one_types() {
 
     // a refused value stays in the field, beside the reason
     screen
-        .press("enter backspace backspace backspace x enter")
+        .press("enter backspace backspace backspace backspace x enter")
         .shows("gate.threshold = x ")
-        .shows("gate.threshold takes a number between");
+        .shows("gate.threshold takes `auto` or a number");
     screen
         .press("backspace 0 . 4 enter")
         .shows("● 0.4")
