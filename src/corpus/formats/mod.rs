@@ -51,19 +51,7 @@ pub static FORMATS: &[&Format] = &[
     &text::FORMAT,
     &markdown::FORMAT,
     &html::FORMAT,
-    &code::RUST,
-    &code::PYTHON,
-    &code::JAVASCRIPT,
-    &code::TYPESCRIPT,
-    &code::GO,
-    &code::JAVA,
-    &code::KOTLIN,
-    &code::C,
-    &code::CPP,
-    &code::C_SHARP,
-    &code::RUBY,
-    &code::PHP,
-    &code::SHELL,
+    &code::FORMAT,
     &office::WORD,
     &office::POWERPOINT,
     &excel::FORMAT,
@@ -212,7 +200,7 @@ impl Format {
 
     /// Returns whether its files are source code.
     pub fn is_source_code(&self) -> bool {
-        code::is_language(self)
+        *self == code::FORMAT
     }
 }
 

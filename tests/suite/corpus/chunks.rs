@@ -281,7 +281,7 @@ proptest! {
     #[test]
     fn any_text_is_covered_in_order_and_within_the_limit(text in any_text(), tokens in 1_u32..200, overlap in 0_u32..100) {
         prop_assume!(!text.trim().is_empty());
-        for path in ["a.txt", "a.md", "a.rs", "a.py", "a.sh", "a.yaml", "a.toml", "a.rst", "a.adoc", "a.org"] {
+        for path in ["a.txt", "a.md", "a.rs", "a.yaml", "a.toml", "a.rst", "a.adoc", "a.org"] {
             if let Ok(document) = Document::new(path, text.clone().into_bytes()) {
                 check(text.as_bytes(), &document, tokens, overlap);
             }
@@ -318,7 +318,7 @@ proptest! {
 
     #[test]
     fn any_bytes_give_chunks_or_a_reason(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        for path in ["a.txt", "a.md", "a.html", "a.cpp", "a.js", "a.py", "a.php", "a.csv", "a.json", "a.xml", "a.tex", "a.srt", "a.ipynb"] {
+        for path in ["a.txt", "a.md", "a.html", "a.rs", "a.csv", "a.json", "a.xml", "a.tex", "a.srt", "a.ipynb"] {
             if let Ok(document) = Document::new(path, bytes.clone()) {
                 for chunk in chunks(&document, 50, 10) {
                     prop_assert!(chunk.bytes[1] <= bytes.len() as u64);

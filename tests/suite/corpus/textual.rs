@@ -9,8 +9,8 @@ const PASSES: u32 = 40_000;
 
 /// An extension of each reader.
 const EXTENSIONS: &[&str] = &[
-    "txt", "md", "html", "rs", "py", "js", "ts", "go", "java", "kt", "c", "cpp", "cs", "rb", "php",
-    "sh", "csv", "json", "yaml", "toml", "ini", "xml", "adoc", "rst", "org", "tex", "srt",
+    "txt", "md", "html", "rs", "csv", "json", "yaml", "toml", "ini", "xml", "adoc", "rst", "org",
+    "tex", "srt",
 ];
 
 #[test]
@@ -28,11 +28,8 @@ fn bad_input_gives_some_text_in_linear_time() {
             format!("\"a{}", "x, y\n".repeat(long / 4)),
         ),
         ("many quotes", "'\"`".repeat(long / 2)),
-        ("raw strings", "r#\"".repeat(long / 2)),
-        ("here-documents", "<<a\n".repeat(long / 4)),
-        ("regular expressions", "=/[".repeat(long / 2)),
         ("one line", "fn x ( ".repeat(long)),
-        ("definitions", "fn f() {".repeat(long / 8)),
+        ("definitions", "fn f() {\n  x\n\n".repeat(long / 8)),
         (
             "indentation",
             (0..800).map(|n| " ".repeat(n) + "def f(\n").collect(),
@@ -72,23 +69,7 @@ fn files_that_end_anywhere_or_have_any_letter_are_read() {
     let sources = [
         (
             "rs",
-            "/// é\npub fn a<'x>(b: &'x str) -> u8 { r#\"}\"#; 'é' }\nimpl A { fn c() {} }",
-        ),
-        (
-            "cpp",
-            "#define A \\\n 1\ntemplate<class T> class B { B() : x(1) {} };\nint C::d() { return R\"(é)\"[0]; }",
-        ),
-        (
-            "ts",
-            "class A { get b() { return `é${/[/]\\//}` } }\nconst c = async () => { }",
-        ),
-        (
-            "py",
-            "@a\nasync def b(\n  c='é'):\n  \"\"\"d\"\"\"\nclass E: pass",
-        ),
-        (
-            "php",
-            "é<?php #[A]\nclass B { function c() { return \"é\"; } } ?>é",
+            "/// é\nimpl É {\n    fn c() {}\n}\n\n@a\ndef b(\n  c='é'):\n\td\n\n}\n",
         ),
         ("csv", "a,\"b\"\n1,\"é\n\"\"x\"\n2,3\n"),
         (
@@ -117,7 +98,6 @@ fn files_that_end_anywhere_or_have_any_letter_are_read() {
         ),
         ("html", "<meta name='author' content='É'><p>a&eacute;</p>"),
         ("md", "---\ntitle: É\n---\n# A\n"),
-        ("sh", "a() {\n cat <<'é'\né\n}\n"),
     ];
     for (extension, source) in sources {
         for (at, _) in source.char_indices() {
