@@ -1,9 +1,11 @@
-//! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file.
+//! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file, and
+//! LaTeX without its preamble and comments.
 
 use super::lines::lines;
 use super::{Extract, Format, Metadata, Reader};
 use crate::corpus::document::Heading;
 use crate::corpus::fold_white_space;
+use crate::corpus::offsets::Traced;
 use crate::event::{HeadingLines, MarkupLanguage, saturating_u32};
 
 pub(super) const ASCIIDOC: Format = Format {
@@ -28,6 +30,14 @@ pub(super) const ORG: Format = Format {
     library: "ragscope",
     place: "line",
     reader: Reader::Text(org),
+};
+
+pub(super) const LATEX: Format = Format {
+    name: "LaTeX",
+    extensions: &["tex", "ltx", "latex"],
+    library: "ragscope",
+    place: "line",
+    reader: Reader::Text(|source| latex(&source)),
 };
 
 /// A format with its language, and the function that finds its headings.
@@ -249,6 +259,113 @@ fn org_title(title: &str) -> &str {
     }
 }
 
+/// Commands of headings in LaTeX, the outermost first.
+#[rustfmt::skip]
+const SECTIONS: [&str; 6] = [
+    "part", "chapter", "section", "subsection", "subsubsection", "paragraph",
+];
+/// Environments whose lines stay as they are: a `%` in a listing begins no comment.
+const LISTINGS: [&str; 5] = ["verbatim", "Verbatim", "lstlisting", "minted", "alltt"];
+/// Maximum size of an argument that is a title.
+const MAX_ARGUMENT_BYTES: usize = 2000;
+
+/// Finds sections (`\section{Title}`) at the start of a line and the fields of the preamble.
+fn latex(source: &str) -> Extract {
+    const BEGIN: &str = "\\begin{document}";
+    let begin = source.find(BEGIN).map_or(0, |at| at + BEGIN.len());
+    // the last one: a listing may show it
+    let end = source[begin..].rfind("\\end{document}");
+    let body = &source[begin..end.map_or(source.len(), |end| begin + end)];
+    let mut metadata = Metadata::default();
+    for field in ["title", "author", "date"] {
+        let command = format!("\\{field}");
+        let value = source.split(&command).skip(1).find_map(argument);
+        metadata.set(field, &without_commands(value.unwrap_or_default()));
+    }
+
+    let mut headings = Vec::new();
+    let mut traced = Traced::with_capacity(body.len());
+    let mut is_listing = false;
+    for (start, line) in lines(body) {
+        let has = |mark| LISTINGS.iter().any(|name| line.contains(&format!("{mark}{{{name}}}")));
+        is_listing = !has("\\end") && (is_listing || has("\\begin"));
+        let comment = comment_start(line).filter(|_| !is_listing);
+        let kept = &line[..comment.unwrap_or(line.len())];
+        if comment.is_some() && kept.trim().is_empty() {
+            continue;
+        }
+
+        if !traced.text.is_empty() {
+            traced.stand_for("\n", (begin + start) as u64, 0);
+        }
+        let at = traced.text.len();
+        traced.copy(kept, (begin + start) as u64);
+        if let Some((level, title)) = latex_section(&body[start..]).filter(|_| !is_listing) {
+            headings.push(heading(at, kept, level, &title));
+        }
+    }
+    Extract {
+        headings,
+        metadata,
+        origin: traced.origin,
+        ..Extract::verbatim(traced.text)
+    }
+}
+
+/// Returns the level and the title of a section that begins here.
+fn latex_section(text: &str) -> Option<(usize, String)> {
+    let command = text.trim_start_matches([' ', '\t']).strip_prefix('\\')?;
+    let (name, rest) = command.split_at(command.find(|c: char| !c.is_ascii_alphabetic())?);
+    let level = SECTIONS.iter().position(|section| *section == name)?;
+    let title = without_commands(argument(rest)?);
+    (!title.trim().is_empty()).then_some((level + 1, title))
+}
+
+/// Returns the argument in braces of a command, after its star and its options.
+fn argument(text: &str) -> Option<&str> {
+    let text = &text[..text.floor_char_boundary(MAX_ARGUMENT_BYTES)];
+    let text = text.trim_start_matches('*');
+    let text = match text.strip_prefix('[') {
+        Some(options) => options.split_once(']')?.1,
+        None => text,
+    };
+    let inner = text.trim_start().strip_prefix('{')?;
+    let mut depth = 1;
+    let mut is_escaped = false;
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            b'{' if !is_escaped => depth += 1,
+            b'}' if !is_escaped => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(&inner[..at]);
+        }
+        is_escaped = byte == b'\\' && !is_escaped;
+    }
+    None
+}
+
+/// Returns a title without the names of commands, braces and backslashes.
+fn without_commands(title: &str) -> String {
+    let mut parts = title.split('\\');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let plain = parts.fold(first, |plain, part| {
+        plain + part.trim_start_matches(|c: char| c.is_ascii_alphabetic())
+    });
+    plain.replace(['{', '}'], "").replace('~', " ")
+}
+
+/// Returns where the comment of a line begins: at a `%` that no backslash escapes.
+fn comment_start(line: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    line.bytes().position(|byte| {
+        let is_comment = byte == b'%' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_comment
+    })
+}
+
 fn heading(start: usize, line: &str, level: usize, title: &str) -> Heading {
     Heading {
         range: start..start + line.len(),
@@ -297,6 +414,33 @@ mod tests {
             &[(1, "Guide"), (2, "One"), (3, "Two"), (2, "Three")],
             ["Guide", "Ann", "2024-01-31"],
         );
+    }
+
+    #[test]
+    fn titles_and_text_of_latex() {
+        let source = "\\title{On \\emph{Lamps}}\\author{Ann}\n\\date{January 31, 2024}\n\\begin{document}\n% no\n\\section*{One}\\label{s}\ntext 5\\% % no\r\n\n\\subsection[short]{Two \\& three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore\\end{document} no";
+        let found = latex(source);
+        assert_eq!(
+            found.text,
+            "\\section*{One}\\label{s}\ntext 5\\% \n\n\\subsection[short]{Two \\& three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore"
+        );
+        let titles: Vec<_> = found
+            .headings
+            .iter()
+            .map(|h| (h.level, h.title.as_str()))
+            .collect();
+        assert_eq!(titles, [(3, "One"), (4, "Two & three")]);
+        assert_eq!(found.metadata.title.as_deref(), Some("On Lamps"));
+        assert_eq!(found.metadata.author.as_deref(), Some("Ann"));
+        assert_eq!(found.metadata.date.as_deref(), Some("2024-01-31"));
+        for words in ["text", "kept", "more"] {
+            let at = found.text.find(words).expect(words);
+            let origin = found.origin.source_range(at..at + words.len());
+            assert_eq!(&source[origin.start as usize..origin.end as usize], words);
+        }
+        for torn in ["\\section{never closed", "\\", "%", "\\begin{document}"] {
+            assert!(latex(torn).headings.is_empty(), "{torn}");
+        }
     }
 
     #[test]

@@ -25,7 +25,6 @@ mod xlsx;
 mod xml;
 mod elements;
 mod json;
-mod latex;
 mod lines;
 mod markup_lines;
 mod metadata;
@@ -72,7 +71,7 @@ pub static FORMATS: &[&Format] = &[
     &markup_lines::ASCIIDOC,
     &markup_lines::RESTRUCTURED_TEXT,
     &markup_lines::ORG,
-    &latex::FORMAT,
+    &markup_lines::LATEX,
     &notebook::FORMAT,
     &subtitles::FORMAT,
     &pdf::FORMAT,
