@@ -32,21 +32,15 @@ fn gzipped(content: &[u8]) -> Vec<u8> {
 
 /// Returns a tar archive of regular files.
 fn tarred(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut archive = Vec::new();
+    let mut archive = tar::Builder::new(Vec::new());
     for (name, content) in members {
-        let mut header = [0; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-        header[148..156].fill(b' ');
-        header[156] = b'0';
-        let sum: u32 = header.iter().copied().map(u32::from).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        archive.extend(header);
-        archive.extend(*content);
-        archive.resize(archive.len().next_multiple_of(512), 0);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        archive
+            .append_data(&mut header, name, *content)
+            .expect("a member");
     }
-    archive.resize(archive.len() + 1024, 0);
-    archive
+    archive.into_inner().expect("an archive")
 }
 
 /// Returns the location of some words of a document, as a citation shows it.
@@ -331,9 +325,13 @@ fn damaged_copies_never_end_the_run() {
 fn members_of_archives() {
     let pages = pdf::of_pages(&PAGES);
     let inner = zipped(&[("deep.md", b"# Deep\n\nAnchors lie here.")]);
+    // a name for which a header has no room
+    let long_name = format!("{}/c.txt", "n".repeat(150));
+    let long_place = format!("plain.tar/{long_name}:2");
     let notes = tarred(&[
         ("docs/a.txt", b"one\ntwo\nthree ropes\n"),
         ("b.md", b"# B\n\nSails."),
+        (&long_name, b"one\ntwo tides\n"),
     ]);
     let files = [
         (
@@ -360,6 +358,11 @@ fn members_of_archives() {
         ),
         ("log.txt.gz", "third", "log.txt.gz:3"),
         ("plain.tar", "Sails", "plain.tar/b.md:3"),
+        (
+            "plain.tar",
+            "two tides",
+            long_place.as_str(),
+        ),
     ];
     for (path, words, expected) in cases {
         let (_, bytes) = files.iter().find(|(name, _)| *name == path).expect(path);
@@ -386,7 +389,20 @@ fn bad_archives() {
         .map(|name| (name.as_str(), &b"a b"[..]))
         .collect();
     let sound = zipped(&[("a.txt", b"text that is long enough to be cut")]);
-    let cases: [(&str, Vec<u8>, Result<&str, &str>); 6] = [
+    let plain = tarred(&[("a.txt", b"one"), ("b.txt", &[b'x'; 600])]);
+    let mut torn = plain.clone();
+    torn[1024] ^= 1;
+    let mut vast = plain.clone();
+    vast[1024 + 124..1024 + 136].fill(0xff);
+    let cases: [(&str, Vec<u8>, Result<&str, &str>); 10] = [
+        (
+            "cut.tar",
+            plain[..2000].to_vec(),
+            Ok("b.txt (the archive ends inside it)"),
+        ),
+        ("torn.tar", torn, Ok("the rest (the archive is damaged)")),
+        ("vast.tar", vast, Ok("the rest (the archive is damaged)")),
+        ("text.tar", b"a b c".repeat(300), Err("not a tar archive")),
         (
             "bomb.gz",
             gzipped(&zeros),
