@@ -287,7 +287,11 @@ fn latex(source: &str) -> Extract {
     let mut traced = Traced::with_capacity(body.len());
     let mut is_listing = false;
     for (start, line) in lines(body) {
-        let has = |mark| LISTINGS.iter().any(|name| line.contains(&format!("{mark}{{{name}}}")));
+        let has = |mark| {
+            LISTINGS
+                .iter()
+                .any(|name| line.contains(&format!("{mark}{{{name}}}")))
+        };
         is_listing = !has("\\end") && (is_listing || has("\\begin"));
         let comment = comment_start(line).filter(|_| !is_listing);
         let kept = &line[..comment.unwrap_or(line.len())];

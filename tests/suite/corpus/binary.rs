@@ -358,11 +358,7 @@ fn members_of_archives() {
         ),
         ("log.txt.gz", "third", "log.txt.gz:3"),
         ("plain.tar", "Sails", "plain.tar/b.md:3"),
-        (
-            "plain.tar",
-            "two tides",
-            long_place.as_str(),
-        ),
+        ("plain.tar", "two tides", long_place.as_str()),
     ];
     for (path, words, expected) in cases {
         let (_, bytes) = files.iter().find(|(name, _)| *name == path).expect(path);

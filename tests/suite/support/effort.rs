@@ -1,4 +1,5 @@
-//! Time as a ratio, so that a slow or busy machine fails no test: work is compared with other work in the same test.
+//! Time as a ratio, so that a slow or busy machine fails no test: work is compared with other work in
+//! the same test.
 
 use std::time::{Duration, Instant};
 
@@ -6,22 +7,30 @@ use std::time::{Duration, Instant};
 const TURNS: usize = 3;
 /// Characters of a text that are passed over; longer texts are reckoned from these.
 const SAMPLE_CHARS: usize = 1 << 20;
-/// Shorter texts are passed over several times: very short times are those of the measurement.
-const MIN_SAMPLE_CHARS: usize = 1 << 18;
+/// A pass is repeated until it takes this long: the kernel may count a thread's time in steps of some
+/// milliseconds, and a shorter time could be read as zero.
+const MIN_SAMPLED: Duration = Duration::from_millis(40);
 
 /// Checks that work on `text` takes at most `passes` times as long as a pass over its characters in the same build.
 /// Quadratic work on 40,000 characters is thousands of passes.
 #[track_caller]
 pub fn check_passes<T>(what: &str, text: &str, passes: u32, work: impl FnOnce() -> T) -> T {
     let sample = text.chars().take(SAMPLE_CHARS);
-    let turns = (MIN_SAMPLE_CHARS / text.len().clamp(1, SAMPLE_CHARS)).max(1);
-    let sampled = shortest(|| {
-        for _ in 0..turns {
-            std::hint::black_box(sample.clone().filter(|c| c.is_alphanumeric()).count());
-        }
-    });
-    let share = text.len() as f64 / text.len().min(SAMPLE_CHARS) as f64;
-    let pass = sampled.mul_f64(share / turns as f64);
+    let sample_for = |turns: u32| {
+        shortest(|| {
+            for _ in 0..turns {
+                std::hint::black_box(sample.clone().filter(|c| c.is_alphanumeric()).count());
+            }
+        })
+    };
+    let mut turns = 1;
+    let mut sampled = sample_for(turns);
+    while sampled < MIN_SAMPLED {
+        turns *= 2;
+        sampled = sample_for(turns);
+    }
+    let share = text.len() as f64 / text.len().clamp(1, SAMPLE_CHARS) as f64;
+    let pass = sampled.mul_f64(share / f64::from(turns));
 
     let started = Effort::start();
     let result = work();
