@@ -75,7 +75,7 @@ pub enum Mark {
     },
     /// The reranker gave it this rank.
     Reranked { score: f32, rank: u32, of: u32 },
-    /// In the context, under this label.
+    /// Used in the context, under this label.
     Used { label: u32 },
 }
 

@@ -47,8 +47,8 @@ pub struct Change {
 }
 
 impl Refinement {
-    /// Returns the chunk of a round by its position, from 1: those of the context, then those that were
-    /// added.
+    /// Returns the chunk of a round by its position, from 1: those of the context, then those that
+    /// were added.
     #[must_use]
     pub fn chunk(&self, round: usize, position: usize) -> Option<u64> {
         let round = self.rounds.get(round)?;
@@ -66,8 +66,8 @@ impl Refinement {
         self.rounds.len() + usize::from(is_next)
     }
 
-    /// Returns the understanding of the context that the answer was written from: of the best round, or of
-    /// the last one.
+    /// Returns the understanding of the context that the answer was written from: of the best
+    /// round, or of the last one.
     #[must_use]
     pub fn answer_understanding(&self) -> Option<&Understanding> {
         let best = self.finished.map(|(best, _)| best);

@@ -74,8 +74,8 @@ impl Step {
         self.tokens.push(token);
     }
 
-    /// Returns the sentence as the model wrote it, with the labels of its prompt; a sentence that was
-    /// reused from an earlier run as it stands there.
+    /// Returns the sentence as the model wrote it, with the labels of its prompt; a sentence that
+    /// was reused from an earlier run as it stands there.
     #[must_use]
     pub fn raw_text(&self) -> String {
         if self.tokens.is_empty() {
@@ -142,8 +142,8 @@ impl Step {
             .map_or(&self.tokens, |replaced| &replaced.tokens)
     }
 
-    /// Returns the word (tokens up to the next space) that holds the least certain token, and that token's
-    /// entropy in nats.
+    /// Returns the word (tokens up to the next space) that holds the least certain token, and that
+    /// token's entropy in nats.
     #[must_use]
     pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
         let tokens = self.first_tokens();
@@ -169,8 +169,8 @@ impl Step {
     }
 }
 
-/// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their tokens,
-/// nats.
+/// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their
+/// tokens, nats.
 #[must_use]
 pub fn word_entropies(tokens: &[Token]) -> Vec<(String, f32)> {
     let mut groups: Vec<Vec<&Token>> = Vec::new();

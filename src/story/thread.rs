@@ -8,8 +8,8 @@ use crate::event::{RunSummary, Turn};
 
 use super::run::Run;
 
-/// A thread of recorded runs. Every run is in one: a question that continues no other is the first of its
-/// thread.
+/// A thread of recorded runs. Every run is in one: a question that continues no other is the first
+/// of its thread.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecordedThread {
     /// The id of its first run.
@@ -21,7 +21,8 @@ pub struct RecordedThread {
 }
 
 impl RecordedThread {
-    /// Groups runs, newest first, into threads, the one with the newest run first. `names` are by id.
+    /// Groups runs, newest first, into threads, the one with the newest run first. `names` are by
+    /// id.
     #[must_use]
     pub fn group(runs: Vec<RunSummary>, names: &BTreeMap<String, String>) -> Vec<Self> {
         let mut threads: Vec<Self> = Vec::new();
@@ -63,8 +64,8 @@ pub fn last_runs<T>(runs: &[T]) -> &[T] {
     &runs[runs.len().saturating_sub(MAX_RUNS)..]
 }
 
-/// Returns the turns of these runs of a thread, oldest first. Of a question that was asked several times in
-/// succession the last answer counts; a run without an answer is no turn.
+/// Returns the turns of these runs of a thread, oldest first. Of a question that was asked several
+/// times in succession the last answer counts; a run without an answer is no turn.
 #[must_use]
 pub fn turns<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();

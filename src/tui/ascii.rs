@@ -13,13 +13,14 @@ pub(super) fn is_wanted(charset: Charset, has_plain_locale: bool) -> bool {
     }
 }
 
-/// Returns whether the locale shows no more than ASCII. Without a locale most terminals show Unicode.
+/// Returns whether the locale shows no more than ASCII. Without a locale most terminals show
+/// Unicode.
 pub fn has_plain_locale() -> bool {
     is_plain(|name| std::env::var(name).ok())
 }
 
-/// Returns whether the locale of the environment is `C` or `POSIX`: the first of the variables that is
-/// set counts.
+/// Returns whether the locale of the environment is `C` or `POSIX`: the first of the variables that
+/// is set counts.
 fn is_plain(variable: impl Fn(&str) -> Option<String>) -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let locale = names

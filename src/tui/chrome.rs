@@ -21,13 +21,13 @@ use super::tour::STOPS;
 use super::ui::{Field, Focus, Notice, PROMPT};
 use super::view::Scene;
 
-/// From this width on the preset is named as such.
+/// Minimum cells at which the preset is named as such.
 const NAMED_FROM: usize = 80;
 /// Minimum cells of the folder beside the preset.
 const MIN_FOLDER: usize = 8;
 
-/// Draws program, folder and preset on the left; model, device and speed on the right. The least important parts are omitted
-/// when they do not fit.
+/// Draws program, folder and preset on the left; model, device and speed on the right. The least
+/// important parts are omitted when they do not fit.
 pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let name = scene.span(Tone::Focus, " ragscope ");
@@ -413,7 +413,8 @@ fn status_parts(
     (left, hints)
 }
 
-/// Returns the number of warnings and errors that the user has not seen, with the key that shows them;
+/// Returns the number of warnings and errors that the user has not seen, with the key that shows
+/// them;
 /// `None` while the last of them is written out.
 fn badge(scene: &Scene<'_>) -> Option<String> {
     let unseen = scene.state.log.len().saturating_sub(scene.ui.seen_entries);

@@ -8,7 +8,7 @@ const TAKE_FILE_AND_LINE: &[&str] = &["hx", "helix", "subl", "zed", "mate"];
 const TAKE_GOTO: &[&str] = &["code", "code-insiders", "codium", "cursor"];
 
 /// Returns the editor that the environment names, with its arguments.
-pub fn of_user() -> Option<String> {
+pub fn from_environment() -> Option<String> {
     ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(|name| std::env::var(name).ok())
@@ -34,7 +34,8 @@ pub fn command(editor: &str, path: &Path, line: u32) -> Command {
     command
 }
 
-/// Returns the command of an editor, which may have arguments and quotes: a shell reads it, as for git.
+/// Returns the command of an editor, which may have arguments and quotes: a shell reads it, as for
+/// git.
 #[cfg(unix)]
 fn program(editor: &str) -> Command {
     let mut command = Command::new("sh");

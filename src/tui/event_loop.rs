@@ -1,7 +1,7 @@
 //! The loop of the screen: wait for an event, handle all pending ones, draw once.
 //!
-//! Records are drawn at most 30 times per second. A key is handled at once: it does not wait for the frame
-//! timer. Nothing is drawn when nothing changed.
+//! Records are drawn at most 30 times per second. A key is handled at once: it does not wait for
+//! the frame timer. Nothing is drawn when nothing changed.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ pub struct Inputs {
     pub records: UnboundedReceiver<Record>,
 }
 
-/// What follows an effect.
+/// The next step after an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     Continue,
@@ -38,7 +38,8 @@ pub enum After {
     Quit,
 }
 
-/// Runs the screen until the user quits or the terminal's events end. `perform` carries out an effect.
+/// Runs the screen until the user quits or the terminal's events end. `perform` carries out an
+/// effect.
 ///
 /// # Errors
 /// When the terminal can no longer be drawn on.
@@ -60,9 +61,9 @@ where
         if app.take_changed() {
             pace.dirty = true;
         }
-        if pace.due() {
+        if pace.is_due() {
             draw(terminal, app)?;
-            pace.drawn();
+            pace.start_frame();
         }
 
         let wake = pace
@@ -107,7 +108,8 @@ where
             match perform(effect, app) {
                 After::Continue => {}
                 After::Redraw => {
-                    // `Terminal::clear` would ask for the position of the cursor, and the answer is read as keys
+                    // `Terminal::clear` would ask for the position of the cursor, and the answer is
+                    // read as keys
                     let cleared = terminal.backend_mut().clear();
                     cleared.map_err(|error| cannot_draw(&error))?;
                     // nothing is left of the last frame
@@ -186,11 +188,11 @@ impl Pace {
             .then(|| self.last.map_or_else(Instant::now, |last| last + distance))
     }
 
-    fn due(&self) -> bool {
+    fn is_due(&self) -> bool {
         self.wake().is_some_and(|wake| wake <= Instant::now())
     }
 
-    fn drawn(&mut self) {
+    fn start_frame(&mut self) {
         *self = Self {
             frame: self.frame,
             last: Some(Instant::now()),
@@ -207,14 +209,14 @@ mod tests {
     #[test]
     fn records_wait_for_the_frame_and_keys_do_not() {
         let mut pace = Pace::new(Duration::from_secs(60));
-        assert!(pace.due(), "the first frame comes at once");
-        pace.drawn();
+        assert!(pace.is_due(), "the first frame comes at once");
+        pace.start_frame();
         assert!(
             pace.wake().is_none(),
             "nothing is drawn when nothing changed"
         );
         pace.dirty = true;
-        assert!(!pace.due());
+        assert!(!pace.is_due());
         pace.urgent = true;
 
         let wait = pace

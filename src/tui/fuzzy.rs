@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// Returns the entries whose words match the typed text, best match first; without text, all in order.
+/// Returns the entries whose words match the typed text, best match first; without text, all in
+/// order.
 pub fn matching<T>(
     typed: &str,
     entries: impl Iterator<Item = T>,

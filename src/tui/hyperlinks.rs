@@ -18,7 +18,7 @@ use crate::event::{CorpusCard, Place, PlaceUnit};
 pub struct Target {
     pub cells: Range<u16>,
     pub document: String,
-    /// As [`fragment`] returns it.
+    /// The end of the address, by [`fragment`].
     pub fragment: String,
 }
 
@@ -30,8 +30,8 @@ pub struct Placed {
     pub fragment: String,
 }
 
-/// Returns the end of an address that names a place in its document: a line from 1, or the page of a PDF, in the
-/// form that readers of PDF take.
+/// Returns the end of an address that names a place in its document: a line from 1, or the page of
+/// a PDF, in the form that readers of PDF take.
 pub fn fragment(line: u32, place: Option<&Place>) -> String {
     match place {
         Some(place) if place.unit == PlaceUnit::Page => format!("page={}", place.first),
@@ -47,22 +47,23 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Makes links of targets on a screen that is otherwise complete: the first cell of each gets the text of all of
-    /// its cells between the sequences that open and close a link.
+    /// Makes links of targets on a screen that is otherwise complete: the first cell of each gets
+    /// the text of all of its cells between the sequences that open and close a link.
     pub fn write(&self, placed: &[Placed], corpus: &CorpusCard, buffer: &mut Buffer) {
         // documents of several folders are named by the folder's name, which is no path
         if !corpus.folders.is_empty() {
             return;
         }
         for place in placed {
-            if let Some(address) = self.of(&place.document, &corpus.folder) {
+            if let Some(address) = self.address(&place.document, &corpus.folder) {
                 link(place.area, &format!("{address}#{}", place.fragment), buffer);
             }
         }
     }
 
-    /// Returns the address of a document; `None` where it is no file, such as a member of an archive.
-    fn of(&self, document: &str, folder: &str) -> Option<String> {
+    /// Returns the address of a document; `None` where it is no file, such as a member of an
+    /// archive.
+    fn address(&self, document: &str, folder: &str) -> Option<String> {
         let mut known = self.known.borrow_mut();
         if known.0 != folder {
             *known = (folder.to_owned(), HashMap::new());
@@ -276,9 +277,9 @@ mod tests {
         let addresses = Addresses::default();
         assert!(
             addresses
-                .of("a.md", &name)
+                .address("a.md", &name)
                 .is_some_and(|address| address.ends_with("/a.md"))
         );
-        assert_eq!(addresses.of("a.zip/b.md", &name), None);
+        assert_eq!(addresses.address("a.zip/b.md", &name), None);
     }
 }

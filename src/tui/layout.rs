@@ -7,11 +7,11 @@ use super::pane::{Pane, SlotRow};
 /// Minimum size of the screen.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
-/// From this size on all panes are visible.
+/// Minimum size at which all panes are visible.
 const WIDE: (u16, u16) = (120, 26);
-/// From this height on a narrow screen shows two panes.
+/// Minimum height at which a narrow screen shows two panes.
 const TALL: u16 = 24;
-/// From this width on a pane without content leaves columns to its neighbours.
+/// Minimum width at which a pane without content leaves columns to its neighbours.
 const SPACIOUS: u16 = 160;
 /// Minimum rows of a pane.
 const MIN_PANE_ROWS: u16 = 5;
@@ -179,8 +179,8 @@ fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
     vec![(Pane::Answer, above), (other, below)]
 }
 
-/// Divides an area into two, one above the other: by their shares, unless one of them needs less and the
-/// other more; then by the steps of the user.
+/// Divides an area into two, one above the other: by their shares, unless one of them needs less
+/// and the other more; then by the steps of the user.
 fn divide(area: Rect, shares: [u16; 2], needs: [RowNeed; 2]) -> [Rect; 2] {
     let total = area.height;
     let part = f64::from(shares[0]) / f64::from(shares[0] + shares[1]);

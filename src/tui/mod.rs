@@ -87,9 +87,10 @@ pub enum Ended {
 /// Shows the screen until the user quits. The first frame comes before any record.
 ///
 /// # Errors
-/// When the theme or keymap is invalid (before the terminal is touched), or the terminal cannot be used.
+/// When the theme or keymap is invalid (before the terminal is touched), or the terminal cannot be
+/// used.
 pub fn run(link: Link, options: Options) -> Result<Ended, Problem> {
-    let app = App::new(options, Depth::of_environment())?;
+    let app = App::new(options, Depth::from_environment())?;
     show(app, link.records, |effect| match effect {
         Effect::Stop => link.stop.stop(),
         Effect::Send(command) => (link.commands)(command),
@@ -97,13 +98,13 @@ pub fn run(link: Link, options: Options) -> Result<Ended, Problem> {
     })
 }
 
-/// Shows a recorded run until the user quits: play, pause, step, speed; no engine and no model. With `repeats` it
-/// plays again and again.
+/// Shows a recorded run until the user quits: play, pause, step, speed; no engine and no model.
+/// With `repeats` it plays again and again.
 ///
 /// # Errors
 /// As [`run`].
 pub fn replay(records: Vec<Record>, options: Options, repeats: bool) -> Result<Ended, Problem> {
-    let mut app = App::replaying(records, options, Depth::of_environment())?;
+    let mut app = App::replaying(records, options, Depth::from_environment())?;
     if repeats {
         app.repeat();
     }
@@ -189,7 +190,7 @@ fn outside(
 
 /// Opens a document in the user's editor, and comes back when that ends.
 fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
-    let Some(editor) = editor::of_user() else {
+    let Some(editor) = editor::from_environment() else {
         app.refuse("no editor is set: set $VISUAL or $EDITOR, then restart ragscope");
         return After::Continue;
     };

@@ -98,7 +98,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes a row in one style, clipped to the width.
-    pub fn clipped(&mut self, tone: Tone, words: &str) {
+    pub fn clip(&mut self, tone: Tone, words: &str) {
         let words = text::clip(words, self.cells).into_owned();
         self.line(self.scene.span(tone, words));
     }

@@ -1,7 +1,7 @@
 //! A page of a PDF as a picture, which takes the screen until a key is pressed.
 //!
-//! poppler's `pdftoppm` draws the page, in a process of its own; `ratatui-image` shows it, by the protocol that the
-//! terminal answers to, or as half blocks.
+//! poppler's `pdftoppm` draws the page, in a process of its own; `ratatui-image` shows it, by the
+//! protocol that the terminal answers to, or as half blocks.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub enum PageError {
 /// A page on the screen.
 pub struct PdfPage {
     pub file: PathBuf,
-    /// From 1.
+    /// The number in the file, from 1.
     pub number: u32,
     drawn: DynamicImage,
     terminal: Picker,
@@ -57,7 +57,8 @@ pub enum PageKey {
     Leave,
 }
 
-/// Asks the terminal how it shows pictures, unless the setting says so. Reads the answer from the standard input.
+/// Asks the terminal how it shows pictures, unless the setting says so. Reads the answer from the
+/// standard input.
 pub fn ask_terminal(setting: Pictures) -> Picker {
     let protocol = match setting {
         Pictures::Blocks => return Picker::halfblocks(),
@@ -146,7 +147,8 @@ fn picture_room(screen: Rect) -> Size {
     Size::new(screen.width, screen.height.saturating_sub(1).max(1))
 }
 
-/// Draws a page as a PNG whose longer side has this number of pixels, so that it fits whichever way the page is turned.
+/// Draws a page as a PNG whose longer side has this number of pixels, so that it fits whichever way
+/// the page is turned.
 fn draw(file: &Path, page: u32, pixels: u32) -> Result<Vec<u8>, PageError> {
     let number = page.to_string();
     let mut command = Command::new("pdftoppm");

@@ -43,7 +43,7 @@ struct Look {
 }
 
 impl Look {
-    fn of(cell: &Cell) -> Self {
+    fn from_cell(cell: &Cell) -> Self {
         let mut look = Self {
             ink: theme::hex(cell.fg, "#000000"),
             paper: theme::hex(cell.bg, "#ffffff"),
@@ -63,12 +63,12 @@ fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
     let mut x = area.left();
     while x < area.right() {
         let cell = &buffer[(x, y)];
-        let look = Look::of(cell);
+        let look = Look::from_cell(cell);
         let cells = text::width(cell.symbol()).max(1) as u16;
         let is_lined = look
             .modifier
             .intersects(Modifier::CROSSED_OUT | Modifier::UNDERLINED);
-        let form = match Form::of(cell.symbol()) {
+        let form = match Form::from_symbol(cell.symbol()) {
             // the line continues between words
             Form::Space if is_lined => Form::Word,
             form => form,
@@ -91,7 +91,7 @@ fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
     pieces
 }
 
-/// How a cell is drawn. Fonts draw lines and blocks with gaps, so they are shapes here.
+/// The shape of a cell. Fonts draw lines and blocks with gaps, so they are shapes here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Space,
@@ -105,7 +105,7 @@ enum Form {
 }
 
 impl Form {
-    fn of(symbol: &str) -> Self {
+    fn from_symbol(symbol: &str) -> Self {
         let full = |opacity| Self::Block([0, 0, 8, 8], opacity);
         let lower = |eighths| Self::Block([0, 8 - eighths, 8, eighths], 100);
         match symbol.chars().next().unwrap_or(' ') {

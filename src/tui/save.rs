@@ -25,7 +25,7 @@ pub fn file_name(name: &str) -> String {
 }
 
 /// Returns the run with its answer, its sentences, its lookups and its cost.
-pub fn markdown(run: &Run, zone: &TimeZone) -> String {
+pub fn run_markdown(run: &Run, zone: &TimeZone) -> String {
     let mut page = Sheet::new(1);
     page.run(run, zone);
     page.text
@@ -87,11 +87,14 @@ impl Sheet {
     }
 }
 
-/// Writes a sentence of the answer below those that it replaced, all in one entry of the list: renderers
-/// number its entries themselves.
+/// Writes a sentence of the answer below those that it replaced, all in one entry of the list:
+/// renderers number its entries themselves.
 fn sentence(step: &Step, page: &mut String) {
-    let figures =
-        |uncertainty: &Option<Uncertainty>| uncertainty.as_ref().map_or(String::new(), measured);
+    let figures = |uncertainty: &Option<Uncertainty>| {
+        uncertainty
+            .as_ref()
+            .map_or(String::new(), uncertainty_words)
+    };
     let labels = step.unwritten_labels();
     let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
 
@@ -123,7 +126,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-fn measured(uncertainty: &Uncertainty) -> String {
+fn uncertainty_words(uncertainty: &Uncertainty) -> String {
     let is_in_nats = words::is_in_nats(uncertainty.measure);
     let unit = if is_in_nats { " nats" } else { "" };
     let name = words::measure(uncertainty.measure);

@@ -90,7 +90,7 @@ impl Screen<'_> {
             },
         };
         window.draw(rows, buffer);
-        window.placed(rows)
+        window.places(rows)
     }
 }
 

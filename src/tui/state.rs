@@ -1,6 +1,7 @@
 //! The fold of all records: the data that the screen draws, and nothing about how it is drawn.
 //!
-//! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text is made harmless here, once.
+//! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text is
+//! made harmless here, once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,8 +160,8 @@ impl State {
                 });
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,
-            // Searches and lists of documents are for other programs, probes are trained on the command line; the screen
-            // itself counts the runs that it opened.
+            // Searches and lists of documents are for other programs, probes are trained on the
+            // command line; the screen itself counts the runs that it opened.
             SessionEvent::Searched { .. }
             | SessionEvent::DocumentsListed { .. }
             | SessionEvent::Embedded { .. }
@@ -187,8 +188,8 @@ impl State {
         self.runs.get(index.or(self.latest)?)
     }
 
-    /// Returns the places of all runs, thread by thread: the threads in the order in which they appeared, the
-    /// runs of a thread in the order in which they were asked.
+    /// Returns the places of all runs, thread by thread: the threads in the order in which they
+    /// appeared, the runs of a thread in the order in which they were asked.
     #[must_use]
     pub fn order(&self) -> Vec<usize> {
         let runs = self.runs.iter();
@@ -323,8 +324,8 @@ impl State {
         self.report = Some(report);
     }
 
-    /// Returns whether a document may have changed after a generation of the index: an update changed it, or
-    /// the updates since then are not known.
+    /// Returns whether a document may have changed after a generation of the index: an update
+    /// changed it, or the updates since then are not known.
     #[must_use]
     pub fn may_have_changed(&self, document: &str, generation: u64) -> bool {
         let now = self.corpus.as_ref().map(|corpus| corpus.generation);

@@ -171,7 +171,8 @@ fn set_up(mouse: bool) -> io::Result<()> {
         EnableBracketedPaste,
         cursor::Hide
     )?;
-    // terminals that do not know this ignore it; asking first could cost seconds before the first frame
+    // terminals that do not know this ignore it; asking first could cost seconds before the first
+    // frame
     execute!(
         io::stdout(),
         PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
@@ -201,8 +202,9 @@ fn tear_down() {
     let _ = disable_raw_mode();
 }
 
-/// A panic of the screen's own thread restores the terminal before it is reported. A panic elsewhere must not write over the
-/// screen: it is kept for the end. Once the screen is closed, panics are reported as usual.
+/// A panic of the screen's own thread restores the terminal before it is reported. A panic
+/// elsewhere must not write over the screen: it is kept for the end. Once the screen is closed,
+/// panics are reported as usual.
 fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
     let screen = std::thread::current().id();
     let report = std::panic::take_hook();

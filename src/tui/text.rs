@@ -1,4 +1,5 @@
-//! Text as cells: widths, clipping, wrapping, and the small signs (bars, sparklines) that panes use.
+//! Text as cells: widths, clipping, wrapping, and the small signs (bars, sparklines) that panes
+//! use.
 //!
 //! Every width here is counted in terminal cells by grapheme, as ratatui draws them.
 
@@ -82,8 +83,9 @@ fn end_of_cells(text: &str, cells: usize) -> usize {
     text.len()
 }
 
-/// Returns the byte ranges of the rows of `text` at `cells` per row: broken at line ends, else after white space, else (a word longer
-/// than a row, or a script without spaces) between graphemes. At least one row.
+/// Returns the byte ranges of the rows of `text` at `cells` per row: broken at line ends, else
+/// after white space, else (a word longer than a row, or a script without spaces) between
+/// graphemes. At least one row.
 pub fn wrap(text: &str, cells: usize) -> Vec<Range<usize>> {
     let cells = cells.max(1);
     let mut rows = Vec::new();
@@ -105,7 +107,7 @@ fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<
         let space = grapheme.chars().all(char::is_whitespace);
         if used + wide > cells && !space {
             let end: usize = break_at.unwrap_or(at);
-            rows.push(trimmed(text, start..end));
+            rows.push(trim_row(text, start..end));
             start = end;
             break_at = None;
             used = width(&text[start..at]);
@@ -115,10 +117,10 @@ fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<
             break_at = Some(at + grapheme.len());
         }
     }
-    rows.push(trimmed(text, start..line.end));
+    rows.push(trim_row(text, start..line.end));
 }
 
-fn trimmed(text: &str, row: Range<usize>) -> Range<usize> {
+fn trim_row(text: &str, row: Range<usize>) -> Range<usize> {
     row.start..row.start + text[row.clone()].trim_end().len()
 }
 
@@ -148,18 +150,21 @@ pub fn sparkline(values: impl Iterator<Item = f32>, top: f32) -> String {
 
 /// Seconds since 1970 as `2026-11-20 14:03`, in a time zone.
 pub fn date(seconds: u64, zone: &TimeZone) -> String {
-    zoned(seconds, zone).strftime("%Y-%m-%d %H:%M").to_string()
+    to_zone(seconds, zone)
+        .strftime("%Y-%m-%d %H:%M")
+        .to_string()
 }
 
-/// Seconds since 1970 as `2026-11-20 14:03 +01:00`: a date that is still right in another time zone.
+/// Seconds since 1970 as `2026-11-20 14:03 +01:00`: a date that is still right in another time
+/// zone.
 pub fn date_with_offset(seconds: u64, zone: &TimeZone) -> String {
-    zoned(seconds, zone)
+    to_zone(seconds, zone)
         .strftime("%Y-%m-%d %H:%M %:z")
         .to_string()
 }
 
 /// A moment in a time zone; the latest that there is for a number beyond it.
-fn zoned(seconds: u64, zone: &TimeZone) -> Zoned {
+fn to_zone(seconds: u64, zone: &TimeZone) -> Zoned {
     let moment = i64::try_from(seconds)
         .ok()
         .and_then(|seconds| Timestamp::from_second(seconds).ok())
@@ -167,7 +172,8 @@ fn zoned(seconds: u64, zone: &TimeZone) -> Zoned {
     moment.to_zoned(zone.clone())
 }
 
-/// Returns the byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
+/// Returns the byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches
+/// an empty needle.
 pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     let needle: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();
     if needle.is_empty() {
@@ -223,8 +229,8 @@ pub fn content_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns whether a character is of a script without spaces between words, whose pairs of characters the index
-/// searches.
+/// Returns whether a character is of a script without spaces between words, whose pairs of
+/// characters the index searches.
 pub fn is_dense(character: char) -> bool {
     matches!(
         character,

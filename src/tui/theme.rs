@@ -1,4 +1,5 @@
-//! Colours by role. A theme is a file that gives each role of the screen its look; panes name roles and never colours.
+//! Colours by role. A theme is a file that gives each role of the screen its look; panes name roles
+//! and never colours.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,8 +30,8 @@ macro_rules! tones {
             /// Every role.
             pub const ALL: &[Self] = &[$(Self::$tone),+];
 
-            /// The name in theme files.
-                    pub fn name(self) -> &'static str {
+            /// Returns the name in theme files.
+            pub fn name(self) -> &'static str {
                 match self { $(Self::$tone => $name),+ }
             }
         }
@@ -95,7 +96,7 @@ pub enum Depth {
 
 impl Depth {
     /// Reads the environment, once at the start: `NO_COLOR`, then `COLORTERM` and `TERM`.
-    pub fn of_environment() -> Self {
+    pub fn from_environment() -> Self {
         let set = |name: &str| std::env::var(name).unwrap_or_default();
         if !set("NO_COLOR").is_empty() || set("TERM") == "dumb" {
             Self::None
@@ -120,7 +121,8 @@ pub struct Theme {
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThemeFile {
-    /// The theme that provides the looks this file leaves out; `dark` unless the file overrides a built-in theme.
+    /// The theme that provides the looks this file leaves out; `dark` unless the file overrides a
+    /// built-in theme.
     base: Option<String>,
     /// Named colours, `#rrggbb`.
     #[serde(default)]
@@ -143,7 +145,8 @@ struct Look {
 }
 
 impl Theme {
-    /// The theme called `name`: built in, or `<name>.toml` in the user's folder, which may leave roles out.
+    /// The theme called `name`: built in, or `<name>.toml` in the user's folder, which may leave
+    /// roles out.
     ///
     /// # Errors
     /// An unknown name, role or colour (with the nearest known one), an unreadable file.
@@ -166,8 +169,8 @@ impl Theme {
         names_with_own(BUILT_IN, folder)
     }
 
-    /// The look of a role, for text written over the screen. It leaves out the background of [`Tone::Text`], so that text on a
-    /// selected row keeps the background of the row.
+    /// The look of a role, for text written over the screen. It leaves out the background of
+    /// [`Tone::Text`], so that text on a selected row keeps the background of the row.
     pub fn style(&self, tone: Tone) -> Style {
         let style = self.styles[tone as usize];
         if tone == Tone::Text {
@@ -301,12 +304,13 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
     match depth {
         Depth::True => style,
         Depth::Indexed => {
-            style.fg = style.fg.map(indexed);
-            style.bg = style.bg.map(indexed);
+            style.fg = style.fg.map(to_indexed);
+            style.bg = style.bg.map(to_indexed);
             style
         }
         Depth::None => {
-            // a look that shows by its background needs a modifier instead; the background of the screen does not
+            // a look that shows by its background needs a modifier instead; the background of the
+            // screen does not
             let is_marked = style.bg.is_some() && style.add_modifier.contains(Modifier::BOLD);
             style.fg = None;
             style.bg = None;
@@ -323,7 +327,7 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
 const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
 
 /// The nearest of xterm's 256 colours: the 6x6x6 cube or the grey ramp.
-fn indexed(colour: Color) -> Color {
+fn to_indexed(colour: Color) -> Color {
     const NEARLY_GREY: i32 = 32;
     let Color::Rgb(r, g, b) = colour else {
         return colour;
@@ -463,8 +467,8 @@ mod tests {
 
     #[test]
     fn the_nearest_indexed_colour() {
-        assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
-        assert_eq!(indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        assert_eq!(to_indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
+        assert_eq!(to_indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
         for (colour, written) in [
             (Color::Indexed(196), "#ff0000"),
             (Color::Indexed(232), "#080808"),
@@ -473,6 +477,6 @@ mod tests {
         ] {
             assert_eq!(hex(colour, "?"), written);
         }
-        assert_eq!(indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
+        assert_eq!(to_indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
     }
 }

@@ -1,4 +1,5 @@
-//! The guided tour: its stops, in order. Each has a pane and a few sentences about what is in it, where
+//! The guided tour: its stops, in order. Each has a pane and a few sentences about what is in it,
+//! where
 //! `{name}` is the key of the action with that name.
 
 use super::keys::{Action, Keymap};
@@ -25,8 +26,8 @@ impl Stop {
 /// The place that a stop is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The question line, with the prepared question of this number in it. The tour moves on when it is asked,
-    /// and the key of the tour asks it.
+    /// The question line, with the prepared question of this number in it. The tour moves on when
+    /// it is asked, and the key of the tour asks it.
     Question(usize),
     Pane(Pane),
 }

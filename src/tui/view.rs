@@ -1,5 +1,5 @@
-//! [`View`], the trait that each pane and overlay implements in its own file, and [`Scene`], the input
-//! of drawing. A view changes nothing itself: it returns a [`Request`].
+//! [`View`], the trait that each pane and overlay implements in its own file, and [`Scene`], the
+//! input of drawing. A view changes nothing itself: it returns a [`Request`].
 
 use std::path::PathBuf;
 
@@ -21,13 +21,13 @@ use crate::story::Run;
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
 pub trait View {
-    /// The title in its frame.
+    /// Returns the title in the frame.
     fn title(&self, scene: &Scene<'_>) -> String;
 
-    /// Its rows at a width of `cells`.
+    /// Returns the rows at a width of `cells`.
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content;
 
-    /// A remark at the right of the title.
+    /// Returns a remark at the right of the title.
     fn note(&self, _scene: &Scene<'_>) -> String {
         String::new()
     }
@@ -37,22 +37,22 @@ pub trait View {
         false
     }
 
-    /// The columns and rows that it takes as an overlay.
+    /// Returns the columns and rows that it takes as an overlay.
     fn size(&self) -> Size {
         Size::READING
     }
 
-    /// The text that copying takes.
-    fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    /// Returns the text that copying takes.
+    fn copy(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         None
     }
 
-    /// The contexts of keys that hold in it besides reading, the nearest first.
+    /// Returns the contexts of keys that hold in it besides reading, the nearest first.
     fn contexts(&self) -> &'static [Context] {
         &[]
     }
 
-    /// Its keys for the status line, the most important first.
+    /// Returns the keys for the status line, the most important first.
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Back, "close"),
@@ -111,9 +111,9 @@ pub struct Size {
 
 impl Size {
     /// An overlay to read: as high as its text, within limits.
-    pub const READING: Self = Self::up_to(110, 60);
+    pub const READING: Self = Self::with_max_rows(110, 60);
 
-    pub const fn up_to(columns: u16, max_rows: u16) -> Self {
+    pub const fn with_max_rows(columns: u16, max_rows: u16) -> Self {
         Self {
             columns,
             min_rows: 10,
@@ -122,7 +122,7 @@ impl Size {
     }
 
     /// An overlay whose height does not change with its rows.
-    pub const fn fixed(columns: u16, rows: u16) -> Self {
+    pub const fn with_rows(columns: u16, rows: u16) -> Self {
         Self {
             columns,
             min_rows: rows,
@@ -166,7 +166,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    pub fn of_hit(hit: &Hit) -> Self {
+    pub fn from_hit(hit: &Hit) -> Self {
         let [first_line, last_line] = hit.chunk.lines;
         Self {
             document: hit.chunk.document.clone(),
@@ -234,9 +234,9 @@ pub enum Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     Nothing,
-    /// Its rows are to be made again.
+    /// Make the rows again.
     Redraw,
-    /// Its first item is to be selected.
+    /// Select the first item.
     SelectFirst,
     Close,
 }
@@ -267,7 +267,8 @@ impl<'a> Scene<'a> {
         self.run.filter(|_| self.ui.work.pending.is_none())
     }
 
-    /// Returns the number of a run on the screen: its place in the order in which keys go through the runs.
+    /// Returns the number of a run on the screen: its place in the order in which keys go through
+    /// the runs.
     pub fn run_number(&self, run: &Run) -> usize {
         let mut order = self.state.order().into_iter();
         let place = order.position(|at| self.state.runs[at].id == run.id);

@@ -1,5 +1,5 @@
-//! A column of rows and a window onto it, which every pane and overlay consists of. Scrolling, selection and search work on rows and
-//! know nothing of their meaning.
+//! A column of rows and a window onto it, which every pane and overlay consists of. Scrolling,
+//! selection and search work on rows and know nothing of their meaning.
 
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ impl Content {
     }
 
     /// A row of a line of a document.
-    pub fn numbered(&mut self, number: u32, line: impl Into<Line<'static>>) {
+    pub fn document_line(&mut self, number: u32, line: impl Into<Line<'static>>) {
         self.rows.push(Row {
             line: line.into(),
             item: None,
@@ -154,7 +154,8 @@ impl Content {
         }
     }
 
-    /// The rows that hold `needle`: of an item, which may have more rows while it is selected, the first.
+    /// The rows that hold `needle`: of an item, which may have more rows while it is selected, the
+    /// first.
     pub fn matching(&self, needle: &str) -> Vec<usize> {
         let rows = self.rows.iter().enumerate();
         let mut matching: Vec<usize> = rows
@@ -228,7 +229,8 @@ impl Scroll {
     }
 }
 
-/// Draws the window: rows, the selected item, matches of the search, and a scroll bar when not all is in sight.
+/// Draws the window: rows, the selected item, matches of the search, and a scroll bar when not all
+/// is in sight.
 pub struct Window<'a> {
     pub content: &'a Content,
     pub scroll: &'a Scroll,
@@ -281,7 +283,7 @@ impl Window<'_> {
     }
 
     /// Returns the places that the rows in sight name.
-    pub fn placed(&self, area: Rect) -> Vec<Placed> {
+    pub fn places(&self, area: Rect) -> Vec<Placed> {
         let targets = self
             .rows(area)
             .filter_map(|(area, row)| Some((area, row.target.as_ref()?)));
@@ -347,7 +349,7 @@ impl Window<'_> {
         let style = self.theme.style(Tone::Match);
         let mut line = line.clone();
         for range in text::matches(&plain(&line), self.needle) {
-            line = patched(line, range, style);
+            line = patch_line(line, range, style);
         }
         line
     }
@@ -363,7 +365,7 @@ pub fn plain(line: &Line<'_>) -> String {
 }
 
 /// Lays a look over a range of bytes of a line.
-pub fn patched(line: Line<'static>, range: Range<usize>, style: Style) -> Line<'static> {
+pub fn patch_line(line: Line<'static>, range: Range<usize>, style: Style) -> Line<'static> {
     let mut spans = Vec::with_capacity(line.spans.len() + 2);
     let mut start = 0;
     for span in line.spans {
@@ -446,7 +448,7 @@ mod tests {
     #[test]
     fn a_look_is_laid_over_part_of_a_line() {
         let line = Line::from(vec![Span::raw("ab"), Span::raw("cd")]);
-        let patched = patched(line, 1..3, Style::new().bold());
+        let patched = patch_line(line, 1..3, Style::new().bold());
         let parts: Vec<&str> = patched
             .spans
             .iter()

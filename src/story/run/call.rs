@@ -23,7 +23,8 @@ pub struct Call {
     pub label_mass: Option<f32>,
 }
 
-/// Measures decoding speed by the gaps between tokens that follow each other without a model call in between.
+/// Measures decoding speed by the gaps between tokens that follow each other without a model call
+/// in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct DecodingClock {
     last_token_us: Option<u64>,

@@ -16,7 +16,8 @@ use super::call::Call;
 use super::state::Run;
 
 impl Run {
-    /// Takes in an event that happened `t_us` microseconds after the run started. The arms are in the order of the stages.
+    /// Takes in an event that happened `t_us` microseconds after the run started. The arms are in
+    /// the order of the stages.
     pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
         if let RunEvent::RunStarted { format, .. } = event {
             self.is_numbered = format.has_numbers();
@@ -272,7 +273,8 @@ impl Run {
         self.utilities.push(utility);
     }
 
-    /// Returns an event with one number per chunk. A run that was recorded before there were numbers has the labels of its prompts.
+    /// Returns an event with one number per chunk. A run that was recorded before there were
+    /// numbers has the labels of its prompts.
     fn with_numbers<'e>(&mut self, event: &'e RunEvent) -> Cow<'e, RunEvent> {
         let has_labels = matches!(
             event,

@@ -88,8 +88,8 @@ impl Run {
         self.thread.as_deref().unwrap_or(&self.id)
     }
 
-    /// Returns the question as the run worked with it: a follow-up as it was rewritten, where that is
-    /// used.
+    /// Returns the question as the run worked with it: a follow-up as it was rewritten, where that
+    /// is used.
     #[must_use]
     pub fn standalone(&self) -> &str {
         match &self.follow_up {
@@ -124,13 +124,15 @@ impl Run {
         words_only && wants_vectors && !self.lookups.is_empty()
     }
 
-    /// Returns tokens per second, measured from the token records; `None` before there are enough of them.
+    /// Returns tokens per second, measured from the token records; `None` before there are enough
+    /// of them.
     #[must_use]
     pub fn tokens_per_second(&self) -> Option<f64> {
         self.decoding.tokens_per_second()
     }
 
-    /// Returns the prompt tokens that the calls which are over evaluated, and those that they reused.
+    /// Returns the prompt tokens that the calls which are over evaluated, and those that they
+    /// reused.
     #[must_use]
     pub fn prompt_tokens(&self) -> (u64, u64) {
         let mut evaluated = 0;
@@ -153,7 +155,8 @@ impl Run {
     pub fn setting(&self, setting: &Setting) -> String {
         let mut text = setting.text(&self.settings);
         let retriever = &self.settings.retriever;
-        // a chunk is named by its bytes where it is pinned or excluded, and by its lines in every pane
+        // a chunk is named by its bytes where it is pinned or excluded, and by its lines in every
+        // pane
         for location in retriever.pinned.iter().chain(&retriever.excluded) {
             let mut hits = self.lookups.iter().flat_map(Lookup::hits);
             let named = hits.find(|hit| {
@@ -198,8 +201,8 @@ impl Run {
             .collect()
     }
 
-    /// Returns the place among the lookups of the one that a sentence was written from: its own, else the
-    /// last one for the question.
+    /// Returns the place among the lookups of the one that a sentence was written from: its own,
+    /// else the last one for the question.
     #[must_use]
     pub fn lookup_of(&self, step: u32) -> Option<usize> {
         let last_of = |step| {
@@ -210,7 +213,8 @@ impl Run {
         last_of(step).or_else(|| last_of(0))
     }
 
-    /// Returns the chunks of the contexts that the answer was written from, in the order of their numbers.
+    /// Returns the chunks of the contexts that the answer was written from, in the order of their
+    /// numbers.
     #[must_use]
     pub fn numbered_hits(&self) -> Vec<(u32, &Hit)> {
         let mut used = BTreeMap::new();

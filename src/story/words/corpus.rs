@@ -21,8 +21,8 @@ pub fn corpus_size(corpus: &CorpusCard) -> String {
     }
 }
 
-/// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it says
-/// nothing.
+/// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it
+/// says nothing.
 #[must_use]
 pub fn metadata(metadata: &Metadata) -> String {
     let author = metadata
@@ -55,8 +55,8 @@ pub fn filter(filtered: &Filtered) -> String {
 /// A smaller share of joined sentences is no chunking by meaning.
 const FEW_JOINED: f64 = 0.1;
 
-/// Returns what chunks by meaning made of the sentences of a corpus, and what to do where they hardly
-/// joined any.
+/// Returns what chunks by meaning made of the sentences of a corpus, and what to do where they
+/// hardly joined any.
 #[must_use]
 pub fn sentence_joins(neighbours: NeighbouringSentences) -> String {
     let share = neighbours.joined as f64 / neighbours.pairs.max(1) as f64;
@@ -71,8 +71,8 @@ pub fn sentence_joins(neighbours: NeighbouringSentences) -> String {
     )
 }
 
-/// Returns what an update of the index changed, as `2 documents changed, 1 added: notes.md, …`; `None`
-/// when nothing did.
+/// Returns what an update of the index changed, as `2 documents changed, 1 added: notes.md, …`;
+/// `None` when nothing did.
 #[must_use]
 pub fn index_change(report: &IndexReport) -> Option<String> {
     let kinds = [

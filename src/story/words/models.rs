@@ -4,8 +4,8 @@ use crate::event::{CorpusCard, MemoryNeed, ModelCard, Prefixes, PullPhase, PullP
 
 use super::numbers::{bytes, time_left};
 
-/// Returns where a model runs: the host of a server, `CPU`, or `CUDA0 32/32 18.4 GB` with the layers on that device and the memory that
-/// they take.
+/// Returns where a model runs: the host of a server, `CPU`, or `CUDA0 32/32 18.4 GB` with the
+/// layers on that device and the memory that they take.
 #[must_use]
 pub fn device(card: &ModelCard) -> String {
     if !card.server.is_empty() {
@@ -21,7 +21,8 @@ pub fn device(card: &ModelCard) -> String {
     }
 }
 
-/// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB), 6.5 GB are free`.
+/// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB),
+/// 6.5 GB are free`.
 #[must_use]
 pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
     let cache = match need.cache_bytes {
@@ -39,7 +40,7 @@ pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
     )
 }
 
-/// What a bundled generator is, on documents other than the demo's.
+/// The remark about a bundled generator on documents other than the demo's.
 pub const PRACTICE: &str = "practice model: often wrong about your own documents";
 
 /// Returns whether a generator answers about documents that it was not made for.
@@ -48,8 +49,8 @@ pub fn is_for_practice(generator: &ModelCard, corpus: Option<&CorpusCard>) -> bo
     generator.practice && corpus.is_none_or(|corpus| !corpus.demo)
 }
 
-/// Returns what an embedder reads in front of each text, as `, queries begin with "query: "`; empty for
-/// nothing.
+/// Returns what an embedder reads in front of each text, as `, queries begin with "query: "`; empty
+/// for nothing.
 #[must_use]
 pub fn prefixes(prefixes: &Prefixes) -> String {
     let texts = [

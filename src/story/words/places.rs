@@ -29,15 +29,16 @@ pub fn location(document: &str, [first, last]: [u32; 2], place: Option<&Place>) 
     }
 }
 
-/// Returns whether a member is all that a document holds, as of a compressed file: `notes.txt` of `docs/notes.txt.gz`.
+/// Returns whether a member is all that a document holds, as of a compressed file: `notes.txt` of
+/// `docs/notes.txt.gz`.
 fn is_whole_of(member: &str, document: &str) -> bool {
     let unpacked = document.strip_suffix(".gz").unwrap_or_default();
     let name = unpacked.rsplit('/').next().unwrap_or_default();
     !name.is_empty() && name == member
 }
 
-/// Returns the location of a citation: that of its chunk, as everywhere, and in parentheses the cited part
-/// where that is not all of it: `people/oakes.md:12-14 (line 13)`.
+/// Returns the location of a citation: that of its chunk, as everywhere, and in parentheses the
+/// cited part where that is not all of it: `people/oakes.md:12-14 (line 13)`.
 #[must_use]
 pub fn citation_location(citation: &Citation) -> String {
     let part = citation.lines();
@@ -89,8 +90,8 @@ fn within(place: &Place) -> String {
     }
 }
 
-/// Returns the caption of a place in the text of a document, where one begins: `p. 12`, the name of a
-/// sheet or a member. `None` where the place before it has the same.
+/// Returns the caption of a place in the text of a document, where one begins: `p. 12`, the name of
+/// a sheet or a member. `None` where the place before it has the same.
 #[must_use]
 pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
     let caption = |place: &Place| {

@@ -30,8 +30,8 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
     }
 }
 
-/// Returns what a follow-up question was understood as, or why it was used as it was asked; `None` where
-/// there was nothing to understand.
+/// Returns what a follow-up question was understood as, or why it was used as it was asked; `None`
+/// where there was nothing to understand.
 #[must_use]
 pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
     let reason = match &follow_up.as_asked {

@@ -66,7 +66,8 @@ impl App {
         }
     }
 
-    /// Asks the question again with the settings as they are now; the sentences before the selected one stay.
+    /// Asks the question again with the settings as they are now; the sentences before the selected
+    /// one stay.
     pub(super) fn again_from(&mut self) {
         if !self.has_engine() {
             return;
@@ -94,8 +95,8 @@ impl App {
         });
     }
 
-    /// Asks the question of the shown run again, under its preset, and measures in this run alone whether the model
-    /// understands the context.
+    /// Asks the question of the shown run again, under its preset, and measures in this run alone
+    /// whether the model understands the context.
     pub(super) fn measure_context(&mut self) {
         let Some(run) = self.scene().run else {
             self.refuse("nothing has been asked yet");
@@ -123,7 +124,8 @@ impl App {
         }
     }
 
-    /// Reads the attention to each chunk from the next run on, which is the question of the shown run.
+    /// Reads the attention to each chunk from the next run on, which is the question of the shown
+    /// run.
     pub(super) fn read_attention(&mut self) {
         let Some(run) = self.scene().run else {
             self.refuse("nothing has been asked yet");
@@ -160,8 +162,8 @@ impl App {
         self.scene().run.map(|run| run.question.clone())
     }
 
-    /// Sends a question to the engine with the settings changed on the screen; it replaces one that is
-    /// being answered.
+    /// Sends a question to the engine with the settings changed on the screen; it replaces one that
+    /// is being answered.
     fn put(&mut self, asked: Asked) {
         if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
@@ -285,7 +287,7 @@ impl App {
     }
 
     fn go_to_run(&mut self, by: isize, at_end: &str) {
-        let shown = self.shown();
+        let shown = self.shown_state();
         let order = shown.order();
         let at = self.ui.work.turn.or(shown.latest);
         let Some(place) = at.and_then(|at| order.iter().position(|known| *known == at)) else {
@@ -312,7 +314,7 @@ impl App {
 
     fn index_folder(&mut self, rebuild: bool, message: &str) {
         if self.has_engine() {
-            self.ui.next_run.indexed();
+            self.ui.next_run.note_indexing();
             self.ui.work.is_indexing_asked = true;
             self.send(Command::Reindex {
                 rebuild,
@@ -329,7 +331,7 @@ impl App {
         } else if self.has_engine() {
             let corpus = self.state.corpus.as_ref();
             let folder = corpus.map_or("", |corpus| &corpus.folder);
-            self.ui.field = Some(Field::selected(Purpose::Folder, folder));
+            self.ui.field = Some(Field::with_selection(Purpose::Folder, folder));
         }
     }
 
@@ -360,8 +362,8 @@ impl App {
         Ok(())
     }
 
-    /// Opens a folder, or several with commas between them, and updates the index of each. A path may
-    /// begin with `~`, as in a shell.
+    /// Opens a folder, or several with commas between them, and updates the index of each. A path
+    /// may begin with `~`, as in a shell.
     ///
     /// # Errors
     /// A path that is no folder, for the user.
@@ -459,8 +461,8 @@ impl App {
         }
     }
 
-    /// Searches the index for the chunks that contain these words, and for their ranks in the lists of
-    /// this run's queries.
+    /// Searches the index for the chunks that contain these words, and for their ranks in the lists
+    /// of this run's queries.
     pub(super) fn trace_passage(&mut self, phrase: &str) {
         let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else {
             return;

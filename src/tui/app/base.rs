@@ -148,7 +148,7 @@ impl App {
 
     /// Returns the input of drawing.
     pub(super) fn scene(&self) -> Scene<'_> {
-        let state = self.shown();
+        let state = self.shown_state();
         Scene {
             state,
             run: state.run(self.ui.work.turn),
@@ -164,7 +164,7 @@ impl App {
     }
 
     /// Returns the state on the screen: the live one, or the frozen one.
-    pub(super) fn shown(&self) -> &State {
+    pub(super) fn shown_state(&self) -> &State {
         self.frozen.as_deref().unwrap_or(&self.state)
     }
 
@@ -173,7 +173,7 @@ impl App {
             focused: self.ui.panes.focused,
             beside: self.ui.panes.beside,
             zoomed: self.ui.panes.zoomed,
-            progress: self.shown().indexing.is_some(),
+            progress: self.shown_state().indexing.is_some(),
             input_rows: self.ui.question.rows(self.size.width),
             tour_rows: chrome::tour_rows(&self.scene(), self.size.width),
             panes: self.ui.panes.needs,

@@ -48,8 +48,8 @@ impl App {
         second.into_iter().chain(goes).min()
     }
 
-    /// Returns whether the engine works on what the user asked for. Models and index, which it prepares by
-    /// itself, show how far they are instead of their time.
+    /// Returns whether the engine works on what the user asked for. Models and index, which it
+    /// prepares by itself, show how far they are instead of their time.
     fn is_awaited(&self) -> bool {
         let overlay = self.overlay.as_ref();
         let is_waiting = overlay.is_some_and(|open| open.view.is_waiting(&self.state));

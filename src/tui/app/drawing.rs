@@ -26,8 +26,8 @@ impl App {
         }
     }
 
-    /// Builds the rows of the panes on the screen, and measures the room that they need. Their width does not depend on
-    /// that room.
+    /// Builds the rows of the panes on the screen, and measures the room that they need. Their
+    /// width does not depend on that room.
     fn prepare_panes(&mut self) {
         let scene = self.scene();
         self.ui.panes.needs.idle = Pane::ALL.map(|pane| panes::view(pane).is_idle(&scene));

@@ -1,5 +1,5 @@
-//! Events of the terminal: keys go to what they mean where they are pressed, other keys into the text that is being typed; a click
-//! gives the keys to what is under it, the wheel scrolls.
+//! Events of the terminal: keys go to what they mean where they are pressed, other keys into the
+//! text that is being typed; a click gives the keys to what is under it, the wheel scrolls.
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -32,8 +32,8 @@ impl App {
         self.ui.notice = None;
         self.changed = true;
 
-        let key = Key::of(event);
-        if key.typed() == Some('?') && self.is_at_empty_question() {
+        let key = Key::from_event(event);
+        if key.character() == Some('?') && self.is_at_empty_question() {
             self.open_help();
         } else if let Some(action) = self.keymap.action(key, &self.contexts()) {
             self.run_action(action);
@@ -92,7 +92,7 @@ impl App {
             Some(field) if field.purpose == Purpose::Search => self.search_edited(),
             Some(field) => field.error = None,
             None if self.overlay.is_some() => self.select_first(),
-            None => self.ui.question.edited(),
+            None => self.ui.question.leave_history(),
         }
     }
 

@@ -167,7 +167,8 @@ impl App {
         }
     }
 
-    /// Changes the scroll position of the focused view; the change receives its rows and its height.
+    /// Changes the scroll position of the focused view; the change receives its rows and its
+    /// height.
     pub(super) fn change_scroll(&mut self, change: impl FnOnce(&mut Scroll, &Content, usize)) {
         // the rows depend on what is selected, so they are made again before each change
         self.prepare_overlay();
@@ -232,8 +233,8 @@ impl App {
         }
     }
 
-    /// Returns the hit in Retrieval that a sentence or its citation stands on: the cited one, else the first
-    /// of the context.
+    /// Returns the hit in Retrieval that a sentence or its citation stands on: the cited one, else
+    /// the first of the context.
     fn source_of(&self, item: Item) -> Option<Item> {
         let run = self.scene().run?;
         let step = run.steps.get(item.row)?;
@@ -303,10 +304,10 @@ impl App {
     pub(super) fn copy(&mut self) {
         let scene = self.scene();
         let copied = match &self.overlay {
-            Some(open) => open.view.copied(&scene, &open.scroll),
+            Some(open) => open.view.copy(&scene, &open.scroll),
             None => {
                 let pane = self.ui.panes.focused;
-                panes::view(pane).copied(&scene, self.ui.scroll(pane))
+                panes::view(pane).copy(&scene, self.ui.scroll(pane))
             }
         };
         let Some(copied) = copied else {
@@ -349,8 +350,8 @@ impl App {
         self.effects.push(Effect::Quit);
     }
 
-    /// Closes the topmost window; then stops the run; then leaves search, zoom, input, selection and a run
-    /// that is played from the list.
+    /// Closes the topmost window; then stops the run; then leaves search, zoom, input, selection
+    /// and a run that is played from the list.
     pub(super) fn back(&mut self) {
         if let Some(field) = self.ui.field.take() {
             if field.purpose == Purpose::Search {
@@ -393,7 +394,8 @@ impl App {
     }
 }
 
-/// The place in `matching` (rows, ascending) of the match to go to; `last` is the row of the last one, `top` the first row in sight.
+/// The place in `matching` (rows, ascending) of the match to go to; `last` is the row of the last
+/// one, `top` the first row in sight.
 fn nearest_match(
     matching: &[usize],
     which: Match,

@@ -37,7 +37,7 @@ impl App {
         let overrides = self.ui.next_run.overrides.clone();
         if role == ModelRole::Embedder && self.state.corpus.is_some() {
             // the vectors of the index are those of the old one
-            self.ui.next_run.indexed();
+            self.ui.next_run.note_indexing();
             self.send(Command::Reindex {
                 rebuild: false,
                 overrides,

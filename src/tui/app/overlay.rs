@@ -181,8 +181,8 @@ impl App {
             .is_some_and(|open| open.line().is_some())
     }
 
-    /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as the
-    /// run recorded it.
+    /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as
+    /// the run recorded it.
     fn open_source(&mut self, passage: Passage) {
         let origin = self
             .why_not_opened()
@@ -194,7 +194,7 @@ impl App {
         let recorded = self.recorded_source(&passage);
         let view = overlays::Source::new(passage, recorded, origin);
         let view = match self.scene().run {
-            Some(run) => view.of_run(run),
+            Some(run) => view.with_run(run),
             None => view,
         };
         self.open(view);
@@ -400,7 +400,7 @@ impl App {
             return;
         };
         let name = format!("ragscope-{}", save::file_name(&run.id));
-        let page = save::markdown(run, &self.options.time_zone);
+        let page = save::run_markdown(run, &self.options.time_zone);
         self.write_new(&name, "md", page);
     }
 
@@ -414,8 +414,8 @@ impl App {
         self.write_new("ragscope-screen", "svg", picture);
     }
 
-    /// Returns where files are saved: the working directory, unless the corpus contains it and would have them as
-    /// its documents.
+    /// Returns where files are saved: the working directory, unless the corpus contains it and
+    /// would have them as its documents.
     fn save_folder(&self) -> PathBuf {
         let folder = &self.options.save_folder;
         let corpus = self.scene().state.corpus.as_ref();

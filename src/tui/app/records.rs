@@ -8,7 +8,8 @@ use crate::tui::view::Reaction;
 use super::base::App;
 
 impl App {
-    /// Handles a record of the engine. While a run is played from the list, it waits for the end of that.
+    /// Handles a record of the engine. While a run is played from the list, it waits for the end of
+    /// that.
     pub fn apply(&mut self, record: &Record) {
         match &mut self.behind {
             Some(behind) => behind.waiting.push(record.clone()),

@@ -50,8 +50,8 @@ impl App {
         self.start_player(records);
     }
 
-    /// Leaves a run that is played from the list: the session comes back, with the finished run shown.
-    /// Returns whether there was one.
+    /// Leaves a run that is played from the list: the session comes back, with the finished run
+    /// shown. Returns whether there was one.
     pub(super) fn leave_replay(&mut self) -> bool {
         let Some(behind) = self.behind.take() else {
             return false;
@@ -94,8 +94,8 @@ impl App {
         }
     }
 
-    /// Returns the time until the screen changes by itself: by the next record of a replay, by the time that
-    /// the present work takes, by a message that goes.
+    /// Returns the time until the screen changes by itself: by the next record of a replay, by the
+    /// time that the present work takes, by a message that goes.
     pub fn next_due(&self) -> Option<Duration> {
         let record = self.ui.player.as_ref().and_then(Player::next_due);
         record.into_iter().chain(self.next_tick()).min()
@@ -126,7 +126,7 @@ impl App {
         if player.position().0 == 0 {
             self.notify("this is the beginning of the recording");
         } else {
-            self.state = folded(player.step_back());
+            self.state = fold_all(player.step_back());
         }
     }
 
@@ -158,7 +158,7 @@ impl App {
     }
 }
 
-fn folded(records: &[Record]) -> State {
+fn fold_all(records: &[Record]) -> State {
     let mut state = State::default();
     for record in records {
         state.apply(record);

@@ -9,8 +9,8 @@ use super::base::App;
 use super::behind::Opening;
 
 impl App {
-    /// Returns the thread that a new question continues: that of the run on the screen, up to that run.
-    /// A prepared question stands alone, and begins a thread.
+    /// Returns the thread that a new question continues: that of the run on the screen, up to that
+    /// run. A prepared question stands alone, and begins a thread.
     pub(super) fn continued_thread(&self, question: &str) -> Thread {
         let mut suggestions = self.ui.question.suggestions.iter();
         let is_prepared = suggestions.any(|suggestion| suggestion.question == question);
@@ -21,7 +21,8 @@ impl App {
         }
     }
 
-    /// Returns the thread of the run on the screen, up to the run before it, to ask its question again.
+    /// Returns the thread of the run on the screen, up to the run before it, to ask its question
+    /// again.
     pub(super) fn repeated_thread(&self) -> Thread {
         self.thread_of_run(0)
     }

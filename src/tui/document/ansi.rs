@@ -70,8 +70,10 @@ mod tests {
 
     #[test]
     fn looks_become_codes() {
-        let title = Look::TEXT.toned(Tone::Strong).with(Modifier::UNDERLINED);
-        let code = Look::TEXT.toned(Tone::Code);
+        let title = Look::TEXT
+            .with_tone(Tone::Strong)
+            .with(Modifier::UNDERLINED);
+        let code = Look::TEXT.with_tone(Tone::Code);
         let cases = [
             (title, Depth::Indexed, "\x1b[1;4ma\x1b[0m\n"),
             (code, Depth::Indexed, "\x1b[36ma\x1b[0m\n"),

@@ -61,8 +61,8 @@ impl Columns {
         }
     }
 
-    /// Returns the rows of a row of the table: each cell wrapped in its column. `source` is its part of
-    /// the document.
+    /// Returns the rows of a row of the table: each cell wrapped in its column. `source` is its
+    /// part of the document.
     pub fn rows(&self, cells: &[Styled], source: &Range<usize>) -> Vec<Row> {
         let wrapped: Vec<Vec<Row>> = self
             .widths

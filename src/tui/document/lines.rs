@@ -12,7 +12,8 @@ use super::styled::{Look, Piece, Row, Styled};
 /// Longer lines are truncated here, so that a file of one line of many megabytes stays readable.
 const LONGEST_LINE: usize = 20_000;
 
-/// A line of the document on the screen: rows that fit the width, none for a line that is drawn with the one above.
+/// A line of the document on the screen: rows that fit the width, none for a line that is drawn
+/// with the one above.
 #[derive(Debug, Default)]
 pub struct Drawn {
     pub rows: Vec<Row>,

@@ -1,5 +1,5 @@
-//! Markdown, line by line: its marks become looks. HTML, definitions of links and whatever else has no
-//! look stays as it is written.
+//! Markdown, line by line: its marks become looks. HTML, definitions of links and whatever else has
+//! no look stays as it is written.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ enum Line {
 #[derive(Debug, Clone, Default)]
 struct Lead {
     first: String,
-    /// In front of the rows after the first.
+    /// The text in front of the rows after the first.
     rest: String,
 }
 
@@ -54,7 +54,7 @@ struct Lead {
 #[derive(Debug, Default)]
 struct Table {
     sides: Vec<Side>,
-    /// With the line of each row, from 0.
+    /// The rows, each with its line from 0.
     rows: Vec<(usize, Vec<Styled>)>,
 }
 
@@ -97,14 +97,14 @@ impl<'a> Renderer<'a> {
             Event::End(tag) => self.end(tag, range),
             Event::Text(words) => self.text(&words, range, self.look()),
             Event::Code(words) | Event::InlineMath(words) | Event::DisplayMath(words) => {
-                self.text(&words, range, self.look().toned(Tone::Code));
+                self.text(&words, range, self.look().with_tone(Tone::Code));
             }
             Event::Html(words) | Event::InlineHtml(words) => {
-                self.text(&words, range, self.look().toned(Tone::Quiet));
+                self.text(&words, range, self.look().with_tone(Tone::Quiet));
             }
             Event::FootnoteReference(_) => {
                 let name = &self.lines.text[range.clone()];
-                self.text(name, range, self.look().toned(Tone::Citation));
+                self.text(name, range, self.look().with_tone(Tone::Citation));
             }
             Event::TaskListMarker(is_done) => {
                 self.mark = Some(if is_done { "☑ " } else { "☐ " }.to_owned());
@@ -133,14 +133,16 @@ impl<'a> Renderer<'a> {
             Tag::Emphasis => self.push(look.with(Modifier::ITALIC)),
             Tag::Strong => self.push(look.with(Modifier::BOLD)),
             Tag::Strikethrough => self.push(look.with(Modifier::CROSSED_OUT)),
-            Tag::Link { .. } => self.push(look.toned(Tone::Citation).with(Modifier::UNDERLINED)),
+            Tag::Link { .. } => {
+                self.push(look.with_tone(Tone::Citation).with(Modifier::UNDERLINED));
+            }
             Tag::Image { .. } => {
-                self.text("▣ ", range.start..range.start, look.toned(Tone::Quiet));
-                self.push(look.toned(Tone::Quiet));
+                self.text("▣ ", range.start..range.start, look.with_tone(Tone::Quiet));
+                self.push(look.with_tone(Tone::Quiet));
             }
             Tag::BlockQuote(_) => {
                 self.quotes += 1;
-                self.push(look.toned(Tone::Quiet).with(Modifier::ITALIC));
+                self.push(look.with_tone(Tone::Quiet).with(Modifier::ITALIC));
             }
             Tag::MetadataBlock(_) => self.push(Look::QUIET),
             Tag::CodeBlock(kind) => self.start_code(&kind, range.start),
@@ -294,13 +296,13 @@ impl<'a> Renderer<'a> {
         let room = self.cells.saturating_sub(width(&lead));
         let columns = Columns::fit(&natural, sides, room);
 
-        let led = |row: Row| [vec![Piece::sign(lead.clone())], row].concat();
+        let behind_lead = |row: Row| [vec![Piece::sign(lead.clone())], row].concat();
         for (index, (line, cells)) in rows.iter().enumerate() {
             let drawn = columns.rows(cells, &self.lines.line(*line));
-            self.drawn[*line] = Line::Rows(drawn.into_iter().map(led).collect());
+            self.drawn[*line] = Line::Rows(drawn.into_iter().map(behind_lead).collect());
             // the line of dashes is below the header
             if let Some(below) = self.drawn.get_mut(line + 1).filter(|_| index == 0) {
-                *below = Line::Rows(vec![led(columns.rule())]);
+                *below = Line::Rows(vec![behind_lead(columns.rule())]);
             }
         }
     }
@@ -372,7 +374,7 @@ impl<'a> Renderer<'a> {
     fn finish(self) -> Vec<Drawn> {
         let rows = |(at, line): (usize, Line)| match line {
             Line::Unknown => self.lines.plain(at, Look::QUIET, self.cells),
-            Line::Words { lead, words } => led(&lead, &words, self.cells),
+            Line::Words { lead, words } => rows_behind(&lead, &words, self.cells),
             Line::Rows(rows) => rows,
         };
         self.drawn
@@ -384,7 +386,7 @@ impl<'a> Renderer<'a> {
 }
 
 /// Returns the rows of a line behind its lead.
-fn led(lead: &Lead, words: &Styled, cells: usize) -> Vec<Row> {
+fn rows_behind(lead: &Lead, words: &Styled, cells: usize) -> Vec<Row> {
     let room = cells.saturating_sub(width(&lead.first));
     let mut rows = words.wrap(room);
     for (index, row) in rows.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! AsciiDoc, reStructuredText and Org, line by line: titles, items and the marks inside a line become
-//! looks; blocks of code and everything else stay as they are written.
+//! AsciiDoc, reStructuredText and Org, line by line: titles, items and the marks inside a line
+//! become looks; blocks of code and everything else stay as they are written.
 
 use std::ops::Range;
 
@@ -134,7 +134,7 @@ fn inline(lines: &Lines, at: usize, language: MarkupLanguage) -> Styled {
     }
     let mut next = written;
     while next < line.len() {
-        let Some(Marked { inside, look }) = marked(line, next, language) else {
+        let Some(Marked { inside, look }) = find_marked(line, next, language) else {
             next += line[next..].chars().next().map_or(1, char::len_utf8);
             continue;
         };
@@ -161,9 +161,9 @@ struct Marked {
     look: Look,
 }
 
-/// Returns the marked text that begins at a position of a line: between two words, and not around white
-/// space.
-fn marked(line: &str, at: usize, language: MarkupLanguage) -> Option<Marked> {
+/// Returns the marked text that begins at a position of a line: between two words, and not around
+/// white space.
+fn find_marked(line: &str, at: usize, language: MarkupLanguage) -> Option<Marked> {
     if line[..at]
         .chars()
         .next_back()

@@ -1,5 +1,6 @@
 //! The lines of a document as the source viewer draws them, rendered or as they are. A line stays a
-//! line, so that line numbers mean the same in both; a line that a renderer does not know is drawn as it is.
+//! line, so that line numbers mean the same in both; a line that a renderer does not know is drawn
+//! as it is.
 
 mod styled;
 mod ansi;
@@ -45,7 +46,7 @@ pub fn render_markdown(text: &str, cells: usize) -> Vec<Drawn> {
 pub fn render_for_terminal(text: &str) -> String {
     let lines = render_markdown(text, ansi::width_of_terminal());
     let rows = lines.into_iter().flat_map(|line| line.rows);
-    ansi::write_rows(rows, Depth::of_environment())
+    ansi::write_rows(rows, Depth::from_environment())
 }
 
 /// Returns whether the rendered form of a document is not its lines.

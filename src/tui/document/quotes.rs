@@ -9,7 +9,7 @@ use super::lines::Lines;
 /// A citation of a chunk: the sentence that the answer's sentence stands on, in its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cited {
-    /// From 1, both inclusive.
+    /// The first and the last line, from 1.
     pub lines: [u32; 2],
     pub quote: String,
 }
@@ -24,8 +24,8 @@ impl Cited {
     }
 }
 
-/// Returns the parts of the shown text to highlight, in order: the cited sentences, or the lines that
-/// were opened where none of these is in the text.
+/// Returns the parts of the shown text to highlight, in order: the cited sentences, or the lines
+/// that were opened where none of these is in the text.
 pub fn marks(source: &Source, lines: &Lines, cited: &[Cited]) -> Vec<Range<usize>> {
     let mut marks: Vec<Range<usize>> = cited
         .iter()
@@ -56,8 +56,8 @@ fn within(source: &Source, lines: &Lines, [first, last]: [u32; 2]) -> Range<usiz
     lines.lines(from(first)..from(last).saturating_add(1))
 }
 
-/// Returns the place of a cited sentence in the text: word for word, or as the row of a table whose cells
-/// it names.
+/// Returns the place of a cited sentence in the text: word for word, or as the row of a table whose
+/// cells it names.
 fn find_quote(source: &Source, lines: &Lines, cited: &Cited) -> Option<Range<usize>> {
     let within = within(source, lines, cited.lines);
     if let Some(found) = find_folded(&lines.text[within.clone()], &cited.quote) {

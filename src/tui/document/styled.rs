@@ -35,7 +35,7 @@ impl Look {
     }
 
     /// Returns the look of text in this tone inside text of this look.
-    pub fn toned(self, tone: Tone) -> Self {
+    pub fn with_tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 }
@@ -75,8 +75,8 @@ impl Piece {
         }
     }
 
-    /// Returns the bytes of the document that a part stands for: all of them where its text is not the
-    /// document's.
+    /// Returns the bytes of the document that a part stands for: all of them where its text is not
+    /// the document's.
     fn source_of(&self, part: &Range<usize>) -> Range<usize> {
         if self.text.len() == self.source.len() {
             self.source.start + part.start..self.source.start + part.end
@@ -85,8 +85,8 @@ impl Piece {
         }
     }
 
-    /// Writes it, with what stands for one of the marks highlighted. `marks` are in the order of the
-    /// document.
+    /// Writes it, with what stands for one of the marks highlighted. `marks` are in the order of
+    /// the document.
     pub fn spans(&self, scene: &Scene<'_>, marks: &[Range<usize>], spans: &mut Vec<Span<'static>>) {
         let style = scene.style(self.look.tone).add_modifier(self.look.modifier);
         let marked = style.patch(scene.style(Tone::Cited));

@@ -1,5 +1,6 @@
-//! The actions of the screen. Each is declared once, with its name, its keys, its doc and its effect; the help overlay, the
-//! palette, the hints of the status line, the keymap file and the guide's table come from this list.
+//! The actions of the screen. Each is declared once, with its name, its keys, its doc and its
+//! effect; the help overlay, the palette, the hints of the status line, the keymap file and the
+//! guide's table come from this list.
 
 use super::context::Context;
 
@@ -144,7 +145,8 @@ macro_rules! declare {
 
 action_list!(declare);
 
-/// Writes the keymap file: every action with its keys and its doc, as `config/keymap.toml` holds it.
+/// Writes the keymap file: every action with its keys and its doc, as `config/keymap.toml` holds
+/// it.
 pub fn keymap_toml() -> String {
     let mut text = "# The keys of the screen. Your own file needs only the actions that you change; `ragscope paths` prints where it goes.\n\
                     # Keys are characters (q, G, ?) or names (enter, esc, tab, space, up, pageup, f1), prefixed with ctrl-, alt- and shift-.\n"

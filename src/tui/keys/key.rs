@@ -42,7 +42,7 @@ const MODIFIERS: &[(&str, KeyModifiers)] = &[
 
 impl Key {
     /// The key of a terminal event. Terminals report some keys in several ways; these become one.
-    pub fn of(event: &KeyEvent) -> Self {
+    pub fn from_event(event: &KeyEvent) -> Self {
         Self::new(event.code, event.modifiers)
     }
 
@@ -75,7 +75,7 @@ impl Key {
     }
 
     /// The character that this key types, when it types one.
-    pub fn typed(self) -> Option<char> {
+    pub fn character(self) -> Option<char> {
         match self.code {
             KeyCode::Char(c) if self.modifiers.is_empty() => Some(c),
             _ => None,
@@ -205,7 +205,10 @@ mod tests {
             ),
         ];
         for (code, modifiers, name) in cases {
-            assert_eq!(Ok(Key::of(&KeyEvent::new(code, modifiers))), name.parse());
+            assert_eq!(
+                Ok(Key::from_event(&KeyEvent::new(code, modifiers))),
+                name.parse()
+            );
         }
     }
 

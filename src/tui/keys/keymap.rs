@@ -44,10 +44,12 @@ impl Keymap {
         self.is_ascii = is_ascii;
     }
 
-    /// The built-in keys, with those of the user's file instead for the actions that it names. No file, no change.
+    /// The built-in keys, with those of the user's file instead for the actions that it names. No
+    /// file, no change.
     ///
     /// # Errors
-    /// An unreadable file, an unknown action or key (with the nearest known one), a key with two meanings in one context.
+    /// An unreadable file, an unknown action or key (with the nearest known one), a key with two
+    /// meanings in one context.
     pub fn load(file: &Path) -> Result<Self, Problem> {
         let origin = file.display().to_string();
         match std::fs::read_to_string(file) {

@@ -50,12 +50,12 @@ impl View for Comparison {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(170, 90)
+        Size::with_max_rows(170, 90)
     }
 
-    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         scene.run?;
-        let lines: Vec<String> = of_question(scene)
+        let lines: Vec<String> = runs_of_question(scene)
             .map(|run| format!("{}: {}", run.preset, answer(run)))
             .collect();
         Copied::lines("the answers", &lines)
@@ -82,7 +82,7 @@ impl View for Comparison {
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
-    let runs = compared(scene, cells);
+    let runs = runs_to_compare(scene, cells);
     let Some(first) = runs.first() else {
         page.remark("Nothing has been asked yet.");
         return page.content;
@@ -101,7 +101,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         page.text(Tone::Quiet, "  ", legend);
     }
 
-    let hidden = of_question(scene).count() - runs.len();
+    let hidden = runs_of_question(scene).count() - runs.len();
     if hidden > 0 {
         let hidden = text::counted(hidden as u64, "older run");
         let words = format!("{hidden} of this question not shown: too many for this width");
@@ -112,13 +112,14 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.content
 }
 
-/// The runs with the question of the shown one, oldest first, as many as fit; the shown one is among them.
-fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
+/// The runs with the question of the shown one, oldest first, as many as fit; the shown one is
+/// among them.
+fn runs_to_compare<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
     let Some(shown) = scene.run else {
         return Vec::new();
     };
     let fitting = (cells.saturating_sub(NAMES) / MIN_COLUMN).clamp(2, MAX_RUNS);
-    let mut runs: Vec<&Run> = of_question(scene).collect();
+    let mut runs: Vec<&Run> = runs_of_question(scene).collect();
     while runs.len() > fitting {
         // the oldest goes, unless it is the shown one
         runs.remove(usize::from(runs[0].id == shown.id));
@@ -135,7 +136,7 @@ fn number_cell(scene: &Scene<'_>, run: &Run) -> Cell {
 }
 
 /// Every run with the question of the shown one, oldest first.
-fn of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
+fn runs_of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
     let question = scene.run.map(Run::standalone);
     scene
         .state
@@ -195,7 +196,10 @@ fn table(runs: &[&Run]) -> Vec<Row> {
 
     let mut rows = vec![
         Row::new("preset", column(preset_cell)),
-        Row::new("answer", marked(runs.iter().map(|run| answer(run)))),
+        Row::new(
+            "answer",
+            mark_differences(runs.iter().map(|run| answer(run))),
+        ),
     ];
     let sentences = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..sentences {
@@ -204,7 +208,7 @@ fn table(runs: &[&Run]) -> Vec<Row> {
                 .get(at)
                 .map_or_else(|| "·".to_owned(), |step| step.text.clone())
         });
-        rows.push(Row::new(format!("s{}", at + 1), marked(texts)));
+        rows.push(Row::new(format!("s{}", at + 1), mark_differences(texts)));
     }
     for (at, cells) in context_cells(runs).into_iter().enumerate() {
         rows.push(Row::new(if at == 0 { "context" } else { "" }, cells));
@@ -238,7 +242,7 @@ fn answer(run: &Run) -> String {
 }
 
 /// The first text as it is, and the others marked where they differ from it.
-fn marked(texts: impl Iterator<Item = String>) -> Vec<Cell> {
+fn mark_differences(texts: impl Iterator<Item = String>) -> Vec<Cell> {
     let mut first = None;
     texts
         .map(|text| {
@@ -262,7 +266,8 @@ fn comparable(text: &str) -> String {
         .to_lowercase()
 }
 
-/// The settings in which the runs differ, other than the preset's name; those of the screen are not part of a run.
+/// The settings in which the runs differ, other than the preset's name; those of the screen are not
+/// part of a run.
 fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
     let differing: Vec<&Setting> = SETTINGS
         .iter()
@@ -359,7 +364,7 @@ fn preset_rows(page: &mut Page<'_>) {
     let scene = page.scene;
     for (row, preset) in scene.ui.next_run.presets().iter().enumerate() {
         let name = &preset.name;
-        let is_asked = of_question(scene).any(|run| run.preset == *name);
+        let is_asked = runs_of_question(scene).any(|run| run.preset == *name);
         let asked = if is_asked { "   asked" } else { "" };
         let line = Line::from(vec![
             page.span(Tone::Text, format!("    {name}")),

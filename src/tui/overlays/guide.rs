@@ -40,10 +40,10 @@ impl View for Guide {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(100, 90)
+        Size::with_max_rows(100, 90)
     }
 
-    fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         let name = format!("page {} of the guide", self.page.topic);
         Some(Copied::new(name, self.page.markdown()))
     }

@@ -25,7 +25,7 @@ impl View for Help {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(76, 60)
+        Size::with_max_rows(76, 60)
     }
 
     fn act(&self, action: Action, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {

@@ -17,7 +17,7 @@ impl View for Log {
         content(scene, cells)
     }
 
-    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         let lines: Vec<String> = scene
             .state
             .log

@@ -58,11 +58,11 @@ impl View for Models {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(110, 60)
+        Size::with_max_rows(110, 60)
     }
 
-    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        Some(match selected(scene, scroll)? {
+    fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        Some(match selection(scene, scroll)? {
             Entry::Local(model) => Copied::new("the path of the model", &model.file),
             Entry::Offered(model) => Copied::new(
                 "the command",
@@ -82,7 +82,7 @@ impl View for Models {
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         match action {
             Action::Back => scene.state.pull.is_some().then_some(Request::StopPull),
-            Action::Choose => Some(match selected(scene, scroll)? {
+            Action::Choose => Some(match selection(scene, scroll)? {
                 Entry::Local(model) => match &model.problem {
                     Some(problem) => Request::Refuse(problem.line()),
                     None => Request::UseModel(Box::new(model.clone())),
@@ -138,7 +138,7 @@ fn entries(list: &ModelList) -> impl Iterator<Item = Entry<'_>> {
     local.chain(list.offered.iter().map(Entry::Offered))
 }
 
-fn selected<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
+fn selection<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
     let list = scene.state.model_list.as_ref()?;
     entries(list).nth(scroll.selected?.row)
 }

@@ -27,7 +27,7 @@ impl View for Palette {
     }
 
     fn size(&self) -> Size {
-        Size::fixed(112, 24)
+        Size::with_rows(112, 24)
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
@@ -137,7 +137,7 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
     actions.chain(of_engine).chain(themes).chain(pages)
 }
 
-/// From this width on commands are listed with their names.
+/// Minimum cells at which commands are listed with their names.
 const NAMED_FROM: usize = 70;
 /// Cells of the column of names.
 const NAMES: usize = 18;

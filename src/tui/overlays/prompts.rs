@@ -22,10 +22,10 @@ impl View for Prompts {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(130, 90)
+        Size::with_max_rows(130, 90)
     }
 
-    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
         let row = scroll.selected.unwrap_or_default().row;
         let call = scene.run?.calls.get(row)?;
         Some(Copied::new(
@@ -48,7 +48,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
             page.gap();
         }
         page.item(Item { row, part: 0 }, head_row(&page, row, call));
-        page.clipped(Tone::Quiet, &format!("  {}", usage_words(call)));
+        page.clip(Tone::Quiet, &format!("  {}", usage_words(call)));
         prompt_rows(&mut page, call);
     }
     page.content
@@ -104,7 +104,7 @@ fn prompt_rows(page: &mut Page<'_>, call: &Call) {
         .unwrap_or((&call.prompt, ""));
     text_rows(page, prompt, Tone::Text);
     if !reply.is_empty() {
-        page.clipped(Tone::Quiet, "  the reply is begun with:");
+        page.clip(Tone::Quiet, "  the reply is begun with:");
         text_rows(page, reply, Tone::Strong);
     }
 }

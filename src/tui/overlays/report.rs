@@ -26,7 +26,7 @@ impl View for Report {
         content(scene, cells)
     }
 
-    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         let skipped = &scene.state.report.as_ref()?.skipped;
         let lines: Vec<String> = skipped
             .iter()

@@ -49,11 +49,11 @@ impl View for Sessions {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(130, 60)
+        Size::with_max_rows(130, 60)
     }
 
-    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        let (thread, run) = selected(scene, scroll)?;
+    fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        let (thread, run) = selection(scene, scroll)?;
         Some(Copied::new("the path of the run", &thread.runs[run].file))
     }
 
@@ -66,7 +66,7 @@ impl View for Sessions {
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
-        let (thread, run) = selected(scene, scroll)?;
+        let (thread, run) = selection(scene, scroll)?;
         match action {
             Action::Choose | Action::Accept => Some(Request::OpenThread(thread.runs.clone(), run)),
             Action::PlayRun => Some(Request::PlayThread(thread.runs.clone(), run)),
@@ -107,8 +107,8 @@ impl View for Sessions {
     }
 }
 
-/// Returns the threads that match the typed letters in their name, a question or an answer: the best of
-/// them, and without letters the newest.
+/// Returns the threads that match the typed letters in their name, a question or an answer: the
+/// best of them, and without letters the newest.
 fn matching_threads<'s>(scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
     let sessions = scene.state.sessions.iter();
     let threads = sessions.flat_map(|sessions| &sessions.threads);
@@ -122,9 +122,9 @@ fn matching_threads<'s>(scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
     found
 }
 
-/// Returns the selected thread and the place of the selected run in it: the last one while the thread
-/// as a whole is selected.
-fn selected<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThread, usize)> {
+/// Returns the selected thread and the place of the selected run in it: the last one while the
+/// thread as a whole is selected.
+fn selection<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThread, usize)> {
     let item = scroll.selected?;
     let thread = *matching_threads(scene).get(item.row)?;
     let last = thread.runs.len().checked_sub(1)?;
@@ -186,8 +186,8 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread) -> Line<'static> {
     ])
 }
 
-/// Writes the runs of the selected thread, each with its answer; of a thread that is a single question,
-/// the answer.
+/// Writes the runs of the selected thread, each with its answer; of a thread that is a single
+/// question, the answer.
 fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
         let item = Item { row, part: 0 };

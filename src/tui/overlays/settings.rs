@@ -35,11 +35,11 @@ impl View for Settings {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(110, 90)
+        Size::with_max_rows(110, 90)
     }
 
-    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        let setting = selected(scroll)?;
+    fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        let setting = selection(scroll)?;
         let value = setting.text(&scene.ui.next_run.config());
         Some(Copied::new(
             "the setting",
@@ -61,10 +61,10 @@ impl View for Settings {
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
-        let setting = selected(scroll)?;
+        let setting = selection(scroll)?;
         match action {
-            Action::Choose | Action::Accept => Some(changed(scene, setting, 1)),
-            Action::ChangeBack => Some(changed(scene, setting, -1)),
+            Action::Choose | Action::Accept => Some(change(scene, setting, 1)),
+            Action::ChangeBack => Some(change(scene, setting, -1)),
             Action::ResetSetting => Some(Request::Reset(setting.key)),
             _ => None,
         }
@@ -79,12 +79,12 @@ impl View for Settings {
     }
 }
 
-fn selected(scroll: &Scroll) -> Option<&'static Setting> {
+fn selection(scroll: &Scroll) -> Option<&'static Setting> {
     SETTINGS.get(scroll.selected?.row)
 }
 
 /// Changes a setting: a choice advances by `by` steps, any other value is typed.
-fn changed(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
+fn change(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
     if let Some(when) = setting.read_later()
         && !is_read_by_next_index(setting)
     {
@@ -151,14 +151,14 @@ fn every_setting(page: &mut Page<'_>, scroll: &Scroll) {
             }
             let about = setting.section_doc();
             let about = about.map_or("  Presets and chance.".to_owned(), |doc| format!("  {doc}"));
-            page.clipped(Tone::Strong, &about);
+            page.clip(Tone::Strong, &about);
         }
         setting_rows(page, scroll, row, setting);
     }
 }
 
-/// Writes the settings whose names match the typed letters, best match first, then those whose explanation
-/// has them as words.
+/// Writes the settings whose names match the typed letters, best match first, then those whose
+/// explanation has them as words.
 fn matching_settings(page: &mut Page<'_>, scroll: &Scroll, typed: &str) {
     let by_name = fuzzy::matching(typed, SETTINGS.iter().enumerate(), |(_, setting)| {
         setting.key.to_owned()
@@ -253,7 +253,8 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
     ])
 }
 
-/// Returns the value in the run on the screen; without a run, the value at the start of the program.
+/// Returns the value in the run on the screen; without a run, the value at the start of the
+/// program.
 fn value_before(scene: &Scene<'_>, setting: &Setting) -> String {
     match scene.run {
         Some(run) => run.setting(setting),
@@ -261,8 +262,8 @@ fn value_before(scene: &Scene<'_>, setting: &Setting) -> String {
     }
 }
 
-/// Returns the number of settings that differ between the next run and the run on the screen. Settings of
-/// the screen do not count.
+/// Returns the number of settings that differ between the next run and the run on the screen.
+/// Settings of the screen do not count.
 pub fn changed_settings(scene: &Scene<'_>) -> usize {
     if scene.ui.next_run.overrides.is_empty() {
         return 0;

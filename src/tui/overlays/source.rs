@@ -67,7 +67,7 @@ impl Source {
 
     /// Remembers the index that the run read, to notice when it has moved on, and what the answer
     /// cites of the chunk.
-    pub fn of_run(mut self, run: &Run) -> Self {
+    pub fn with_run(mut self, run: &Run) -> Self {
         self.generation = run.corpus.as_ref().map(|corpus| corpus.generation);
         if let Some(hit) = run.hit(self.passage.chunk) {
             self.chunk = hit.chunk.lines;
@@ -87,7 +87,7 @@ impl Source {
     }
 
     /// Takes the document, if it is the requested one.
-    fn opened(&mut self, state: &State) {
+    fn take_document(&mut self, state: &State) {
         // the lines may have moved when the document was indexed again after the run
         let has_moved = match self.generation {
             Some(generation) => state.may_have_changed(&self.passage.document, generation),
@@ -112,7 +112,7 @@ impl View for Source {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(130, 90)
+        Size::with_max_rows(130, 90)
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -156,7 +156,7 @@ impl View for Source {
         })
     }
 
-    fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         let document = self.document.as_ref()?;
         let lines: Vec<&str> = document
             .lines
@@ -176,7 +176,7 @@ impl View for Source {
             Event::Session(SessionEvent::SourceOpened { source })
                 if self.lacks_document() && source.document == self.passage.document =>
             {
-                self.opened(state);
+                self.take_document(state);
                 Reaction::Redraw
             }
             Event::Session(SessionEvent::OperationFailed {
@@ -352,7 +352,7 @@ impl Gutter {
             for piece in row {
                 piece.spans(page.scene, &self.marks, &mut spans);
             }
-            page.content.numbered(number, Line::from(spans));
+            page.content.document_line(number, Line::from(spans));
         }
     }
 

@@ -1,4 +1,5 @@
-//! The utility of the context of a run: how much each chunk helped the model, and the answers that show it.
+//! The utility of the context of a run: how much each chunk helped the model, and the answers that
+//! show it.
 
 use std::collections::BTreeMap;
 
@@ -38,10 +39,10 @@ impl View for Utility {
     }
 
     fn size(&self) -> Size {
-        Size::up_to(130, 90)
+        Size::with_max_rows(130, 90)
     }
 
-    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         let utility = scene.run?.utility()?;
         let hits = utility.hits.iter().map(|hit| {
             format!(
@@ -181,7 +182,7 @@ impl Figures<'_> {
         if !self.utility.hits.is_empty() {
             let chunk = text::left("chunk", location_cells(page.cells));
             let alone = text::left("alone", 2 * HALF_BAR + 8);
-            page.clipped(Tone::Quiet, &format!("      {chunk}  {alone}left out"));
+            page.clip(Tone::Quiet, &format!("      {chunk}  {alone}left out"));
             for hit in &self.utility.hits {
                 page.line(self.chunk_row(page, hit));
             }
@@ -245,7 +246,7 @@ impl Figures<'_> {
         };
         let name = format!("    {}", text::left(&name, 24));
         let seper = belief.seper(self.utility.form);
-        let entropy = rounded(belief.uncertainty.discrete_semantic_entropy);
+        let entropy = round(belief.uncertainty.discrete_semantic_entropy);
         let room = page.cells.saturating_sub(62);
         let answer = text::clip(&belief.greedy, room);
 
@@ -281,19 +282,19 @@ fn form(form: SePerForm) -> &'static str {
 }
 
 /// Rounds to two digits; what rounds to zero has no sign.
-fn rounded(value: f32) -> f32 {
+fn round(value: f32) -> f32 {
     (value * 100.0).round() / 100.0 + 0.0
 }
 
 fn delta_span(page: &Page<'_>, delta: f32) -> Span<'static> {
-    let delta = rounded(delta);
+    let delta = round(delta);
     let tone = if delta < 0.0 { Tone::Bad } else { Tone::Good };
     page.span(tone, format!("{delta:+.2}"))
 }
 
 /// A bar from the middle: to the left when the chunk misled the model.
 fn signed_bar(page: &Page<'_>, delta: f32) -> [Span<'static>; 4] {
-    let delta = rounded(delta);
+    let delta = round(delta);
     let (filled, rest) = text::bar(delta.abs(), HALF_BAR);
     let empty = "░".repeat(HALF_BAR);
     let middle = page.span(Tone::Border, "│");

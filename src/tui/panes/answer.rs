@@ -15,7 +15,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll, patched};
+use crate::tui::viewport::{Content, Item, Scroll, patch_line};
 
 use super::ready;
 
@@ -49,13 +49,13 @@ impl View for Answer {
         format!("turn {turn} of {}, {number}", thread.len())
     }
 
-    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
-        copied(scene)
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        copy_sentence(scene)
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         match action {
-            Action::OpenSource => cited(scene).map(Request::OpenSource),
+            Action::OpenSource => cited_passage(scene).map(Request::OpenSource),
             Action::FocusInput if scene.offers_questions() => {
                 Some(Request::Suggest(scroll.selected?.row))
             }
@@ -65,7 +65,7 @@ impl View for Answer {
 }
 
 /// The passage of the selected citation; of the first one when no sentence is selected.
-pub(super) fn cited(scene: &Scene<'_>) -> Option<Passage> {
+pub(super) fn cited_passage(scene: &Scene<'_>) -> Option<Passage> {
     let run = scene.run?;
     let citation = match scene.ui.scroll(Pane::Answer).selected {
         Some(item) => run
@@ -90,7 +90,7 @@ pub(super) fn cited(scene: &Scene<'_>) -> Option<Passage> {
 }
 
 /// The selected sentence or citation; the whole answer when nothing is selected.
-pub(super) fn copied(scene: &Scene<'_>) -> Option<Copied> {
+pub(super) fn copy_sentence(scene: &Scene<'_>) -> Option<Copied> {
     let run = scene.run?;
     let Some(selected) = scene.ui.scroll(Pane::Answer).selected else {
         let whole = if run.text.is_empty() {
@@ -158,8 +158,8 @@ fn question_rows(page: &mut Page<'_>, question: &str) {
     page.text(Tone::Question, " ", question);
 }
 
-/// Writes the turns of the thread before the run, each with its short answer; of a question that was asked
-/// several times in succession, the last.
+/// Writes the turns of the thread before the run, each with its short answer; of a question that
+/// was asked several times in succession, the last.
 fn earlier_rows(page: &mut Page<'_>, run: &Run) {
     let thread = page.scene.state.thread(run.thread());
     for pair in thread.windows(2) {
@@ -278,11 +278,11 @@ impl Sentence<'_> {
             let mut line = Line::from(sentence[range.clone()].to_owned());
             for label in &labels {
                 let style = page.scene.style(Tone::Citation);
-                line = patched(line, within(label, &range), style);
+                line = patch_line(line, within(label, &range), style);
             }
             if is_being_written {
                 let cursor = within(&(text_end..sentence.len()), &range);
-                line = patched(line, cursor, page.scene.style(Tone::Focus));
+                line = patch_line(line, cursor, page.scene.style(Tone::Focus));
             }
             let gutter = self.gutter(at == 0 && self.step.replaced.is_empty());
             line.spans.insert(0, page.span(Tone::Quiet, gutter));

@@ -10,7 +10,8 @@ use crate::tui::theme::Tone;
 
 use crate::tui::view::Scene;
 
-/// Returns `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for a lookup without stages.
+/// Returns `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for
+/// a lookup without stages.
 pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Line<'static>> {
     let funnel = &lookup.funnel;
     if funnel.is_empty() {
@@ -91,7 +92,11 @@ pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
 }
 
 /// Returns `keywords Tam Reeve birthplace  cosine .67`.
-pub(super) fn rewritten(scene: &Scene<'_>, rewritten: &Rewritten, cells: usize) -> Line<'static> {
+pub(super) fn rewriting_row(
+    scene: &Scene<'_>,
+    rewritten: &Rewritten,
+    cells: usize,
+) -> Line<'static> {
     let similarity = rewritten.similarity.map_or_else(String::new, |cosine| {
         format!("  cosine {}", score(cosine, 2))
     });

@@ -1,4 +1,5 @@
-//! The links pane: the chunks that belong together by attention, and those that each sentence attended to.
+//! The links pane: the chunks that belong together by attention, and those that each sentence
+//! attended to.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ impl View for Links {
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
-        let passage = answer::cited(scene).filter(|_| action == Action::OpenSource)?;
+        let passage = answer::cited_passage(scene).filter(|_| action == Action::OpenSource)?;
         Some(Request::OpenSource(passage))
     }
 }
@@ -87,7 +88,8 @@ fn has_links(run: &Run) -> bool {
         .any(|lookup| !lookup.funnel.links.is_empty())
 }
 
-/// The chunk selected in Retrieval, else the best of the context, with the chunks that it is linked with.
+/// The chunk selected in Retrieval, else the best of the context, with the chunks that it is linked
+/// with.
 fn linked_rows(page: &mut Page<'_>, run: &Run) {
     let Some((lookup, chunk)) = shown_chunk(page.scene, run) else {
         return;
@@ -120,7 +122,8 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
     }
 }
 
-/// The lookup and the chunk to show: the one selected in Retrieval, else the first chunk of the context that has links.
+/// The lookup and the chunk to show: the one selected in Retrieval, else the first chunk of the
+/// context that has links.
 fn shown_chunk<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
     let selected = scene
         .ui
@@ -164,7 +167,8 @@ struct Linked<'a> {
 }
 
 impl Linked<'_> {
-    /// Writes `[2] people.md:12  its text`; the text below the location where there is little room beside it.
+    /// Writes `[2] people.md:12  its text`; the text below the location where there is little room
+    /// beside it.
     fn rows(&self, page: &mut Page<'_>, chunk: &LinkedChunk, before: &str) {
         let label = self
             .lookup
@@ -186,7 +190,7 @@ impl Linked<'_> {
             page.line(line);
         } else {
             page.line(line);
-            page.clipped(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
+            page.clip(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
         }
     }
 }
@@ -320,8 +324,8 @@ fn offer_rows(page: &mut Page<'_>) {
     );
 }
 
-/// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the chunks
-/// stand for.
+/// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the
+/// chunks stand for.
 fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)]) {
     let chunks: BTreeMap<u32, u64> = attended
         .iter()
@@ -356,11 +360,12 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
         let Some(hit) = run.hit(*chunk) else { continue };
         let location = words::chunk_location(&hit.chunk);
         let words = text_of(run, *chunk).unwrap_or_default();
-        page.clipped(Tone::Quiet, &format!(" [{label}] {location}  {words}"));
+        page.clip(Tone::Quiet, &format!(" [{label}] {location}  {words}"));
     }
 }
 
-/// Writes the shares of a sentence's chunks, and the sentence beside them or, where it does not fit, below.
+/// Writes the shares of a sentence's chunks, and the sentence beside them or, where it does not
+/// fit, below.
 fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
     let item = Item { row, part: 0 };
     let mut line = attention_row(page, step);

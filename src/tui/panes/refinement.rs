@@ -1,4 +1,5 @@
-//! The refinement pane: each round with its dense semantic entropy (DSE), its chunks, and what changed after it.
+//! The refinement pane: each round with its dense semantic entropy (DSE), its chunks, and what
+//! changed after it.
 
 use ratatui::text::{Line, Span};
 
@@ -56,8 +57,8 @@ impl View for Refinement {
         format!("DSE {}", entropies.join(" → "))
     }
 
-    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        copied(scene, scroll)
+    fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        copy(scene, scroll)
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
@@ -69,16 +70,17 @@ impl View for Refinement {
             Some(item) => {
                 let run = scene.run?;
                 let chunk = run.refinement.chunk(item.row, item.part)?;
-                Passage::of_hit(run.hit(chunk)?)
+                Passage::from_hit(run.hit(chunk)?)
             }
-            None => answer::cited(scene)?,
+            None => answer::cited_passage(scene)?,
         };
         Some(Request::OpenSource(passage))
     }
 }
 
-/// The rephrasing of a selected chunk where it has one, else its text; the answers of a selected round.
-fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+/// The rephrasing of a selected chunk where it has one, else its text; the answers of a selected
+/// round.
+fn copy(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
     let run = scene.run?;
     let item = scroll.selected?;
     let round = run.refinement.rounds.get(item.row)?;
@@ -282,7 +284,8 @@ impl RoundRows<'_> {
         line
     }
 
-    /// Writes the rows below a selected round: its answers, their entailments, the change of its context.
+    /// Writes the rows below a selected round: its answers, their entailments, the change of its
+    /// context.
     fn head_details(&self, page: &mut Page<'_>) {
         let Ok(understanding) = &self.round.measured else {
             return;
@@ -388,7 +391,8 @@ impl RoundRows<'_> {
         ])
     }
 
-    /// Writes the rows below a selected chunk: its text, its rephrasing, the answers with and without it.
+    /// Writes the rows below a selected chunk: its text, its rephrasing, the answers with and
+    /// without it.
     fn chunk_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
         Detail::text(chunk_text(self.run, chunk.chunk)).write(page, item);
         self.rephrasing_details(page, item, chunk);
@@ -563,7 +567,8 @@ enum Answers {
     Whole,
 }
 
-/// The matrix of entailments between the answers as a heat map, each row with its answer (DENSE, W).
+/// The matrix of entailments between the answers as a heat map, each row with its answer (DENSE,
+/// W).
 fn matrix(
     page: &Page<'_>,
     round: &Round,

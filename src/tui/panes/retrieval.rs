@@ -10,12 +10,12 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll, patched};
+use crate::tui::viewport::{Content, Item, Scroll, patch_line};
 
 use super::{funnel, role_off};
 
-/// Cells before the location of a hit: selection, label or sign of a dropped one, sign of a pinned or
-/// excluded one.
+/// Cells before the location of a hit: selection, label or sign of a dropped one, sign of a pinned
+/// or excluded one.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
 /// Minimum cells of the text of a hit, and of the gap before it.
@@ -65,7 +65,7 @@ impl View for Retrieval {
     }
 
     /// The selected chunk; the last query when nothing is selected.
-    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+    fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
         if scroll.selected.is_none() {
             let lookup = scene.run?.lookups.last()?;
             return Some(Copied::new("the query", &lookup.query));
@@ -87,7 +87,7 @@ impl View for Retrieval {
                     Some(_) => scene.selected_hit()?,
                     None => scene.run?.lookups.first()?.hits().first()?,
                 };
-                Some(Request::OpenSource(Passage::of_hit(hit)))
+                Some(Request::OpenSource(Passage::from_hit(hit)))
             }
             _ => None,
         }
@@ -115,10 +115,10 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
     }
     if let Some(rewritten) = &run.rewritten {
-        content.line(funnel::rewritten(scene, rewritten, cells));
+        content.line(funnel::rewriting_row(scene, rewritten, cells));
     }
     let columns = Columns::at(cells, run);
-    let pins = Pins::of_next_run(scene);
+    let pins = Pins::for_next_run(scene);
     for (row, lookup) in run.lookups.iter().enumerate() {
         if row > 0 {
             content.gap();
@@ -140,7 +140,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 struct Columns {
     cells: usize,
     ranks: bool,
-    /// True when a dropped hit has both its bar and the reason; a narrow table has one or the other.
+    /// True when a dropped hit has both its bar and the reason; a narrow table has one or the
+    /// other.
     has_both: bool,
     location: usize,
     /// Cells of the text of each hit; 0 for no text.
@@ -173,8 +174,8 @@ impl Columns {
         self.cells.saturating_sub(self.text + 1)
     }
 
-    /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to the
-    /// locations when it is too little for them.
+    /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to
+    /// the locations when it is too little for them.
     fn fit(&mut self, run: &Run) {
         let widths = hits(run).map(|(_, chunk)| text::width(&words::chunk_location(chunk)));
         let location = widths.max().unwrap_or(0).min(self.cells / 3);
@@ -221,7 +222,7 @@ struct Pins {
 }
 
 impl Pins {
-    fn of_next_run(scene: &Scene<'_>) -> Self {
+    fn for_next_run(scene: &Scene<'_>) -> Self {
         let retriever = scene.ui.next_run.config().retriever;
         Self {
             pinned: retriever.pinned,
@@ -230,7 +231,7 @@ impl Pins {
     }
 
     /// Returns how the next context treats a chunk; `None` when the user left it alone.
-    fn of(&self, chunk: &ChunkText) -> Option<Pinning> {
+    fn pinning(&self, chunk: &ChunkText) -> Option<Pinning> {
         let covers =
             |locations: &[Location]| locations.iter().any(|location| location.covers(chunk));
         if covers(&self.excluded) {
@@ -379,7 +380,7 @@ impl LookupRows<'_> {
                 row: self.row,
                 part: at + 1,
             };
-            let pinning = self.pins.of(&hit.chunk);
+            let pinning = self.pins.pinning(&hit.chunk);
             let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
             content.item(item, self.hit_row(hit, best, pinning));
             let location = GUTTER..GUTTER + text::width(&self.shown_location(&hit.chunk));
@@ -466,7 +467,7 @@ impl LookupRows<'_> {
             Some(first) if self.scene.ui.panes.zoomed => words[first].to_owned(),
             _ => text::clip(&words, columns.text).into_owned(),
         };
-        line.spans.extend(self.highlighted(&shown).spans);
+        line.spans.extend(self.highlight(&shown).spans);
     }
 
     /// Writes the text of a hit beside its row where the table leaves room, else below it.
@@ -495,17 +496,18 @@ impl LookupRows<'_> {
                 row = format!("{} …", text::clip(&row, room.saturating_sub(2)));
             }
             let mut line = Line::from(" ".repeat(indent));
-            line.spans.extend(self.highlighted(&row).spans);
+            line.spans.extend(self.highlight(&row).spans);
             content.item(item, line);
         }
     }
 
-    fn highlighted(&self, row: &str) -> Line<'static> {
+    fn highlight(&self, row: &str) -> Line<'static> {
         let query_words = text::content_words(&self.lookup.query);
         highlighted_row(self.scene, row, Tone::Quiet, &query_words)
     }
 
-    /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its text.
+    /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its
+    /// text.
     fn detail_rows(&self, hit: &Hit, item: Item, pinning: Option<Pinning>, content: &mut Content) {
         let scene = self.scene;
         let indent = " ".repeat(GUTTER);
@@ -568,7 +570,7 @@ fn highlighted_row(
         .flat_map(|word| text::matches(row, word))
         .filter(|range| is_word_start(row, range))
         .fold(line, |line, range| {
-            patched(line, range, scene.style(Tone::Highlight))
+            patch_line(line, range, scene.style(Tone::Highlight))
         })
 }
 

@@ -4,7 +4,8 @@ use crate::story::Run;
 
 use crate::tui::view::Scene;
 
-/// Returns `before` with the reason, that the role is off in this preset, and the presets in which it is on.
+/// Returns `before` with the reason, that the role is off in this preset, and the presets in which
+/// it is on.
 pub(super) fn words(scene: &Scene<'_>, run: &Run, role: &str, before: &str) -> String {
     let on: Vec<&str> = scene.ui.next_run.presets_with(role).collect();
     let other = match on.as_slice() {

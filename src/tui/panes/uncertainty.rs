@@ -1,4 +1,5 @@
-//! The uncertainty pane: a bar per sentence, the entropy of the tokens of one, and the gate that decides about retrieval.
+//! The uncertainty pane: a bar per sentence, the entropy of the tokens of one, and the gate that
+//! decides about retrieval.
 
 use ratatui::text::{Line, Span};
 
@@ -15,14 +16,16 @@ use crate::tui::viewport::{Content, Item, Scroll};
 
 use super::answer;
 
-/// A full bar of an entropy, unless a value or a threshold is higher; nats. A uniform choice among seven tokens has 1.95.
+/// A full bar of an entropy, unless a value or a threshold is higher; nats. A uniform choice among
+/// seven tokens has 1.95.
 const FULL_BAR: f32 = 2.0;
 /// Minimum width for the name of the measure.
 const NAMED_FROM: usize = 68;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
 
-/// Entropies from which on a word is marked, nats: an even choice between two tokens has 0.69, among five 1.61.
+/// Entropies from which on a word is marked, nats: an even choice between two tokens has 0.69,
+/// among five 1.61.
 const UNSURE: f32 = 0.7;
 const VERY_UNSURE: f32 = 1.6;
 /// Cells of a token in the table, of its text and of its bar.
@@ -44,12 +47,12 @@ impl View for Uncertainty {
         content(scene, cells)
     }
 
-    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
-        answer::copied(scene)
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        answer::copy_sentence(scene)
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
-        let passage = answer::cited(scene).filter(|_| action == Action::OpenSource)?;
+        let passage = answer::cited_passage(scene).filter(|_| action == Action::OpenSource)?;
         Some(Request::OpenSource(passage))
     }
 }
@@ -238,7 +241,8 @@ fn decision_span(page: &Page<'_>, uncertainty: &Measured) -> Span<'static> {
     }
 }
 
-/// The sentence whose tokens are shown: the selected one; else the one being written; else the most uncertain one.
+/// The sentence whose tokens are shown: the selected one; else the one being written; else the most
+/// uncertain one.
 fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
     let selected = [Pane::Uncertainty, Pane::Answer]
         .into_iter()
@@ -354,7 +358,7 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
         " ".repeat(TOKEN_BAR + 2),
         text::left("other likely tokens", alternatives)
     );
-    page.clipped(
+    page.clip(
         Tone::Quiet,
         &head.repeat(columns.min(tokens.len().div_ceil(per_column))),
     );

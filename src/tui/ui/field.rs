@@ -41,7 +41,7 @@ impl Field {
     }
 
     /// Creates a field that contains a text, all of it selected: what is typed replaces it.
-    pub fn selected(purpose: Purpose, text: &str) -> Self {
+    pub fn with_selection(purpose: Purpose, text: &str) -> Self {
         let mut field = Self::new(purpose, text);
         field
             .text

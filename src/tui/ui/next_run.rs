@@ -22,7 +22,7 @@ pub struct NextRun {
 #[derive(Debug, Clone)]
 pub struct Preset {
     pub name: String,
-    /// What it does; empty for one of the user that does not say it.
+    /// The first comment of its file; empty for one of the user without it.
     pub doc: String,
     /// `None` for one that cannot be read: choosing it reports why.
     settings: Option<Config>,
@@ -67,8 +67,8 @@ impl NextRun {
         chosen.map_or(&self.settings.preset, |(_, name)| name)
     }
 
-    /// The settings as changed on the screen, else as a preset chosen there has them, else as at the
-    /// start.
+    /// The settings as changed on the screen, else as a preset chosen there has them, else as at
+    /// the start.
     pub fn config(&self) -> Config {
         let mut next = self.settings.clone();
 
@@ -126,7 +126,7 @@ impl NextRun {
     }
 
     /// Notes that the index is being updated with the current settings.
-    pub fn indexed(&mut self) {
+    pub fn note_indexing(&mut self) {
         self.chunker = self.config().chunker.for_index();
     }
 }

@@ -67,8 +67,8 @@ impl Panes {
         self.scrolls = Pane::ALL.map(start_of);
     }
 
-    /// Scrolls every pane to its start, for a run of the same question: the hit that is selected in Retrieval stays
-    /// selected.
+    /// Scrolls every pane to its start, for a run of the same question: the hit that is selected in
+    /// Retrieval stays selected.
     pub fn reset_scrolls_but_hit(&mut self) {
         let retrieval = self.scroll(Pane::Retrieval).clone();
         self.reset_scrolls();

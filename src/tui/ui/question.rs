@@ -67,7 +67,7 @@ impl QuestionLine {
     }
 
     /// Leaves the history, because the text was edited.
-    pub fn edited(&mut self) {
+    pub fn leave_history(&mut self) {
         self.recalled = None;
     }
 

@@ -15,11 +15,12 @@ pub struct Work {
     pub measuring: Option<String>,
     /// A question that was sent and has not started.
     pub pending: Option<String>,
-    /// Whether the next question begins a thread; otherwise it continues that of the run on the screen.
+    /// Whether the next question begins a thread; otherwise it continues that of the run on the
+    /// screen.
     pub begins_thread: bool,
     /// Whether the user asked for the update of the index that is under way.
     pub is_indexing_asked: bool,
-    /// When the present work began, by the clock of the screen.
+    /// The time at which the present work began, by the clock of the screen.
     pub since: Option<Duration>,
     /// The file of a model that is to be loaded although it is larger than the free memory.
     pub confirmed_model: Option<String>,
