@@ -177,8 +177,8 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// The exclusive lock of a file, held until this is dropped.
 ///
-/// Closing the file would not always release it: a process that is just being started has copies of all
-/// descriptors, and the lock with them, until it runs its own program.
+/// Closing the file would not always release it: a process that is just being started has copies of
+/// all descriptors, and the lock with them, until it runs its own program.
 #[derive(Debug)]
 pub struct FileLock(File);
 

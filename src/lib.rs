@@ -14,18 +14,18 @@
 //! ```
 //!
 //! A front end sends a [`event::Command`] and receives [`event::Record`]s; nothing else crosses. A
-//! record is an event with its run and its time: in the past tense, self-contained and serialisable.
-//! The screen, `--json`, the recorder and the replay read the same records, so that a recorded run
-//! replays into the same screens.
+//! record is an event with its run and its time: in the past tense, self-contained and
+//! serialisable. The screen, `--json`, the recorder and the replay read the same records, so that a
+//! recorded run replays into the same screens.
 //!
 //! # How a question becomes an answer
 //!
-//! [`engine::ask`] is the whole pipeline. It rewrites the question, writes a query, retrieves chunks
-//! by BM25 and by vectors, adds linked chunks, filters and reranks them, measures whether the model
-//! understands them and repairs the context, and then writes the answer sentence by sentence. A gate
-//! judges each sentence; an uncertain one is regenerated after another retrieval. Each of these
-//! stages is a role: a trait whose implementation the settings choose, and whose `Off` does nothing.
-//! The methods come from five papers, one file each in [`methods`].
+//! [`engine::ask`] is the whole pipeline. It rewrites the question, writes a query, retrieves
+//! chunks by BM25 and by vectors, adds linked chunks, filters and reranks them, measures whether
+//! the model understands them and repairs the context, and then writes the answer sentence by
+//! sentence. A gate judges each sentence; an uncertain one is regenerated after another retrieval.
+//! Each of these stages is a role: a trait whose implementation the settings choose, and whose
+//! `Off` does nothing. The methods come from five papers, one file each in [`methods`].
 //!
 //! # Why one thread owns the models
 //!
@@ -38,8 +38,8 @@
 //! # What a generation is
 //!
 //! The index of a folder is written in generations: complete, immutable states. An update writes a
-//! new one beside the current and makes it current by one atomic rename. A kill at any moment leaves
-//! the previous generation usable, and what was embedded is not embedded again.
+//! new one beside the current and makes it current by one atomic rename. A kill at any moment
+//! leaves the previous generation usable, and what was embedded is not embedded again.
 //!
 //! # Modules, in reading order
 //!

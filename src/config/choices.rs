@@ -547,7 +547,7 @@ impl TryFrom<String> for Percentile {
         number
             .filter(|number| (0.0..=100.0).contains(number))
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is no percentile"))
+            .ok_or_else(|| format!("`{text}` is not a percentile"))
     }
 }
 
@@ -559,8 +559,8 @@ impl Percentile {
 }
 
 impl MinSimilarity {
-    /// Returns the similarity that neighbours need in a document with these similarities. Between two
-    /// of them a percentile is interpolated; without any, nothing is similar enough.
+    /// Returns the similarity that neighbours need in a document with these similarities. Between
+    /// two of them a percentile is interpolated; without any, nothing is similar enough.
     pub fn within(self, similarities: &[f32]) -> f32 {
         let percentile = match self {
             Self::Cosine(cosine) => return cosine,

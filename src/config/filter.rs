@@ -1,5 +1,5 @@
-//! A filter of documents: `reports/** type:pdf after:2024-01-01`, as a question is limited to some of
-//! a folder's documents.
+//! A filter of documents: `reports/** type:pdf after:2024-01-01`, as a question is limited to some
+//! of a folder's documents.
 
 use std::fmt;
 use std::str::FromStr;

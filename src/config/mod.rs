@@ -1,7 +1,7 @@
 //! Every setting of ragscope: declared once, merged from its sources, read as plain structs.
 //!
-//! Defaults < preset < user file < environment < flags. `settings.rs` declares each setting with its
-//! type, default, range and explanation; the settings overlay, `ragscope config`, the file
+//! Defaults < preset < user file < environment < flags. `settings.rs` declares each setting with
+//! its type, default, range and explanation; the settings overlay, `ragscope config`, the file
 //! `config/default.toml`, the checks of values and the hints of errors come from that declaration.
 //! A new setting is one entry there. This module imports no front end.
 

@@ -1,9 +1,10 @@
-//! Prompts are files: `assets/prompts/<name>.md`, overridden by files of the same name in the user's
-//! prompts folder.
+//! Prompts are files: `assets/prompts/<name>.md`, overridden by files of the same name in the
+//! user's prompts folder.
 //!
-//! The bundled models were trained on these words. For other models some prompts have a second file in
-//! `assets/prompts/paper`: as a paper prints it, with the scale and the form of the reply. A base model continues a text and
-//! follows no instruction: for it `assets/prompts/few_shot` shows by examples what is asked.
+//! The bundled models were trained on these words. For other models some prompts have a second file
+//! in `assets/prompts/paper`: as a paper prints it, with the scale and the form of the reply. A
+//! base model continues a text and follows no instruction: for it `assets/prompts/few_shot` shows
+//! by examples what is asked.
 
 use std::path::{Path, PathBuf};
 
@@ -140,9 +141,10 @@ impl Prompts {
         chosen.map_or(prompt.bundled_text(), |(_, text)| text)
     }
 
-    /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked examples of
-    /// the settings. Values are not searched for names. What follows `{reply}` in the file is the
-    /// beginning of the reply: a small model that would repeat the question's form then answers in it.
+    /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked
+    /// examples of the settings. Values are not searched for names. What follows `{reply}` in the
+    /// file is the beginning of the reply: a small model that would repeat the question's form then
+    /// answers in it.
     ///
     /// # Errors
     /// A user's file that cannot be read.
@@ -169,8 +171,8 @@ impl Prompts {
     }
 }
 
-/// Returns the worked examples before a question (SEARAG, appendix E), each a question of the kind that the
-/// dataset asks with its answer step by step.
+/// Returns the worked examples before a question (SEARAG, appendix E), each a question of the kind
+/// that the dataset asks with its answer step by step.
 fn worked_examples(examples: WorkedExamples) -> &'static str {
     match examples {
         WorkedExamples::General => include_str!("../../assets/prompts/paper/examples/general.md"),

@@ -18,8 +18,8 @@ impl Secret {
     /// Reads the secret that a setting names, `env:NAME` or `file:PATH`; `None` for an empty one.
     ///
     /// # Errors
-    /// Another form, since settings are recorded with each run; a variable that is not set; a file that
-    /// cannot be read or has an empty first line.
+    /// Another form, since settings are recorded with each run; a variable that is not set; a file
+    /// that cannot be read or has an empty first line.
     pub fn read(setting: &str) -> Result<Option<Self>, Problem> {
         let advice = "set `key` to env:NAME or file:PATH, not to the key itself";
         let text = if setting.is_empty() {

@@ -26,26 +26,27 @@ settings! {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "ragscope-reader.Q5_0.gguf".to_owned();
         /// Address of a model server, e.g. "http://127.0.0.1:8080"; empty runs the model here.
-        /// Another ragscope and llama-server are asked by their own interfaces, others by that of OpenAI.
+        /// Another ragscope and llama-server are asked by their own interfaces, others by that of
+        /// OpenAI.
         url: String = String::new();
         /// Name of the model on that server; empty takes the first that it lists.
         served_model: String = String::new();
         /// Where the key for that server is: env:NAME or file:PATH; empty for none.
         key: String = String::new();
-        /// Layers on the GPU: auto (as many as fit into its free memory with their KV cache) or a number,
-        /// counted from the last.
+        /// Layers on the GPU: auto (as many as fit into its free memory with their KV cache) or a
+        /// number, counted from the last.
         gpu_layers: GpuLayers = GpuLayers::Auto;
-        /// Device by name, as `ragscope doctor` prints it, or several with commas between them; auto
-        /// takes the first GPU that holds the model, or else all of them, or else the CPU.
+        /// Device by name, as `ragscope doctor` prints it, or several with commas between them;
+        /// auto takes the first GPU that holds the model, or else all of them, or else the CPU.
         device: String = "auto".to_owned();
-        /// Workers (`ragscope worker`) that hold layers of the model, as ["host:port", ...]; empty for this
-        /// machine alone.
+        /// Workers (`ragscope worker`) that hold layers of the model, as ["host:port", ...]; empty
+        /// for this machine alone.
         rpc: Vec<String> = Vec::new();
         /// How the model is split between several GPUs.
         split_mode: SplitMode = SplitMode::Layer;
-        /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns out
-        /// to be the fastest, measured while it writes. Set a number where runs are to repeat to
-        /// the last digit.
+        /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns
+        /// out to be the fastest, measured while it writes. Set a number where runs are to repeat
+        /// to the last digit.
         threads: u32 = 0, in 0..=1024;
         /// Context length in tokens; 0 = the length the model was trained for, as far as memory
         /// allows.
@@ -57,8 +58,8 @@ settings! {
         /// Data type of the KV cache.
         kv_cache_type: KvCacheType = KvCacheType::F16;
         /// Chat template: auto takes the one in the GGUF file, or else chatml or none; none sends
-        /// prompts as plain text, as base models expect them; otherwise a file that ends with .jinja,
-        /// or the name of a template that llama.cpp knows.
+        /// prompts as plain text, as base models expect them; otherwise a file that ends with
+        /// .jinja, or the name of a template that llama.cpp knows.
         chat_template: String = "auto".to_owned(), for ProbeJournal;
         /// Whether a thinking model thinks before it answers.
         thinking: Thinking = Thinking::Off, for ProbeJournal;
@@ -78,14 +79,14 @@ settings! {
         served_model: String = String::new(), for Index Ranking;
         /// As in [generator].
         key: String = String::new();
-        /// Text in front of each query: auto takes the one that the model was trained with; empty for
-        /// none.
+        /// Text in front of each query: auto takes the one that the model was trained with; empty
+        /// for none.
         query_prefix: String = "auto".to_owned(), for Ranking;
-        /// Text in front of each document: auto takes the one that the model was trained with; empty for
-        /// none.
+        /// Text in front of each document: auto takes the one that the model was trained with;
+        /// empty for none.
         document_prefix: String = "auto".to_owned(), for Index Ranking;
-        /// As in [generator], and that of the reranker, the judge and the linker, where they have a file of
-        /// their own; cpu leaves the memory of a GPU to the generator.
+        /// As in [generator], and that of the reranker, the judge and the linker, where they have a
+        /// file of their own; cpu leaves the memory of a GPU to the generator.
         device: String = "auto".to_owned();
         /// As in [generator].
         threads: u32 = 0, in 0..=1024;
@@ -133,32 +134,34 @@ settings! {
         overlap_tokens: u32 = 64, in 0..=65_536;
         /// fixed: maximum sentences per chunk; 0 = no limit.
         max_sentences: u32 = 0, in 0..=65_536;
-        /// semantic: minimum cosine similarity of neighbouring sentences in one chunk; pN is the Nth
-        /// percentile of the similarities in a document: with p75 a quarter of the neighbours join,
-        /// whatever the embedder.
+        /// semantic: minimum cosine similarity of neighbouring sentences in one chunk; pN is the
+        /// Nth percentile of the similarities in a document: with p75 a quarter of the neighbours
+        /// join, whatever the embedder.
         min_similarity: MinSimilarity = MinSimilarity::Cosine(0.6);
         /// semantic: maximum characters per chunk; 0 = no limit.
         max_characters: u32 = 0, in 0..=1_000_000;
-        /// semantic: whether an English sentence that begins with a pronoun stays with the one before,
-        /// which names what it means.
+        /// semantic: whether an English sentence that begins with a pronoun stays with the one
+        /// before, which names what it means.
         keep_pronouns: bool = false;
     }
 
     /// Where the corpus is searched.
     index: IndexSettings, for Start {
-        /// How `ragscope ask` answers over folders whose chunks have no vectors yet. `ragscope index`
-        /// computes them.
+        /// How `ragscope ask` answers over folders whose chunks have no vectors yet. `ragscope
+        /// index` computes them.
         first_answer: FirstAnswer = FirstAnswer::Auto;
-        /// Address of a PostgreSQL database with the extension pgvector that holds the corpus, without a
-        /// password: postgres://USER@HOST:5432/DATABASE; empty keeps the corpus on this machine.
+        /// Address of a PostgreSQL database with the extension pgvector that holds the corpus,
+        /// without a password: postgres://USER@HOST:5432/DATABASE; empty keeps the corpus on this
+        /// machine.
         url: String = String::new();
         /// Where the password for it is: env:NAME or file:PATH; empty for none.
         key: String = String::new();
-        /// Name of the corpus there, in lower-case letters, digits and underscores; folders of several
-        /// machines that are indexed under one name are one corpus.
+        /// Name of the corpus there, in lower-case letters, digits and underscores; folders of
+        /// several machines that are indexed under one name are one corpus.
         collection: String = "ragscope".to_owned();
-        /// Name of this folder's part of that corpus; empty takes the name of the folder, if no other
-        /// machine or folder has it. A name that is set may be another machine's, and replaces its part.
+        /// Name of this folder's part of that corpus; empty takes the name of the folder, if no
+        /// other machine or folder has it. A name that is set may be another machine's, and
+        /// replaces its part.
         part: String = String::new();
     }
 
@@ -181,8 +184,8 @@ settings! {
         /// Retrieve for the question before anything is written; otherwise only for sentences that
         /// the gate finds uncertain.
         at_start: bool = true;
-        /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31"; empty takes
-        /// all.
+        /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31"; empty
+        /// takes all.
         filter: DocumentFilter = DocumentFilter::default();
         /// Number of chunks in the context.
         k: u32 = 3, in 1..=1000;
@@ -222,7 +225,8 @@ settings! {
         /// it takes. 0 = those above the threshold, up to retriever.k.
         share: f32 = 0.0, in 0..=1;
         /// graded: score of a chunk that answers the question by itself: where one reaches it, the
-        /// context is the chunks above the threshold, and share adds none. 0 = share is always filled.
+        /// context is the chunks above the threshold, and share adds none. 0 = share is always
+        /// filled.
         clear_score: f32 = 0.0, in 0..=1;
     }
 
@@ -231,8 +235,8 @@ settings! {
         /// Whether to rerank the hits by how well each fits the question.
         kind: RerankerKind = RerankerKind::Off;
         /// GGUF file of a sequence-classification model, or of a generator that replies with yes or
-        /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder compares
-        /// vectors.
+        /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder
+        /// compares vectors.
         model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
         /// As in [generator].
         url: String = String::new();
@@ -245,10 +249,10 @@ settings! {
     /// The judge of entailment between answers.
     judge: JudgeSettings, for ProbeJournal {
         /// GGUF file of a sequence-classification model with classes for entailment, neutral and
-        /// contradiction, such as FacebookAI/roberta-large-mnli, converted by llama.cpp:
-        /// `python convert_hf_to_gguf.py roberta-large-mnli --outtype q8_0` (`ragscope guide
-        /// understanding` has all commands); generator asks the generator; words needs no model: an answer entails another
-        /// when it holds all its content words.
+        /// contradiction, such as FacebookAI/roberta-large-mnli, converted by llama.cpp: `python
+        /// convert_hf_to_gguf.py roberta-large-mnli --outtype q8_0` (`ragscope guide understanding`
+        /// has all commands); generator asks the generator; words needs no model: an answer entails
+        /// another when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
     }
 
@@ -283,9 +287,9 @@ settings! {
     gate: GateSettings {
         /// What decides whether a sentence is uncertain and needs retrieval.
         kind: GateKind = GateKind::Off;
-        /// A sentence is uncertain above this; auto takes 0.5 for the probe and for the mean token entropy,
-        /// 0.69 nats for the semantic entropy (two meanings of equal weight), and for token_probability and
-        /// attended_entropy what their papers print.
+        /// A sentence is uncertain above this; auto takes 0.5 for the probe and for the mean token
+        /// entropy, 0.69 nats for the semantic entropy (two meanings of equal weight), and for
+        /// token_probability and attended_entropy what their papers print.
         threshold: GateThreshold = GateThreshold::Auto;
         /// What decides about the first sentence of an answer that is begun without passages.
         first_sentence: FirstSentence = FirstSentence::Judge;
@@ -310,12 +314,13 @@ settings! {
         /// Number of questions that the generator writes about the corpus when `probe train` is
         /// given none.
         questions: u32 = 400, in 1..=1_000_000, for ProbeJournal ProbeTraining;
-        /// What separates the sentences that a probe is trained to keep from those that it is trained to
-        /// retrieve for; auto takes a probe that was trained so.
+        /// What separates the sentences that a probe is trained to keep from those that it is
+        /// trained to retrieve for; auto takes a probe that was trained so.
         labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeTraining;
         /// The sentences that a probe is trained on; auto takes a probe that was trained so.
         turns: ProbeTurns = ProbeTurns::Multi, for ProbeTraining;
-        /// Layers of the generator whose hidden states are read; auto takes a probe that reads them.
+        /// Layers of the generator whose hidden states are read; auto takes a probe that reads
+        /// them.
         layers: ProbeLayers = ProbeLayers::All, for ProbeTraining;
     }
 
@@ -341,8 +346,8 @@ settings! {
         prompt: AnswerPrompt = AnswerPrompt::StepByStep;
         /// The wording of all prompts; your own files in the prompts folder count more.
         prompt_set: PromptSet = PromptSet::Auto, for ProbeJournal;
-        /// Worked examples before a question that is answered step by step with the papers' prompts (SEARAG,
-        /// appendix E).
+        /// Worked examples before a question that is answered step by step with the papers' prompts
+        /// (SEARAG, appendix E).
         examples: WorkedExamples = WorkedExamples::General, for ProbeJournal;
         /// Order of the chunks in the prompt.
         order: PassageOrder = PassageOrder::BestFirst;
@@ -382,8 +387,8 @@ settings! {
     record: RecordSettings {
         /// Write every run to the sessions folder.
         enabled: bool = true, for Start;
-        /// Age in days beyond which `ragscope clean` removes runs, evaluations, journals of probes and the
-        /// passages of question files; 0 keeps all.
+        /// Age in days beyond which `ragscope clean` removes runs, evaluations, journals of probes
+        /// and the passages of question files; 0 keeps all.
         max_days: u32 = 365, in 0..=36_500, for Start;
     }
 }

@@ -1,6 +1,6 @@
-//! Decodes bytes: UTF-8, UTF-16 and UTF-32 with and without a byte order mark, and the legacy encodings
-//! of the WHATWG standard, as the file names them or as chardetng guesses. Bytes that are not text are
-//! refused.
+//! Decodes bytes: UTF-8, UTF-16 and UTF-32 with and without a byte order mark, and the legacy
+//! encodings of the WHATWG standard, as the file names them or as chardetng guesses. Bytes that are
+//! not text are refused.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding, ISO_2022_JP};
@@ -70,8 +70,8 @@ impl Wide {
         }
     }
 
-    /// Returns the encoding of a file without a mark, from its zero bytes: where they are, and whether
-    /// the characters are those of text.
+    /// Returns the encoding of a file without a mark, from its zero bytes: where they are, and
+    /// whether the characters are those of text.
     fn of_zeros(bytes: &[u8]) -> Option<Self> {
         let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
         if !sample.contains(&0) {
@@ -221,8 +221,8 @@ fn is_japanese_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [0x1b, b'$', b'B' | b'@'])
 }
 
-/// Decodes bytes that are not UTF-8: as UTF-8 with faults when most of what is beyond ASCII is valid,
-/// otherwise as text of a legacy encoding.
+/// Decodes bytes that are not UTF-8: as UTF-8 with faults when most of what is beyond ASCII is
+/// valid, otherwise as text of a legacy encoding.
 fn not_utf8(bytes: &[u8], skip: usize) -> Result<Decoded, String> {
     let mut valid = 0;
     let mut faults = 0;
@@ -309,7 +309,8 @@ fn named_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
-/// Decodes text and counts its faults. Each character stands for the bytes that it was decoded from.
+/// Decodes text and counts its faults. Each character stands for the bytes that it was decoded
+/// from.
 fn decode_as(bytes: &[u8], encoding: &'static Encoding) -> (Traced, usize) {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut traced = Traced::with_capacity(bytes.len() + bytes.len() / 2);
@@ -421,8 +422,8 @@ fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether text may contain a control character: logs and recordings of terminals have white
-/// space, backspace and escape.
+/// Returns whether text may contain a control character: logs and recordings of terminals have
+/// white space, backspace and escape.
 fn is_text_control(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, 0x08 | 0x0b | 0x1b)
 }

@@ -69,7 +69,8 @@ pub fn read(found: &FoundFile, options: &ReadOptions) -> Result<Document, Skippe
     Document::read(&found.path, bytes, options).map_err(skipped)
 }
 
-/// The lines of a document, without line ends, as the line numbers of chunks and citations count them.
+/// The lines of a document, without line ends, as the line numbers of chunks and citations count
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLines {
     pub lines: Vec<String>,
@@ -247,8 +248,8 @@ impl Document {
         [self.line(decoded.start as u64), self.line(last as u64)]
     }
 
-    /// Returns the places that a part of the text is on, with the lines of the text where they begin;
-    /// none where the lines of the file are the places.
+    /// Returns the places that a part of the text is on, with the lines of the text where they
+    /// begin; none where the lines of the file are the places.
     pub fn places(&self, part: Range<usize>) -> Vec<PlaceFrom> {
         let after_start = self.places.partition_point(|(at, _)| *at <= part.start);
         let from = after_start.saturating_sub(1);
@@ -263,15 +264,15 @@ impl Document {
             .collect()
     }
 
-    /// Returns whether a new message, sheet or member begins after the start of a part of the text and
-    /// up to its end.
+    /// Returns whether a new message, sheet or member begins after the start of a part of the text
+    /// and up to its end.
     pub(super) fn begins_part(&self, between: Range<usize>) -> bool {
         let first = self.parts.partition_point(|at| *at < between.start);
         self.parts.get(first).is_some_and(|at| *at <= between.end)
     }
 
-    /// Returns the titles of the headings above a position of the text, outermost first. On a heading
-    /// its own title is among them.
+    /// Returns the titles of the headings above a position of the text, outermost first. On a
+    /// heading its own title is among them.
     pub fn headings_at(&self, at: usize) -> Vec<String> {
         let before = self
             .headings
@@ -314,8 +315,8 @@ impl Document {
     }
 }
 
-/// Longest title or name of a place, bytes. It stands in each chunk below it and in each record of such
-/// a hit, so a heading that is a whole page would multiply its document.
+/// Longest title or name of a place, bytes. It stands in each chunk below it and in each record of
+/// such a hit, so a heading that is a whole page would multiply its document.
 const MAX_TITLE_BYTES: usize = 200;
 /// Most headings above a chunk, innermost first to stay.
 const MAX_HEADINGS: usize = 12;

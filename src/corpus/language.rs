@@ -55,8 +55,8 @@ const LANGUAGES: &[(Lang, &str)] = &[
     (Lang::Vie, "vi"),
 ];
 
-/// Returns the ISO 639-1 code of the language of `text`; English when it is too short or too mixed to
-/// detect it.
+/// Returns the ISO 639-1 code of the language of `text`; English when it is too short or too mixed
+/// to detect it.
 pub fn language(text: &str) -> &'static str {
     let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
     if sample.chars().filter(|c| c.is_alphabetic()).count() < MIN_LETTERS && sample.is_ascii() {

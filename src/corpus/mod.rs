@@ -1,11 +1,12 @@
 //! Reads a folder as documents, and splits documents into sentences and chunks.
 //!
-//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one (of a binary one
-//! in a worker process, which [`run_reader`] runs), [`sentences`] and a [`SplitMethod`] split it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
+//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one (of a binary
+//! one in a worker process, which [`run_reader`] runs), [`sentences`] and a [`SplitMethod`] split
+//! it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
 //!
-//! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is
-//! in the file, and made harmless where it is shown. A document that cannot be read gives a reason and
-//! never ends the program.
+//! This module knows nothing of vectors or of generation. Document text is data: it is kept as it
+//! is in the file, and made harmless where it is shown. A document that cannot be read gives a
+//! reason and never ends the program.
 
 mod walk;
 mod watch;

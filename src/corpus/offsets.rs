@@ -10,15 +10,15 @@ pub(super) struct Traced {
     pub(super) origin: Offsets,
 }
 
-/// The positions of a text in its source, as runs of equal steps. A text without runs is its source,
-/// byte for byte.
+/// The positions of a text in its source, as runs of equal steps. A text without runs is its
+/// source, byte for byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Offsets {
     runs: Vec<Run>,
 }
 
-/// From `text_start` on, every `text_step` bytes of text stand for `source_step` bytes of the source
-/// from `source_start` on.
+/// From `text_start` on, every `text_step` bytes of text stand for `source_step` bytes of the
+/// source from `source_start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     text_start: usize,

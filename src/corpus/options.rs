@@ -9,8 +9,8 @@ use super::walk::unreadable;
 use crate::config::{CorpusSettings, Ocr, PageHeaders, PdfReader};
 use crate::files::{self, Links};
 
-/// Memory that any file may take, and the most: a file of ordinary size never reaches the first, and
-/// the second fits into the memory of small machines.
+/// Memory that any file may take, and the most: a file of ordinary size never reaches the first,
+/// and the second fits into the memory of small machines.
 const MIN_MEMORY_BYTES: u64 = 512 << 20;
 const MAX_MEMORY_BYTES: u64 = 2 << 30;
 /// The program itself takes the rest of the 12 times that a file may take.

@@ -5,12 +5,12 @@ use std::ops::Range;
 /// Maximum size of the text that is split at once, so that the cost of a text without sentence ends
 /// grows with its length only.
 const WINDOW_BYTES: usize = 8 << 10;
-/// A run of more lines than this without a sentence end is not prose but code, records or verse: each
-/// line counts as a sentence.
+/// A run of more lines than this without a sentence end is not prose but code, records or verse:
+/// each line counts as a sentence.
 const MAX_LINES: usize = 8;
 
-/// Splits `text` into sentences, without the white space around them. A heading, a list item, a table
-/// row and a line of a code block each count as a sentence. `language` is an ISO 639-1 code.
+/// Splits `text` into sentences, without the white space around them. A heading, a list item, a
+/// table row and a line of a code block each count as a sentence. `language` is an ISO 639-1 code.
 pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     for block in blocks(text) {

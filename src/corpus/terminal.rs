@@ -32,7 +32,8 @@ pub(super) fn without_controls(traced: Traced) -> Traced {
         }
     }
     kept.settle();
-    // what the cursor went back over and left, in the order of the file, which positions and sentences keep
+    // what the cursor went back over and left, in the order of the file, which positions and
+    // sentences keep
     kept.ranges.sort_unstable_by_key(|range| range.start);
 
     let mut clean = Traced::with_capacity(text.len());
@@ -52,8 +53,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Adds a character. Of two that are printed over each other, the later one remains, unless it is
-    /// an underline.
+    /// Adds a character. Of two that are printed over each other, the later one remains, unless it
+    /// is an underline.
     fn add(&mut self, text: &str, character: Range<usize>) {
         if &text[character.clone()] == "\n" {
             self.settle();

@@ -19,8 +19,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// A file that can become a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Path inside the corpus, with `/` between folders. Bytes that are not UTF-8 are written `%XX`;
-    /// see [`locate`].
+    /// Path inside the corpus, with `/` between folders. Bytes that are not UTF-8 are written
+    /// `%XX`; see [`locate`].
     pub path: String,
     /// Path of the file itself.
     pub file: PathBuf,
@@ -43,7 +43,8 @@ pub struct Walked {
 /// Walks `folder`. `publish` receives [`IndexPhase::Scanning`] about five times a second.
 ///
 /// # Errors
-/// A folder that is missing, is a file or cannot be read; an invalid glob; [`CorpusError::Stopped`].
+/// A folder that is missing, is a file or cannot be read; an invalid glob;
+/// [`CorpusError::Stopped`].
 pub fn walk(
     folder: &Path,
     settings: &CorpusSettings,
@@ -185,8 +186,8 @@ fn walker(folder: &Path, settings: &CorpusSettings, refused: &RefusedFolders) ->
 
 /// Files of a folder that say what a walk leaves out.
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
-/// Maximum size of the ignore files of a folder and of those above it in the corpus: in memory their
-/// globs take 400 times as much, and no list that users write is as long.
+/// Maximum size of the ignore files of a folder and of those above it in the corpus: in memory
+/// their globs take 400 times as much, and no list that users write is as long.
 const MAX_IGNORE_BYTES: u64 = 256 << 10;
 
 /// Returns the reason why the ignore files of a folder are not read, and so the folder neither.
@@ -267,7 +268,8 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
     })
 }
 
-/// Returns when a file was last modified, in nanoseconds since 1970; 0 where the file system has no time.
+/// Returns when a file was last modified, in nanoseconds since 1970; 0 where the file system has no
+/// time.
 pub(crate) fn modified_ns(about: &Metadata) -> u64 {
     let since = about
         .modified()
@@ -347,8 +349,8 @@ fn inside(folder: &Path, path: &Path) -> String {
     }
 }
 
-/// Returns a name as text. Bytes that are not UTF-8 become `%XX`, and so does the `%` of a name that
-/// has such an escape itself: two names stay different.
+/// Returns a name as text. Bytes that are not UTF-8 become `%XX`, and so does the `%` of a name
+/// that has such an escape itself: two names stay different.
 fn escape(name: &[u8]) -> Cow<'_, str> {
     if let Ok(name) = std::str::from_utf8(name)
         && !has_escape(name)

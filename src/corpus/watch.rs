@@ -1,9 +1,10 @@
 //! Watches a folder: says when it may have changed, once things have been quiet for a moment.
 //!
-//! Events only mark the folder as changed. What changed is found by the walk of the next update, which
-//! takes a quarter of a second for 10,000 unchanged files; so a rename over a file, a burst of 10,000
-//! files and a lost event are all the same to it. A sweep follows every few minutes, for changes
-//! that no event reports: through symbolic links, and where the queue of the system overflowed.
+//! Events only mark the folder as changed. What changed is found by the walk of the next update,
+//! which takes a quarter of a second for 10,000 unchanged files; so a rename over a file, a burst
+//! of 10,000 files and a lost event are all the same to it. A sweep follows every few minutes, for
+//! changes that no event reports: through symbolic links, and where the queue of the system
+//! overflowed.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -56,8 +57,8 @@ enum Signal {
 }
 
 impl Watcher {
-    /// Starts to watch a folder. `changed` is called on a thread of its own, after each change and for
-    /// each sweep; when it returns `false`, watching ends.
+    /// Starts to watch a folder. `changed` is called on a thread of its own, after each change and
+    /// for each sweep; when it returns `false`, watching ends.
     ///
     /// # Errors
     /// A thread that cannot be started.
@@ -136,8 +137,8 @@ fn is_change(root: &Path, event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access(_)) && !is_own || event.need_rescan()
 }
 
-/// Calls `changed` when the folder was quiet after a change, and for each sweep, until nobody watches
-/// any longer.
+/// Calls `changed` when the folder was quiet after a change, and for each sweep, until nobody
+/// watches any longer.
 fn report(signals: &Receiver<Signal>, sweep: Duration, mut changed: impl FnMut() -> bool) {
     let mut reported = Instant::now();
     loop {
@@ -183,7 +184,8 @@ fn filesystem(folder: &Path) -> Option<String> {
     innermost(&mounts, &folder)
 }
 
-/// Returns the kind of the innermost mount above a folder. Blanks in a mount point are written `\040`.
+/// Returns the kind of the innermost mount above a folder. Blanks in a mount point are written
+/// `\040`.
 fn innermost(mounts: &str, folder: &Path) -> Option<String> {
     mounts
         .lines()

@@ -24,7 +24,8 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Returns the documents of these questions: their own passages, and those of the set as a whole.
+    /// Returns the documents of these questions: their own passages, and those of the set as a
+    /// whole.
     pub fn new(set: &QuestionSet, questions: &[Question]) -> Self {
         let own = questions.iter().flat_map(|question| &question.passages);
         let numbers: BTreeSet<usize> = own.copied().chain(0..set.shared).collect();
@@ -87,8 +88,8 @@ impl Documents {
             .collect()
     }
 
-    /// Writes them into a folder of `parent` that is named after `name` and their content, unless they
-    /// are there, and returns that folder.
+    /// Writes them into a folder of `parent` that is named after `name` and their content, unless
+    /// they are there, and returns that folder.
     ///
     /// # Errors
     /// A folder or file that cannot be written.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::questions::{Evidence, Question};
 use crate::corpus::{Document, fold_white_space, sentences};
 
-/// The evidence of one question, split into sentences: a chunk holds a piece when it contains it word
-/// for word.
+/// The evidence of one question, split into sentences: a chunk holds a piece when it contains it
+/// word for word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvidencePieces(Vec<String>);
 

@@ -1,4 +1,5 @@
-//! Makes questions about a folder: the generator writes them, and answers them before they are kept.
+//! Makes questions about a folder: the generator writes them, and answers them before they are
+//! kept.
 
 use serde::Serialize;
 
@@ -52,9 +53,9 @@ struct AskableSentence<'a> {
     passage: String,
 }
 
-/// Makes questions about sentences of the documents, drawn by `seed`. A question is kept when it does
-/// not contain its answer and the generator, given the passage, answers it correctly. Where the
-/// generator writes no question, a sentence with a gap is tried.
+/// Makes questions about sentences of the documents, drawn by `seed`. A question is kept when it
+/// does not contain its answer and the generator, given the passage, answers it correctly. Where
+/// the generator writes no question, a sentence with a gap is tried.
 ///
 /// # Errors
 /// The failures of the generator; a user's prompt file that cannot be read.

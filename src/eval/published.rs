@@ -26,8 +26,8 @@ pub struct Published {
 }
 
 impl Published {
-    /// Compares presets that are the rows of this table with what the paper prints for one dataset, or
-    /// for all of them without a name.
+    /// Compares presets that are the rows of this table with what the paper prints for one dataset,
+    /// or for all of them without a name.
     pub fn new(
         table: &PaperTable,
         presets: &[PresetSummary],

@@ -11,8 +11,8 @@ pub struct Question {
     /// Unique in its set.
     pub id: String,
     pub question: String,
-    /// The spellings that count as right. Empty when the corpus does not hold the answer: a reply that
-    /// says so is right.
+    /// The spellings that count as right. Empty when the corpus does not hold the answer: a reply
+    /// that says so is right.
     pub answers: Vec<String>,
     pub evidence: Vec<Evidence>,
     /// A name for questions of one kind; empty when the file gives none.

@@ -43,8 +43,8 @@ impl Plan {
 
 /// Answers questions under one preset.
 pub trait Answers {
-    /// Answers one question and publishes the events of its run. The message of an error goes into the
-    /// journal, and the evaluation continues.
+    /// Answers one question and publishes the events of its run. The message of an error goes into
+    /// the journal, and the evaluation continues.
     ///
     /// # Errors
     /// Anything that prevents the question from being asked.
@@ -78,9 +78,9 @@ pub enum Ended {
 /// Prepares a preset.
 pub type Open<'o, 'a, E> = &'o mut dyn FnMut(&str) -> Result<Box<dyn Answers + 'a>, E>;
 
-/// Asks the questions that the journal does not hold yet, preset by preset. `open` prepares a preset,
-/// and is called only for those with work left; `observe` receives the progress before every question
-/// and at each event of a run.
+/// Asks the questions that the journal does not hold yet, preset by preset. `open` prepares a
+/// preset, and is called only for those with work left; `observe` receives the progress before
+/// every question and at each event of a run.
 ///
 /// # Errors
 /// The failures of `open`; a journal that cannot be written.

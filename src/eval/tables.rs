@@ -1,5 +1,5 @@
-//! A report as tables: what Markdown and the page of HTML have in common. The columns are the metrics
-//! of the table's section.
+//! A report as tables: what Markdown and the page of HTML have in common. The columns are the
+//! metrics of the table's section.
 
 use crate::story::words;
 

@@ -1,5 +1,6 @@
-//! How far a judge of answers agrees with people: SePer's table 1, over the answers of five systems in EVOUNA (Wang et
-//! al. 2023), each with a human verdict on whether it says what the reference answer says.
+//! How far a judge of answers agrees with people: SePer's table 1, over the answers of five systems
+//! in EVOUNA (Wang et al. 2023), each with a human verdict on whether it says what the reference
+//! answer says.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -182,7 +183,8 @@ fn answers_of(record: &Value) -> Vec<Judged> {
 }
 
 /// Compares each evaluator with the verdicts of people, system by system in the order of the table;
-/// `file` is the name of the file. `observe` is called with the number of answers judged so far and may stop.
+/// `file` is the name of the file. `observe` is called with the number of answers judged so far and
+/// may stop.
 ///
 /// # Errors
 /// Failures of the judge; [`crate::llm::LlmError::Stopped`].

@@ -67,8 +67,8 @@ pub enum UncertaintyMeasure {
     Probe,
     /// 1 - the probability of the sentence's least likely token, in 0..=1.
     TokenProbability,
-    /// The largest entropy of the sentence's words, each times its share of the attention of the words
-    /// after it and the number of words, nats.
+    /// The largest entropy of the sentence's words, each times its share of the attention of the
+    /// words after it and the number of words, nats.
     AttendedEntropy,
 }
 
@@ -126,7 +126,8 @@ pub struct Citation {
     /// The page, slide or row of these lines, where the file is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The sentence of the chunk that holds most words of the answer's sentence, if any holds enough.
+    /// The sentence of the chunk that holds most words of the answer's sentence, if any holds
+    /// enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
     pub evidence: Evidence,

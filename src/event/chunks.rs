@@ -138,8 +138,8 @@ pub struct RerankedChunk {
 /// A chunk in a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextChunk {
-    /// The number of the chunk in the run, from 1; the prompt counts its passages in the order of this
-    /// list.
+    /// The number of the chunk in the run, from 1; the prompt counts its passages in the order of
+    /// this list.
     pub label: u32,
     pub chunk: u64,
     /// Tokens by the generator's vocabulary.

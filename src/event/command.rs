@@ -60,7 +60,8 @@ pub enum Command {
         queries: Vec<(u32, String)>,
         overrides: Vec<(String, String)>,
     },
-    /// Load the models of the configuration with these `key = value` settings on top, without a question.
+    /// Load the models of the configuration with these `key = value` settings on top, without a
+    /// question.
     LoadModels { overrides: Vec<(String, String)> },
     /// List the models to choose from.
     ListModels,

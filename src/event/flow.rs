@@ -50,8 +50,8 @@ impl StopFlag {
         }
     }
 
-    /// Calls `relay` at every stop from now on: what is to stop runs in another process, with a flag
-    /// of its own. A flag has one relay; a second one is ignored.
+    /// Calls `relay` at every stop from now on: what is to stop runs in another process, with a
+    /// flag of its own. A flag has one relay; a second one is ignored.
     pub fn relay(&self, relay: impl Fn() + Send + Sync + 'static) {
         let _ = self.0.relay.set(Relay(Box::new(relay)));
     }

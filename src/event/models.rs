@@ -65,8 +65,8 @@ pub struct ModelCard {
     pub gpu_layers: u32,
     /// Name of the device that holds them, or `CPU`; several names have ` + ` between them.
     pub device: String,
-    /// Bytes that the model takes on that device: weights, KV cache and the results between layers. 0 on the
-    /// CPU.
+    /// Bytes that the model takes on that device: weights, KV cache and the results between layers.
+    /// 0 on the CPU.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub device_bytes: u64,
     /// Width of a hidden state or an embedding.
@@ -82,8 +82,8 @@ pub struct ModelCard {
     /// about other documents.
     #[serde(default)]
     pub practice: bool,
-    /// What the server of the model can do; empty for a model that runs here. The device is then its
-    /// host.
+    /// What the server of the model can do; empty for a model that runs here. The device is then
+    /// its host.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub server: String,
     /// What an embedder reads in front of each text.

@@ -1,8 +1,9 @@
 //! One number per chunk and run.
 //!
-//! A prompt counts its passages from 1, and a run has several prompts: `[1]` of one sentence and `[1]` of
-//! the next can be different chunks. Events name a chunk by one number, counted in the order in which the
-//! chunks of the run first came into a context. Tokens and prompts stay what the model wrote and read.
+//! A prompt counts its passages from 1, and a run has several prompts: `[1]` of one sentence and
+//! `[1]` of the next can be different chunks. Events name a chunk by one number, counted in the
+//! order in which the chunks of the run first came into a context. Tokens and prompts stay what the
+//! model wrote and read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -60,7 +61,8 @@ impl Numbering {
         self.number_chunks(event);
     }
 
-    /// Numbers everything in an event that names a chunk. An event that is numbered already stays as it is.
+    /// Numbers everything in an event that names a chunk. An event that is numbered already stays
+    /// as it is.
     pub fn number_chunks(&mut self, event: &mut RunEvent) {
         match event {
             RunEvent::ContextBuilt { step, context } => {
@@ -118,8 +120,8 @@ impl Numbering {
         *self.numbers.entry(chunk).or_insert(next)
     }
 
-    /// Returns the number of each passage of the prompt that a sentence is written from: that of its own
-    /// lookup, else that of the question's.
+    /// Returns the number of each passage of the prompt that a sentence is written from: that of
+    /// its own lookup, else that of the question's.
     fn labels(&self, step: u32) -> Labels {
         let of_step = self.contexts.get(&step).or_else(|| self.contexts.get(&0));
         let chunks = of_step.map_or(&[][..], Vec::as_slice);

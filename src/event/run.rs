@@ -56,8 +56,9 @@ pub enum RunEvent {
     },
     /// The gate that decides after each sentence whether to retrieve, where one is on.
     GateChosen { gate: GateCard },
-    /// A follow-up question was rewritten to stand alone, by the last `turns` of its thread. Everything
-    /// after it works with the rewritten question, unless `as_asked` says why it is not used.
+    /// A follow-up question was rewritten to stand alone, by the last `turns` of its thread.
+    /// Everything after it works with the rewritten question, unless `as_asked` says why it is not
+    /// used.
     FollowUpRewritten {
         question: String,
         rewritten: String,
@@ -138,7 +139,8 @@ pub enum RunEvent {
         step: u32,
         documents: Vec<RechunkedDocument>,
         similarity: f32,
-        /// The percentile of a document's similarities that is its minimum, in place of `similarity`.
+        /// The percentile of a document's similarities that is its minimum, in place of
+        /// `similarity`.
         #[serde(default)]
         percentile: Option<f32>,
         max_tokens: u32,
@@ -240,8 +242,8 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         alternatives: Vec<Alternative>,
     },
-    /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed, with the
-    /// numbers of the run in its marks.
+    /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed, with
+    /// the numbers of the run in its marks.
     StepFinished {
         step: u32,
         text: String,

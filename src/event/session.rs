@@ -48,7 +48,8 @@ pub enum SessionEvent {
         phrase: String,
         lookups: Vec<TracedLookup>,
     },
-    /// Of the texts that a measurement on request writes, `begun` are begun; `total` is 0 while no text is.
+    /// Of the texts that a measurement on request writes, `begun` are begun; `total` is 0 while no
+    /// text is.
     MeasurementProgressed {
         purpose: String,
         begun: u32,

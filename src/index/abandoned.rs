@@ -17,8 +17,8 @@ pub struct AbandonedIndex {
     pub root: PathBuf,
 }
 
-/// Returns the indexes in `indexes` whose folder no longer exists. One that cannot be reached for another
-/// reason still counts as there, and a link in the place of an index is none.
+/// Returns the indexes in `indexes` whose folder no longer exists. One that cannot be reached for
+/// another reason still counts as there, and a link in the place of an index is none.
 pub fn find_abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
     let entries = fs::read_dir(indexes).into_iter().flatten().flatten();
     let roots = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -34,8 +34,8 @@ pub fn find_abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
 }
 
 impl AbandonedIndex {
-    /// Deletes the index, unless another process writes it or the folder is there again. Returns whether
-    /// it is deleted.
+    /// Deletes the index, unless another process writes it or the folder is there again. Returns
+    /// whether it is deleted.
     ///
     /// # Errors
     /// A file that cannot be deleted.
@@ -66,7 +66,8 @@ fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the path that was written as the bytes of an [`OsString`]; `None` where they are no UTF-8.
+/// Returns the path that was written as the bytes of an [`OsString`]; `None` where they are no
+/// UTF-8.
 #[cfg(not(unix))]
 fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     let path = PathBuf::from(OsString::from(String::from_utf8(bytes).ok()?));

@@ -127,8 +127,8 @@ fn canonical(folder: &Path) -> Result<PathBuf, IndexError> {
 }
 
 impl Collection {
-    /// Opens the indexes of these folders under the folder `indexes`, as [`Index::open`] does. A folder
-    /// that is named twice is opened once; one inside another is part of that one's index.
+    /// Opens the indexes of these folders under the folder `indexes`, as [`Index::open`] does. A
+    /// folder that is named twice is opened once; one inside another is part of that one's index.
     ///
     /// # Errors
     /// As [`Index::open`], for the first folder that fails; more than 256 folders.
@@ -136,8 +136,8 @@ impl Collection {
         FolderPlan::new(folders)?.open(|folder| Index::open(folder, indexes))
     }
 
-    /// Connects to the index that the settings name, or that an address among `folders` is, and searches
-    /// there from now on. The indexes of the folders stay what updates work on.
+    /// Connects to the index that the settings name, or that an address among `folders` is, and
+    /// searches there from now on. The indexes of the folders stay what updates work on.
     ///
     /// # Errors
     /// Settings that cannot be used; an engine that cannot be reached or read.
@@ -217,8 +217,8 @@ impl Collection {
         self.folders.iter().find_map(inside)
     }
 
-    /// Updates the index of each folder, as [`Index::update`] does. One that another process writes is
-    /// only read, which is reported once.
+    /// Updates the index of each folder, as [`Index::update`] does. One that another process writes
+    /// is only read, which is reported once.
     ///
     /// # Errors
     /// As [`Index::update`]; [`IndexError::InUse`] when other processes write all of them.
@@ -350,8 +350,8 @@ impl Collection {
             .any(|folder| folder.index.lacks_vectors())
     }
 
-    /// Returns whether no index has vectors: those of new folders are empty. A corpus on other machines
-    /// is sent once, with its vectors.
+    /// Returns whether no index has vectors: those of new folders are empty. A corpus on other
+    /// machines is sent once, with its vectors.
     pub fn has_no_vectors(&self) -> bool {
         let mut folders = self.folders.iter();
         self.remote.is_none()
@@ -402,9 +402,9 @@ impl Collection {
         chunks.into_iter().map(read).collect()
     }
 
-    /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
-    /// whole vector list, and the fused list of the best `settings.pool` of each. Case and white space
-    /// do not matter; a phrase that two neighbouring chunks share is found in both.
+    /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list,
+    /// the whole vector list, and the fused list of the best `settings.pool` of each. Case and
+    /// white space do not matter; a phrase that two neighbouring chunks share is found in both.
     ///
     /// # Errors
     /// Files of an index that cannot be read.
@@ -461,8 +461,8 @@ impl Collection {
             .try_for_each(|folder| folder.index.forget_links(recipe))
     }
 
-    /// Returns the progress of linking with the links in use. Documents whose links another model made
-    /// are not to be linked.
+    /// Returns the progress of linking with the links in use. Documents whose links another model
+    /// made are not to be linked.
     pub fn link_state(&self) -> LinkedState {
         let mut sum = LinkedState::default();
         for OpenFolder { index, names, .. } in &self.folders {

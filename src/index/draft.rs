@@ -227,8 +227,8 @@ fn files_of(folder: &Path) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
-/// Returns whether this is a file of one segment: tantivy names those by the 32 hexadecimal digits of
-/// the segment.
+/// Returns whether this is a file of one segment: tantivy names those by the 32 hexadecimal digits
+/// of the segment.
 fn is_segment(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.len() > 32 && name.as_bytes()[..32].iter().all(u8::is_ascii_hexdigit)

@@ -97,8 +97,8 @@ impl FileError {
         Self::Damaged(format!("{}: {what}", file.display()))
     }
 
-    /// Returns the error of reading a file of the index: when it is missing, the index is damaged; else a
-    /// later attempt may succeed.
+    /// Returns the error of reading a file of the index: when it is missing, the index is damaged;
+    /// else a later attempt may succeed.
     pub fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound => Self::damaged(file, "it is missing"),

@@ -15,8 +15,8 @@ pub(super) struct Filter {
     pub row_count: usize,
 }
 
-/// Returns the date of a document: the one that it gives itself, otherwise the day of its file's last
-/// change, here.
+/// Returns the date of a document: the one that it gives itself, otherwise the day of its file's
+/// last change, here.
 pub(super) fn date(entry: &DocumentEntry) -> String {
     if let Some(date) = &entry.metadata.date {
         return date.clone();

@@ -57,9 +57,9 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified and
-    /// loaded. Without an index yet, nothing is found until the first [`Self::update`]. Takes the
-    /// writer lock when it is free, else only reads.
+    /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified
+    /// and loaded. Without an index yet, nothing is found until the first [`Self::update`]. Takes
+    /// the writer lock when it is free, else only reads.
     ///
     /// # Errors
     /// A folder that cannot be opened; an index that is damaged or of another format
@@ -72,8 +72,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Deletes the index of `folder` with its vectors, and begins an empty one. An open [`Index`] of
-    /// the folder holds the lock: drop it first.
+    /// Deletes the index of `folder` with its vectors, and begins an empty one. An open [`Index`]
+    /// of the folder holds the lock: drop it first.
     ///
     /// # Errors
     /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
@@ -291,8 +291,8 @@ impl Index {
         }
     }
 
-    /// Publishes a draft as the generation in use. The previous one stays on disk for processes that
-    /// are reading it.
+    /// Publishes a draft as the generation in use. The previous one stays on disk for processes
+    /// that are reading it.
     pub(super) fn publish(
         &mut self,
         draft: Draft,

@@ -21,11 +21,11 @@ pub(super) struct Fused {
     pub fused: Ranked,
 }
 
-/// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it. Equal
-/// scores are ordered by chunk.
+/// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it.
+/// Equal scores are ordered by chunk.
 ///
-/// Each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), then summed with
-/// weights.
+/// Each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), then summed
+/// with weights.
 pub(super) fn fuse(
     bm25: &[ScoredChunk],
     vector: &[ScoredChunk],

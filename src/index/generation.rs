@@ -16,8 +16,8 @@ use crate::config::{DocumentFilter, FilteredDocument};
 /// The folder of tantivy's files inside a generation.
 pub(super) const LEXICAL: &str = "lexical";
 
-/// Maximum number of rows of a filter that are searched one by one: about as long as in an index without
-/// segments.
+/// Maximum number of rows of a filter that are searched one by one: about as long as in an index
+/// without segments.
 const MAX_NARROW_ROWS: usize = 65_536;
 
 /// A generation with its parts in memory.
@@ -35,8 +35,8 @@ pub(super) struct Generation {
     used_rows: u32,
 }
 
-/// Size of the candidate list of a search in a segment: with it a database of a million chunks had a
-/// recall@10 of 0.993 against exact search (`benches/database.rs`).
+/// Size of the candidate list of a search in a segment: with it a database of a million chunks had
+/// a recall@10 of 0.993 against exact search (`benches/database.rs`).
 pub const EF_SEARCH: usize = 128;
 
 /// The chunks that are wanted of a search by vector.
@@ -49,8 +49,8 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Generation {
-    /// Opens the generation that a pointer names and the vectors that it uses, and verifies every file
-    /// and every count.
+    /// Opens the generation that a pointer names and the vectors that it uses, and verifies every
+    /// file and every count.
     pub fn open(layout: &Layout, pointer: &Pointer) -> Result<(Self, VectorStore), FileError> {
         let folder = layout.generation(pointer.generation);
         let manifest = Manifest::read(&folder, &pointer.manifest)?;
@@ -114,8 +114,8 @@ impl Generation {
         Some(self.chunks[at.ok()?])
     }
 
-    /// Returns the documents and rows that a filter lets through, by the names of the documents in the
-    /// corpus; `None` for an empty filter.
+    /// Returns the documents and rows that a filter lets through, by the names of the documents in
+    /// the corpus; `None` for an empty filter.
     pub fn filter(
         &self,
         names: &Names,
@@ -154,8 +154,8 @@ impl Generation {
         }))
     }
 
-    /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows without a
-    /// segment are searched exactly, and few rows that a filter leaves one by one.
+    /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows
+    /// without a segment are searched exactly, and few rows that a filter leaves one by one.
     ///
     /// # Errors
     /// Vectors on disk that are damaged.

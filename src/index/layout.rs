@@ -216,7 +216,8 @@ fn parse_pointer(text: &str) -> Option<Pointer> {
     })
 }
 
-/// Returns the lower-case letters and digits of a folder name, for users who open the indexes folder.
+/// Returns the lower-case letters and digits of a folder name, for users who open the indexes
+/// folder.
 fn readable(name: &str) -> String {
     let mut text: String = name
         .chars()

@@ -17,8 +17,8 @@ pub struct LinkedState {
     pub chunks: u64,
     /// Documents without links yet: path and number of chunks, in the order of their paths.
     pub unlinked: Vec<(String, u32)>,
-    /// Recipes of the same linker with another model, where this one has made no links: theirs do not
-    /// count, and stay until [`Index::forget_links`].
+    /// Recipes of the same linker with another model, where this one has made no links: theirs do
+    /// not count, and stay until [`Index::forget_links`].
     pub other_models: Vec<LinkRecipe>,
 }
 
@@ -99,7 +99,8 @@ impl Index {
             .unwrap_or_default()
     }
 
-    /// Returns the chunks of a document, in its order; none for a document that is not in the index.
+    /// Returns the chunks of a document, in its order; none for a document that is not in the
+    /// index.
     ///
     /// # Errors
     /// Files of the index that cannot be read.
@@ -113,7 +114,8 @@ impl Index {
             .map_err(|error| self.damaged(error))
     }
 
-    /// Returns the links between the chunks of a document, by their order; `None` before it is linked.
+    /// Returns the links between the chunks of a document, by their order; `None` before it is
+    /// linked.
     ///
     /// # Errors
     /// Files of the index that cannot be read.

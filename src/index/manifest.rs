@@ -14,8 +14,8 @@ use crate::files;
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts).
 pub(super) const FORMAT: u32 = 4;
-/// The format before, whose generations have a graph over all rows in one file: it is not used, and the
-/// next update builds segments.
+/// The format before, whose generations have a graph over all rows in one file: it is not used, and
+/// the next update builds segments.
 const GRAPH_FORMAT: u32 = 3;
 const GRAPH_FILE: &str = "graph";
 

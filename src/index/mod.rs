@@ -1,19 +1,19 @@
 //! Makes chunks findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in
 //! generations.
 //!
-//! In reading order: a generation has a `manifest`, `vectors` (with a graph over many of them) and a
-//! `lexical` index, which is the chunk store too. `caches` outlive generations. The `layout` is where all of
-//! them are on disk, and a `draft` becomes a `generation` by one atomic rename. An [`Index`] is the open
-//! index of a `folder`. [`Index::update`] plans, reads ahead, chunks, embeds what is new and writes a draft;
-//! [`Index::rechunk`] re-chunks documents for one question; `retrieval` searches the words and the vectors
-//! and fuses both lists (`fusion`). A kill at any moment leaves the previous generation usable, and no text
-//! is embedded twice.
+//! In reading order: a generation has a `manifest`, `vectors` (with a graph over many of them) and
+//! a `lexical` index, which is the chunk store too. `caches` outlive generations. The `layout` is
+//! where all of them are on disk, and a `draft` becomes a `generation` by one atomic rename. An
+//! [`Index`] is the open index of a `folder`. [`Index::update`] plans, reads ahead, chunks, embeds
+//! what is new and writes a draft; [`Index::rechunk`] re-chunks documents for one question;
+//! `retrieval` searches the words and the vectors and fuses both lists (`fusion`). A kill at any
+//! moment leaves the previous generation usable, and no text is embedded twice.
 //!
 //! A [`Collection`] is one or several folders as one corpus. Each has its own index, as if it were
 //! open alone; `names` makes the ids of chunks and the paths of documents unique among them.
 //!
-//! Where the settings name a database, a [`Collection`] sends the indexes of its folders there and searches
-//! there (`shared`).
+//! Where the settings name a database, a [`Collection`] sends the indexes of its folders there and
+//! searches there (`shared`).
 //!
 //! This module knows nothing of generation of text.
 

@@ -33,8 +33,8 @@ impl Names {
             .collect()
     }
 
-    /// Returns the names of a part whose paths begin with this folder; with none, its paths are those of
-    /// the part alone.
+    /// Returns the names of a part whose paths begin with this folder; with none, its paths are
+    /// those of the part alone.
     pub fn for_part(number: u64, folder: Option<&str>) -> Self {
         Self {
             number,
@@ -52,8 +52,8 @@ impl Names {
         format!("{}{path}", self.prefix)
     }
 
-    /// Returns the path inside the folder of a document of the corpus; `None` when another folder has
-    /// it.
+    /// Returns the path inside the folder of a document of the corpus; `None` when another folder
+    /// has it.
     pub fn own_document<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.strip_prefix(&self.prefix)
     }
@@ -105,8 +105,8 @@ impl Names {
     }
 }
 
-/// Returns a name for each folder: the end of its path, as short as possible while no name is another's
-/// or begins with it.
+/// Returns a name for each folder: the end of its path, as short as possible while no name is
+/// another's or begins with it.
 fn unique_names(folders: &[&Path]) -> Vec<String> {
     let paths: Vec<Vec<String>> = folders.iter().map(|folder| parts(folder)).collect();
     let mut lengths = vec![1; folders.len()];

@@ -1,5 +1,5 @@
-//! Traces a passage that should have been found: the chunks that hold a phrase, and their ranks in each
-//! list of a query.
+//! Traces a passage that should have been found: the chunks that hold a phrase, and their ranks in
+//! each list of a query.
 
 use std::collections::HashMap;
 
@@ -73,9 +73,9 @@ fn normalise(text: &str) -> String {
     fold_white_space(text).to_lowercase()
 }
 
-/// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the whole
-/// vector list, and the fused list of the best `settings.pool` of each. Case and white space do not
-/// matter; a phrase that two neighbouring chunks share is found in both.
+/// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
+/// whole vector list, and the fused list of the best `settings.pool` of each. Case and white space
+/// do not matter; a phrase that two neighbouring chunks share is found in both.
 pub(super) fn trace_passage(
     parts: &[NamedIndex<'_>],
     phrase: &str,

@@ -18,9 +18,9 @@ const CALL_SENTENCES: usize = 64;
 const FIRST_ID: u64 = 1 << 52;
 
 impl Index {
-    /// Re-chunks documents of the index: text as its file is now, others as they were indexed. The ranges are cached by text and
-    /// settings, the chunks with their vectors in memory. A document that cannot be read gives the
-    /// reason.
+    /// Re-chunks documents of the index: text as its file is now, others as they were indexed. The
+    /// ranges are cached by text and settings, the chunks with their vectors in memory. A document
+    /// that cannot be read gives the reason.
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; the failures of the embedder.

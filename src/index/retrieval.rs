@@ -1,5 +1,5 @@
-//! Retrieves chunks from one or several indexes as if they were one: BM25 scores with the counts of all
-//! of them, and cosine similarities are comparable as they are.
+//! Retrieves chunks from one or several indexes as if they were one: BM25 scores with the counts of
+//! all of them, and cosine similarities are comparable as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -223,8 +223,8 @@ fn by_words(
     Ok(merge(lists, count))
 }
 
-/// Returns the `settings.pool` best chunks by words, and by vector. The vectors are searched on another
-/// thread meanwhile.
+/// Returns the `settings.pool` best chunks by words, and by vector. The vectors are searched on
+/// another thread meanwhile.
 fn best_lists(
     searched: &[Searched<'_>],
     query: Query<'_>,

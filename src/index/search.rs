@@ -11,8 +11,8 @@ use crate::llm::{Embedder, LlmError};
 /// A corpus that can be searched.
 pub trait Search {
     /// Retrieves the best chunks for a query, by its words and by its vector. `embedder` is the
-    /// fingerprint of the model that made the vector: when the index has the vectors of another one,
-    /// only the words count.
+    /// fingerprint of the model that made the vector: when the index has the vectors of another
+    /// one, only the words count.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -42,14 +42,15 @@ pub trait Search {
         counter: &TokenCounter,
     ) -> Result<Vec<Rechunked>, LlmError>;
 
-    /// Returns the chunks of a document, in its order; none for a document that is not in the index.
+    /// Returns the chunks of a document, in its order; none for a document that is not in the
+    /// index.
     ///
     /// # Errors
     /// When the index cannot be read.
     fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError>;
 
-    /// Returns the links that the linker in use made between the chunks of a document, by their order;
-    /// `None` before it is linked.
+    /// Returns the links that the linker in use made between the chunks of a document, by their
+    /// order; `None` before it is linked.
     ///
     /// # Errors
     /// When the index cannot be read.

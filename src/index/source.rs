@@ -14,8 +14,8 @@ const MAX_BYTES: usize = 4 << 20;
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 impl Index {
-    /// Reads a document. `lines`, from 1 and both inclusive, are clamped to the file. Returns the whole
-    /// file; of a large one, the part around the lines.
+    /// Reads a document. `lines`, from 1 and both inclusive, are clamped to the file. Returns the
+    /// whole file; of a large one, the part around the lines.
     ///
     /// # Errors
     /// A path that is not in the index; a file that can no longer be read as text.

@@ -105,7 +105,8 @@ pub fn resolve(name: &str, paths: &Paths) -> Result<PathBuf, LlmError> {
 
 fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf, LlmError> {
     let path = search.expand(name);
-    // a bare name is never a file of the working directory, where a downloaded folder could plant one
+    // a bare name is never a file of the working directory, where a downloaded folder could plant
+    // one
     if !is_file_name(name) && path.is_file() {
         return Ok(path);
     }

@@ -1,5 +1,5 @@
-//! Numbers as their bits, for messages between processes: JSON has no infinity, and what comes out is
-//! what went in.
+//! Numbers as their bits, for messages between processes: JSON has no infinity, and what comes out
+//! is what went in.
 
 pub(super) mod number {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

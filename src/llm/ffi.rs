@@ -187,8 +187,8 @@ impl Batch {
         self.positions.len()
     }
 
-    /// Checks that each entry is a token, or each a vector of this width: llama.cpp reads as much as
-    /// there should be.
+    /// Checks that each entry is a token, or each a vector of this width: llama.cpp reads as much
+    /// as there should be.
     fn check(&self, width: usize) -> Result<(), LlmError> {
         let entries = self.positions.len();
         let is_whole = if self.vectors.is_empty() {
@@ -241,9 +241,9 @@ pub(super) struct Context {
     buffers: Vec<Buffer>,
 }
 
-// SAFETY: a context may move between threads as long as one thread uses it at a time, which
-// `&mut self` ensures; nothing in it is tied to the thread that created it, and it is the only owner
-// of what it counts references to.
+// SAFETY: a context may move between threads as long as one thread uses it at a time, which `&mut
+// self` ensures; nothing in it is tied to the thread that created it, and it is the only owner of
+// what it counts references to.
 unsafe impl Send for Context {}
 
 fn raw_threads(threads: u32) -> i32 {
@@ -259,8 +259,8 @@ fn cache_type(kind: KvCacheType) -> sys::ggml_type {
 }
 
 impl Context {
-    /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the reason is in
-    /// its log.
+    /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the
+    /// reason is in its log.
     pub fn new(model: &Arc<LlamaModel>, params: ContextParams, stop: &StopFlag) -> Option<Self> {
         let stop = Rc::new(stop.clone());
         let reader: Rc<ReaderCell> = Rc::default();
@@ -549,8 +549,8 @@ unsafe extern "C" fn evaluated(
     true
 }
 
-/// Loads a model, and returns the memory that it took. `progress` is called with numbers from 0 to 1 and ends
-/// the load with false.
+/// Loads a model, and returns the memory that it took. `progress` is called with numbers from 0 to
+/// 1 and ends the load with false.
 pub(super) fn load_model(
     _backend: &LlamaBackend,
     file: &Path,
@@ -590,10 +590,12 @@ pub(super) fn load_model(
     raw.progress_callback_user_data = std::ptr::from_mut(&mut progress).cast::<c_void>();
 
     let (model, buffers) = log::with_buffers(|| {
-        // SAFETY: the lists end as llama.cpp expects, and they, the name and the callback outlive the call.
+        // SAFETY: the lists end as llama.cpp expects, and they, the name and the callback outlive
+        // the call.
         unsafe { sys::llama_model_load_from_file(file.as_ptr(), raw) }
     });
-    // SAFETY: `LlamaModel` is `repr(transparent)` over a pointer that is not null, and frees the model once.
+    // SAFETY: `LlamaModel` is `repr(transparent)` over a pointer that is not null, and frees the
+    // model once.
     let model = unsafe {
         std::mem::transmute::<NonNull<sys::llama_model>, LlamaModel>(NonNull::new(model)?)
     };
@@ -607,8 +609,8 @@ unsafe extern "C" fn progressed(share: f32, progress: *mut c_void) -> bool {
     progress(share)
 }
 
-/// Returns the memory that a context would take, as llama.cpp plans it: nothing is read but the metadata, and
-/// nothing allocated. `None` where llama.cpp refuses the model.
+/// Returns the memory that a context would take, as llama.cpp plans it: nothing is read but the
+/// metadata, and nothing allocated. `None` where llama.cpp refuses the model.
 pub(super) fn measure(
     backend: &LlamaBackend,
     file: &Path,
@@ -664,8 +666,8 @@ pub(super) fn add_rpc_server(endpoint: &CStr) -> Result<Vec<usize>, LlmError> {
     Ok((before..after).collect())
 }
 
-/// Serves devices, by their indexes in ggml's list, at an address. Returns only when the server cannot
-/// listen any more.
+/// Serves devices, by their indexes in ggml's list, at an address. Returns only when the server
+/// cannot listen any more.
 pub(super) fn serve_rpc(endpoint: &CStr, threads: u32, devices: &[usize]) -> Result<(), LlmError> {
     type StartServer = unsafe extern "C" fn(
         *const c_char,
@@ -683,7 +685,8 @@ pub(super) fn serve_rpc(endpoint: &CStr, threads: u32, devices: &[usize]) -> Res
         // SAFETY: the index is one of the list, which never shrinks.
         .map(|index| unsafe { sys::ggml_backend_dev_get(*index) })
         .collect();
-    // SAFETY: the address ends with a zero, no cache is named, and the devices are as many as is said.
+    // SAFETY: the address ends with a zero, no cache is named, and the devices are as many as is
+    // said.
     unsafe {
         start(
             endpoint.as_ptr(),
@@ -747,8 +750,8 @@ static CRASH: Crash = Crash {
     is_handled: AtomicBool::new(false),
 };
 
-/// Ends mouse reports, the keyboard protocol, bracketed paste and the alternate screen, and shows the
-/// cursor: what the screen turns on.
+/// Ends mouse reports, the keyboard protocol, bracketed paste and the alternate screen, and shows
+/// the cursor: what the screen turns on.
 #[cfg(unix)]
 const RESTORED: &[u8] =
     b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[?25h";

@@ -1,13 +1,14 @@
 //! How many layers of a model the memory of devices holds.
 //!
-//! llama.cpp keeps the input layer on the CPU, and places the last layers on devices, the output layer with
-//! them. A layer has its weights and its part of the KV cache; besides, a device holds the results between
-//! layers. What these take is llama.cpp's own measurement where it gives one ([`super::ffi::reserve`]).
+//! llama.cpp keeps the input layer on the CPU, and places the last layers on devices, the output
+//! layer with them. A layer has its weights and its part of the KV cache; besides, a device holds
+//! the results between layers. What these take is llama.cpp's own measurement where it gives one
+//! ([`super::ffi::reserve`]).
 
 use super::gguf::Weights;
 
-/// The part of a device's memory that models leave free: drivers, other programs and the copies that a back
-/// end makes need some.
+/// The part of a device's memory that models leave free: drivers, other programs and the copies
+/// that a back end makes need some.
 const SPARE_SHARE: u64 = 16;
 /// More is never left free.
 const MAX_SPARE_BYTES: u64 = 1 << 30;
@@ -46,8 +47,9 @@ impl Need<'_> {
             .unwrap_or(0)
     }
 
-    /// Returns the longest context that fits beside all layers, in whole `step`s and at most `wanted`. A model
-    /// whose attention is read has a second KV cache: the first takes at most half of what the weights leave.
+    /// Returns the longest context that fits beside all layers, in whole `step`s and at most
+    /// `wanted`. A model whose attention is read has a second KV cache: the first takes at most
+    /// half of what the weights leave.
     pub fn context_in(&self, room_bytes: u64, wanted: u32, step: u32) -> u32 {
         let all = u32::try_from(self.weights.layers.len()).unwrap_or(u32::MAX);
         let free = room_bytes.saturating_sub(self.bytes(all, 0)) / 2;
@@ -71,8 +73,9 @@ pub(super) fn fewer(layers: u32) -> u32 {
     layers / 2
 }
 
-/// Returns an estimate of the bytes between layers for one batch, where llama.cpp gives none: the logits of
-/// every row, a few rows of the model's width, and without flash attention the weights of all heads.
+/// Returns an estimate of the bytes between layers for one batch, where llama.cpp gives none: the
+/// logits of every row, a few rows of the model's width, and without flash attention the weights of
+/// all heads.
 pub(super) fn compute_bytes(shape: Shape, batch_tokens: u64, context_tokens: u64) -> u64 {
     const ROWS: u64 = 16;
     let row = shape.vocabulary + ROWS * shape.width;

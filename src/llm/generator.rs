@@ -151,8 +151,8 @@ pub fn load_linker(
     Ok(generator)
 }
 
-/// Loads a model and creates its context, with half the layers on the device each time that the context finds
-/// no room beside them.
+/// Loads a model and creates its context, with half the layers on the device each time that the
+/// context finds no room beside them.
 fn load_with_context(
     request: &mut LoadRequest,
     settings: &GeneratorSettings,
@@ -378,8 +378,8 @@ impl LoadedGenerator for LlamaGenerator {
     }
 }
 
-/// Returns whether the context for attention has more of a single prompt in its cache than the other: what follows
-/// an answer whose attention was read continues there.
+/// Returns whether the context for attention has more of a single prompt in its cache than the
+/// other: what follows an answer whose attention was read continues there.
 fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
     match jobs {
         [job] => {
@@ -558,8 +558,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns the token that follows in a continuation: the sampled one, or the first of those that
-    /// end its thoughts when they take too long.
+    /// Returns the token that follows in a continuation: the sampled one, or the first of those
+    /// that end its thoughts when they take too long.
     fn next(&mut self, job: usize, sampled: i32) -> i32 {
         let continuation = &mut self.continuations[job];
         let is_too_long = continuation.splitter.is_in_thoughts()

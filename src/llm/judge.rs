@@ -31,7 +31,8 @@ pub struct LlamaClassifier {
     template: Option<String>,
 }
 
-/// The metadata key with the text that a reranker was trained on, for one question and one document.
+/// The metadata key with the text that a reranker was trained on, for one question and one
+/// document.
 const TEMPLATE_KEY: &str = "tokenizer.chat_template.rerank";
 
 /// Loads a reranker from a sequence-classification GGUF.
@@ -55,8 +56,8 @@ pub(super) fn load_classifying_reranker(
 /// Loads an entailment judge from a sequence-classification GGUF.
 ///
 /// # Errors
-/// As [`super::load_embedder`]; also [`LlmError::Unusable`] for a model without classes of entailment,
-/// neutral and contradiction in its metadata.
+/// As [`super::load_embedder`]; also [`LlmError::Unusable`] for a model without classes of
+/// entailment, neutral and contradiction in its metadata.
 pub fn load_entailment_judge(
     runtime: &Runtime,
     file: &Path,

@@ -78,8 +78,8 @@ fn mentions(reply: &str, labels: &[&str]) -> Vec<Mention> {
     found
 }
 
-/// Counts the labels at the front that are one list: 3 in "entailment, neutral or contradiction", 1 if
-/// the first stands alone.
+/// Counts the labels at the front that are one list: 3 in "entailment, neutral or contradiction", 1
+/// if the first stands alone.
 fn count_listed(reply: &str, found: &[Mention]) -> usize {
     let mut listed = 1;
     for (at, pair) in found.windows(2).enumerate() {
@@ -94,8 +94,8 @@ fn count_listed(reply: &str, found: &[Mention]) -> usize {
     listed
 }
 
-/// Returns whether a word of a reply is a label or, for a long one, another form of it: "entails" and
-/// "entailed" for "entailment", "contradicts" for "contradiction".
+/// Returns whether a word of a reply is a label or, for a long one, another form of it: "entails"
+/// and "entailed" for "entailment", "contradicts" for "contradiction".
 fn is_named(word: &str, label: &str) -> bool {
     let label = label.to_lowercase();
     let stem = match label

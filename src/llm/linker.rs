@@ -12,8 +12,9 @@ const EMBEDDER_KEY: &str = "ragscope.embedder";
 /// The embedder of the bundled model, whose file does not name it.
 const BUNDLED_EMBEDDER: &str = "all-MiniLM-L6-v2";
 
-/// Returns why a sentence-level model cannot read the vectors of an embedder; `None` where it was made
-/// for that embedder. Vectors of the same width but of another model would give links without meaning.
+/// Returns why a sentence-level model cannot read the vectors of an embedder; `None` where it was
+/// made for that embedder. Vectors of the same width but of another model would give links without
+/// meaning.
 ///
 /// # Errors
 /// A file that cannot be read.

@@ -23,7 +23,8 @@ const HEAD_BYTES: u64 = 8 << 20;
 /// Number of samples of the weights in a fingerprint.
 const SAMPLES: u64 = 256;
 const SAMPLE_BYTES: u64 = 4096;
-/// KV cache of a layer up to which llama.cpp measures a context: every device has buffers of this size.
+/// KV cache of a layer up to which llama.cpp measures a context: every device has buffers of this
+/// size.
 const MAX_MEASURED_BYTES: u64 = 1 << 30;
 
 /// A model file to load, and who watches and stops the load.
@@ -125,8 +126,8 @@ struct LoadPlan {
     fitting_layers: u32,
 }
 
-/// Loads a model with at most `max_layers` layers on a device. Where memory cannot be allocated although it
-/// was free, half the layers are tried, as long as the settings leave the number open.
+/// Loads a model with at most `max_layers` layers on a device. Where memory cannot be allocated
+/// although it was free, half the layers are tried, as long as the settings leave the number open.
 pub(super) fn load(
     request: &mut LoadRequest,
     options: LoadOptions,
@@ -223,8 +224,8 @@ fn device_bytes(devices: &[Device], buffers: &[Buffer]) -> u64 {
     on_device.map(|buffer| buffer.bytes).sum()
 }
 
-/// Returns how many layers find room where more did not, by halves: a load is ended as soon as its memory is
-/// there.
+/// Returns how many layers find room where more did not, by halves: a load is ended as soon as its
+/// memory is there.
 fn allocatable_layers(request: &LoadRequest, params: ModelParams) -> u32 {
     let mut layers = fit::fewer(params.layers.saturating_sub(1));
     while layers > 0 {
@@ -322,8 +323,8 @@ fn plan(
 
     // what llama.cpp plans, or else an estimate
     let measured = |devices: &[Device], layers: u32, context_tokens: u32| {
-        // ggml ends the process where a tensor of the cache is larger than a buffer can be, and nowhere says how
-        // large that is
+        // ggml ends the process where a tensor of the cache is larger than a buffer can be, and
+        // nowhere says how large that is
         let layer_bytes = cell_bytes(metadata, options.context.cache_type) / u64::from(all.max(1));
         let is_large = layer_bytes.saturating_mul(u64::from(context_tokens)) > MAX_MEASURED_BYTES;
         if is_large || devices.iter().any(|device| device.is_remote) {
@@ -378,7 +379,8 @@ fn plan(
         (layers, context_tokens)
     };
 
-    // several devices share a model because the settings say so, or because one of them does not hold it
+    // several devices share a model because the settings say so, or because one of them does not
+    // hold it
     let is_shared = placement.device != "auto" || !placement.workers.is_empty();
     let mut used = if is_shared { &devices } else { &devices[..1] };
     let (mut layers, mut context_tokens) = fitting(used);

@@ -33,8 +33,8 @@ struct Log {
 }
 
 impl Log {
-    /// Returns the first of the gravest lines: a warning rarely says why a load failed when an error
-    /// comes after it.
+    /// Returns the first of the gravest lines: a warning rarely says why a load failed when an
+    /// error comes after it.
     fn reason(&self) -> Option<&str> {
         let gravest = self.errors.iter().map(|(level, _)| *level).max()?;
         let mut lines = self.errors.iter();
@@ -111,8 +111,8 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// Reads `load_tensors:      Vulkan0 model buffer size =    23.50 MiB`. llama.cpp reports sizes nowhere
-    /// else in its C API.
+    /// Reads `load_tensors:      Vulkan0 model buffer size =    23.50 MiB`. llama.cpp reports sizes
+    /// nowhere else in its C API.
     fn read(line: &str) -> Option<Self> {
         let (name, size) = line.split_once(" buffer size = ")?;
         let (_, name) = name.split_once(": ")?;
@@ -162,7 +162,8 @@ pub(super) fn clear_errors() {
     lock().errors.clear();
 }
 
-/// Returns the first error since, or else the first warning, without the name of the C function that logged it.
+/// Returns the first error since, or else the first warning, without the name of the C function
+/// that logged it.
 pub(super) fn first_error() -> Option<String> {
     let log = lock();
     let error = log.reason()?;

@@ -52,8 +52,8 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
     })
 }
 
-/// Returns the most likely tokens besides `written` with the log-probability of each, the likeliest first: at
-/// most `count`, each with a probability of at least `least`.
+/// Returns the most likely tokens besides `written` with the log-probability of each, the likeliest
+/// first: at most `count`, each with a probability of at least `least`.
 pub(super) fn alternatives(
     logits: &[f32],
     distribution: &Distribution,
@@ -217,7 +217,8 @@ impl Sampler {
         }
     }
 
-    /// Samples a token: first a block of tokens, then a token of it, so that no list of all is built.
+    /// Samples a token: first a block of tokens, then a token of it, so that no list of all is
+    /// built.
     pub fn sample(
         &mut self,
         logits: &[f32],

@@ -10,8 +10,8 @@ use super::runtime::Runtime;
 use crate::config::GeneratorSettings;
 use crate::event::{Flow, StopFlag};
 
-/// Loads the generator of the settings: in this process, or in one of its own where workers hold its
-/// layers.
+/// Loads the generator of the settings: in this process, or in one of its own where workers hold
+/// its layers.
 ///
 /// # Errors
 /// As [`load_generator`] and [`IsolatedGenerator::load`].

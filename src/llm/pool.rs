@@ -140,8 +140,8 @@ impl Pool {
     }
 }
 
-/// Loads a model and creates its context, with half the layers on the device each time that the context finds
-/// no room beside them.
+/// Loads a model and creates its context, with half the layers on the device each time that the
+/// context finds no room beside them.
 fn load_with_context(
     request: &mut LoadRequest,
     options: LoadOptions,

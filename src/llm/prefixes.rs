@@ -79,7 +79,8 @@ const FAMILIES: &[[&str; 2]] = &[
     ["nomic-bert-moe", "nomic-embed"],
 ];
 
-/// Returns the prefixes of a model: those of the settings, or else those that it is known to expect.
+/// Returns the prefixes of a model: those of the settings, or else those that it is known to
+/// expect.
 pub(super) fn prefixes(card: &ModelCard, settings: &EmbedderSettings) -> Prefixes {
     prefixes_of(&[&card.name, &card.file], &card.architecture, settings)
 }
@@ -129,8 +130,8 @@ fn normalise(name: &str) -> String {
     name.to_lowercase().replace([' ', '_'], "-")
 }
 
-/// Returns the fingerprint of vectors: that of the model, and with a prefix another one, since the same
-/// text then has another vector.
+/// Returns the fingerprint of vectors: that of the model, and with a prefix another one, since the
+/// same text then has another vector.
 pub(super) fn fingerprint(model: &str, prefixes: &Prefixes) -> String {
     if prefixes.document.is_empty() {
         return model.to_owned();

@@ -1,5 +1,5 @@
-//! Rerankers by file: a sequence-classification model, or a generator that is asked with the template
-//! it was trained with.
+//! Rerankers by file: a sequence-classification model, or a generator that is asked with the
+//! template it was trained with.
 
 use std::path::Path;
 

@@ -11,7 +11,8 @@ pub trait Generator {
     /// Continues each prompt; returns one completion per prompt, in order.
     ///
     /// `observe(prompt, token)` is called with every token as it is sampled, those of thoughts
-    /// included, and can stop the whole call: the completions then have the text so far and [`End::Stopped`].
+    /// included, and can stop the whole call: the completions then have the text so far and
+    /// [`End::Stopped`].
     ///
     /// # Errors
     /// [`LlmError::PromptTooLong`], before anything is evaluated, if a prompt leaves no room for
@@ -78,8 +79,8 @@ pub trait Tap {
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError>;
 
-    /// Returns whether reading attention takes a small part of the time of an answer: on the CPU, where a second
-    /// context fits into the memory beside the first.
+    /// Returns whether reading attention takes a small part of the time of an answer: on the CPU,
+    /// where a second context fits into the memory beside the first.
     fn is_attention_cheap(&self) -> bool {
         false
     }
@@ -117,7 +118,8 @@ impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
 
 /// A generator that was loaded or connected, wherever it runs.
 pub trait LoadedGenerator: OpenGenerator + Send {
-    /// Returns whether prompts share their common prefixes: otherwise methods that ask much are slow.
+    /// Returns whether prompts share their common prefixes: otherwise methods that ask much are
+    /// slow.
     fn can_share_prefixes(&self) -> bool;
 
     /// Returns whether its hidden states and attention can be read ([`Tap`]).

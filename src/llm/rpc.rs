@@ -16,8 +16,8 @@ use super::threads::Threads;
 /// The port that a worker listens on unless another one is named.
 pub const WORKER_PORT: u16 = 50052;
 
-/// The version of the protocol in llama.cpp's `ggml-rpc.h`. Another major version is refused, and so is
-/// a worker with a later minor one.
+/// The version of the protocol in llama.cpp's `ggml-rpc.h`. Another major version is refused, and
+/// so is a worker with a later minor one.
 const VERSION: [u8; 2] = [7, 0];
 
 /// Commands of the protocol (`rpc_cmd` in llama.cpp's `ggml-rpc.cpp`).
@@ -66,7 +66,7 @@ impl RpcWorker {
             .map_err(|error| failed(format!("cannot be reached ({error})")))?;
         let silent = |error: io::Error| {
             failed(format!(
-                "does not answer ({error}): another program uses it, or it is no worker"
+                "does not answer ({error}): another program uses it, or it is not a worker"
             ))
         };
         let version = greet(&mut stream).map_err(silent)?;
@@ -106,7 +106,7 @@ pub fn address(endpoint: &str) -> Result<SocketAddrV4, LlmError> {
         .and_then(|(_, port)| port.parse::<u16>().ok());
     if port.is_none_or(|port| port == 0) {
         return Err(LlmError::settings(
-            format!("`{endpoint}` is no address of a worker"),
+            format!("`{endpoint}` is not the address of a worker"),
             "write HOST:PORT with a name or an IPv4 address, e.g. 192.168.1.7:50052",
         ));
     }
@@ -174,8 +174,8 @@ fn exchange<const N: usize>(
     Ok(answer)
 }
 
-/// Connects llama.cpp to workers and returns their devices, those of the first worker first. llama.cpp
-/// ends the process where one of them fails from here on.
+/// Connects llama.cpp to workers and returns their devices, those of the first worker first.
+/// llama.cpp ends the process where one of them fails from here on.
 pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Device>, LlmError> {
     let mut indexes = Vec::new();
     for endpoint in endpoints {
@@ -196,8 +196,8 @@ pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Dev
         .collect())
 }
 
-/// Returns the devices that a worker serves: the one with this name; for `auto` every GPU, or else the
-/// CPU.
+/// Returns the devices that a worker serves: the one with this name; for `auto` every GPU, or else
+/// the CPU.
 ///
 /// # Errors
 /// [`LlmError::Settings`] for a name that no device has.
@@ -222,8 +222,8 @@ pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>, LlmE
     Ok(served)
 }
 
-/// Serves devices to other programs until the process ends. `threads` is as in the settings: 0 takes
-/// one per physical core.
+/// Serves devices to other programs until the process ends. `threads` is as in the settings: 0
+/// takes one per physical core.
 ///
 /// # Errors
 /// An address that cannot be listened on; a build without the RPC back end.

@@ -107,8 +107,8 @@ impl Runtime {
         devices
     }
 
-    /// Returns the backends and the vector instructions that ggml uses on this machine, such as `CPU`
-    /// and `AVX2`.
+    /// Returns the backends and the vector instructions that ggml uses on this machine, such as
+    /// `CPU` and `AVX2`.
     pub fn features(&self) -> Vec<String> {
         features_in(&ffi::system_info())
     }

@@ -130,12 +130,12 @@ pub(super) fn spellings(
     Ok(found)
 }
 
-/// Returns whether the reply that begins with these tokens may still become each of the labels: they are a
-/// space, a quote or markup that stands in front of all of them.
+/// Returns whether the reply that begins with these tokens may still become each of the labels:
+/// they are a space, a quote or markup that stands in front of all of them.
 ///
-/// A tokenizer that splits numbers into digits has the space in front as a token of its own. Labels are
-/// read behind such tokens of the greedy reply: those of replies with another space or in quotes would be
-/// counted among them.
+/// A tokenizer that splits numbers into digits has the space in front as a token of its own. Labels
+/// are read behind such tokens of the greedy reply: those of replies with another space or in
+/// quotes would be counted among them.
 pub(super) fn is_lead(tokens: &[i32], spellings: &[Spelling]) -> bool {
     let labels = spellings.iter().map(|one| one.label).max();
     let leads_to = |label: usize| {
@@ -147,8 +147,8 @@ pub(super) fn is_lead(tokens: &[i32], spellings: &[Spelling]) -> bool {
         && !spellings.iter().any(|one| one.tokens == tokens)
 }
 
-/// Returns the tokens of a spelling behind those that the reply begins with; `None` for one that begins
-/// otherwise.
+/// Returns the tokens of a spelling behind those that the reply begins with; `None` for one that
+/// begins otherwise.
 pub(super) fn behind<'s>(lead: &[i32], spelling: &'s Spelling) -> Option<&'s [i32]> {
     spelling
         .tokens
@@ -370,8 +370,8 @@ pub(super) fn read_labels(row: &SpellingRow, spellings: &[Spelling], labels: &[&
     }
 }
 
-/// Reads the first token of each spelling after each prompt, behind the tokens that the greedy reply has in
-/// front of every label.
+/// Reads the first token of each spelling after each prompt, behind the tokens that the greedy
+/// reply has in front of every label.
 struct FirstTokens<'a> {
     spellings: &'a [Spelling],
     leads: Vec<Vec<i32>>,

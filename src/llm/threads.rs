@@ -1,10 +1,10 @@
 //! The number of threads that write, chosen by measuring.
 //!
-//! A decode of a few tokens waits for memory and for the slowest of its threads, some hundred times:
-//! once after each node of the graph. More threads than the memory can feed, or than other programs
-//! leave free, make it slower, and no figure that the system offers says how many that are. So the
-//! decodes themselves are timed: now and then, and when their time changes, some are run with half
-//! and with twice as many threads, and the fastest number is kept.
+//! A decode of a few tokens waits for memory and for the slowest of its threads, some hundred
+//! times: once after each node of the graph. More threads than the memory can feed, or than other
+//! programs leave free, make it slower, and no figure that the system offers says how many that
+//! are. So the decodes themselves are timed: now and then, and when their time changes, some are
+//! run with half and with twice as many threads, and the fastest number is kept.
 //!
 //! Prompts are evaluated in large batches, which are bound by arithmetic: they take all threads.
 
@@ -21,8 +21,8 @@ const HOPELESS: f64 = 1.6;
 const WORTHWHILE: f64 = 0.93;
 /// The change of the time of a decode that starts a comparison, either way.
 const CHANGE: f64 = 1.5;
-/// Decodes and seconds of decoding after which the numbers are compared again in any case: load that
-/// ends cannot be seen by fewer threads than it left.
+/// Decodes and seconds of decoding after which the numbers are compared again in any case: load
+/// that ends cannot be seen by fewer threads than it left.
 const COMPARE_AFTER_DECODES: u32 = 200;
 const COMPARE_AFTER_SECONDS: f64 = 2.0;
 /// Weight of the latest decode in the running means of what decodes take, lately and usually.
@@ -128,8 +128,8 @@ impl Measured {
         self.numbers[self.next_index(tokens)]
     }
 
-    /// Returns the number for the next decode: the one in use, or of those compared the one with the
-    /// fewest samples.
+    /// Returns the number for the next decode: the one in use, or of those compared the one with
+    /// the fewest samples.
     fn next_index(&self, tokens: usize) -> usize {
         let Measurement::Comparing(samples) = &self.state else {
             return self.used;

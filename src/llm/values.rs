@@ -141,20 +141,20 @@ pub struct Labelled {
     /// The probability of each label, normalised over the labels.
     #[serde(with = "exact::list")]
     pub shares: Vec<f32>,
-    /// The probability that the reply begins with any of them, in 0..=1, behind a space or quote that the
-    /// model has in front of all: near 0 for a model that answers in other words.
+    /// The probability that the reply begins with any of them, in 0..=1, behind a space or quote
+    /// that the model has in front of all: near 0 for a model that answers in other words.
     #[serde(with = "exact::number")]
     pub mass: f32,
     /// The label that the greedy reply begins with; `None` where it begins with other words.
     ///
-    /// It is the likeliest label wherever one token distinguishes them. Of grades in digits it may not be:
-    /// the greedy reply takes "1" for the sum of 1 and 10.
+    /// It is the likeliest label wherever one token distinguishes them. Of grades in digits it may
+    /// not be: the greedy reply takes "1" for the sum of 1 and 10.
     pub greedy: Option<usize>,
 }
 
 impl Labelled {
-    /// Returns the label that a parsed reply gives: that of the greedy reply, otherwise the likeliest one,
-    /// the first among equals.
+    /// Returns the label that a parsed reply gives: that of the greedy reply, otherwise the
+    /// likeliest one, the first among equals.
     pub fn said(&self) -> Option<usize> {
         let likeliest = || {
             let order = |a: &usize, b: &usize| self.shares[*a].total_cmp(&self.shares[*b]);

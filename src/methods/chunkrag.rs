@@ -69,8 +69,8 @@ pub type Grades = [f32; 3];
 /// Scores each text for the question (algorithm 1, lines 13 to 15).
 ///
 /// A score is the mean of the distribution over the labels 0 to 10, and not parsed from a reply: it
-/// keeps fine differences, and a flat distribution lies in the middle. Each judge scores all texts in
-/// one batch and reads the scores of the judges before it.
+/// keeps fine differences, and a flat distribution lies in the middle. Each judge scores all texts
+/// in one batch and reads the scores of the judges before it.
 ///
 /// # Errors
 /// As [`ModelCalls::classify`].
@@ -209,8 +209,8 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
     }
 }
 
-/// Returns whether a score is that of a text that answers the question by itself; `clear` is the score from which one does, and
-/// 0 for none.
+/// Returns whether a score is that of a text that answers the question by itself; `clear` is the
+/// score from which one does, and 0 for none.
 ///
 /// The paper knows the threshold alone.
 pub fn has_clear(scores: &[f64], clear: f32) -> bool {
@@ -225,10 +225,11 @@ pub fn tokens_of(tokens: &[u32], share: f32) -> f64 {
     f64::from(tokens.iter().sum::<u32>()) * (f64::from(share) - TOLERANCE)
 }
 
-/// Keeps more of the texts, best as retrieved first, until those kept have the wanted number of tokens.
+/// Keeps more of the texts, best as retrieved first, until those kept have the wanted number of
+/// tokens.
 ///
-/// The paper has no such bound. A judge who reads the question alone gives the second fact of a chain,
-/// whose subject the question does not name, the grade of a text that is beside the point.
+/// The paper has no such bound. A judge who reads the question alone gives the second fact of a
+/// chain, whose subject the question does not name, the grade of a text that is beside the point.
 pub fn fill(kept: &mut [bool], tokens: &[u32], wanted: f64) {
     let of_kept = kept.iter().zip(tokens).filter(|(is_kept, _)| **is_kept);
     let mut filled = f64::from(of_kept.map(|(_, tokens)| tokens).sum::<u32>());

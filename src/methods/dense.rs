@@ -25,8 +25,8 @@ use crate::config::{RefillKind, RephrasingCheck, UnderstandingSettings};
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
 
-/// Maximum entropy of the answers, in nats, at which a context counts as understood (section 5). The
-/// entropy of k chunks is at most ln(k + 1): 1.39 for 3, 1.79 for 5.
+/// Maximum entropy of the answers, in nats, at which a context counts as understood (section 5).
+/// The entropy of k chunks is at most ln(k + 1): 1.39 for 3, 1.79 for 5.
 pub const THRESHOLD: f32 = 0.2;
 /// Attempts at a rephrasing: the second one is sampled.
 const ATTEMPTS: u32 = 2;
@@ -240,9 +240,9 @@ impl Dense<'_> {
 
     /// Rephrases each chunk (equation 3); chunks that `known` holds are not rephrased again.
     ///
-    /// A rephrasing is rejected when it is empty, has the words of its chunk, or, where the settings
-    /// say so, does not entail it and follow from it. A rejected one is sampled once more, then given
-    /// up.
+    /// A rephrasing is rejected when it is empty, has the words of its chunk, or, where the
+    /// settings say so, does not entail it and follow from it. A rejected one is sampled once more,
+    /// then given up.
     fn rephrase(
         &mut self,
         passages: &[Passage<'_>],

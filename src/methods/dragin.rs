@@ -1,14 +1,15 @@
-//! DRAGIN retrieves when the model is uncertain of a word that the words after it build on, with the words that it
-//! attended to when it wrote that one.
+//! DRAGIN retrieves when the model is uncertain of a word that the words after it build on, with
+//! the words that it attended to when it wrote that one.
 //!
-//! Su et al., "DRAGIN: Dynamic Retrieval Augmented Generation based on the Real-time Information Needs of Large Language
-//! Models", ACL 2024: section 3.1 says when to retrieve (RIND), section 3.2 with what (QFS). SEARAG is compared with it
-//! (tables 1 and 2).
+//! Su et al., "DRAGIN: Dynamic Retrieval Augmented Generation based on the Real-time Information
+//! Needs of Large Language Models", ACL 2024: section 3.1 says when to retrieve (RIND), section 3.2
+//! with what (QFS). SEARAG is compared with it (tables 1 and 2).
 //!
-//! Where paper and published code differ, this module does as the code: attention is that of the written text alone,
-//! without the prompt, the shares of a sentence's words sum to 1, and the number of its words is a factor, so that
-//! thresholds do not depend on the length. Attention is averaged over the heads of the last layer, word by word, and a
-//! word's own attention to itself counts.
+//! Where paper and published code differ, this module does as the code: attention is that of the
+//! written text alone, without the prompt, the shares of a sentence's words sum to 1, and the
+//! number of its words is a factor, so that thresholds do not depend on the length. Attention is
+//! averaged over the heads of the last layer, word by word, and a word's own attention to itself
+//! counts.
 
 use std::ops::Range;
 
@@ -45,8 +46,8 @@ fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f
     Ok(model.attend(&text, &spans, Layers::Last)?)
 }
 
-/// Need above which a word makes its sentence uncertain, in nats: a word that is attended to as much as
-/// the others needs its entropy.
+/// Need above which a word makes its sentence uncertain, in nats: a word that is attended to as
+/// much as the others needs its entropy.
 pub const MAX_NEED: f32 = 1.0;
 /// Maximum words of a query, as in the published settings.
 const QUERY_WORDS: usize = 25;
@@ -165,8 +166,8 @@ pub fn attended_words<T: Tap + ?Sized>(
     Ok(written)
 }
 
-/// Returns the first word above the threshold, otherwise the one with the largest need; `None` for a
-/// sentence without one.
+/// Returns the first word above the threshold, otherwise the one with the largest need; `None` for
+/// a sentence without one.
 fn first_in_need(needs: &[InformationNeed]) -> Option<usize> {
     let above = needs.iter().position(|need| need.value > MAX_NEED);
     above.or_else(|| {

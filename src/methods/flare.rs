@@ -1,4 +1,5 @@
-//! FLARE retrieves when a token of the next sentence is unlikely, with the likely words of that sentence.
+//! FLARE retrieves when a token of the next sentence is unlikely, with the likely words of that
+//! sentence.
 //!
 //! Jiang et al., "Active Retrieval Augmented Generation", EMNLP 2023: section 3.2.1 says when to
 //! retrieve ([`THETA`]), section 3.2.2 with what ("implicit" queries, [`BETA`]). SEARAG is compared
@@ -13,8 +14,8 @@ pub const THETA: f32 = 0.8;
 /// Probability below which a token is left out of the query.
 pub const BETA: f32 = 0.4;
 
-/// Returns the words of a sentence whose tokens all have at least the probability beta; the question,
-/// if there are none.
+/// Returns the words of a sentence whose tokens all have at least the probability beta; the
+/// question, if there are none.
 pub fn certain_words(question: &str, tokens: &[Token]) -> WrittenQuery {
     let certain: Vec<QueryWord> = query::words(tokens)
         .into_iter()

@@ -1,9 +1,10 @@
-//! Kernel language entropy: the uncertainty of sampled answers from how similar their meanings are, pair by pair, in
-//! place of clusters that are the same or not.
+//! Kernel language entropy: the uncertainty of sampled answers from how similar their meanings are,
+//! pair by pair, in place of clusters that are the same or not.
 //!
-//! Nikitin, Kossen, Gal and Marttinen, "Kernel Language Entropy", NeurIPS 2024: the answers are the nodes of a graph,
-//! weighted by the judgements of an entailment judge; a kernel over the graph, scaled to a diagonal of 1 / n, has a von
-//! Neumann entropy. DENSE-RAG's tables 1 and 8 compare DENSE with its heat and Matern kernels at these parameters.
+//! Nikitin, Kossen, Gal and Marttinen, "Kernel Language Entropy", NeurIPS 2024: the answers are the
+//! nodes of a graph, weighted by the judgements of an entailment judge; a kernel over the graph,
+//! scaled to a diagonal of 1 / n, has a von Neumann entropy. DENSE-RAG's tables 1 and 8 compare
+//! DENSE with its heat and Matern kernels at these parameters.
 
 use super::symmetric::Eigen;
 
@@ -27,8 +28,8 @@ pub const MATERN: Kernel = Kernel::Matern {
 const MIN_EIGENVALUE: f64 = 1e-12;
 
 /// Returns the von Neumann entropy of a kernel over n answers, nats: 0 when all are connected as
-/// closely as can be, ln n when none are. `weights` has the n x n weights of the edges, symmetric and
-/// at least 0; its diagonal is not read.
+/// closely as can be, ln n when none are. `weights` has the n x n weights of the edges, symmetric
+/// and at least 0; its diagonal is not read.
 pub fn kernel_entropy(weights: &[Vec<f64>], kernel: Kernel) -> f64 {
     let values = Eigen::new(laplacian(weights));
     let kernel = values.map(|value| match kernel {

@@ -1,4 +1,5 @@
-//! The five papers, baselines of theirs, and the measures they share: one paper, one file, cited at its top.
+//! The five papers, baselines of theirs, and the measures they share: one paper, one file, cited at
+//! its top.
 //!
 //! A method returns values and does not know the run. Every call to a model goes through
 //! [`ModelCalls`], which the engine implements (it emits an event per call) and which a test

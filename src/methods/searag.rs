@@ -193,8 +193,8 @@ pub fn best_split(splits: &[Split], lambda: f64) -> Option<Split> {
 /// 3 over a grid. `None` when all entropies are equal.
 ///
 /// Departure from the paper: the features are standardised first, and both terms are divided by
-/// their value at the mean entropy. Lambda is then a ratio that does not depend on the number of samples
-/// or features.
+/// their value at the mean entropy. Lambda is then a ratio that does not depend on the number of
+/// samples or features.
 pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>]) -> Option<f64> {
     let min = entropies.iter().copied().reduce(f64::min)?;
     let max = entropies.iter().copied().reduce(f64::max)?;

@@ -38,8 +38,8 @@ pub struct Believed {
     pub matches: Vec<bool>,
 }
 
-/// Judges in one batch everything that [`measure_belief`] will ask about these sets of samples, so that
-/// the judge's prompts share their prefixes.
+/// Judges in one batch everything that [`measure_belief`] will ask about these sets of samples, so
+/// that the judge's prompts share their prefixes.
 ///
 /// # Errors
 /// Failures of the entailment judge.

@@ -1,8 +1,8 @@
 //! The samples that a probe is trained on: sentences, by the question that they answer.
 //!
-//! A journal keeps the finished questions, one a line. The hidden states stand in a file beside it, as
-//! numbers of half precision one after the other: those of a model of 8 B parameters have 126,976 numbers
-//! a sentence, which are 0.25 MB there and five times that as text.
+//! A journal keeps the finished questions, one a line. The hidden states stand in a file beside it,
+//! as numbers of half precision one after the other: those of a model of 8 B parameters have
+//! 126,976 numbers a sentence, which are 0.25 MB there and five times that as text.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -21,8 +21,8 @@ const CHECK_DIGITS: usize = 16;
 /// A sentence of an answer: the model's hidden states before it, and its measured entropy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// Features of the hidden states, from [`super::features()`], in half precision; empty where the
-    /// sentence ended with its first token.
+    /// Features of the hidden states, from [`super::features()`], in half precision; empty where
+    /// the sentence ended with its first token.
     pub features: Vec<f16>,
     /// Discrete semantic entropy of the sampled sentences, nats.
     pub entropy: f64,
@@ -104,8 +104,9 @@ struct Measured {
 }
 
 impl SampleJournal {
-    /// Opens the journal of the collection `name`, with the file of its states beside it. What a kill left
-    /// torn is removed; a journal whose states are gone or damaged, or of another collection, starts over.
+    /// Opens the journal of the collection `name`, with the file of its states beside it. What a
+    /// kill left torn is removed; a journal whose states are gone or damaged, or of another
+    /// collection, starts over.
     ///
     /// # Errors
     /// A file that cannot be created, read or written; another process that writes it.

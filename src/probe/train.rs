@@ -22,8 +22,8 @@ use crate::methods::searag::{LAMBDA, Standard, entropy_threshold};
 const NEEDED: usize = 20;
 /// One question in six of the training part decides when to stop.
 const VALIDATION: usize = 6;
-/// Maximum number of epochs. This and the constants below are those of the paper's probe (appendix B):
-/// AdamW on one hidden layer with dropout, until the validation loss no longer falls.
+/// Maximum number of epochs. This and the constants below are those of the paper's probe (appendix
+/// B): AdamW on one hidden layer with dropout, until the validation loss no longer falls.
 pub const MAX_EPOCHS: u32 = 100;
 const HIDDEN_UNITS: u32 = 256;
 const DROPOUT: f64 = 0.3;
@@ -63,8 +63,8 @@ struct Labelling {
 
 impl Labelling {
     /// Returns the sentences that are trained on, with their labels. The first sample of a question
-    /// is its first sentence, before any lookup, and the second the same sentence with passages where
-    /// it was uncertain; without a known answer there is no label by accuracy.
+    /// is its first sentence, before any lookup, and the second the same sentence with passages
+    /// where it was uncertain; without a known answer there is no label by accuracy.
     fn sentences<'w>(&self, questions: &[&'w SampledQuestion]) -> Vec<Labelled<'w>> {
         let mut labelled = Vec::new();
         for question in questions {
@@ -316,9 +316,9 @@ fn cross_entropy(network: &Network, part: &TrainingSet) -> f32 {
     losses.iter().sum::<f32>() / losses.len() as f32
 }
 
-/// Measures how well the probe separates uncertain sentences from certain ones, by the labels that it
-/// was trained with, beside the token entropy and a second sampling. A gate judges every sentence,
-/// whichever of them a probe was trained on.
+/// Measures how well the probe separates uncertain sentences from certain ones, by the labels that
+/// it was trained with, beside the token entropy and a second sampling. A gate judges every
+/// sentence, whichever of them a probe was trained on.
 fn measure(
     probe: &Probe,
     held: &[&SampledQuestion],

@@ -1,5 +1,5 @@
-//! A process leads a process group, so that it ends with the programs that it starts, and so that the
-//! terminal's ctrl-c reaches only the program that the user started.
+//! A process leads a process group, so that it ends with the programs that it starts, and so that
+//! the terminal's ctrl-c reaches only the program that the user started.
 
 #[cfg(not(unix))]
 pub use other::*;

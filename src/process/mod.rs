@@ -1,4 +1,5 @@
-//! This program again, as another process: started with a hidden subcommand, spoken with over pipes.
+//! This program again, as another process: started with a hidden subcommand, spoken with over
+//! pipes.
 //!
 //! What can abort, hang or allocate without bound runs there: the readers of binary files, and
 //! llama.cpp behind the screen and the servers.

@@ -426,8 +426,8 @@ impl Cache {
         Ok(link)
     }
 
-    /// The name under which this thread makes what then takes its place at once: another download of the
-    /// repository may read or write there at this moment.
+    /// The name under which this thread makes what then takes its place at once: another download
+    /// of the repository may read or write there at this moment.
     fn part(&self, name: &str) -> PathBuf {
         let writer = (std::process::id(), std::thread::current().id());
         self.folder.join(format!(".{name}-{writer:?}"))

@@ -88,8 +88,8 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         })
     }
 
-    /// Returns the rows of a journal without opening it; `None` for that of another operation. A torn last row is left
-    /// out.
+    /// Returns the rows of a journal without opening it; `None` for that of another operation. A
+    /// torn last row is left out.
     ///
     /// # Errors
     /// A file that cannot be read.

@@ -23,8 +23,8 @@ const MAX_TAIL_BYTES: u64 = 4 << 20;
 /// Digits that the name of a run begins with: the time of its start, in milliseconds.
 const TIME_DIGITS: usize = 13;
 
-/// The part of a first record that a summary holds. The settings and models beside it are the larger part
-/// of the record, and are passed over unread.
+/// The part of a first record that a summary holds. The settings and models beside it are the
+/// larger part of the record, and are passed over unread.
 #[derive(Deserialize)]
 struct First {
     run: String,
@@ -43,9 +43,9 @@ struct Started {
     corpus: Option<CorpusCard>,
 }
 
-/// Returns the recorded runs of a folder, newest first. Reads the first and the last line of the files that
-/// are new or changed since the last list; other files are left out. A folder that does not exist yet has
-/// none.
+/// Returns the recorded runs of a folder, newest first. Reads the first and the last line of the
+/// files that are new or changed since the last list; other files are left out. A folder that does
+/// not exist yet has none.
 ///
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.
@@ -89,9 +89,9 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
     Ok(runs)
 }
 
-/// Returns the `count` newest runs of a folder by the times in their names, newest first, to be shown while
-/// [`list_runs`] reads the list; `None` for a folder that has no more than those. Reads these runs alone,
-/// and the names of the others.
+/// Returns the `count` newest runs of a folder by the times in their names, newest first, to be
+/// shown while [`list_runs`] reads the list; `None` for a folder that has no more than those. Reads
+/// these runs alone, and the names of the others.
 ///
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.

@@ -3,8 +3,8 @@
 //!
 //! One run, one file: `<run id>.jsonl` in the sessions folder, each line a
 //! [`Record`](crate::event::Record). A line is complete before the next one begins, so a kill costs
-//! at most the last line. A run says which thread it continues; the name of a thread is a file of one line
-//! beside its first run, `<run id>.name`. This module does not know who listens.
+//! at most the last line. A run says which thread it continues; the name of a thread is a file of
+//! one line beside its first run, `<run id>.name`. This module does not know who listens.
 
 mod error;
 mod journal;

@@ -1,8 +1,8 @@
-//! The summaries of the recorded runs that were read before, so that a list of 100,000 runs reads what is
-//! new and nothing else.
+//! The summaries of the recorded runs that were read before, so that a list of 100,000 runs reads
+//! what is new and nothing else.
 //!
-//! They are a cache beside the runs: a summary counts while its file has the size and the time that it was
-//! read with, and without the cache every file is read again.
+//! They are a cache beside the runs: a summary counts while its file has the size and the time that
+//! it was read with, and without the cache every file is read again.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,7 +19,8 @@ use crate::files::FileLock;
 const FILE: &str = "summaries";
 /// Changes with what a summary holds: the entries of another format are read again.
 const FORMAT: &str = "summaries 2";
-/// Entries of files that changed or are gone, beyond those in use, from which the cache is rewritten.
+/// Entries of files that changed or are gone, beyond those in use, from which the cache is
+/// rewritten.
 const SPARE_ENTRIES: usize = 1000;
 
 /// A file of a run, as it is now.
@@ -32,8 +33,8 @@ pub(super) struct RunFile {
 }
 
 impl RunFile {
-    /// Returns the file of a folder's entry; `None` for one that is gone, or has no name in UTF-8: no
-    /// run is written to such a file.
+    /// Returns the file of a folder's entry; `None` for one that is gone, or has no name in UTF-8:
+    /// no run is written to such a file.
     pub fn from_entry(entry: &fs::DirEntry) -> Option<Self> {
         let name = entry.file_name().into_string().ok()?;
         let about = fs::metadata(entry.path()).ok()?;
@@ -104,7 +105,8 @@ impl Summaries {
         self.known.insert(entry.file.name.clone(), entry);
     }
 
-    /// Returns the summary of a file that is still as it was read, and `Some(None)` for one that is no run.
+    /// Returns the summary of a file that is still as it was read, and `Some(None)` for one that is
+    /// no run.
     pub fn get(&self, file: &RunFile) -> Option<Option<RunSummary>> {
         let entry = self.known.get(&file.name)?;
         let run = || {
@@ -118,8 +120,8 @@ impl Summaries {
         (entry.file == *file).then(run)
     }
 
-    /// Adds what was read, and drops what is neither in `files` nor there any more once that is the larger
-    /// part. A cache that cannot be written is none.
+    /// Adds what was read, and drops what is neither in `files` nor there any more once that is the
+    /// larger part. A cache that cannot be written is none.
     pub fn keep(mut self, read: Vec<(RunFile, Option<RunSummary>)>, files: usize) {
         let Some(mut log) = self.log.take() else {
             return;

@@ -129,7 +129,8 @@ fn every_question_quotes_its_evidence_word_for_word() {
         );
         assert!(enough, "{} has {places} places of evidence", question.id);
         for place in &question.evidence {
-            // As the program reads it: without the tags of HTML, and the cells of tables between bars.
+            // As the program reads it: without the tags of HTML, and the cells of tables between
+            // bars.
             let bytes = std::fs::read(corpus().join(&place.file)).expect(&place.file);
             let text =
                 fold_white_space(&Document::new(&place.file, bytes).expect(&place.file).text);

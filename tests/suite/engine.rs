@@ -162,7 +162,8 @@ pub fn config(settings: &[(&str, &str)]) -> Config {
     layers.config().expect("a valid configuration")
 }
 
-/// Ask over [`SHELF`] and give the events; `stop_at` is the number of the event that is answered with a stop.
+/// Ask over [`SHELF`] and give the events; `stop_at` is the number of the event that is answered
+/// with a stop.
 pub fn run(
     config: &Config,
     generator: &mut ScriptedGenerator,
@@ -399,7 +400,8 @@ fn a_complete_answer_is_not_replaced_by_another_completion() {
 
 #[test]
 fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
-    // how much of the replies begins with a label, the reply, the setting; probability, parsed, unread
+    // how much of the replies begins with a label, the reply, the setting; probability, parsed,
+    // unread
     let cases = [
         (1.0, "0", 0.9, 0, 0),
         (0.01, "1, it is relevant.", 1.0, 4, 0),
@@ -703,7 +705,8 @@ mod worker {
                 ..Ask::new(question)
             }));
             if question.contains("wrote") {
-                // pressed before the worker has taken the question up: it must not be lost, nor hit the next question
+                // pressed before the worker has taken the question up: it must not be lost, nor hit
+                // the next question
                 stop.stop();
             }
         }

@@ -1,11 +1,11 @@
-//! Plain technical English (`.github/CONTRIBUTING.md`): words that are not used in source, settings,
-//! prompts and documents.
+//! Plain technical English (`.github/CONTRIBUTING.md`): words that are not used in source,
+//! settings, prompts and documents, and the form of constructors, messages and comments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words and phrases that are not used, and what to write instead. A hit is whole and in any case; an
-/// underscore separates words.
+/// Words and phrases that are not used, and what to write instead. A hit is whole and in any case;
+/// an underscore separates words.
 const UNUSED: &[(&[&str], &str)] = &[
     (
         &["tell", "tells", "telling", "told"],
@@ -150,6 +150,110 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
         if path.is_dir() || is_text {
             collect(&path, files);
         }
+    }
+}
+
+/// Modules whose constructors are not named `new`, `from_*`, `with_*` or `for_*` yet. A module
+/// leaves this list and never enters it.
+const WITH_OF: &[&str] = &["src/corpus", "src/engine", "tests/suite"];
+
+/// A fault of a name.
+const CONSTRUCTOR: &str = "a constructor named `of`, better: `new`, `from_*`, `with_*`, `for_*`";
+
+const MAX_COLUMNS: usize = 100;
+
+#[test]
+fn constructors_messages_and_comments_have_the_form_of_the_house() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut table = String::new();
+    for folder in ["src", "tests/suite"] {
+        let mut files = Vec::new();
+        collect(&root.join(folder), &mut files);
+        for file in files {
+            let name = file.strip_prefix(root).expect("a file of the repository");
+            // this file holds examples of what is wrong
+            if name.extension().is_none_or(|ending| ending != "rs")
+                || name.ends_with("suite/english.rs")
+            {
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("text");
+            let may_have_of = WITH_OF.iter().any(|module| name.starts_with(module));
+            for (line, fault) in faults(&text) {
+                if may_have_of && fault == CONSTRUCTOR {
+                    continue;
+                }
+                table.push_str(&format!("{}:{line}: {fault}\n", name.display()));
+            }
+        }
+    }
+    assert!(table.is_empty(), "{table}");
+}
+
+/// Returns the lines of a source file that are not of the form of the house, counted from 1, with
+/// what is wrong.
+fn faults(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let trimmed = line.trim_start();
+        let is_comment = trimmed.starts_with("//");
+        if is_comment && line.chars().count() > MAX_COLUMNS {
+            found.push((number, format!("a comment of over {MAX_COLUMNS} columns")));
+        }
+        if let Some(name) = function_name(trimmed)
+            && (name == "of" || name.starts_with("of_"))
+        {
+            found.push((number, CONSTRUCTOR.to_owned()));
+        }
+        if !is_comment && denies_with_no(line) {
+            found.push((number, "`is no ...`, better: `is not a ...`".to_owned()));
+        }
+    }
+    found
+}
+
+fn function_name(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once("fn ")?;
+    let is_declaration = before.split_whitespace().all(|word| {
+        matches!(word, "const" | "async" | "unsafe" | "extern" | "\"C\"") || word.starts_with("pub")
+    });
+    let end = after.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+    is_declaration.then_some(&after[..end])
+}
+
+/// Returns whether a message says that something "is no X".
+fn denies_with_no(line: &str) -> bool {
+    line.match_indices(" is no ").any(|(at, found)| {
+        let after = &line[at + found.len()..];
+        let has_subject = !line[..at].ends_with("there") && !line[..at].ends_with("There");
+        has_subject && !after.starts_with("longer")
+    })
+}
+
+#[test]
+fn a_fault_of_form_is_found() {
+    let kinds =
+        |text: &str| -> Vec<String> { faults(text).into_iter().map(|(_, why)| why).collect() };
+    let wrong = [
+        "    pub fn of(text: &str) -> Self {",
+        "fn of_columns() {}",
+        "pub(super) const fn of_text() -> bool {",
+        "    message(\"this is no file\");",
+    ];
+    for text in wrong {
+        assert_eq!(kinds(text).len(), 1, "{text}");
+    }
+    assert_eq!(kinds(&format!("// {}", "x".repeat(98))).len(), 1);
+
+    let right = [
+        "    pub fn from_text(text: &str) -> Self {",
+        "fn offset() {}",
+        "// What forces this: a format.",
+        "    message(\"there is no file, and it is no longer read\");",
+        "let of = 1;",
+    ];
+    for text in right {
+        assert_eq!(kinds(text), [""; 0], "{text}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Evaluation: metrics against golden numbers, question files good and bad, journals that survive kills, and the command.
+//! Evaluation: metrics against golden numbers, question files good and bad, journals that survive
+//! kills, and the command.
 
 mod command;
 mod datasets;

@@ -1,5 +1,5 @@
-//! README and guide say what the program is: their tables are those of the code, their command lines
-//! are accepted, their settings and links exist.
+//! README and guide say what the program is: their tables are those of the code, their command
+//! lines are accepted, their settings and links exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};

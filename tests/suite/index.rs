@@ -1,5 +1,5 @@
-//! The index of a folder: it follows changes, survives kills and full disks, and is never used when it
-//! is damaged.
+//! The index of a folder: it follows changes, survives kills and full disks, and is never used when
+//! it is damaged.
 
 pub mod common;
 mod damage;

@@ -1,5 +1,5 @@
-//! A module uses only what its row of the layer table lists, and inside a module a file uses only the
-//! files and folders that are declared above it.
+//! A module uses only what its row of the layer table lists, and inside a module a file uses only
+//! the files and folders that are declared above it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -224,8 +224,8 @@ impl Source {
         uses
     }
 
-    /// Returns where in the code a path begins with `crate` or `super`, and the module that is named
-    /// from: an inline module of the file is one of its own.
+    /// Returns where in the code a path begins with `crate` or `super`, and the module that is
+    /// named from: an inline module of the file is one of its own.
     fn path_starts(&self, code: &str) -> Vec<(usize, Vec<String>)> {
         let mut starts = Vec::new();
         let mut module = self.path.clone();

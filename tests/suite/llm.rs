@@ -54,8 +54,8 @@ fn generator() -> LlamaGenerator {
     generator_with(&generator_settings(), &StopFlag::default())
 }
 
-/// The bundled generator in single precision, weights, cache and attention: what one prompt gives alone it then gives in any company,
-/// since nothing is rounded on the way.
+/// The bundled generator in single precision, weights, cache and attention: what one prompt gives
+/// alone it then gives in any company, since nothing is rounded on the way.
 fn exact_generator(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
     let folder = tempfile::tempdir().expect("a folder");
     let file = exact_file(folder.path());
@@ -173,8 +173,8 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
     head
 }
 
-/// A GGUF file of eight bits with the same vocabulary and metadata, whose weights mean nothing: numbers from a
-/// fixed seed, of the size of a model that was just created.
+/// A GGUF file of eight bits with the same vocabulary and metadata, whose weights mean nothing:
+/// numbers from a fixed seed, of the size of a model that was just created.
 pub fn without_training(bytes: &[u8]) -> Vec<u8> {
     // half-precision 2^-11: weights of -0.06 to 0.06
     const SCALE: [u8; 2] = [0, 0x10];
@@ -293,7 +293,8 @@ fn single(half: u16) -> f32 {
     }
 }
 
-/// Whether a GPU computes: it chooses its kernels by the size of the batch, and so rounds by the company of a prompt.
+/// Whether a GPU computes: it chooses its kernels by the size of the batch, and so rounds by the
+/// company of a prompt.
 fn has_gpu() -> bool {
     runtime().devices().iter().any(|device| device.is_gpu)
 }

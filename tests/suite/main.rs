@@ -1,4 +1,5 @@
-//! The one integration binary. Tests are data through one `check`; where a model is meant, they run the bundled one.
+//! The one integration binary. Tests are data through one `check`; where a model is meant, they run
+//! the bundled one.
 
 #![expect(
     clippy::print_stdout,

@@ -1,4 +1,5 @@
-//! The methods against golden numbers (`tests/data/vectors`, each file with its formula and where it comes from) and scripted replies.
+//! The methods against golden numbers (`tests/data/vectors`, each file with its formula and where
+//! it comes from) and scripted replies.
 
 mod seper;
 mod dense;

@@ -1,4 +1,5 @@
-//! The probe: training on composed sentences, weights that fit and weights that do not, an interrupted collection.
+//! The probe: training on composed sentences, weights that fit and weights that do not, an
+//! interrupted collection.
 
 use std::path::Path;
 
@@ -36,7 +37,8 @@ fn generator() -> ModelCard {
     }
 }
 
-/// Questions with two sentences each, one of them uncertain: one feature says which, the others are noise.
+/// Questions with two sentences each, one of them uncertain: one feature says which, the others are
+/// noise.
 fn walked(questions: usize) -> Vec<SampledQuestion> {
     let mut random = Random::new(3);
     let mut sample = |uncertain: bool| {
@@ -127,8 +129,8 @@ fn a_probe_is_trained_by_accuracy_or_on_first_sentences_alone() {
         train(walked, &generator(), &settings, 1, &mut |_| Flow::Continue)
     };
     let (entropy, accuracy) = (ProbeLabels::SemanticEntropy, ProbeLabels::Accuracy);
-    // 90 questions of two sentences are trained on; every third answer is right, and the first sentence
-    // of every second question is the certain one
+    // 90 questions of two sentences are trained on; every third answer is right, and the first
+    // sentence of every second question is the certain one
     let mut questions = walked(120);
     for question in questions.iter_mut().skip(1).step_by(2) {
         question.samples.reverse();

@@ -1,4 +1,5 @@
-//! Downloads from a server on this machine that does everything wrong that a server and a network can do.
+//! Downloads from a server on this machine that does everything wrong that a server and a network
+//! can do.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

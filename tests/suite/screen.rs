@@ -1,4 +1,5 @@
-//! The screen without a terminal: snapshots of every pane and overlay, replay against live, every size, and that keys do what they say.
+//! The screen without a terminal: snapshots of every pane and overlay, replay against live, every
+//! size, and that keys do what they say.
 
 mod any_state;
 mod keys;
@@ -23,8 +24,8 @@ use stage::*;
 
 const SIZES: [(u16, u16); 3] = [(200, 60), (100, 30), (60, 16)];
 
-/// A run goes through the recorder, comes back from its file and is played; at every record the screen is, cell for cell, the one
-/// that showed the run while it happened.
+/// A run goes through the recorder, comes back from its file and is played; at every record the
+/// screen is, cell for cell, the one that showed the run while it happened.
 #[test]
 fn a_replayed_run_and_the_live_run_give_the_same_screens() {
     // one composed here, one recorded from the bundled models over the demo corpus

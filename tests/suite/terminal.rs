@@ -150,7 +150,8 @@ fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
     }
 }
 
-/// Writes a PDF of two pages, and a `pdftoppm` that returns one picture for each. Returns the variable `PATH` that finds it.
+/// Writes a PDF of two pages, and a `pdftoppm` that returns one picture for each. Returns the
+/// variable `PATH` that finds it.
 #[cfg(unix)]
 fn with_pages_of_colour(home: &Path) -> String {
     use std::os::unix::fs::PermissionsExt;

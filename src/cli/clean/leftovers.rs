@@ -17,8 +17,8 @@ use super::history;
 /// Bytes that are kept of each kind, the newest: more than a year of evaluations takes, and little
 /// beside the models.
 const MAX_BYTES: u64 = 4 << 30;
-/// Age in days beyond which the index of a folder that no longer exists goes: a disk may be away for
-/// that long.
+/// Age in days beyond which the index of a folder that no longer exists goes: a disk may be away
+/// for that long.
 const MAX_INDEX_DAYS: u32 = 90;
 /// Questions that stay in the history of the input line, the newest.
 const MAX_HISTORY: usize = 10_000;

@@ -1,8 +1,8 @@
 //! Chunks of a fixed size: as long as the limit allows, split where the text itself has its deepest
 //! break.
 //!
-//! A chunk takes pieces while they fit and ends at the deepest break in its second half. The next one
-//! begins with the last sentences of the one before.
+//! A chunk takes pieces while they fit and ends at the deepest break in its second half. The next
+//! one begins with the last sentences of the one before.
 
 use std::ops::Range;
 

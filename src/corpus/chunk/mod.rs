@@ -22,8 +22,8 @@ pub use semantic::{SemanticSplit, Sentences};
 pub struct Chunk {
     /// The bytes of the file: start, and one past the end.
     pub bytes: [u64; 2],
-    /// The lines of the document's text, from 1, both inclusive: those of the file where the file is
-    /// text.
+    /// The lines of the document's text, from 1, both inclusive: those of the file where the file
+    /// is text.
     pub lines: [u32; 2],
     /// The pages, slides or rows that it is on, where the file is not text.
     pub places: Vec<PlaceFrom>,

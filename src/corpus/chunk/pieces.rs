@@ -26,8 +26,8 @@ pub(super) enum Break {
     Part,
 }
 
-/// The smallest part of a text that a chunker moves. Pieces follow one another with only white space
-/// between them.
+/// The smallest part of a text that a chunker moves. Pieces follow one another with only white
+/// space between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub range: Range<usize>,

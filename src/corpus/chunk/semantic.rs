@@ -2,10 +2,10 @@
 //! stays within its limits.
 //!
 //! "DENSE-RAG", section 5.1, equation 7 and algorithm 2; with other numbers the chunks of ChunkRAG,
-//! section 3.1. The papers know plain text only. In documents with headings, a heading begins a chunk
-//! and stays with what is below it. A sentence that begins with a pronoun stays with the one before,
-//! with `chunker.keep_pronouns`, which the papers do not have: "It is led by Ann Oakes" is unlike the
-//! sentence that names the school, and without it is not found by that name.
+//! section 3.1. The papers know plain text only. In documents with headings, a heading begins a
+//! chunk and stays with what is below it. A sentence that begins with a pronoun stays with the one
+//! before, with `chunker.keep_pronouns`, which the papers do not have: "It is led by Ann Oakes" is
+//! unlike the sentence that names the school, and without it is not found by that name.
 
 use std::ops::Range;
 
@@ -124,7 +124,8 @@ impl Joiner<'_> {
             end += 1;
         }
 
-        // the whole may have more tokens than its pieces: line ends count, and long words were split
+        // the whole may have more tokens than its pieces: line ends count, and long words were
+        // split
         (first + 2..=end)
             .rev()
             .find(|end| self.splitter.fits(self.range(first, *end)))

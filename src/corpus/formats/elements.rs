@@ -1,8 +1,9 @@
-//! XML: what is between the tags, with the names of the elements above it as headings. An element that
-//! holds one value is a line `name: value`, and so are attributes; mixed content stays together.
+//! XML: what is between the tags, with the names of the elements above it as headings. An element
+//! that holds one value is a line `name: value`, and so are attributes; mixed content stays
+//! together.
 //!
-//! Only the five entities of XML and numbers of characters are decoded: nothing that a file declares
-//! is expanded, and nothing is fetched. Any input gives some text.
+//! Only the five entities of XML and numbers of characters are decoded: nothing that a file
+//! declares is expanded, and nothing is fetched. Any input gives some text.
 
 use std::ops::Range;
 

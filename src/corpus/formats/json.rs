@@ -1,6 +1,6 @@
-//! JSON and JSON lines: a value is a line with its path (`scripts.build: tsc`), since a bracket says
-//! nothing of where it is; an object in an array is a paragraph. Comments are kept. Any input gives
-//! some text, and a file that ends early all that it has.
+//! JSON and JSON lines: a value is a line with its path (`scripts.build: tsc`), since a bracket
+//! says nothing of where it is; an object in an array is a paragraph. Comments are kept. Any input
+//! gives some text, and a file that ends early all that it has.
 
 use super::{Extract, Format, Reader};
 use crate::corpus::document::Heading;
@@ -95,8 +95,8 @@ fn comment_end(source: &str, at: usize) -> usize {
     end.unwrap_or(source.len())
 }
 
-/// Returns the end of a number or word. Outside of an object or array, which is no JSON, that is the
-/// end of the line.
+/// Returns the end of a number or word. Outside of an object or array, which is no JSON, that is
+/// the end of the line.
 fn scalar_end(source: &str, at: usize) -> usize {
     let is_end = |c: char| c.is_ascii_whitespace() || "{}[],:\"".contains(c);
     let first = source[at..].chars().next().map_or(1, char::len_utf8);

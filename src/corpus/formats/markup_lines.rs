@@ -1,5 +1,5 @@
-//! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file, and
-//! LaTeX without its preamble and comments.
+//! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file,
+//! and LaTeX without its preamble and comments.
 
 use super::lines::lines;
 use super::{Extract, Format, Metadata, Reader};
@@ -137,8 +137,8 @@ fn field(content: &str) -> Option<(&str, &str)> {
     content.strip_prefix(':')?.split_once(':')
 }
 
-/// Finds titles by the line of signs below them, or above and below. A level is a sort of line, in the
-/// order of the file.
+/// Finds titles by the line of signs below them, or above and below. A level is a sort of line, in
+/// the order of the file.
 fn restructured_text(text: String) -> Extract {
     let mut headings = Vec::new();
     let mut metadata = Metadata::default();

@@ -1,4 +1,5 @@
-//! Members of files: attachments of mail, files of an archive. Each is read by the reader of its format.
+//! Members of files: attachments of mail, files of an archive. Each is read by the reader of its
+//! format.
 
 use std::cell::Cell;
 

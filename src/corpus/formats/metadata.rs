@@ -1,4 +1,5 @@
-//! What a text file says of itself: fields of front matter, of a document's header, of a page's head.
+//! What a text file says of itself: fields of front matter, of a document's header, of a page's
+//! head.
 
 use jiff::civil::Date;
 

@@ -1,5 +1,5 @@
-//! File formats: how the files of each become text. A format is one file of this folder and one line
-//! of [`FORMATS`].
+//! File formats: how the files of each become text. A format is one file of this folder and one
+//! line of [`FORMATS`].
 
 mod archive;
 mod builder;
@@ -100,8 +100,8 @@ pub(super) enum Reader {
     /// Of a file that is text itself, once it is decoded. Runs in this process, so any input gives
     /// some text within linear time.
     Text(fn(String) -> Extract),
-    /// Of any other file. Runs in a worker process. The error is the reason for users why the file is
-    /// skipped.
+    /// Of any other file. Runs in a worker process. The error is the reason for users why the file
+    /// is skipped.
     Binary(fn(&[u8]) -> Result<Extract, String>),
     /// As `Binary`, for formats whose text depends on settings or on the name of the file.
     Configured(fn(&Input<'_>) -> Result<Extract, String>),

@@ -108,8 +108,8 @@ fn of_compound_file(bytes: &[u8]) -> Option<&'static Format> {
     format.map(|(format, _)| *format)
 }
 
-/// Returns the format of a zip file: documents of an office are zip files, too. One may hold others, and
-/// its parts may have other names, so what its name says comes first.
+/// Returns the format of a zip file: documents of an office are zip files, too. One may hold
+/// others, and its parts may have other names, so what its name says comes first.
 fn of_zip(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let directory = &bytes[bytes.len().saturating_sub(ZIP_DIRECTORY_BYTES)..];
     let head = &bytes[..bytes.len().min(ZIP_DIRECTORY_BYTES)];

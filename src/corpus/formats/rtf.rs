@@ -1,5 +1,5 @@
-//! RTF: groups, destinations and text in the code page of its font, as the specification 1.9.1 says.
-//! Objects, pictures and field codes are left out; nothing is run.
+//! RTF: groups, destinations and text in the code page of its font, as the specification 1.9.1
+//! says. Objects, pictures and field codes are left out; nothing is run.
 
 use std::collections::HashMap;
 

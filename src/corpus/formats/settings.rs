@@ -1,5 +1,5 @@
-//! YAML, TOML and INI as they are in the file, comments included, with the path of their sections as
-//! headings.
+//! YAML, TOML and INI as they are in the file, comments included, with the path of their sections
+//! as headings.
 
 use super::lines::lines;
 use super::{Extract, Format, Reader};

@@ -1,5 +1,5 @@
-//! Walks XML: elements by their local names, and text. Entities of a document are never expanded, and
-//! nothing is fetched. There is no tree, so depth costs nothing.
+//! Walks XML: elements by their local names, and text. Entities of a document are never expanded,
+//! and nothing is fetched. There is no tree, so depth costs nothing.
 
 use std::borrow::Cow;
 use std::io::BufRead;

@@ -23,7 +23,8 @@ pub(super) enum Kind {
 
 static KINDS: LazyLock<Box<[Kind]>> = LazyLock::new(|| {
     let mut kinds = vec![Kind::Part; 0x11_0000].into_boxed_slice();
-    // llama.cpp's tables are those of Unicode 15; later lines win, in the order of llama.cpp's tests
+    // llama.cpp's tables are those of Unicode 15; later lines win, in the order of llama.cpp's
+    // tests
     let classes = [
         (Kind::Alone, r"[[\p{P}&&\p{Age:15.1}][\p{S}&&[\x00-\x7e]]]"),
         (

@@ -2,14 +2,14 @@
 //!
 //! The vocabulary comes from the model's own file. BPE and both kinds of SentencePiece run on the
 //! `tokenizers` crate. WordPiece is implemented here as llama.cpp reads it ([`wordpiece`]), which
-//! differs from the crate: other normal forms, no limit on the length of a word, and no time quadratic
-//! in it. A vocabulary that these do not know (the `tokenizer.ggml.pre` of a new model) is counted by
-//! llama.cpp.
+//! differs from the crate: other normal forms, no limit on the length of a word, and no time
+//! quadratic in it. A vocabulary that these do not know (the `tokenizer.ggml.pre` of a new model)
+//! is counted by llama.cpp.
 //!
 //! Why not always by llama.cpp: every piece of every document is counted while a folder is indexed.
-//! Over whole documents these counters read 13.2 MB/s and llama.cpp's vocabulary 3.3 MB/s; sentence by
-//! sentence on two threads it is 18.1 against 6.1 MB/s. The counts are equal: on 123,291 sentences, and
-//! in the tests of this module.
+//! Over whole documents these counters read 13.2 MB/s and llama.cpp's vocabulary 3.3 MB/s; sentence
+//! by sentence on two threads it is 18.1 against 6.1 MB/s. The counts are equal: on 123,291
+//! sentences, and in the tests of this module.
 
 mod vocabulary;
 mod wordpiece;
@@ -133,8 +133,8 @@ fn known_vocabulary(metadata: &Metadata) -> Option<Result<Arc<dyn CountTokens>, 
     }
 }
 
-/// Returns the number of tokens of a text by a tokenizer of the crate. A tokenizer covers any text, so
-/// that no text gives an error; its bytes are the upper bound.
+/// Returns the number of tokens of a text by a tokenizer of the crate. A tokenizer covers any text,
+/// so that no text gives an error; its bytes are the upper bound.
 fn encoded_length(tokenizer: &Tokenizer, text: &str) -> usize {
     tokenizer
         .encode_fast(text, false)

@@ -1,7 +1,8 @@
-//! SentencePiece vocabularies of the `llama` kind: the best scored pair of neighbours is merged first.
+//! SentencePiece vocabularies of the `llama` kind: the best scored pair of neighbours is merged
+//! first.
 //!
-//! That is BPE whose merges are the ways to put a token together, in the order of scores, so that the
-//! `tokenizers` crate runs it.
+//! That is BPE whose merges are the ways to put a token together, in the order of scores, so that
+//! the `tokenizers` crate runs it.
 
 use tokenizers::Tokenizer;
 use tokenizers::models::bpe::{BPE, Merges, Vocab};

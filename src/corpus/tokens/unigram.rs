@@ -1,8 +1,8 @@
 //! SentencePiece vocabularies of the `t5` kind: the most likely sequence of tokens
 //! (`llm_tokenizer_ugm` in `llama-vocab.cpp`).
 //!
-//! The `tokenizers` crate finds the sequence. The text is normalised here, by the table in the file, as
-//! llama.cpp does it; the crate applies such tables to one grapheme at a time and differs.
+//! The `tokenizers` crate finds the sequence. The text is normalised here, by the table in the
+//! file, as llama.cpp does it; the crate applies such tables to one grapheme at a time and differs.
 
 use tokenizers::Model;
 use tokenizers::models::unigram::Unigram as Lattice;
@@ -79,7 +79,8 @@ impl Unigram {
         normal
     }
 
-    /// Returns the replacement of the beginning of `rest`, and the number of bytes that it replaces.
+    /// Returns the replacement of the beginning of `rest`, and the number of bytes that it
+    /// replaces.
     fn replace_first<'a>(&'a self, rest: &'a str) -> (&'a str, usize) {
         let replaced = self
             .replacements
@@ -150,8 +151,8 @@ impl Replacements {
     }
 
     /// Returns the replacement of the longest known beginning of `rest`, and the length of that
-    /// beginning. A node has its base in bits 10 to 30 (shifted when bit 9 is set), the byte that leads
-    /// to it in the low 8, and whether it is an end in bit 8.
+    /// beginning. A node has its base in bits 10 to 30 (shifted when bit 9 is set), the byte that
+    /// leads to it in the low 8, and whether it is an end in bit 8.
     fn longest(&self, rest: &str) -> Option<(&str, usize)> {
         let base = |node: u32| (node >> 10) << ((node & (1 << 9)) >> 6);
         let mut at = base(*self.array.first()?);

@@ -1,8 +1,8 @@
 //! WordPiece as llama.cpp reads it (`llm_tokenizer_wpm` in `llama-vocab.cpp`).
 //!
-//! Words are split at white space, punctuation and Chinese characters, then into tokens, the longest
-//! first. A token at the start of a word is stored with `▁` (U+2581) before it. A word with a part that
-//! no token covers is one unknown token.
+//! Words are split at white space, punctuation and Chinese characters, then into tokens, the
+//! longest first. A token at the start of a word is stored with `▁` (U+2581) before it. A word with
+//! a part that no token covers is one unknown token.
 
 use std::collections::HashSet;
 

@@ -8,7 +8,8 @@ use super::{Answer, Request};
 use crate::corpus::formats::{Format, Input};
 use crate::process::frame;
 
-/// Answers requests on stdin until it is closed. A worker never outlives the program that started it.
+/// Answers requests on stdin until it is closed. A worker never outlives the program that started
+/// it.
 ///
 /// # Errors
 /// Stdout that is closed.
@@ -83,7 +84,8 @@ mod limit {
         size.map_or(0, |kib| kib << 10)
     }
 
-    /// Limits the memory of the process. Only the soft limit changes, so the next file may have more.
+    /// Limits the memory of the process. Only the soft limit changes, so the next file may have
+    /// more.
     pub fn memory(base_bytes: u64, bytes: u64) {
         if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_AS) {
             let _ = setrlimit(Resource::RLIMIT_AS, (base_bytes + bytes).min(hard), hard);

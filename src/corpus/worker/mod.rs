@@ -1,10 +1,10 @@
 //! Reading of binary formats in worker processes: this program again, started with a hidden
 //! subcommand.
 //!
-//! A parser of a binary format can panic, abort, hang or allocate without bound. Here that costs the
-//! file, with its reason, and never the run: the worker has a limit of memory and one of time per
-//! file, and the next file gets another worker. There is at most one per thread that reads, started
-//! with the first binary file and ended with the program.
+//! A parser of a binary format can panic, abort, hang or allocate without bound. Here that costs
+//! the file, with its reason, and never the run: the worker has a limit of memory and one of time
+//! per file, and the next file gets another worker. There is at most one per thread that reads,
+//! started with the first binary file and ended with the program.
 
 mod child;
 
@@ -29,8 +29,8 @@ pub const SUBCOMMAND: &str = "__extract";
 
 /// A worker that read a larger file is not used again, so that no memory stays taken.
 const MAX_REUSED_BYTES: usize = 16 << 20;
-/// Time by the clock per limit of processor time: other programs take their share of the machine, and a
-/// reader may wait for a program that it started.
+/// Time by the clock per limit of processor time: other programs take their share of the machine,
+/// and a reader may wait for a program that it started.
 const CLOCK_PER_TIME: u32 = 4;
 
 /// Attempts to start a worker while the system has no room for another process or thread.
@@ -123,8 +123,8 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
     }
 }
 
-/// Asks a worker. One that waited may be gone, or hold memory of the files before: then a new one is
-/// asked again.
+/// Asks a worker. One that waited may be gone, or hold memory of the files before: then a new one
+/// is asked again.
 fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
     let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     if let Some(mut worker) = idle {
@@ -144,8 +144,8 @@ fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
     Ok(answer)
 }
 
-/// Starts something, again after a pause where the system has no room for another process or thread:
-/// those of other programs end.
+/// Starts something, again after a pause where the system has no room for another process or
+/// thread: those of other programs end.
 fn started<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..MAX_STARTS {

@@ -15,9 +15,9 @@ use crate::llm::{Generator, LlmError, TEMPLATE_ADVICE};
 use super::lookup::{Effort, retrieve};
 use super::write::write;
 
-/// Answers a question with these tools, whose settings already include its overrides. Every event goes
-/// to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and what was
-/// written so far stays.
+/// Answers a question with these tools, whose settings already include its overrides. Every event
+/// goes to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and
+/// what was written so far stays.
 ///
 /// # Errors
 /// Only before anything ran: an empty question, one that does not fit the context, no corpus where

@@ -1,8 +1,8 @@
 //! Attribution: the share of each sentence's attention that went to each chunk of the context.
 //!
-//! SAKI-RAG reads attention between the sentences of a document (section 3.1); this reads it between
-//! the answer and its context. The attention sink and everything that is not a chunk are left out,
-//! and the shares of the chunks add up to 1.
+//! SAKI-RAG reads attention between the sentences of a document (section 3.1); this reads it
+//! between the answer and its context. The attention sink and everything that is not a chunk are
+//! left out, and the shares of the chunks add up to 1.
 
 use crate::engine::run::Passages;
 use crate::event::{AttendedChunk, RunEvent};

@@ -1,5 +1,5 @@
-//! Citations: the chunk that supports a sentence of the answer, by the label that the model wrote, or
-//! else by the source sentence that holds its words.
+//! Citations: the chunk that supports a sentence of the answer, by the label that the model wrote,
+//! or else by the source sentence that holds its words.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -21,8 +21,8 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Returns the effort of the first lookup for a sentence. Without a gate nothing says whether more
-    /// is needed.
+    /// Returns the effort of the first lookup for a sentence. Without a gate nothing says whether
+    /// more is needed.
     pub fn first(run: &Run<'_>, roles: &Roles) -> Self {
         match run.tools.config.stages.when {
             StageUse::AsNeeded if roles.gate.card(run).is_some() => Self::Least,

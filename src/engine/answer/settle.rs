@@ -71,8 +71,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Returns whether the next sentence is regenerated from passages whatever the gate measures: it is
-    /// the first, and nothing was read yet.
+    /// Returns whether the next sentence is regenerated from passages whatever the gate measures:
+    /// it is the first, and nothing was read yet.
     pub fn retrieves_first(&self, run: &Run<'_>, roles: &Roles) -> bool {
         let config = run.tools.config;
         let is_first = self.confirmed.is_empty() && self.passages.hits.is_empty();
@@ -170,8 +170,8 @@ impl Writing<'_> {
     }
 
     /// Keeps the sentence that was regenerated with the least effort if the gate is certain of it.
-    /// Otherwise it is written once more after all stages of the preset, and the less uncertain one of
-    /// the two is kept.
+    /// Otherwise it is written once more after all stages of the preset, and the less uncertain one
+    /// of the two is kept.
     fn escalate(
         &mut self,
         run: &mut Run<'_>,
@@ -210,8 +210,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Keeps a regenerated sentence and the lookup that it was written from. `published` says whether
-    /// another sentence was published for its step since.
+    /// Keeps a regenerated sentence and the lookup that it was written from. `published` says
+    /// whether another sentence was published for its step since.
     fn keep(
         &mut self,
         run: &mut Run<'_>,
@@ -270,8 +270,8 @@ impl Writing<'_> {
     }
 }
 
-/// Emits that a sentence is kept, whatever the gate decided: it is regenerated only once. If another
-/// one was published in its place since, it is published again first.
+/// Emits that a sentence is kept, whatever the gate decided: it is regenerated only once. If
+/// another one was published in its place since, it is published again first.
 fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republish: bool) {
     let sentence = &draft.sentence;
     if republish {

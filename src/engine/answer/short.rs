@@ -31,8 +31,8 @@ pub fn stated(text: &str) -> Option<String> {
 }
 
 /// Returns the short answer of a whole reply: the stated one, otherwise the conclusion, otherwise
-/// what is in bold type, otherwise a reply of a few words; `None` where only the reply as a whole is
-/// an answer.
+/// what is in bold type, otherwise a reply of a few words; `None` where only the reply as a whole
+/// is an answer.
 pub fn short_answer(reply: &str) -> Option<String> {
     stated(reply)
         .or_else(|| concluded(reply))
@@ -62,8 +62,8 @@ pub fn tidy(text: &str) -> String {
     with_own_quotes(short.trim_matches(MARKUP).trim(), text)
 }
 
-/// Returns a short answer with the quotation marks at its ends that belong to words inside of it, as in `"yes" or "no"`; `text`
-/// holds it.
+/// Returns a short answer with the quotation marks at its ends that belong to words inside of it,
+/// as in `"yes" or "no"`; `text` holds it.
 fn with_own_quotes(short: &str, text: &str) -> String {
     let Some(start) = text.find(short).filter(|_| short.contains(QUOTES)) else {
         return short.to_owned();
@@ -128,8 +128,8 @@ pub fn is_repeatable(sentence: &str) -> bool {
     is_whole && has_content
 }
 
-/// Returns whether "answer" behind this text is what is stated: a word of its own, and not that there
-/// is none.
+/// Returns whether "answer" behind this text is what is stated: a word of its own, and not that
+/// there is none.
 fn is_statement(before: &str) -> bool {
     let is_word = !before.ends_with(char::is_alphanumeric);
     let last_word = before.split_whitespace().next_back().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Writes the answer, sentence by sentence.
 //!
-//! A completion streams while the gate decides its sentences early, and ends with the first sentence
-//! that the gate must judge; `settle` settles that one, and the next completion continues from what
-//! is confirmed. Without a gate one completion writes the whole answer.
+//! A completion streams while the gate decides its sentences early, and ends with the first
+//! sentence that the gate must judge; `settle` settles that one, and the next completion continues
+//! from what is confirmed. Without a gate one completion writes the whole answer.
 
 use crate::config::AnswerPrompt;
 use crate::engine::error::RunError;
@@ -53,8 +53,8 @@ pub fn write(
 }
 
 impl Writing<'_> {
-    /// Writes until the answer is complete, a limit is reached or the user stops. Returns the end of
-    /// the last completion.
+    /// Writes until the answer is complete, a limit is reached or the user stops. Returns the end
+    /// of the last completion.
     fn write_all(&mut self, run: &mut Run<'_>, roles: &mut Roles) -> Result<End, RunError> {
         let max_sentences = run.tools.config.answer.max_sentences as usize;
         loop {

@@ -177,8 +177,8 @@ pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
     }
 }
 
-/// Returns whether the answer ends with this sentence: it states the short answer, or says again what
-/// one of the sentences before it said.
+/// Returns whether the answer ends with this sentence: it states the short answer, or says again
+/// what one of the sentences before it said.
 pub fn is_last(text: &str, before: &[String]) -> bool {
     let is_known = before.iter().any(|known| known == text);
     short::stated(text).is_some() || (is_known && short::is_repeatable(text))

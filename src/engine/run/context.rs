@@ -20,8 +20,8 @@ pub fn needs_corpus(config: &Config) -> bool {
 }
 
 /// Builds the context from the candidates and emits it: the pinned chunks and the best others, up
-/// to `retriever.k` in all unless more are pinned, or to the tokens that a filter wants; without those that do
-/// not fit the prompt.
+/// to `retriever.k` in all unless more are pinned, or to the tokens that a filter wants; without
+/// those that do not fit the prompt.
 pub fn choose(run: &mut Run<'_>, candidates: Passages) -> Result<Passages, RunError> {
     let k = match candidates.wanted_tokens {
         Some(wanted) => {

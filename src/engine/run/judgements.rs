@@ -1,5 +1,5 @@
-//! Judgements of the generator: read from the likelihoods of their labels, and from its replies where it
-//! does not answer in these words.
+//! Judgements of the generator: read from the likelihoods of their labels, and from its replies
+//! where it does not answer in these words.
 
 use crate::event::{RunEvent, saturating_u32};
 use crate::llm::{Decoding, Labelled, Prompt, labels as label_reading};
@@ -63,8 +63,8 @@ impl Run<'_> {
         Ok(labelled)
     }
 
-    /// Lets the model write the replies that it hardly begins with a label, and reads the labels from
-    /// them. A reply that names none leaves its likelihoods as they are; returns how many do.
+    /// Lets the model write the replies that it hardly begins with a label, and reads the labels
+    /// from them. A reply that names none leaves its likelihoods as they are; returns how many do.
     fn read_replies(
         &mut self,
         kind: JudgementKind<'_>,

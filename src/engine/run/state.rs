@@ -16,8 +16,8 @@ use super::values::{Answer, Contexts, Judged, Searched};
 /// A run in progress.
 pub struct Run<'a> {
     pub tools: Tools<'a>,
-    /// The question that the run answers, from the start of the run on one that stands alone; empty where
-    /// a method works outside of a run.
+    /// The question that the run answers, from the start of the run on one that stands alone; empty
+    /// where a method works outside of a run.
     pub question: &'a str,
     /// The step of the answer that the work is for; 0 before the first.
     pub step: u32,

@@ -1,5 +1,6 @@
-//! Makes a follow-up question ("and where was he born?") stand alone by the last turns of its thread,
-//! before anything else of the run. A model that cannot do that is found out by what it writes.
+//! Makes a follow-up question ("and where was he born?") stand alone by the last turns of its
+//! thread, before anything else of the run. A model that cannot do that is found out by what it
+//! writes.
 
 use std::collections::HashSet;
 
@@ -109,8 +110,8 @@ impl FollowUp for ByThread {
     }
 }
 
-/// Returns the prompt with as many of the turns as fit the context, the last ones, and their number.
-/// `None` where not even one fits.
+/// Returns the prompt with as many of the turns as fit the context, the last ones, and their
+/// number. `None` where not even one fits.
 fn fitting_prompt(run: &Run<'_>, turns: &[Turn]) -> Result<Option<(Prompt, usize)>, RunError> {
     let available = run.tools.generator.card().context_tokens;
     for first in 0..turns.len() {
@@ -151,8 +152,8 @@ fn written(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
     Ok(text.trim_matches(quotes).trim().to_owned())
 }
 
-/// Returns whether an English question names what it is about and refers to nothing before it. The model
-/// leaves such a question as it is, after seconds that every question of a thread would take.
+/// Returns whether an English question names what it is about and refers to nothing before it. The
+/// model leaves such a question as it is, after seconds that every question of a thread would take.
 fn stands_alone(question: &str) -> bool {
     let lower: Vec<String> = words(question).map(str::to_lowercase).collect();
     let has = |list: &[&str], word: Option<&String>| {
@@ -221,8 +222,8 @@ fn is_single_question(question: &str, text: &str) -> bool {
     !has_two && (is_question(text) || !is_question(question))
 }
 
-/// Returns the names and numbers of the question that a rewriting lacks; also its other words where more
-/// than half of them are gone.
+/// Returns the names and numbers of the question that a rewriting lacks; also its other words where
+/// more than half of them are gone.
 fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
     let is_kept = |word: &str| rewritten.contains(&word.to_lowercase());
     let names = names(question);
@@ -241,8 +242,8 @@ fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
     names.chain(others).map(str::to_owned).collect()
 }
 
-/// Returns the words of a text that begin with a capital or have a digit. The first word of a sentence
-/// counts where the second one does.
+/// Returns the words of a text that begin with a capital or have a digit. The first word of a
+/// sentence counts where the second one does.
 fn names(text: &str) -> Vec<&str> {
     let words: Vec<&str> = words(text).collect();
     let is_second_name = words.get(1).is_some_and(|word| is_name(word));

@@ -1,7 +1,7 @@
 //! The query writer: writes the query of a lookup, at the start and for an uncertain sentence.
 //!
-//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2), [`QueryKind::CertainWords`] FLARE's and
-//! [`QueryKind::AttendedWords`] DRAGIN's; the others are the ablations of SEARAG's paper.
+//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2), [`QueryKind::CertainWords`] FLARE's
+//! and [`QueryKind::AttendedWords`] DRAGIN's; the others are the ablations of SEARAG's paper.
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;

@@ -1,5 +1,6 @@
 //! The rechunker: where the context is not understood, the documents behind the hits are split
-//! again by meaning, and the best of the new chunks replace the old ones ("DENSE-RAG", section 5.1).
+//! again by meaning, and the best of the new chunks replace the old ones ("DENSE-RAG", section
+//! 5.1).
 
 use std::time::Instant;
 

@@ -10,8 +10,8 @@ use crate::methods::{ModelCalls, cosine};
 /// Maximum length of a rewritten question.
 const MAX_TOKENS: u32 = 48;
 
-/// Minimum cosine similarity of the rewritten question and the question: below it the generator wrote
-/// about something else.
+/// Minimum cosine similarity of the rewritten question and the question: below it the generator
+/// wrote about something else.
 const MIN_SIMILARITY: f32 = 0.3;
 
 /// Lets the generator write the keywords. They are used unless they are empty or ask for something

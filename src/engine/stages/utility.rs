@@ -11,8 +11,8 @@ use crate::methods::{
     Believed, ModelCalls, contexts, judge_ahead, measure_belief, sampled_uncertainty,
 };
 
-/// Maximum tokens of a sampled answer: as for [`crate::methods::dense`], the prompt asks for the short
-/// answer alone.
+/// Maximum tokens of a sampled answer: as for [`crate::methods::dense`], the prompt asks for the
+/// short answer alone.
 const ANSWER_TOKENS: u32 = 32;
 
 /// Measures the context of a run toward the reference answers of the settings, or toward the answer

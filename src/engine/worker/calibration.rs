@@ -1,8 +1,8 @@
 //! The threshold of the gate for a model without a probe, from its own sentences.
 //!
-//! A token entropy means another thing for each model. The sentences of a few answers are sampled as for
-//! a probe (SEARAG, section 3.1): their semantic entropy separates certain from uncertain ones, and the
-//! threshold of the token entropy is the one that separates them alike.
+//! A token entropy means another thing for each model. The sentences of a few answers are sampled
+//! as for a probe (SEARAG, section 3.1): their semantic entropy separates certain from uncertain
+//! ones, and the threshold of the token entropy is the one that separates them alike.
 
 use serde::Serialize;
 
@@ -27,8 +27,8 @@ pub struct Calibration {
     pub semantic_entropy_threshold: f64,
     /// Nats.
     pub token_entropy_threshold: f64,
-    /// Mean of the shares of certain and of uncertain sentences that the token entropy puts on the same
-    /// side; `None` where all sentences are of one kind and the threshold is the median.
+    /// Mean of the shares of certain and of uncertain sentences that the token entropy puts on the
+    /// same side; `None` where all sentences are of one kind and the threshold is the median.
     pub agreement: Option<f64>,
 }
 
@@ -100,8 +100,9 @@ struct Split {
 }
 
 impl Split {
-    /// Returns the threshold, midway between two sentences, that agrees best with what is uncertain; the
-    /// lowest of equal ones. The median where all are of one kind; `None` without sentences.
+    /// Returns the threshold, midway between two sentences, that agrees best with what is
+    /// uncertain; the lowest of equal ones. The median where all are of one kind; `None` without
+    /// sentences.
     fn best(sentences: &[Sentence]) -> Option<Self> {
         let mut entropies: Vec<f64> = sentences
             .iter()
@@ -135,8 +136,8 @@ impl Split {
     }
 }
 
-/// Returns the mean of the shares of certain and of uncertain sentences that a threshold puts on their
-/// side.
+/// Returns the mean of the shares of certain and of uncertain sentences that a threshold puts on
+/// their side.
 fn agreement(sentences: &[Sentence], threshold: f64) -> f64 {
     let share = |is_uncertain: bool| {
         let of_kind = || {

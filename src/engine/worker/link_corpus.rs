@@ -11,8 +11,8 @@ use crate::event::{
 use crate::index::{Collection, Position, Progress, Search as _};
 use crate::llm::{LlmError, OpenGenerator};
 
-/// Links every document of the corpus that has no links of the recipe in use. Returns `None` when it
-/// was stopped.
+/// Links every document of the corpus that has no links of the recipe in use. Returns `None` when
+/// it was stopped.
 pub fn link_corpus(
     index: &Collection,
     model: &mut dyn OpenGenerator,

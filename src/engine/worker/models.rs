@@ -152,8 +152,8 @@ impl Models {
         loader.embedder(&mut self.embedder, EmbedderLoad::new(config))
     }
 
-    /// Lets the generator link documents where the sentence-level model cannot read the vectors of the
-    /// embedder, and says so.
+    /// Lets the generator link documents where the sentence-level model cannot read the vectors of
+    /// the embedder, and says so.
     pub fn fit_linker(
         &mut self,
         config: &mut Config,
@@ -171,7 +171,8 @@ impl Models {
         Ok(())
     }
 
-    /// Turns off what reads the inside of a generator where its server does not give it, and says so.
+    /// Turns off what reads the inside of a generator where its server does not give it, and says
+    /// so.
     pub fn fit_server(
         config: &mut Config,
         generator: &dyn LoadedGenerator,
@@ -205,8 +206,8 @@ impl Models {
         }
     }
 
-    /// Returns why the sentence-level linker of these settings cannot be used; `None` where it can, or
-    /// none is set.
+    /// Returns why the sentence-level linker of these settings cannot be used; `None` where it can,
+    /// or none is set.
     fn linker_misfit(
         &mut self,
         config: &Config,

@@ -90,8 +90,8 @@ impl Worker {
         }
     }
 
-    /// Opens the indexes of these folders; `rebuild` deletes them first. Questions can be asked about what they
-    /// hold; [`Worker::update`] updates them.
+    /// Opens the indexes of these folders; `rebuild` deletes them first. Questions can be asked
+    /// about what they hold; [`Worker::update`] updates them.
     ///
     /// # Errors
     /// No such folder; a damaged index; a rebuild while another process writes the index.
@@ -187,8 +187,8 @@ impl Worker {
         }
     }
 
-    /// Indexes the words of the open corpus where the vectors that the settings want are not there yet: they
-    /// take a part of the time, and questions can use them until the vectors follow with
+    /// Indexes the words of the open corpus where the vectors that the settings want are not there
+    /// yet: they take a part of the time, and questions can use them until the vectors follow with
     /// [`Worker::update`]. Returns `false` when it was interrupted.
     ///
     /// # Errors
@@ -226,8 +226,9 @@ impl Worker {
         }
     }
 
-    /// Updates the index of the open corpus for a question that waits. Where there are no vectors yet, its words
-    /// come first, and the vectors follow as far as `patience` allows: what is computed by then is kept.
+    /// Updates the index of the open corpus for a question that waits. Where there are no vectors
+    /// yet, its words come first, and the vectors follow as far as `patience` allows: what is
+    /// computed by then is kept.
     ///
     /// # Errors
     /// As [`Worker::update`].
@@ -262,11 +263,12 @@ impl Worker {
         })
     }
 
-    /// Updates the index of the open corpus if its folder changed since; emits nothing if it did not.
-    /// Returns `false` when it was interrupted.
+    /// Updates the index of the open corpus if its folder changed since; emits nothing if it did
+    /// not. Returns `false` when it was interrupted.
     ///
     /// # Errors
-    /// As [`Worker::update`]. Another process that writes the index is none: its update serves as well.
+    /// As [`Worker::update`]. Another process that writes the index is none: its update serves as
+    /// well.
     pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
         let config = self.layers.with(&self.index_overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
@@ -350,8 +352,8 @@ impl Worker {
         Ok(self.layers.with(overrides)?.config()?.linker.kind != LinkerKind::Off)
     }
 
-    /// Links the documents of the open corpus that have no links yet, with `overrides` on top of the
-    /// settings; `rebuild` deletes this linker's links first. Returns `None` when it was
+    /// Links the documents of the open corpus that have no links yet, with `overrides` on top of
+    /// the settings; `rebuild` deletes this linker's links first. Returns `None` when it was
     /// interrupted: the links so far stay, and the next call continues from there. Links that
     /// another model made are reported but kept: without `rebuild` nothing is linked then.
     ///
@@ -516,8 +518,8 @@ impl Worker {
         Ok(chunks.into_iter().zip(links).collect())
     }
 
-    /// Searches the open corpus as a question with these `overrides` would, and returns the fused hits,
-    /// best first.
+    /// Searches the open corpus as a question with these `overrides` would, and returns the fused
+    /// hits, best first.
     ///
     /// # Errors
     /// No corpus is open; settings; the embedder or the index fails.
@@ -543,7 +545,8 @@ impl Worker {
         Ok(index.search(query, vector, fingerprint, &config.retriever)?)
     }
 
-    /// Turns texts into vectors, each with what the embedder reads in front of that side of a search.
+    /// Turns texts into vectors, each with what the embedder reads in front of that side of a
+    /// search.
     ///
     /// # Errors
     /// Settings; the embedder cannot be loaded, or fails.
@@ -682,8 +685,8 @@ fn link_recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
     ))
 }
 
-/// Returns the id of a run that starts now: the milliseconds since 1970 and a part of a hash, so that ids
-/// sort by time, and two processes that ask at the same time differ.
+/// Returns the id of a run that starts now: the milliseconds since 1970 and a part of a hash, so
+/// that ids sort by time, and two processes that ask at the same time differ.
 fn run_id(question: &str) -> String {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)

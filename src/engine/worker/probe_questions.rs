@@ -58,8 +58,8 @@ struct Questions {
     written: Vec<ProbeQuestion>,
 }
 
-/// Writes one question per sampled chunk. Each batch is kept in `file`, so that a stop does not lose
-/// it.
+/// Writes one question per sampled chunk. Each batch is kept in `file`, so that a stop does not
+/// lose it.
 pub fn written_questions(
     tools: &mut Tools<'_>,
     index: &Collection,

@@ -89,8 +89,8 @@ impl Worker {
         })
     }
 
-    /// Collects sentences of the generator over the open corpus, with their entropies and hidden states,
-    /// and passes them on.
+    /// Collects sentences of the generator over the open corpus, with their entropies and hidden
+    /// states, and passes them on.
     pub(super) fn with_sentences<T>(
         &mut self,
         config: &Config,
@@ -137,8 +137,8 @@ pub(super) struct Collected {
     pub generator: ModelCard,
 }
 
-/// Returns the settings of a run that collects sentences: a step-by-step answer, nearly greedy, from
-/// what the retriever returns and nothing else.
+/// Returns the settings of a run that collects sentences: a step-by-step answer, nearly greedy,
+/// from what the retriever returns and nothing else.
 pub(super) fn for_collecting(mut config: Config) -> Config {
     config.generator.temperature = LOW_TEMPERATURE;
     config.rewriter.kind = RewriterKind::Off;
@@ -151,8 +151,8 @@ pub(super) fn for_collecting(mut config: Config) -> Config {
     config.understanding.kind = UnderstandingKind::Off;
     config.refiner.kind = RefinerKind::Off;
     config.utility.kind = UtilityKind::Off;
-    // Without a gate no query was chosen for uncertain sentences: that of `searag` is the one that they
-    // will be retrieved by.
+    // Without a gate no query was chosen for uncertain sentences: that of `searag` is the one that
+    // they will be retrieved by.
     if config.gate.kind == GateKind::Off {
         config.query.kind = QueryKind::InTurn;
     }
@@ -329,8 +329,8 @@ fn running_threshold(walked: &[SampledQuestion]) -> f64 {
     entropy_threshold(&entropies, &features).unwrap_or(FIRST_THRESHOLD)
 }
 
-/// An answered question: the sentences that the gate saw, and whether the answer is right, where one
-/// is known.
+/// An answered question: the sentences that the gate saw, and whether the answer is right, where
+/// one is known.
 struct Walked {
     samples: Vec<Sample>,
     right: Option<bool>,

@@ -1,5 +1,5 @@
-//! Open questions whose documents are elsewhere, or given as passages: Natural Questions in the forms
-//! of NQ-open, KILT, AmbigNQ and EVOUNA, and PopQA.
+//! Open questions whose documents are elsewhere, or given as passages: Natural Questions in the
+//! forms of NQ-open, KILT, AmbigNQ and EVOUNA, and PopQA.
 
 use serde_json::Value;
 

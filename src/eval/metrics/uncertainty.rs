@@ -24,8 +24,8 @@ metrics! {
         /// sentences, in 0..=1.
         Probe "probe": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::Probe);
-        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences, in
-        /// 0..=1.
+        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences,
+        /// in 0..=1.
         TokenProbability "least likely token": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::TokenProbability);
         /// Largest entropy of a word times the attention that it gets (DRAGIN): the highest of the

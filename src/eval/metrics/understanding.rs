@@ -1,5 +1,5 @@
-//! The answers with and without a measured understanding of the context, and the cost of measuring and
-//! repairing it: after figure 4 and table 5 of "DENSE-RAG".
+//! The answers with and without a measured understanding of the context, and the cost of measuring
+//! and repairing it: after figure 4 and table 5 of "DENSE-RAG".
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The texts of binary documents as they were indexed, one file each. Opening a page of a long PDF is
-//! instant, and shows the text that was retrieved even when the file has changed.
+//! The texts of binary documents as they were indexed, one file each. Opening a page of a long PDF
+//! is instant, and shows the text that was retrieved even when the file has changed.
 
 use std::collections::HashSet;
 use std::fs;

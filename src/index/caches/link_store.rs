@@ -1,9 +1,9 @@
-//! Keeps the links between the chunks of documents: a document is linked once, whatever happens to the
-//! process.
+//! Keeps the links between the chunks of documents: a document is linked once, whatever happens to
+//! the process.
 //!
 //! The key of a document is made of its checksum and of how it was chunked, so that links outlive
-//! generations and an unchanged document is never linked again. Each recipe (model and settings) has
-//! an [`AppendLog`] of its own, and the recipe is its head.
+//! generations and an unchanged document is never linked again. Each recipe (model and settings)
+//! has an [`AppendLog`] of its own, and the recipe is its head.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
 //! Splits text into the words of the lexical index: by the document's language, with pairs of
-//! characters where a script writes without spaces. An identifier (`parseHeader`, `parse_header`) is a
-//! word as a whole, and so is each of its parts.
+//! characters where a script writes without spaces. An identifier (`parseHeader`, `parse_header`)
+//! is a word as a whole, and so is each of its parts.
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter,
@@ -97,8 +97,8 @@ fn language(code: &str) -> Option<Language> {
 enum Pairs {
     /// Every character and every pair: documents.
     AndSingles,
-    /// Pairs, and the character itself when it has no neighbour: questions, so that single characters
-    /// do not outweigh the pairs.
+    /// Pairs, and the character itself when it has no neighbour: questions, so that single
+    /// characters do not outweigh the pairs.
     Alone,
 }
 
@@ -247,8 +247,9 @@ impl Words {
 }
 
 /// Returns the parts of an identifier that are words of their own: between underscores, and where
-/// capitals begin a part, as in `parse|Http` and `HTTP|Header2`. Digits belong to the part before them.
-/// A word that is no identifier is its only part. Single letters between capitals are left out.
+/// capitals begin a part, as in `parse|Http` and `HTTP|Header2`. Digits belong to the part before
+/// them. A word that is no identifier is its only part. Single letters between capitals are left
+/// out.
 fn identifier_parts(text: &str, run: std::ops::Range<usize>) -> Vec<std::ops::Range<usize>> {
     let mut parts = Vec::new();
     let mut start = run.start;

@@ -31,7 +31,8 @@ use read_only::ReadOnly;
 
 /// Memory for words before they are written.
 const WRITER_BYTES: usize = 64 << 20;
-/// More segments are merged into one when an update ends: a search reads each segment for each word.
+/// More segments are merged into one when an update ends: a search reads each segment for each
+/// word.
 const MAX_SEGMENTS: usize = 8;
 /// The segments of more chunks are searched side by side.
 const MAX_ONE_THREAD_CHUNKS: u32 = 200_000;
@@ -102,8 +103,8 @@ impl Bm25StatisticsProvider for Statistics<'_> {
     }
 }
 
-/// The statistics of BM25 over the chunks that were not deleted: tantivy counts the deleted ones until
-/// their segments are merged, so that scores would depend on the history of an index.
+/// The statistics of BM25 over the chunks that were not deleted: tantivy counts the deleted ones
+/// until their segments are merged, so that scores would depend on the history of an index.
 struct Living<'a>(&'a Lexical);
 
 impl Bm25StatisticsProvider for Living<'_> {
@@ -193,8 +194,8 @@ impl Lexical {
         read().map_err(|error| reading(folder, &error))
     }
 
-    /// Returns the best chunks for any of the words, with their BM25 scores by these statistics, best
-    /// first; at most `count`.
+    /// Returns the best chunks for any of the words, with their BM25 scores by these statistics,
+    /// best first; at most `count`.
     pub fn search(
         &self,
         words: &[String],
@@ -381,8 +382,8 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
     Ok(words)
 }
 
-/// Returns the words by which a chunk is found. Code says in its path, and not in the function itself,
-/// what it is part of; prose repeats it.
+/// Returns the words by which a chunk is found. Code says in its path, and not in the function
+/// itself, what it is part of; prose repeats it.
 pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
     if Format::of(&chunk.document).is_source_code() {

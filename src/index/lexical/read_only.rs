@@ -1,5 +1,5 @@
-//! A folder of tantivy that is only read. A finished generation never changes, so that it needs no lock,
-//! and an index on a medium that cannot be written still answers.
+//! A folder of tantivy that is only read. A finished generation never changes, so that it needs no
+//! lock, and an index on a medium that cannot be written still answers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,9 @@ const STORE: &str = "store";
 
 /// A folder whose files are never written, deleted or locked.
 ///
-/// Its files are mapped into memory, except for the texts: they are the largest part, of which a search
-/// reads a few blocks here and there, and a mapping holds sixteen pages in memory for each of them.
+/// Its files are mapped into memory, except for the texts: they are the largest part, of which a
+/// search reads a few blocks here and there, and a mapping holds sixteen pages in memory for each
+/// of them.
 #[derive(Debug, Clone)]
 pub(in crate::index) struct ReadOnly {
     folder: PathBuf,

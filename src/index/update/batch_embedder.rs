@@ -126,8 +126,8 @@ impl<'a> BatchEmbedder<'a> {
     }
 
     /// Returns the row of the vector of every chunk, by document; `None` where the embedder gave no
-    /// vector. Vectors that are not in `vectors` come from `previous` or else from the embedder, and
-    /// are on disk before more are computed.
+    /// vector. Vectors that are not in `vectors` come from `previous` or else from the embedder,
+    /// and are on disk before more are computed.
     pub fn rows(
         &mut self,
         documents: &[ChunkedDocument],
@@ -276,8 +276,8 @@ impl<'a> BatchEmbedder<'a> {
     }
 }
 
-/// Returns whether a vector has length 1, as an embedder promises. A text on which the embedder failed
-/// has none, which costs its chunk, not the update.
+/// Returns whether a vector has length 1, as an embedder promises. A text on which the embedder
+/// failed has none, which costs its chunk, not the update.
 fn is_unit_vector(vector: &[f32]) -> bool {
     let length = vector
         .iter()

@@ -1,5 +1,5 @@
-//! Updates an index: changed files are read, split, embedded and written; the rest is shared with the
-//! previous generation.
+//! Updates an index: changed files are read, split, embedded and written; the rest is shared with
+//! the previous generation.
 
 mod reading;
 mod plan;
@@ -30,23 +30,23 @@ use plan::UpdatePlan;
 use reading::ChunkedDocument;
 use reading::{FileOutcome, FileToRead, How, ReadAhead};
 
-/// While an update reads, this many segments may be due: questions over the documents come first, and
-/// rows without a segment are in memory.
+/// While an update reads, this many segments may be due: questions over the documents come first,
+/// and rows without a segment are in memory.
 const MAX_DUE_ROWS: u32 = MAX_EXACT_ROWS + SEGMENT_ROWS;
 
-/// A stop takes effect after this many batches of files: a folder of few files is searched whole, and a question
-/// about a large one waits a second or two for its beginning.
+/// A stop takes effect after this many batches of files: a folder of few files is searched whole,
+/// and a question about a large one waits a second or two for its beginning.
 const MIN_BATCHES: usize = 4;
 
 impl Index {
-    /// Updates the index. The generation in use answers until the new one is complete. When `publish`
-    /// returns [`Flow::Stop`], what is done so far is kept and [`Update::Interrupted`] is returned; the
-    /// next call continues from there.
+    /// Updates the index. The generation in use answers until the new one is complete. When
+    /// `publish` returns [`Flow::Stop`], what is done so far is kept and [`Update::Interrupted`] is
+    /// returned; the next call continues from there.
     ///
     /// # Errors
-    /// [`IndexError::InUse`] when another process writes this index; a folder that cannot be walked;
-    /// failures of the embedder; files of the index that cannot be written (the last finished
-    /// generation stays in use).
+    /// [`IndexError::InUse`] when another process writes this index; a folder that cannot be
+    /// walked; failures of the embedder; files of the index that cannot be written (the last
+    /// finished generation stays in use).
     pub fn update(
         &mut self,
         config: &Config,
@@ -89,8 +89,8 @@ impl Index {
         Ok(Update::Finished(Box::new(self.report(report, started))))
     }
 
-    /// Returns the recipe of these settings. BM25 search leaves an index with vectors as it is while
-    /// the folder does not change.
+    /// Returns the recipe of these settings. BM25 search leaves an index with vectors as it is
+    /// while the folder does not change.
     fn recipe(&self, config: &Config, embedder: &ModelCard) -> Result<Recipe, IndexError> {
         let chunker = SplitMethod::for_index(&config.chunker);
         if config.retriever.kind.has_vectors() {
@@ -198,7 +198,8 @@ impl Index {
     }
 }
 
-/// Counts the neighbouring sentences of the documents that are chunked by meaning; `None` without any.
+/// Counts the neighbouring sentences of the documents that are chunked by meaning; `None` without
+/// any.
 fn neighbours(manifest: &Manifest) -> Option<NeighbouringSentences> {
     let mut neighbours = NeighbouringSentences::default();
     for entry in manifest.documents.values() {
@@ -451,8 +452,8 @@ impl UpdateRun<'_> {
             .is_some_and(|vectors| self.is_due(vectors))
     }
 
-    /// Builds the segments that are due, and publishes them. The documents are published by then: a stop
-    /// or a kill costs only the segment that is being built.
+    /// Builds the segments that are due, and publishes them. The documents are published by then: a
+    /// stop or a kill costs only the segment that is being built.
     fn build_segments(&mut self, vectors: &mut VectorStore) -> Result<(), Halt> {
         self.build_due(vectors)?;
         let published = self.index.manifest().map_or(0, |now| now.graph_rows);

@@ -22,9 +22,9 @@ pub(in crate::index) struct UpdatePlan {
 }
 
 impl UpdatePlan {
-    /// Compares a walk with the manifest. A file whose size or time changed is read; its checksum then
-    /// decides whether it changed. `can_extend` says that the new generation shares files with the
-    /// previous one; `indexes` is the canonical path of the folder of indexes.
+    /// Compares a walk with the manifest. A file whose size or time changed is read; its checksum
+    /// then decides whether it changed. `can_extend` says that the new generation shares files with
+    /// the previous one; `indexes` is the canonical path of the folder of indexes.
     pub fn compare(
         before: Option<&Manifest>,
         can_extend: bool,
@@ -88,8 +88,8 @@ impl UpdatePlan {
 }
 
 impl Manifest {
-    /// Returns the files that are not read again while they are unchanged: those that this version of
-    /// the program skipped with these settings.
+    /// Returns the files that are not read again while they are unchanged: those that this version
+    /// of the program skipped with these settings.
     fn skipped_files(&self, options: &ReadOptions) -> BTreeMap<String, SkippedEntry> {
         if self.program != Self::PROGRAM {
             return BTreeMap::new();
@@ -101,7 +101,8 @@ impl Manifest {
 }
 
 impl DocumentEntry {
-    /// Returns whether a binary document was read by this version of its reader, with these settings.
+    /// Returns whether a binary document was read by this version of its reader, with these
+    /// settings.
     fn is_read_with(&self, options: &ReadOptions) -> bool {
         let reading = Format::named(&self.format).map(|format| format.reading(options));
         reading.unwrap_or_default() == self.reading

@@ -1,4 +1,5 @@
-//! Reads, splits and counts documents ahead of the embedder, on other threads and in bounded batches.
+//! Reads, splits and counts documents ahead of the embedder, on other threads and in bounded
+//! batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use crate::event::SkippedFile;
 use crate::index::caches::extracts::Extracts;
 use crate::index::manifest::DocumentEntry;
 
-/// Limits of a batch. Three batches are in memory at a time: one is read, one waits, one is embedded.
+/// Limits of a batch. Three batches are in memory at a time: one is read, one waits, one is
+/// embedded.
 const MAX_BATCH_BYTES: u64 = 1 << 20;
 const MAX_BATCH_FILES: usize = 256;
 

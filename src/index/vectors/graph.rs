@@ -1,9 +1,9 @@
-//! Links between the rows of a segment, by which a search walks to the nearest ones: hnsw_rs builds the
-//! graph (Malkov and Yashunin 2016), and only its links are kept.
+//! Links between the rows of a segment, by which a search walks to the nearest ones: hnsw_rs builds
+//! the graph (Malkov and Yashunin 2016), and only its links are kept.
 //!
-//! They are kept flat, with the same number of places for every row, so that a file of them is searched
-//! where it lies. hnsw_rs' own dump repeats every vector, and what it loads is an object on the heap per
-//! row and per link.
+//! They are kept flat, with the same number of places for every row, so that a file of them is
+//! searched where it lies. hnsw_rs' own dump repeats every vector, and what it loads is an object
+//! on the heap per row and per link.
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 
@@ -53,8 +53,8 @@ impl Distance<f32> for Cosine {
 }
 
 impl Graph {
-    /// Links unit vectors, at most [`MAX_ROWS`]. `progress` receives the number of rows that are linked;
-    /// `None` when it returns [`Flow::Stop`].
+    /// Links unit vectors, at most [`MAX_ROWS`]. `progress` receives the number of rows that are
+    /// linked; `None` when it returns [`Flow::Stop`].
     pub fn build(vectors: &[&[f32]], progress: &mut dyn FnMut(usize) -> Flow) -> Option<Self> {
         if vectors.is_empty() {
             return Some(Self::default());

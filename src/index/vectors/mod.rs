@@ -6,14 +6,14 @@
 //! record   key of the text (16 bytes), width × f32, blake3 of both (8 bytes)
 //! ```
 //!
-//! All numbers are little-endian. A record that a kill or a full disk cut short has a wrong checksum and
-//! is removed before the next one is written. Generations name how many rows they use; rows behind them
-//! belong to unfinished work and are found by their keys.
+//! All numbers are little-endian. A record that a kill or a full disk cut short has a wrong
+//! checksum and is removed before the next one is written. Generations name how many rows they use;
+//! rows behind them belong to unfinished work and are found by their keys.
 //!
-//! The first rows of a large file are in [segments](crate::index::vectors::segment): a search ranks them by 8 bits and
-//! reads the best ones from this file, whose checksums it verifies then. The rows behind them, and all
-//! rows of a small file, are in memory as plain `f32` in blocks and are searched exactly: 1.5 KB per chunk
-//! at 384 numbers.
+//! The first rows of a large file are in [segments](crate::index::vectors::segment): a search ranks
+//! them by 8 bits and reads the best ones from this file, whose checksums it verifies then. The
+//! rows behind them, and all rows of a small file, are in memory as plain `f32` in blocks and are
+//! searched exactly: 1.5 KB per chunk at 384 numbers.
 
 pub(in crate::index) mod rows;
 mod graph;
@@ -91,7 +91,8 @@ impl VectorStore {
         Ok(Self::empty(file, embedder, width))
     }
 
-    /// Opens the first `rows` of a file, all of which must be intact; `covered` of them have segments.
+    /// Opens the first `rows` of a file, all of which must be intact; `covered` of them have
+    /// segments.
     pub fn read(
         file: &Path,
         embedder: &str,
@@ -115,8 +116,8 @@ impl VectorStore {
         }
     }
 
-    /// Reads the intact rows of a file that no generation uses and removes the rest, to continue where
-    /// a kill stopped the work.
+    /// Reads the intact rows of a file that no generation uses and removes the rest, to continue
+    /// where a kill stopped the work.
     pub fn recover(file: &Path, embedder: &str, width: usize) -> Result<Self, FileError> {
         let mut store = Self::empty(file, embedder, width);
         store.use_segments()?;
@@ -131,8 +132,8 @@ impl VectorStore {
         self.use_segments()
     }
 
-    /// Uses the segments that an update wrote before it was stopped. One that is not of these vectors is
-    /// deleted.
+    /// Uses the segments that an update wrote before it was stopped. One that is not of these
+    /// vectors is deleted.
     fn use_segments(&mut self) -> Result<(), FileError> {
         loop {
             let number = self.segments.len() as u32;
@@ -199,8 +200,9 @@ impl VectorStore {
             && self.rows - self.covered_rows() >= SEGMENT_ROWS
     }
 
-    /// Builds the segment of the first rows that have none, and writes it. `progress` receives the number
-    /// of rows that are linked; when it returns [`Flow::Stop`], nothing is written and `false` returned.
+    /// Builds the segment of the first rows that have none, and writes it. `progress` receives the
+    /// number of rows that are linked; when it returns [`Flow::Stop`], nothing is written and
+    /// `false` returned.
     pub fn build_segment(
         &mut self,
         progress: &mut dyn FnMut(u32) -> Flow,
@@ -334,9 +336,9 @@ impl VectorStore {
             .map_err(|error| FileError::write(&self.file, error))
     }
 
-    /// Returns the rows of the first `rows` with the highest cosine similarity, best first, equal ones by
-    /// row. Those in memory are compared exactly; of the others, which a search of their segments chooses,
-    /// the similarity is exact.
+    /// Returns the rows of the first `rows` with the highest cosine similarity, best first, equal
+    /// ones by row. Those in memory are compared exactly; of the others, which a search of their
+    /// segments chooses, the similarity is exact.
     ///
     /// # Errors
     /// Rows on disk that are damaged.
@@ -422,8 +424,8 @@ impl VectorStore {
         sort(best)
     }
 
-    /// Returns every row of the first `rows` that `is_used` lets through with its exact similarity, best
-    /// first. Reads the whole file.
+    /// Returns every row of the first `rows` that `is_used` lets through with its exact similarity,
+    /// best first. Reads the whole file.
     ///
     /// # Errors
     /// Rows on disk that are damaged.

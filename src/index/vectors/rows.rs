@@ -40,8 +40,8 @@ pub(super) fn better(a: &ScoredRow, b: &ScoredRow) -> std::cmp::Ordering {
     b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
 }
 
-/// Returns the cosine similarity of unit vectors. Sixteen running sums let the compiler use the whole
-/// width of the SIMD unit.
+/// Returns the cosine similarity of unit vectors. Sixteen running sums let the compiler use the
+/// whole width of the SIMD unit.
 pub(in crate::index) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (a, a_rest) = a.as_chunks::<16>();
     let (b, b_rest) = b.as_chunks::<16>();

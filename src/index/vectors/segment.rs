@@ -1,9 +1,9 @@
-//! A fixed number of rows of a vector file, ready to be searched where they lie on disk: in 8 bits, with
-//! the links that hnsw_rs built between them and the keys of their texts.
+//! A fixed number of rows of a vector file, ready to be searched where they lie on disk: in 8 bits,
+//! with the links that hnsw_rs built between them and the keys of their texts.
 //!
 //! ```text
-//! header   "RAGSSEG1", number of the segment, rows, width, entry, levels above the lowest (u32 each),
-//!          4 bytes of 0, blake3 of the embedder's fingerprint (16 bytes)
+//! header   "RAGSSEG1", number of the segment, rows, width, entry, levels above the lowest
+//!          (u32 each), 4 bytes of 0, blake3 of the embedder's fingerprint (16 bytes)
 //! levels   number of rows of each level (u32)
 //! scales   rows × f32: what a step of the row's numbers is worth
 //! codes    rows × width × i8
@@ -13,11 +13,11 @@
 //! check    blake3 of all that is above (32 bytes)
 //! ```
 //!
-//! All numbers are little-endian. Rows of a vector file never change, so neither does a segment: it is
-//! written once, when its rows are complete, and every generation of the index shares it. It is mapped
-//! into memory, not read: what searches do not touch takes no memory, and the system takes the rest back
-//! when another program needs it. What 8 bits rank is only a choice of rows; their scores come from the
-//! vectors in full.
+//! All numbers are little-endian. Rows of a vector file never change, so neither does a segment: it
+//! is written once, when its rows are complete, and every generation of the index shares it. It is
+//! mapped into memory, not read: what searches do not touch takes no memory, and the system takes
+//! the rest back when another program needs it. What 8 bits rank is only a choice of rows; their
+//! scores come from the vectors in full.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,8 +38,8 @@ const KEY_BYTES: usize = size_of::<Key>();
 
 /// Number of rows of a segment.
 ///
-/// Measured with 384 numbers per row on two cores with other work (`benches/scale.rs`): searching 30 of them
-/// takes 6 ms; building one takes 25 to 40 seconds, which is what a kill costs at most.
+/// Measured with 384 numbers per row on two cores with other work (`benches/scale.rs`): searching
+/// 30 of them takes 6 ms; building one takes 25 to 40 seconds, which is what a kill costs at most.
 pub(in crate::index) const SEGMENT_ROWS: u32 = if cfg!(test) { 20 } else { 32_768 };
 const _: () = assert!(SEGMENT_ROWS as usize <= MAX_ROWS);
 
@@ -289,8 +289,8 @@ impl Segment {
         Some(self.first() + u32::from(row))
     }
 
-    /// Returns about `ef` rows that are nearest to a query among those that `is_used` lets through, with
-    /// their similarities by 8 bits, in no order.
+    /// Returns about `ef` rows that are nearest to a query among those that `is_used` lets through,
+    /// with their similarities by 8 bits, in no order.
     pub fn nearest(
         &self,
         query: &WholeQuery,
@@ -308,8 +308,8 @@ impl Segment {
             .collect()
     }
 
-    /// Returns the `count` rows that are nearest to a query among those that `is_used` lets through, with
-    /// their similarities by 8 bits, in no order. Reads every such row.
+    /// Returns the `count` rows that are nearest to a query among those that `is_used` lets
+    /// through, with their similarities by 8 bits, in no order. Reads every such row.
     pub fn scan(
         &self,
         query: &WholeQuery,
@@ -341,7 +341,8 @@ impl Segment {
         best
     }
 
-    /// Searches the lowest level from a row on (algorithm 2 of the paper) and returns its `ef` best rows.
+    /// Searches the lowest level from a row on (algorithm 2 of the paper) and returns its `ef` best
+    /// rows.
     fn search_lowest(
         &self,
         entry: CodedRow,
@@ -411,8 +412,8 @@ impl Segment {
     }
 }
 
-/// Returns the sum of the products of whole numbers; `codes` are `i8`. In steps that the compiler turns
-/// into SIMD instructions.
+/// Returns the sum of the products of whole numbers; `codes` are `i8`. In steps that the compiler
+/// turns into SIMD instructions.
 fn whole_dot(query: &[i16], codes: &[u8]) -> i32 {
     let (query, query_rest) = query.as_chunks::<32>();
     let (codes, codes_rest) = codes.as_chunks::<32>();
@@ -430,9 +431,9 @@ fn is_row(row: u16) -> bool {
 
 /// Maps a file into memory.
 ///
-/// Mapping is unsafe, since another process could change the file: the file is of this program alone and
-/// never changes. tantivy's directory holds that unsafe call, for its own files and for any other, so that
-/// this module has none.
+/// Mapping is unsafe, since another process could change the file: the file is of this program
+/// alone and never changes. tantivy's directory holds that unsafe call, for its own files and for
+/// any other, so that this module has none.
 fn map(file: &Path) -> Result<OwnedBytes, FileError> {
     // a pipe in the place of a file would be waited for without end
     files::open(file, Links::Followed)

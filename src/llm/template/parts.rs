@@ -7,8 +7,9 @@ use crate::llm::values::Prompt;
 pub(in crate::llm) const SYSTEM_MARK: &str = "\u{f0000}s\u{f0001}";
 pub(in crate::llm) const USER_MARK: &str = "\u{f0000}u\u{f0001}";
 
-/// Texts that end a reply to a prompt in plain text, for which the vocabulary has no token: the blank line that stands between
-/// turns, and the next question of a model that continues its worked examples.
+/// Texts that end a reply to a prompt in plain text, for which the vocabulary has no token: the
+/// blank line that stands between turns, and the next question of a model that continues its worked
+/// examples.
 pub(in crate::llm) const PLAIN_STOPS: [&str; 2] = ["\n\n", "\nQuestion:"];
 
 /// A part of a rendered prompt.

@@ -27,14 +27,15 @@ use super::stream::{self, Events, Left};
 /// The line above the sources at the end of an answer.
 const SOURCES: &str = "\n\nSources:\n";
 
-/// A request of `POST /v1/chat/completions`. Other parameters of the interface are accepted and have no effect.
+/// A request of `POST /v1/chat/completions`. Other parameters of the interface are accepted and
+/// have no effect.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 pub struct ChatRequest {
     /// `ragscope` for the settings of the server, or `ragscope/PRESET`, as /v1/models lists them
     model: String,
-    /// The last message of the user is the question. User and assistant messages before it are its thread; others have no
-    /// effect
+    /// The last message of the user is the question. User and assistant messages before it are its
+    /// thread; others have no effect
     messages: Vec<Message>,
     /// Whether the answer is sent as server-sent events while it is written
     #[serde(default)]

@@ -30,7 +30,8 @@ const MAX_TEXTS: usize = 2048;
 pub struct EmbeddingsRequest {
     /// `ragscope`, or the name of the embedder as /v1/models lists it
     model: String,
-    /// A text, or up to 2048 of them. A text that is longer than the context of the model is truncated
+    /// A text, or up to 2048 of them. A text that is longer than the context of the model is
+    /// truncated
     input: Input,
     /// How vectors are written: `float` for numbers, `base64` for those in 32 bits, little-endian
     #[serde(default)]
@@ -46,7 +47,8 @@ pub struct EmbeddingsRequest {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct EmbeddingsExtension {
-    /// `query` for texts that documents are searched with, as some embedders read them differently; `document` if not given
+    /// `query` for texts that documents are searched with, as some embedders read them differently;
+    /// `document` if not given
     #[serde(default)]
     #[schemars(with = "String")]
     side: Side,

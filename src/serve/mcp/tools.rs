@@ -166,8 +166,8 @@ struct StatusArguments {}
 struct AskArguments {
     /// A question that stands alone
     question: String,
-    /// How to answer, e.g. `naive` or `closed-book` (without documents); `status` lists the presets. The user's
-    /// choice if not given
+    /// How to answer, e.g. `naive` or `closed-book` (without documents); `status` lists the
+    /// presets. The user's choice if not given
     preset: Option<String>,
     /// Limits the documents that are searched
     #[serde(default)]

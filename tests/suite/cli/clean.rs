@@ -86,7 +86,8 @@ fn write_leftovers(test: &TestEnvironment) {
     }
 }
 
-/// Indexes a folder that is there and one that is then gone, whose path is returned, a hundred days ago.
+/// Indexes a folder that is there and one that is then gone, whose path is returned, a hundred days
+/// ago.
 fn index_and_lose_a_folder(test: &TestEnvironment) -> PathBuf {
     test.write("gone/a.txt", "Mira Oakes was born in Harwenby.\n");
     for folder in ["gone", "notes"] {

@@ -1,4 +1,5 @@
-//! Binary formats: PDF and archives, sound and broken. A file costs its reason at most, never the run.
+//! Binary formats: PDF and archives, sound and broken. A file costs its reason at most, never the
+//! run.
 
 use std::io::Write;
 use std::time::Duration;
@@ -221,8 +222,8 @@ fn bad_pdfs() {
     assert!(is_named, "{reason}");
 }
 
-/// `no-password.pdf` is encrypted with the empty user password, `password.pdf` with another one (40-bit
-/// RC4, which every reader knows).
+/// `no-password.pdf` is encrypted with the empty user password, `password.pdf` with another one
+/// (40-bit RC4, which every reader knows).
 #[test]
 fn encrypted_pdfs() {
     let file = |name: &str| std::fs::read(super::data("pdf").join(name)).expect("a file");

@@ -1,7 +1,8 @@
-//! Real documents of Debian's packages, each against the tool of reference for its format: how many of its words are
-//! read. `.ci/documents` downloads them.
+//! Real documents of Debian's packages, each against the tool of reference for its format: how many
+//! of its words are read. `.ci/documents` downloads them.
 //!
-//! `UPDATE_DOCUMENTS=1` runs the tools for the lines of the table that have no figures (`"words":0`), and records them.
+//! `UPDATE_DOCUMENTS=1` runs the tools for the lines of the table that have no figures
+//! (`"words":0`), and records them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -39,7 +40,8 @@ struct Recorded {
 enum Tool {
     Pdftotext,
     Pandoc,
-    /// LibreOffice: what a text document, the pages of a presentation or the cells of a workbook show.
+    /// LibreOffice: what a text document, the pages of a presentation or the cells of a workbook
+    /// show.
     Writer,
     Impress,
     Calc,
@@ -67,8 +69,9 @@ fn recorded() -> Vec<Recorded> {
         .collect()
 }
 
-/// Returns how often each word occurs: runs of letters and digits in lower case, and each character of a script that
-/// has no spaces. Forms of a letter (superscripts, letters of formulas) count as the letter.
+/// Returns how often each word occurs: runs of letters and digits in lower case, and each character
+/// of a script that has no spaces. Forms of a letter (superscripts, letters of formulas) count as
+/// the letter.
 fn words(text: &str) -> HashMap<String, usize> {
     let mut counts = HashMap::new();
     let mut word = String::new();
@@ -224,7 +227,8 @@ fn untagged(xml: &str) -> String {
     without(&without(text, '<', '>'), '&', ';')
 }
 
-/// Leaves out single letters and numbers: pages of slides show their numbers, and words whose letters stand apart.
+/// Leaves out single letters and numbers: pages of slides show their numbers, and words whose
+/// letters stand apart.
 fn without_numbers(text: &str) -> String {
     let words = text.split_whitespace();
     let kept = words.filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1);

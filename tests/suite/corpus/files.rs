@@ -184,7 +184,8 @@ fn a_file_that_vanishes_is_reported_and_the_rest_is_found() {
     let folder = folder(&[("a.txt", b"a"), ("b.txt", b"b"), ("c.txt", b"c")]);
     let mut seen = 0;
     let walked = walk(folder.path(), &settings(), &mut |_| {
-        // the first progress comes with the first file, when the names of the others are known already
+        // the first progress comes with the first file, when the names of the others are known
+        // already
         if seen == 0 {
             std::fs::remove_file(folder.path().join("b.txt")).expect("removed");
         }

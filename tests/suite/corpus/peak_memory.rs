@@ -31,8 +31,8 @@ const SENTENCES: [&str; 4] = [
     "In spring the keeper counted boats from the gallery",
 ];
 
-/// A format: its ending, what a file begins with, one of its parts with `~` for a number and `@` for a
-/// sentence, and what a file ends with.
+/// A format: its ending, what a file begins with, one of its parts with `~` for a number and `@`
+/// for a sentence, and what a file ends with.
 struct Grown(&'static str, &'static str, &'static str, &'static str);
 
 const FORMATS: [Grown; 20] = [
@@ -119,7 +119,8 @@ impl Grown {
         (text + tail).into_bytes()
     }
 
-    /// Returns a file with a line for each of `count` members; a second list is in its end, between `|`.
+    /// Returns a file with a line for each of `count` members; a second list is in its end, between
+    /// `|`.
     fn listing(&self, count: usize) -> Vec<u8> {
         let Self(_, head, part, tail) = self;
         let lines = |line: &str| -> String {
@@ -142,7 +143,8 @@ impl Grown {
     }
 }
 
-/// Returns one of the sentences with a number, and with words that leave it as hard to compress as prose.
+/// Returns one of the sentences with a number, and with words that leave it as hard to compress as
+/// prose.
 fn sentence(number: usize) -> String {
     let sentence = SENTENCES[number * 7 % 11 % 4];
     let mut dice = number as u64;
@@ -161,8 +163,8 @@ fn sentence(number: usize) -> String {
     format!("{sentence} {number} {} {} {}", word(), word(), word())
 }
 
-/// A document that is a zip archive: its ending, its fixed members, members with a line for each grown one,
-/// and the grown ones, with `~` for their number.
+/// A document that is a zip archive: its ending, its fixed members, members with a line for each
+/// grown one, and the grown ones, with `~` for their number.
 struct Packed {
     ending: &'static str,
     fixed: &'static [(&'static str, &'static str)],
@@ -528,8 +530,8 @@ fn gzipped(content: &[u8]) -> Vec<u8> {
     packed.finish().expect("packed")
 }
 
-/// Returns the most memory that a process has taken so far, with the processes that it started; 0 once it
-/// has ended.
+/// Returns the most memory that a process has taken so far, with the processes that it started; 0
+/// once it has ended.
 fn peak(process: u32) -> u64 {
     let folder = Path::new("/proc").join(process.to_string());
     let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
@@ -652,8 +654,8 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// Checks the peak memory of a file of every format. What is packed counts as the text that is read of
-/// it, as long as a file may be. A file that exceeds a limit is skipped with a way out.
+/// Checks the peak memory of a file of every format. What is packed counts as the text that is read
+/// of it, as long as a file may be. A file that exceeds a limit is skipped with a way out.
 fn check(bytes: usize, can_exceed: bool) {
     let mut failures = Vec::new();
     for Source { name, make, ratio } in sources() {

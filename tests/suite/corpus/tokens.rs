@@ -16,8 +16,8 @@ const GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
 /// Its word pattern is one that only llama.cpp knows.
 const READER: &str = "ragscope-reader.Q5_0.gguf";
 
-/// Accents, scripts, punctuation, symbols, code, white space, long words, and text that looks like a
-/// special token.
+/// Accents, scripts, punctuation, symbols, code, white space, long words, and text that looks like
+/// a special token.
 const VARIED: &str = include_str!("../../data/corpus/varied.txt");
 
 /// llama.cpp's vocabulary and ours of one file.
@@ -33,8 +33,8 @@ impl Both {
 
     fn open(file: &Path) -> Self {
         let runtime = runtime();
-        // only a token that the backend runs; leaked, since dropping it would stop llama.cpp for the
-        // other tests
+        // only a token that the backend runs; leaked, since dropping it would stop llama.cpp for
+        // the other tests
         let backend: &LlamaBackend = Box::leak(Box::new(LlamaBackend {}));
         let params = LlamaModelParams::default().with_vocab_only(true);
         let theirs = LlamaModel::load_from_file(backend, file, &params).expect("the vocabulary");
@@ -270,8 +270,8 @@ fn sentencepiece_vocabularies() {
     }
 }
 
-/// Returns the vocabularies of a file with a BPE vocabulary of bytes and of numbers with two digits,
-/// and this name of a word pattern.
+/// Returns the vocabularies of a file with a BPE vocabulary of bytes and of numbers with two
+/// digits, and this name of a word pattern.
 fn bpe(pattern: &str) -> Both {
     // how byte-level BPE writes the bytes that are not printable
     let bytes = (0..=255_u8).map(|byte| match byte {

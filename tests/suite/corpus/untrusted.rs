@@ -1,5 +1,5 @@
-//! A document, a file name or an ignore file may not multiply a text, lead out of the folder or hang the
-//! program.
+//! A document, a file name or an ignore file may not multiply a text, lead out of the folder or
+//! hang the program.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -177,8 +177,8 @@ fn a_file_is_read_as_it_is_found() {
     );
 }
 
-/// While one thread truncates, extends and deletes a file, every read of it gives a text that was there
-/// or a reason.
+/// While one thread truncates, extends and deletes a file, every read of it gives a text that was
+/// there or a reason.
 #[test]
 fn a_file_that_changes_while_it_is_read() {
     const WORDS: &str = "The Heron sails at nine.\n";

@@ -107,8 +107,8 @@ fn a_polled_folder_is_watched_too() {
     assert_eq!(watching.line(), "1 document changed: people.md");
 }
 
-/// A folder that cannot be read is reported, and its index stays: when the folder is back, only what
-/// changed is read.
+/// A folder that cannot be read is reported, and its index stays: when the folder is back, only
+/// what changed is read.
 #[test]
 fn an_index_outlives_its_folder() {
     let test = TestEnvironment::new();

@@ -314,7 +314,8 @@ fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
     assert!(words > 0 && words < done, "a chunk has a word once");
 }
 
-/// The settings of an evaluation: the questions of the demo, and its corpus here and in the database.
+/// The settings of an evaluation: the questions of the demo, and its corpus here and in the
+/// database.
 #[test]
 #[ignore = "needs a database: make test-postgres"]
 fn postgres_finds_what_the_local_index_finds_for_300_questions() {
@@ -457,7 +458,8 @@ fn postgres_is_searched_by_the_program_without_a_folder() {
     assert_eq!((report.unchanged, report.added), (1, 0));
 }
 
-/// More chunks than are compared one by one, and fewer than the local index has a graph for: it is exact.
+/// More chunks than are compared one by one, and fewer than the local index has a graph for: it is
+/// exact.
 #[test]
 #[ignore = "needs a database: make test-postgres"]
 fn postgres_searches_its_graph_and_filters_beside_it() {

@@ -1,4 +1,5 @@
-//! Runs that measure their context, cut documents again and refine in rounds, over models that agree, never agree or say nothing.
+//! Runs that measure their context, cut documents again and refine in rounds, over models that
+//! agree, never agree or say nothing.
 
 use ragscope::event::{
     ChunkClass, ContextOrigin, DropReason, Outcome, RefinementEnd, RunEvent, Understanding,
@@ -158,7 +159,8 @@ fn models_that_never_agree_come_to_an_end() {
 
 #[test]
 fn what_the_answer_does_not_need_is_pruned_and_the_better_context_wins() {
-    // the wording of the third chunk changes the answer; without it, and without its like, the answer stays
+    // the wording of the third chunk changes the answer; without it, and without its like, the
+    // answer stays
     let mut generator = rephrasing()
         .when("What ships do", "ships")
         .when("based on provided context", "Aldmouth")

@@ -1,4 +1,5 @@
-//! Rewriter, linker, filters and reranker over scripted models: what each drops, and what happens when nothing is left.
+//! Rewriter, linker, filters and reranker over scripted models: what each drops, and what happens
+//! when nothing is left.
 
 use ragscope::event::{DropReason, RunEvent};
 use ragscope::llm::Embedder as _;

@@ -26,7 +26,8 @@ const SENTENCE: [&str; 5] = [
     "--json",
 ];
 
-/// Runs `links FOLDER` with these flags and more, and returns every printed document and the report.
+/// Runs `links FOLDER` with these flags and more, and returns every printed document and the
+/// report.
 fn links(
     test: &TestEnvironment,
     folder: &str,

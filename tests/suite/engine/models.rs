@@ -1,4 +1,5 @@
-//! Choosing models: what is larger than the memory, what goes away, what is downloaded behind the screen.
+//! Choosing models: what is larger than the memory, what goes away, what is downloaded behind the
+//! screen.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};

@@ -129,8 +129,8 @@ fn every_preset_runs_with_chat_templates_of_every_kind() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The models of the table, each with its file: those that are bundled, SmolLM2-135M-Instruct, and one
-/// without training per chat template, which is its own.
+/// The models of the table, each with its file: those that are bundled, SmolLM2-135M-Instruct, and
+/// one without training per chat template, which is its own.
 fn models(folder: &Path) -> Vec<(String, String)> {
     let mut models: Vec<(String, String)> = ["ragscope-reader.Q5_0.gguf", SMALL_GENERATOR]
         .map(|name| (name.to_owned(), name.to_owned()))

@@ -11,8 +11,8 @@ const MOSQUE: &str = "The Laleli Mosque is an 18th-century Ottoman imperial mosq
 const MANSION: &str =
     "The Esma Sultan Mansion is located on the Bosphorus in the Ortaköy neighborhood of Istanbul.";
 
-/// A run that measures, of a model that says `answer` and then the samples of each context, so often each. Different answers
-/// contradict each other.
+/// A run that measures, of a model that says `answer` and then the samples of each context, so
+/// often each. Different answers contradict each other.
 fn measured(
     chunks: &[&'static str],
     (question, reference): (&str, &str),
@@ -83,8 +83,9 @@ fn one_document_that_contains_the_answer_has_the_whole_utility() {
     }
 }
 
-/// Table 6 of the paper: each of two documents holds half of the answer. The paper prints how often the model said what and the delta
-/// (0.15, 0.1, 0.7), from which the likelihood of its "No" against its "Yes" follows: 0.41, 0.44 and 1.
+/// Table 6 of the paper: each of two documents holds half of the answer. The paper prints how often
+/// the model said what and the delta (0.15, 0.1, 0.7), from which the likelihood of its "No"
+/// against its "Yes" follows: 0.41, 0.44 and 1.
 #[test]
 fn half_of_the_evidence_has_a_part_of_the_utility() {
     let question = (

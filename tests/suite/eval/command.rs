@@ -437,7 +437,8 @@ fn shards_are_merged_into_the_report_of_the_whole() {
     let report: Value = serde_json::from_str(&merged.stdout).expect("one object");
     assert_eq!(report["questions"], 5);
 
-    // the same answers give the same report, times included, however they were shared and in whatever order
+    // the same answers give the same report, times included, however they were shared and in
+    // whatever order
     let (head, rows) = rows.split_once('\n').expect("a head");
     for (part, path) in [(0, &second), (1, &first)] {
         let share = rows.lines().skip(part).step_by(2);

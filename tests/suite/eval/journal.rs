@@ -222,7 +222,8 @@ fn evaluate_aloud(folder: &Path) {
     run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran");
 }
 
-/// An evaluation of 1,000 questions is killed again and again, and each time at most the question in flight is asked twice.
+/// An evaluation of 1,000 questions is killed again and again, and each time at most the question
+/// in flight is asked twice.
 #[test]
 fn a_kill_loses_at_most_the_question_in_flight() {
     if let Some(folder) = child::task() {

@@ -250,7 +250,8 @@ fn correlation_and_intervals() {
     assert_eq!(paired_bootstrap(&[1.0]), None, "one pair has no spread");
 }
 
-/// EVOUNA's lexical match against human verdicts, over its own files: `EVOUNA=FOLDER cargo test --test suite evouna -- --ignored`.
+/// EVOUNA's lexical match against human verdicts, over its own files: `EVOUNA=FOLDER cargo test
+/// --test suite evouna -- --ignored`.
 #[test]
 #[ignore = "needs the files of EVOUNA"]
 fn evouna_agreement_with_people_matches_the_paper() {

@@ -1,5 +1,5 @@
-//! A process that is killed or runs out of disk space: the previous generation answers, and nothing is
-//! embedded twice.
+//! A process that is killed or runs out of disk space: the previous generation answers, and nothing
+//! is embedded twice.
 
 use std::collections::HashSet;
 use std::fs;
@@ -141,7 +141,8 @@ fn a_full_disk_is_named_and_the_old_generation_answers() {
     let name = "a_full_disk_is_named_and_the_old_generation_answers";
     finish(start(name, &home));
     many_documents(&corpus, 60);
-    // a limit on the size of a file fails a write as a full disk does; blocks of 512 bytes (sh) or 1024 (bash)
+    // a limit on the size of a file fails a write as a full disk does; blocks of 512 bytes (sh) or
+    // 1024 (bash)
     for blocks in [8, 64, 200] {
         let limit = format!("trap '' XFSZ; ulimit -f {blocks}");
         let mut limited = child::command_after(&limit, module_path!(), name, &home);

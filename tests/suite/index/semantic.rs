@@ -117,7 +117,8 @@ fn a_stop_between_documents_embeds_no_sentence_twice() {
         .texts()
         .iter()
         .for_each(|text| *times.entry(text.as_str()).or_default() += 1);
-    // once to compare a sentence with its neighbour, once as a chunk of its own; a stop costs the document that is being split
+    // once to compare a sentence with its neighbour, once as a chunk of its own; a stop costs the
+    // document that is being split
     let more = times.values().filter(|times| **times > 2).count();
     assert!(
         more < 2 * rounds,

@@ -1,4 +1,5 @@
-//! Layers on a GPU, compared with the same layers on the CPU: `make test-gpu`. A build without a GPU back end has nothing to compare.
+//! Layers on a GPU, compared with the same layers on the CPU: `make test-gpu`. A build without a
+//! GPU back end has nothing to compare.
 
 use ragscope::config::{EmbedderSettings, GeneratorSettings, GpuLayers};
 use ragscope::event::{Flow, RunEvent, StopFlag};
@@ -108,9 +109,10 @@ fn gpu_logits_equal_the_processors() {
         rows.expect("log-probabilities")
     };
 
-    // In single precision sums differ in their order, and Mesa's software device computes exponentials to five
-    // digits. Quantised weights are multiplied with activations of eight bits on the CPU, which moves the
-    // likelihood of a token that is nearly impossible by half a nat: there the mean counts.
+    // In single precision sums differ in their order, and Mesa's software device computes
+    // exponentials to five digits. Quantised weights are multiplied with activations of eight bits
+    // on the CPU, which moves the likelihood of a token that is nearly impossible by half a nat:
+    // there the mean counts.
     let cpu = scores(exact("CPU", GpuLayers::Auto));
     let stop = StopFlag::default();
     let quantised = scores(generator_with(&on("CPU", GpuLayers::Auto), &stop));

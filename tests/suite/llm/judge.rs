@@ -153,8 +153,9 @@ fn likeliest(shares: &[f32]) -> Option<usize> {
     (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))
 }
 
-/// Returns how much less likely one of two labels is than the other, as a share of the likelier, where a
-/// greedy reply decides between them: at their first character, or behind it if they begin alike.
+/// Returns how much less likely one of two labels is than the other, as a share of the likelier,
+/// where a greedy reply decides between them: at their first character, or behind it if they begin
+/// alike.
 fn gap(shares: &[f32], labels: &[&str], one: usize, other: usize) -> f32 {
     let begins_alike = |a: usize, b: usize| labels[a].chars().next() == labels[b].chars().next();
     let share = |of: usize| -> f32 {
@@ -177,7 +178,8 @@ fn readings_agree_with_what_an_instruct_model_replies() {
     let (mut generator, prompts) = instruct_model();
     let cases = cases(judgements);
 
-    // the minimum of replies that name a label, and of clear readings that agree with their reply, percent
+    // the minimum of replies that name a label, and of clear readings that agree with their reply,
+    // percent
     let kinds: [(PromptName, &[&str], usize, usize); 4] = [
         (PromptName::Entailment, &Entailment::LABELS, 50, 95),
         (PromptName::SelfEvaluate, &["yes", "no"], 50, 95),
@@ -311,7 +313,8 @@ fn judging_stops_with_the_flag() {
     assert!(generator.is_cache_consistent());
 }
 
-/// The bundled embedder with a classification head: rank pooling (with `has_pooling`), `labels`, and a last layer that reads class `c` off dimension `c`.
+/// The bundled embedder with a classification head: rank pooling (with `has_pooling`), `labels`,
+/// and a last layer that reads class `c` off dimension `c`.
 fn classifier_file(folder: &Path, labels: &[&str], has_pooling: bool) -> PathBuf {
     let bytes = std::fs::read(bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));

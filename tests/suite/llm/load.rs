@@ -73,7 +73,7 @@ fn a_bad_model_file_is_named_with_its_reason() {
         ("truncated.gguf", Some(&whole[..whole.len() - 100_000])),
         (
             "text.gguf",
-            Some(b"This is no model, it is a letter to the harbour master."),
+            Some(b"This is a letter to the harbour master."),
         ),
     ];
     for (name, bytes) in cases {

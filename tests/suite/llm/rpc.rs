@@ -337,8 +337,9 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
     test.run(["doctor", "--set", &list]).exits(1).prints(&said);
 }
 
-/// Tokens per second over two workers on loopback and in this process, in turns: `RAGSCOPE_RPC_MODEL=FILE cargo test
-/// --test suite -- --ignored --nocapture measures_workers`. Set `GOMP_SPINCOUNT=2000`, as the program does.
+/// Tokens per second over two workers on loopback and in this process, in turns:
+/// `RAGSCOPE_RPC_MODEL=FILE cargo test --test suite -- --ignored --nocapture measures_workers`. Set
+/// `GOMP_SPINCOUNT=2000`, as the program does.
 #[test]
 #[ignore = "measures"]
 fn measures_workers() {
@@ -347,7 +348,8 @@ fn measures_workers() {
     measure(&over(&workers, &generator_settings()), "over two workers");
 }
 
-/// What a process of its own costs a generator without workers: its start, its tokens and its hidden states, as above.
+/// What a process of its own costs a generator without workers: its start, its tokens and its
+/// hidden states, as above.
 #[test]
 #[ignore = "measures"]
 fn measures_a_process_of_its_own() {
@@ -414,7 +416,8 @@ fn compare(pairs: impl Iterator<Item = (f64, f64)>, unit: &str, place: &str) {
     );
 }
 
-/// Sentences of twelve tokens per second whose hidden states of all layers are read, as the gate does.
+/// Sentences of twelve tokens per second whose hidden states of all layers are read, as the gate
+/// does.
 fn taps_per_second(generator: &mut dyn OpenGenerator, prompt: &Prompt) -> f64 {
     let taps = Taps {
         hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken],

@@ -1,4 +1,5 @@
-//! The embedder of another ragscope, which is a process of this program on loopback, against the same model here.
+//! The embedder of another ragscope, which is a process of this program on loopback, against the
+//! same model here.
 
 use ragscope::config::{Config, EmbedderSettings, ServerSettings};
 use ragscope::event::StopFlag;

@@ -1096,9 +1096,10 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
     );
 }
 
-/// The bundled generator, embedder and reranker behind a real llama-server against the same files in this
-/// process. Start three of them with `-m FILE --host 127.0.0.1 --port PORT`, the second with
-/// `--embeddings`, the third with `--reranking`, and name them in `RAGSCOPE_LLAMA_SERVERS=URL,URL,URL`.
+/// The bundled generator, embedder and reranker behind a real llama-server against the same files
+/// in this process. Start three of them with `-m FILE --host 127.0.0.1 --port PORT`, the second
+/// with `--embeddings`, the third with `--reranking`, and name them in
+/// `RAGSCOPE_LLAMA_SERVERS=URL,URL,URL`.
 #[test]
 #[ignore = "needs three running llama-servers"]
 fn a_real_llama_server_gives_what_this_process_gives() {

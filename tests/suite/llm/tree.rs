@@ -254,7 +254,8 @@ fn what_is_reused_is_counted_only_where_it_was() {
     );
 }
 
-/// Pseudo-random numbers for histories of calls (a linear congruential generator: the same history every time).
+/// Pseudo-random numbers for histories of calls (a linear congruential generator: the same history
+/// every time).
 struct Dice(u64);
 
 impl Dice {
@@ -371,7 +372,8 @@ fn resident_bytes() -> u64 {
 /// Completes prompts a thousand times, in a process whose memory no other test takes.
 fn complete_a_thousand_times() {
     let mut generator = generator();
-    // the largest batch over a full cache touches every page of the buffers that llama.cpp has set aside
+    // the largest batch over a full cache touches every page of the buffers that llama.cpp has set
+    // aside
     let longest = Prompt::user("salt ".repeat(1900));
     let _ = complete(&mut generator, &[longest], &greedy(1));
     let mut dice = Dice(3);

@@ -28,7 +28,8 @@ fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {
         assert_eq!(case["tight"], found.is_tight, "{name}");
         let kept = keep(&scores, found.value, 3);
         let left: Vec<usize> = (0..scores.len()).filter(|at| kept.kept[*at]).collect();
-        // where the published rule drops everything by rounding, or because no score can reach it, something is kept
+        // where the published rule drops everything by rounding, or because no score can reach it,
+        // something is kept
         let expected = match places(&case["kept_reference"]) {
             empty if empty.is_empty() => (0..scores.len().min(3)).collect(),
             reference => reference,

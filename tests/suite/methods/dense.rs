@@ -13,7 +13,8 @@ use ragscope::methods::{
     JudgementKind, Meaning, MethodError, ModelCalls, discrete_semantic_entropy,
 };
 
-/// Answers the i-th context with the i-th reply; two replies entail each other when they begin with the same letter.
+/// Answers the i-th context with the i-th reply; two replies entail each other when they begin with
+/// the same letter.
 struct Script {
     replies: Vec<String>,
     /// Calls by purpose: how many prompts each had.

@@ -1,4 +1,5 @@
-//! Any text, any size, any order of events: the screen stays whole and the terminal is never steered.
+//! Any text, any size, any order of events: the screen stays whole and the terminal is never
+//! steered.
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::client::{CHAT, Request, Server, ask};
 use crate::support::environment::TestEnvironment;
 
-/// Checks that requests are refused with a status and the code of a reason, and that nothing was asked.
+/// Checks that requests are refused with a status and the code of a reason, and that nothing was
+/// asked.
 #[track_caller]
 fn check_refused(server: &Server<'_>, status: u16, code: &str, requests: &[Request]) {
     for request in requests {

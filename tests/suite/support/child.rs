@@ -1,7 +1,7 @@
 //! A test that continues in a process of its own: to be killed, to crash, or to be measured alone.
 //!
-//! The child runs the same test again and sees by [`task`] that it is the child, so that no test exists only to be
-//! started by another one.
+//! The child runs the same test again and sees by [`task`] that it is the child, so that no test
+//! exists only to be started by another one.
 
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};

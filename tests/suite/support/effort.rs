@@ -1,18 +1,19 @@
-//! Time as a ratio, so that a slow or busy machine fails no test: work is compared with other work in
-//! the same test.
+//! Time as a ratio, so that a slow or busy machine fails no test: work is compared with other work
+//! in the same test.
 
 use std::time::{Duration, Instant};
 
-/// Times of the shortest of this many turns are compared: what disturbs one turn rarely disturbs all.
+/// Times of the shortest of this many turns are compared: what disturbs one turn rarely disturbs
+/// all.
 const TURNS: usize = 3;
 /// Characters of a text that are passed over; longer texts are reckoned from these.
 const SAMPLE_CHARS: usize = 1 << 20;
-/// A pass is repeated until it takes this long: the kernel may count a thread's time in steps of some
-/// milliseconds, and a shorter time could be read as zero.
+/// A pass is repeated until it takes this long: the kernel may count a thread's time in steps of
+/// some milliseconds, and a shorter time could be read as zero.
 const MIN_SAMPLED: Duration = Duration::from_millis(40);
 
-/// Checks that work on `text` takes at most `passes` times as long as a pass over its characters in the same build.
-/// Quadratic work on 40,000 characters is thousands of passes.
+/// Checks that work on `text` takes at most `passes` times as long as a pass over its characters in
+/// the same build. Quadratic work on 40,000 characters is thousands of passes.
 #[track_caller]
 pub fn check_passes<T>(what: &str, text: &str, passes: u32, work: impl FnOnce() -> T) -> T {
     let sample = text.chars().take(SAMPLE_CHARS);
@@ -59,8 +60,8 @@ fn shortest(mut work: impl FnMut()) -> Duration {
     turns.min().expect("a turn")
 }
 
-/// The time that this thread has had a processor, which other programs do not change; where the system does not say,
-/// the time of the clock.
+/// The time that this thread has had a processor, which other programs do not change; where the
+/// system does not say, the time of the clock.
 struct Effort {
     clock: Instant,
     taken: Option<Duration>,
@@ -83,7 +84,8 @@ impl Effort {
     }
 }
 
-/// Returns the time that this thread has had a processor: the first number of `schedstat`, in nanoseconds.
+/// Returns the time that this thread has had a processor: the first number of `schedstat`, in
+/// nanoseconds.
 fn taken() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_whitespace().next()?.parse().ok()?;

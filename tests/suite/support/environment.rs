@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::pty::Terminal;
 
-/// The smaller of the bundled generators: most tests need a model, and not what the larger one knows.
+/// The smaller of the bundled generators: most tests need a model, and not what the larger one
+/// knows.
 pub const SMALL_GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
 
 pub const QUESTION: &str = "Where was Tam Reeve born?";
@@ -82,7 +83,8 @@ impl TestEnvironment {
         file
     }
 
-    /// Returns the command that runs the program here, without the settings of the caller's environment.
+    /// Returns the command that runs the program here, without the settings of the caller's
+    /// environment.
     pub fn command(&self, arguments: impl Arguments) -> process::Command {
         let mut command = process::Command::new(PROGRAM);
         for (name, _) in

@@ -32,7 +32,8 @@ pub fn stream(content: &[u8], entries: &str) -> Vec<u8> {
     object
 }
 
-/// Returns a PDF with these lines on each page: the first at the top, the others as a paragraph below.
+/// Returns a PDF with these lines on each page: the first at the top, the others as a paragraph
+/// below.
 pub fn of_pages(pages: &[&[&str]]) -> Vec<u8> {
     let contents: Vec<Vec<u8>> = pages.iter().map(|lines| content(lines)).collect();
     of_contents(&contents, "")

@@ -55,7 +55,8 @@ impl vt100::Callbacks for Titles {
 }
 
 impl Terminal {
-    /// Starts the program with a home of its own and variables of the environment, in a terminal of this size.
+    /// Starts the program with a home of its own and variables of the environment, in a terminal of
+    /// this size.
     pub fn start(
         program: &str,
         arguments: &[&str],

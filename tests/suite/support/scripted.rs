@@ -73,8 +73,8 @@ impl ScriptedGenerator {
         self
     }
 
-    /// Begins only this share of the replies to prompts that contain `part` with a label; of others,
-    /// all.
+    /// Begins only this share of the replies to prompts that contain `part` with a label; of
+    /// others, all.
     pub fn labelling(mut self, part: &str, mass: f32) -> Self {
         self.masses.push((part.to_owned(), mass));
         self

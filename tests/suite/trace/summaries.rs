@@ -105,8 +105,8 @@ fn a_list_is_the_same_with_and_without_its_cache() {
     assert!(moved.iter().all(|run| Path::new(&run.file).is_file()));
 }
 
-/// Returns how long the screen takes until it can be typed into, then until the list of threads shows
-/// `thread`, and then until it says `whole`.
+/// Returns how long the screen takes until it can be typed into, then until the list of threads
+/// shows `thread`, and then until it says `whole`.
 fn start_and_list(test: &TestEnvironment, thread: &str, whole: &str) -> [Duration; 3] {
     let mut terminal = test.terminal("notes", (40, 140));
     terminal.wait_for("ask>");

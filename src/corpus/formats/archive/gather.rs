@@ -221,8 +221,8 @@ impl<'a> Gathered<'a> {
         Ok(self.extract)
     }
 
-    /// Returns the path of a member with those of the archives around it. It names no file: what leads
-    /// out of an archive is left out.
+    /// Returns the path of a member with those of the archives around it. It names no file: what
+    /// leads out of an archive is left out.
     fn label(&self, name: &str) -> String {
         let around = self.around.iter().map(String::as_str);
         let steps = around

@@ -1,5 +1,5 @@
-//! Archives: each member that can be read becomes a part of one document. Nothing is written to disk,
-//! and the name of a member is only ever a label.
+//! Archives: each member that can be read becomes a part of one document. Nothing is written to
+//! disk, and the name of a member is only ever a label.
 
 mod gather;
 mod tar;

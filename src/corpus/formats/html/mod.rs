@@ -1,8 +1,8 @@
 //! Extracts the text of a web page: what is between the tags, in blocks as a browser breaks them.
 //!
-//! html5gum splits the page into tokens as the HTML standard says. There is no tree, since a citation has to
-//! open at its line: every piece of text keeps the bytes of the page that it stands for. Any input
-//! gives some text; nothing is an error.
+//! html5gum splits the page into tokens as the HTML standard says. There is no tree, since a
+//! citation has to open at its line: every piece of text keeps the bytes of the page that it stands
+//! for. Any input gives some text; nothing is an error.
 
 mod head;
 mod scanner;

@@ -235,8 +235,8 @@ fn is_hidden(element: &str) -> bool {
     )
 }
 
-/// Returns the number of line ends between an element and its neighbours: 2 for a paragraph, 1 for a
-/// line.
+/// Returns the number of line ends between an element and its neighbours: 2 for a paragraph, 1 for
+/// a line.
 fn line_ends_around(element: &str) -> usize {
     match element {
         "address" | "article" | "aside" | "blockquote" | "body" | "details" | "dialog" | "div"

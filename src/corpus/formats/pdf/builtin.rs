@@ -165,8 +165,8 @@ fn block(part: &Part) -> Option<Block> {
     })
 }
 
-/// Returns a table with one row per line, each cell with the header of its column. A first row that is
-/// too long for a header is a row like the others.
+/// Returns a table with one row per line, each cell with the header of its column. A first row that
+/// is too long for a header is a row like the others.
 fn rows(table: &Table) -> String {
     let announced = usize::from(table.header_rows).min(table.rows.len());
     let last = announced.checked_sub(1).map(|last| &table.rows[last]);

@@ -121,8 +121,8 @@ fn scans(scanned: usize, pages: usize, options: &ReadOptions) -> String {
     }
 }
 
-/// Returns text with ligatures as letters and words that were hyphenated at the end of a line joined,
-/// without soft hyphens and control characters.
+/// Returns text with ligatures as letters and words that were hyphenated at the end of a line
+/// joined, without soft hyphens and control characters.
 fn clean(text: &str) -> String {
     rejoined(&without_marks(text))
 }
