@@ -116,7 +116,7 @@ impl Plot {
     }
 
     /// Returns the coordinates of a value of the vertical axis.
-    fn from_top(&self, y: f64) -> f64 {
+    fn distance_to_top(&self, y: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.position(y) * (HEIGHT - BOTTOM - TOP)
     }
 
@@ -126,8 +126,8 @@ impl Plot {
             let x = self.x.value_at(position);
             let y = self.y.value_at(position);
             let across = self.across(x);
-            let down = self.from_top(y);
-            let bottom = self.from_top(self.y.min);
+            let down = self.distance_to_top(y);
+            let bottom = self.distance_to_top(self.y.min);
             self.body.push_str(&format!(
                 "<line class=\"grid\" x1=\"{LEFT:.1}\" y1=\"{down:.1}\" x2=\"{:.1}\" y2=\"{down:.1}\"/>\
                  <text class=\"tick\" x=\"{across:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
@@ -157,9 +157,9 @@ impl Plot {
     /// Draws the line on which both axes have the same value.
     pub fn diagonal(mut self) -> Self {
         let x1 = self.across(self.x.min);
-        let y1 = self.from_top(self.y.min);
+        let y1 = self.distance_to_top(self.y.min);
         let x2 = self.across(self.x.max);
-        let y2 = self.from_top(self.y.max);
+        let y2 = self.distance_to_top(self.y.max);
         self.body.push_str(&format!(
             "<line class=\"diagonal\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
         ));
@@ -170,7 +170,7 @@ impl Plot {
     pub fn line(&mut self, series: usize, name: &str, points: &[(f64, f64)], marks: &[Mark]) {
         let path: Vec<String> = points
             .iter()
-            .map(|(x, y)| format!("{:.1},{:.1}", self.across(*x), self.from_top(*y)))
+            .map(|(x, y)| format!("{:.1},{:.1}", self.across(*x), self.distance_to_top(*y)))
             .collect();
         self.body.push_str(&format!(
             "<polyline class=\"line s{}\" stroke-dasharray=\"{}\" points=\"{}\"><title>{}</title></polyline>",
@@ -199,7 +199,7 @@ impl Plot {
         self.body.push_str(&format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             across + offset,
-            self.from_top(mark.y) - 6.0,
+            self.distance_to_top(mark.y) - 6.0,
             escape(name)
         ));
     }
@@ -209,7 +209,7 @@ impl Plot {
             "<circle class=\"mark s{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
             series % DASHES.len(),
             self.across(mark.x),
-            self.from_top(mark.y),
+            self.distance_to_top(mark.y),
             mark.radius,
             escape(&mark.text)
         ));

@@ -318,7 +318,7 @@ impl UpdateRun<'_> {
                     }
                     FileOutcome::Unreadable(skipped) => self.skip(skipped)?,
                     FileOutcome::NotText(file, reason) => {
-                        self.skip_until_it_changes(&file, reason)?
+                        self.skip_until_it_changes(&file, reason)?;
                     }
                     FileOutcome::Document(document) => documents.push(*document),
                 }

@@ -451,7 +451,10 @@ fn an_address_that_others_reach_is_warned_about() {
     child.wait().expect("ended");
     assert!(line.contains("no authentication"), "{line}");
 
-    for (listen, said) in [("50052", "no address"), ("127.0.0.1:1:2", "no address")] {
+    for (listen, said) in [
+        ("50052", "not the address of a worker"),
+        ("127.0.0.1:1:2", "not the address of a worker"),
+    ] {
         test.run(["worker", "--listen", listen])
             .exits(1)
             .reports(said);

@@ -111,6 +111,8 @@ fn a_search_is_that_of_the_command_line() {
 fn models_are_listed_and_texts_are_embedded() {
     let test = TestEnvironment::new();
     let server = Server::start(&test, &[]);
+    // the embedder is listed once it is loaded, which a search waits for
+    server.done("/v1/search", &search());
     let models = server.get("/v1/models").json();
     let names: Vec<&str> = models["data"]
         .as_array()
