@@ -313,13 +313,7 @@ fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
         ),
     ];
     for (arguments, code, expected) in cases {
-        let ended = test.run(arguments);
-        assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
-        assert!(
-            ended.stderr.contains(expected),
-            "{arguments:?}: {}",
-            ended.stderr
-        );
+        test.run(arguments).exits(code).reports(expected);
     }
 }
 

@@ -267,13 +267,7 @@ fn wrong_usage_says_what_to_do() {
         ),
     ];
     for (arguments, code, part) in cases {
-        let ended = test.run(arguments);
-        assert_eq!(ended.code, Some(*code), "{arguments:?}: {}", ended.stderr);
-        assert!(
-            ended.stderr.contains(part),
-            "{arguments:?}: {}",
-            ended.stderr
-        );
+        test.run(arguments).exits(*code).reports(part);
     }
 }
 

@@ -408,12 +408,6 @@ fn a_question_is_asked_over_several_folders() {
         ),
     ];
     for (arguments, code, expected) in cases {
-        let ended = test.run(arguments);
-        assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
-        assert!(
-            ended.stderr.contains(expected),
-            "{arguments:?}: {}",
-            ended.stderr
-        );
+        test.run(arguments).exits(code).reports(expected);
     }
 }
