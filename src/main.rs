@@ -31,9 +31,13 @@ fn main() -> ExitCode {
         Ok(arguments) if wants_screen(&arguments) => {
             cli::finish(&mut Output::for_process(false), |_out| show(&arguments))
         }
-        Ok(arguments) if wants_pager(&arguments) => {
+        Ok(Arguments {
+            command: Some(Subcommands::Guide { topic }),
+            shared,
+            ..
+        }) if !shared.json && stdout().is_terminal() => {
             cli::finish(&mut Output::for_process(false), |out| {
-                read_guide(&arguments, out)
+                read_guide(topic.as_deref(), out)
             })
         }
         Ok(arguments) => cli::run(&arguments),
@@ -56,19 +60,10 @@ fn wants_screen(arguments: &Arguments) -> bool {
         && stdout().is_terminal()
 }
 
-/// Returns whether a page of the guide is rendered for a terminal.
-fn wants_pager(arguments: &Arguments) -> bool {
-    matches!(arguments.command, Some(Subcommands::Guide { .. }))
-        && !arguments.shared.json
-        && stdout().is_terminal()
-}
-
-/// Shows a page of the guide in the user's pager, rendered for the width of the terminal.
-fn read_guide(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
-    let Some(Subcommands::Guide { topic }) = &arguments.command else {
-        return cli::guide::run(None, out);
-    };
-    let text = guide::unwrap_paragraphs(&cli::guide::markdown(topic.as_deref())?);
+/// Shows a page of the guide, or the list of all, in the user's pager, rendered for the width of
+/// the terminal.
+fn read_guide(topic: Option<&str>, out: &mut Output) -> Result<Exit, Stopped> {
+    let text = guide::unwrap_paragraphs(&cli::guide::markdown(topic)?);
     cli::guide::show_paged(&tui::document::render_for_terminal(&text), out)
 }
 
