@@ -13,8 +13,10 @@ use super::model;
 use crate::llm::runtime;
 use crate::support::effort::check_passes;
 
-/// Passes over the text that splitting it and checking the chunks may take.
-const PASSES: u32 = 100_000;
+/// Passes over the text that splitting it and checking the chunks may take: it takes 144 at most,
+/// and work that grows with the square of the text as many as the text has characters, 8,000 and
+/// more.
+const PASSES: u32 = 5_000;
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
     TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf"), &runtime()).expect("the embedder")

@@ -4,8 +4,9 @@ use ragscope::corpus::Document;
 
 use crate::support::effort::check_passes;
 
-/// Passes over the text that reading it may take.
-const PASSES: u32 = 40_000;
+/// Passes over the text that reading it may take: it takes 16 at most, and work that grows with the
+/// square of the text as many as the text has characters, 100,000 and more.
+const PASSES: u32 = 1_000;
 
 /// An extension of each reader.
 const EXTENSIONS: &[&str] = &[

@@ -8,30 +8,22 @@ use std::time::{Duration, Instant};
 const TURNS: usize = 3;
 /// Characters of a text that are passed over; longer texts are reckoned from these.
 const SAMPLE_CHARS: usize = 1 << 20;
-/// A pass is repeated until it takes this long: the kernel may count a thread's time in steps of
-/// some milliseconds, and a shorter time could be read as zero.
-const MIN_SAMPLED: Duration = Duration::from_millis(40);
+/// Shorter texts are passed over several times: very short times are those of the measurement.
+const MIN_SAMPLE_CHARS: usize = 1 << 18;
 
 /// Checks that work on `text` takes at most `passes` times as long as a pass over its characters in
 /// the same build. Quadratic work on 40,000 characters is thousands of passes.
 #[track_caller]
 pub fn check_passes<T>(what: &str, text: &str, passes: u32, work: impl FnOnce() -> T) -> T {
     let sample = text.chars().take(SAMPLE_CHARS);
-    let sample_for = |turns: u32| {
-        shortest(|| {
-            for _ in 0..turns {
-                std::hint::black_box(sample.clone().filter(|c| c.is_alphanumeric()).count());
-            }
-        })
-    };
-    let mut turns = 1;
-    let mut sampled = sample_for(turns);
-    while sampled < MIN_SAMPLED {
-        turns *= 2;
-        sampled = sample_for(turns);
-    }
+    let turns = (MIN_SAMPLE_CHARS / text.len().clamp(1, SAMPLE_CHARS)).max(1);
+    let sampled = shortest(|| {
+        for _ in 0..turns {
+            std::hint::black_box(sample.clone().filter(|c| c.is_alphanumeric()).count());
+        }
+    });
     let share = text.len() as f64 / text.len().clamp(1, SAMPLE_CHARS) as f64;
-    let pass = sampled.mul_f64(share / f64::from(turns));
+    let pass = sampled.mul_f64(share / turns as f64);
 
     let started = Effort::start();
     let result = work();
@@ -64,30 +56,36 @@ fn shortest(mut work: impl FnMut()) -> Duration {
 /// system does not say, the time of the clock.
 struct Effort {
     clock: Instant,
-    taken: Option<Duration>,
+    processor: Option<Duration>,
 }
 
 impl Effort {
     fn start() -> Self {
         Self {
             clock: Instant::now(),
-            taken: taken(),
+            processor: processor_time(),
         }
     }
 
     fn time(&self) -> Duration {
-        let taken = self.taken.zip(taken());
-        taken.map_or_else(
-            || self.clock.elapsed(),
-            |(before, after)| after.saturating_sub(before),
-        )
+        match (self.processor, processor_time()) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            (None, _) | (_, None) => self.clock.elapsed(),
+        }
     }
 }
 
-/// Returns the time that this thread has had a processor: the first number of `schedstat`, in
-/// nanoseconds.
-fn taken() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
-    Some(Duration::from_nanos(nanoseconds))
+/// Returns the time that this thread has had a processor. `schedstat` would not do: the kernel
+/// counts there in steps of some milliseconds, and short work reads as nothing.
+#[cfg(unix)]
+fn processor_time() -> Option<Duration> {
+    use nix::time::{ClockId, clock_gettime};
+
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+    Some(Duration::from(time))
+}
+
+#[cfg(not(unix))]
+fn processor_time() -> Option<Duration> {
+    None
 }
