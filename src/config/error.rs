@@ -23,6 +23,8 @@ pub enum ConfigError {
     BadValue { origin: String, reason: String },
     #[error("{origin}: {reason}")]
     Unreadable { origin: String, reason: String },
+    #[error("{origin}: `{{{placeholder}}}` is missing")]
+    MissingPlaceholder { origin: String, placeholder: String },
 }
 
 impl Advice for ConfigError {
@@ -34,6 +36,9 @@ impl Advice for ConfigError {
             Self::UnknownPreset { known, .. } => format!("choose one of {known}").into(),
             Self::Unreadable { .. } => {
                 "correct the file; `ragscope config` lists every setting".into()
+            }
+            Self::MissingPlaceholder { .. } => {
+                "add it to the file; `ragscope guide settings` says what stands for what".into()
             }
         })
     }

@@ -6,7 +6,8 @@
 //! base model continues a text and follows no instruction: for it `assets/prompts/few_shot` shows
 //! by examples what is asked.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::Path;
 
 use super::choices::{PromptSet, WorkedExamples};
 use super::error::ConfigError;
@@ -20,7 +21,7 @@ type Version = (&'static str, &'static str);
 macro_rules! prompts {
     ($($(#[$doc:meta])* $prompt:ident = $name:literal $(in $folder:literal)*),+ $(,)?) => {
         /// A prompt by its purpose.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum PromptName { $($(#[$doc])* $prompt),+ }
 
         impl PromptName {
@@ -102,20 +103,56 @@ pub struct Filled {
 /// The prompts, with those of the user.
 #[derive(Debug, Clone)]
 pub struct Prompts {
-    folder: PathBuf,
+    /// The user's, as they were read.
+    own: HashMap<PromptName, String>,
     /// The folders whose texts stand in for the bundled ones, the first that has the prompt.
     folders: &'static [&'static str],
     examples: WorkedExamples,
 }
 
-impl Prompts {
-    /// The prompts of the bundled models, overridden by the user's files in `folder`.
-    pub fn new(folder: &Path) -> Self {
+impl Default for Prompts {
+    /// Returns the prompts of the bundled models.
+    fn default() -> Self {
         Self {
-            folder: folder.to_owned(),
+            own: HashMap::new(),
             folders: &[],
             examples: WorkedExamples::General,
         }
+    }
+}
+
+impl Prompts {
+    /// Reads the user's files in `folder`, which override the prompts of the bundled models.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that lacks a placeholder of the bundled prompt: a question
+    /// that is not filled in would never be asked.
+    pub fn read(folder: &Path) -> Result<Self, ConfigError> {
+        let mut prompts = Self::default();
+        for prompt in PromptName::ALL {
+            let file = folder.join(format!("{}.md", prompt.name()));
+            let origin = || file.display().to_string();
+            let text = match std::fs::read_to_string(&file) {
+                Ok(text) => text,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    return Err(ConfigError::Unreadable {
+                        origin: origin(),
+                        reason: error.to_string(),
+                    });
+                }
+            };
+
+            let mut needed = placeholders(prompt.bundled_text());
+            if let Some(name) = needed.find(|name| placeholders(&text).all(|own| own != *name)) {
+                return Err(ConfigError::MissingPlaceholder {
+                    origin: origin(),
+                    placeholder: name.to_owned(),
+                });
+            }
+            prompts.own.insert(*prompt, text);
+        }
+        Ok(prompts)
     }
 
     /// The prompts of the set that these settings name; `auto` chooses by the generator.
@@ -135,40 +172,34 @@ impl Prompts {
         }
     }
 
-    fn built_in(&self, prompt: PromptName) -> &'static str {
+    fn find_built_in(&self, prompt: PromptName) -> &'static str {
         let version = |folder: &&str| prompt.others().iter().find(|(name, _)| name == folder);
         let chosen = self.folders.iter().find_map(version);
         chosen.map_or(prompt.bundled_text(), |(_, text)| text)
     }
 
-    /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked
-    /// examples of the settings. Values are not searched for names. What follows `{reply}` in the
-    /// file is the beginning of the reply: a small model that would repeat the question's form then
-    /// answers in it.
-    ///
-    /// # Errors
-    /// A user's file that cannot be read.
-    pub fn fill(&self, prompt: PromptName, values: &[(&str, &str)]) -> Result<Filled, ConfigError> {
-        let file = self.folder.join(format!("{}.md", prompt.name()));
-        let own = match std::fs::read_to_string(&file) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => {
-                return Err(ConfigError::Unreadable {
-                    origin: file.display().to_string(),
-                    reason: error.to_string(),
-                });
-            }
-        };
-        let template = own.as_deref().unwrap_or(self.built_in(prompt));
+    /// Returns the prompt with each `{placeholder}` replaced by its value, and `{examples}` by the
+    /// worked examples of the settings. Values are not searched for placeholders. What follows
+    /// `{reply}` in the file is the beginning of the reply: a small model that would repeat the
+    /// question's form then answers in it.
+    pub fn fill(&self, prompt: PromptName, values: &[(&str, &str)]) -> Filled {
+        let own = self.own.get(&prompt).map(String::as_str);
+        let template = own.unwrap_or(self.find_built_in(prompt));
         let examples = ("examples", worked_examples(self.examples).trim_end());
         let values = [values, &[examples]].concat();
+
         let (user, reply) = template.split_once(REPLY_MARK).unwrap_or((template, ""));
-        Ok(Filled {
+        Filled {
             user: fill(user.trim_end_matches('\n'), &values),
             reply: fill(reply.trim_end_matches('\n'), &values),
-        })
+        }
     }
+}
+
+/// Returns the placeholders of a text, without their braces.
+fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    let behind_braces = text.split('{').skip(1);
+    behind_braces.filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
 /// Returns the worked examples before a question (SEARAG, appendix E), each a question of the kind
@@ -223,18 +254,18 @@ mod tests {
     #[test]
     fn values_are_not_searched_for_names() {
         assert_eq!(
-            fill("Q {q} C {c} {x} {", &[("q", "{c}"), ("c", "text")]),
-            "Q {c} C text {x} {"
+            fill(
+                "Q {question} C {context} {x} {",
+                &[("question", "{context}"), ("context", "text")]
+            ),
+            "Q {context} C text {x} {"
         );
     }
 
     #[test]
     fn every_version_of_a_prompt_takes_the_same_values() {
         let names = |text: &'static str| {
-            let mut names: Vec<&str> = text
-                .split('{')
-                .skip(1)
-                .filter_map(|rest| Some(rest.split_once('}')?.0))
+            let mut names: Vec<&str> = placeholders(text)
                 .filter(|name| !["examples", "reply"].contains(name))
                 .collect();
             names.sort_unstable();
@@ -264,8 +295,8 @@ mod tests {
                 prompt_set,
                 ..Config::default().answer
             };
-            let prompts = Prompts::new(Path::new("none")).for_model(&answer, generator);
-            let filled = prompts.fill(PromptName::QaClosed, &[]).expect("built in");
+            let prompts = Prompts::default().for_model(&answer, generator);
+            let filled = prompts.fill(PromptName::QaClosed, &[]);
             (filled.user.contains("corners"), filled.user.lines().count())
         };
         let (bundled, paper, few_shot) = ((false, 2), (false, 3), (true, 12));
@@ -296,11 +327,10 @@ mod tests {
             let prompts = Prompts {
                 folders: PAPER,
                 examples,
-                ..Prompts::new(Path::new("none"))
+                ..Prompts::default()
             };
-            let filled = prompts
-                .fill(PromptName::StepByStep, &[("c", ""), ("q", "Why?")])
-                .expect("built in");
+            let values = [("context", ""), ("question", "Why?")];
+            let filled = prompts.fill(PromptName::StepByStep, &values);
             assert!(
                 filled.user.starts_with(&format!("Examples:\n{text}\n")),
                 "{filled:?}"
@@ -311,54 +341,75 @@ mod tests {
     #[test]
     fn a_users_file_overrides_a_built_in_prompt() {
         let folder = tempfile::tempdir().expect("a folder");
-        let prompts = Prompts::new(folder.path());
-        let built_in = prompts
-            .fill(PromptName::QaClosed, &[("q", "Why?")])
-            .expect("built in");
+        let read = || Prompts::read(folder.path());
+        let fill = |prompts: Prompts| prompts.fill(PromptName::QaClosed, &[("question", "Why?")]);
+        let built_in = fill(read().expect("no file"));
         assert!(built_in.user.ends_with("Question: Why?"), "{built_in:?}");
         assert_eq!(built_in.reply, "");
-        std::fs::write(folder.path().join("qa_closed.md"), "Say {q}\n").expect("written");
-        assert_eq!(
-            prompts
-                .fill(PromptName::QaClosed, &[("q", "why")])
-                .expect("own")
-                .user,
-            "Say why"
-        );
+
+        let file = folder.path().join("qa_closed.md");
+        std::fs::write(&file, "Say {question}\n").expect("written");
+        assert_eq!(fill(read().expect("a file")).user, "Say Why?");
+    }
+
+    #[test]
+    fn a_file_without_a_placeholder_of_the_built_in_prompt_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (prompt, text, missing) in [
+            ("qa_short", "Answer {q} from {context}", "question"),
+            ("grade", "Rate {context} for {question}", "passage"),
+            ("entailment", "{question}: {first}", "second"),
+        ] {
+            let file = folder.path().join(format!("{prompt}.md"));
+            std::fs::write(&file, text).expect("written");
+            let error = Prompts::read(folder.path()).expect_err("a placeholder is missing");
+            let expected = format!("{}: `{{{missing}}}` is missing", file.display());
+            assert_eq!(error.to_string(), expected);
+            std::fs::remove_file(&file).expect("removed");
+        }
+
+        // other braces are text
+        let text = "{question} {context} \\boxed{x}";
+        std::fs::write(folder.path().join("qa_short.md"), text).expect("written");
+        let prompts = Prompts::read(folder.path()).expect("read");
+        let values = [("question", "Why?"), ("context", "[1] So.")];
+        let filled = prompts.fill(PromptName::QaShort, &values);
+        assert_eq!(filled.user, "Why? [1] So. \\boxed{x}");
     }
 
     #[test]
     fn what_follows_the_mark_is_the_beginning_of_the_reply() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let prompts = Prompts::new(folder.path());
         let cases = [
             (
-                "Rate {c}.\n\n{reply}Score of {q}:\n",
+                "Rate {passage}.\n\n{reply}Score of {question}:\n",
                 "Rate {reply}.",
                 "Score of it:",
             ),
-            ("Rate {c}.\n", "Rate {reply}.", ""),
-            ("{reply}{c}", "", "{reply}"),
+            ("Rate {passage}.\n", "Rate {reply}.", ""),
+            ("{reply}{passage}", "", "{reply}"),
         ];
         for (text, user, reply) in cases {
-            std::fs::write(folder.path().join("grade.md"), text).expect("written");
+            let prompts = Prompts {
+                own: HashMap::from([(PromptName::Grade, text.to_owned())]),
+                ..Prompts::default()
+            };
             // a value is not searched for the mark
-            let values = [("c", "{reply}"), ("q", "it")];
-            let filled = prompts.fill(PromptName::Grade, &values).expect("own");
+            let values = [("passage", "{reply}"), ("question", "it")];
+            let filled = prompts.fill(PromptName::Grade, &values);
             assert_eq!((filled.user.as_str(), filled.reply.as_str()), (user, reply));
         }
 
         let paper = Prompts {
             folders: PAPER,
-            ..Prompts::new(Path::new("none"))
+            ..Prompts::default()
         };
         let few_shot = Prompts {
             folders: FEW_SHOT,
-            ..Prompts::new(Path::new("none"))
+            ..Prompts::default()
         };
         for prompt in PromptName::ALL {
-            let of = |prompts: &Prompts| prompts.fill(*prompt, &[]).expect("built in").reply;
-            assert_eq!(of(&Prompts::new(Path::new("none"))), "", "{prompt:?}");
+            let of = |prompts: &Prompts| prompts.fill(*prompt, &[]).reply;
+            assert_eq!(of(&Prompts::default()), "", "{prompt:?}");
             let is_begun = [
                 PromptName::Entailment,
                 PromptName::JudgeRelevant,

@@ -6,22 +6,26 @@ use crate::config::ConfigError;
 use crate::event::Advice;
 use crate::index::IndexError;
 use crate::llm::LlmError;
-use crate::methods::MethodError;
 use crate::probe::ProbeError;
 
-/// Why a run ended early.
+/// The error of a question: it could not be asked, or its run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    #[error("the question is empty")]
+    EmptyQuestion,
+    #[error("the question needs {question_tokens} tokens and the context holds {context_tokens}")]
+    QuestionTooLong {
+        question_tokens: u32,
+        context_tokens: u32,
+    },
+    #[error("no corpus is open and preset `{preset}` retrieves from one")]
+    NoCorpus { preset: String },
     #[error(transparent)]
     Model(#[from] LlmError),
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     #[error(transparent)]
     Probe(#[from] ProbeError),
     #[error(transparent)]
     Index(#[from] IndexError),
-    #[error("no embedder is loaded, since no corpus is open")]
-    NoEmbedder,
 }
 
 impl RunError {
@@ -34,60 +38,21 @@ impl RunError {
     }
 }
 
-impl From<MethodError> for RunError {
-    fn from(error: MethodError) -> Self {
-        match error {
-            MethodError::Model(error) => Self::Model(error),
-            MethodError::Prompt(error) => Self::Config(error),
-            MethodError::NoEmbedder => Self::NoEmbedder,
-        }
-    }
-}
-
 impl Advice for RunError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Model(error) => error.advice(),
-            Self::Config(error) => error.advice(),
-            Self::Probe(error) => error.advice(),
-            Self::Index(error) => error.advice(),
-            Self::NoEmbedder => Some("name a folder, or choose another preset".into()),
-        }
-    }
-}
-
-/// Why a question was not asked at all. Nothing was emitted.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    #[error("the question is empty")]
-    EmptyQuestion,
-    #[error("the question needs {question_tokens} tokens and the context holds {context_tokens}")]
-    QuestionTooLong {
-        question_tokens: u32,
-        context_tokens: u32,
-    },
-    #[error("no corpus is open and preset `{preset}` retrieves from one")]
-    NoCorpus { preset: String },
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Model(#[from] LlmError),
-}
-
-impl Advice for AskError {
     fn advice(&self) -> Option<Cow<'_, str>> {
         let advice = match self {
             Self::EmptyQuestion => "type what you want to know",
             Self::QuestionTooLong { .. } => "shorten it, or raise generator.context_tokens",
             Self::NoCorpus { .. } => "name a folder, or use --preset closed-book",
-            Self::Config(error) => return error.advice(),
             Self::Model(error) => return error.advice(),
+            Self::Probe(error) => return error.advice(),
+            Self::Index(error) => return error.advice(),
         };
         Some(advice.into())
     }
 }
 
-/// Why a command failed.
+/// The error of an operation of the worker.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     #[error(transparent)]
@@ -96,8 +61,6 @@ pub enum WorkerError {
     Model(#[from] LlmError),
     #[error(transparent)]
     Index(#[from] IndexError),
-    #[error(transparent)]
-    Ask(#[from] AskError),
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
@@ -118,7 +81,6 @@ impl WorkerError {
     pub(super) fn is_stop(&self) -> bool {
         match self {
             Self::Model(LlmError::Stopped)
-            | Self::Ask(AskError::Model(LlmError::Stopped))
             | Self::Index(IndexError::Embedder(LlmError::Stopped)) => true,
             Self::Run(error) => error.is_stop(),
             _ => false,
@@ -132,7 +94,6 @@ impl Advice for WorkerError {
             Self::Config(error) => return error.advice(),
             Self::Model(error) => return error.advice(),
             Self::Index(error) => return error.advice(),
-            Self::Ask(error) => return error.advice(),
             Self::Run(error) => return error.advice(),
             Self::Probe(error) => return error.advice(),
             Self::NoCorpus => "name a folder",

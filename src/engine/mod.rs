@@ -20,7 +20,7 @@ mod answer;
 mod worker;
 
 pub use answer::ask;
-pub use error::{AskError, WorkerError};
+pub use error::{RunError, WorkerError};
 pub use run::{Corpus, Tools, best_first};
 pub use worker::{
     Calibration, Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, SENTENCE_MODEL, Stamp,

@@ -8,7 +8,7 @@ use crate::config::prompts::PromptName;
 use crate::corpus::{Document, fold_white_space, sentences};
 use crate::event::Flow;
 use crate::llm::{Decoding, LlmError, Prompt, Random};
-use crate::methods::{MethodError, ModelCalls};
+use crate::methods::ModelCalls;
 
 /// Number of candidates per batch.
 const BATCH: usize = 8;
@@ -65,7 +65,7 @@ pub fn make_questions(
     wanted: usize,
     seed: u64,
     observe: &mut dyn FnMut(MakeProgress) -> Flow,
-) -> Result<Vec<GeneratedQuestion>, MethodError> {
+) -> Result<Vec<GeneratedQuestion>, LlmError> {
     let candidates: Vec<AskableSentence<'_>> =
         Random::new(seed).shuffle(documents.iter().flat_map(candidates).collect());
     let mut made: Vec<GeneratedQuestion> = Vec::new();
@@ -86,7 +86,7 @@ pub fn make_questions(
         tried += batch.len();
         let asked = match ask(calls, batch) {
             // keep what is made so far
-            Err(MethodError::Model(LlmError::Stopped)) => break,
+            Err(LlmError::Stopped) => break,
             asked => asked?,
         };
         for (at, candidate) in batch.iter().enumerate() {
@@ -105,7 +105,7 @@ pub fn make_questions(
 fn ask(
     calls: &mut dyn ModelCalls,
     batch: &[AskableSentence<'_>],
-) -> Result<Vec<Option<(&'static str, String)>>, MethodError> {
+) -> Result<Vec<Option<(&'static str, String)>>, LlmError> {
     let mut asked = vec![None; batch.len()];
     let gaps: Vec<String> = batch.iter().map(AskableSentence::gap).collect();
     // the generator writes no question about some, or one that it does not answer correctly
@@ -199,16 +199,19 @@ fn last_name(sentence: &str) -> Option<String> {
 fn write_questions(
     calls: &mut dyn ModelCalls,
     batch: &[AskableSentence<'_>],
-) -> Result<Vec<String>, MethodError> {
-    let prompts = batch
+) -> Result<Vec<String>, LlmError> {
+    let prompts: Vec<Prompt> = batch
         .iter()
         .map(|candidate| {
             calls.prompt(
                 PromptName::MakeQuestion,
-                &[("a", &candidate.answer), ("c", &candidate.passage)],
+                &[
+                    ("answer", &candidate.answer),
+                    ("passage", &candidate.passage),
+                ],
             )
         })
-        .collect::<Result<Vec<Prompt>, MethodError>>()?;
+        .collect();
     let replies = calls.complete(
         "write a question",
         &prompts,
@@ -239,20 +242,20 @@ fn answer_rightly(
     calls: &mut dyn ModelCalls,
     batch: &[AskableSentence<'_>],
     questions: &[String],
-) -> Result<Vec<bool>, MethodError> {
+) -> Result<Vec<bool>, LlmError> {
     let asked: Vec<usize> = (0..batch.len())
         .filter(|at| !questions[*at].is_empty())
         .collect();
-    let prompts = asked
+    let prompts: Vec<Prompt> = asked
         .iter()
         .map(|at| {
             let passage = format!("[1] {}", batch[*at].passage);
             calls.prompt(
                 PromptName::QaShort,
-                &[("c", &passage), ("q", &questions[*at])],
+                &[("context", &passage), ("question", &questions[*at])],
             )
         })
-        .collect::<Result<Vec<Prompt>, MethodError>>()?;
+        .collect();
 
     let mut is_right = vec![false; batch.len()];
     if !prompts.is_empty() {

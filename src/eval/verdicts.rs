@@ -14,7 +14,8 @@ use super::error::EvalError;
 use super::metrics::{exact_match, substring};
 use super::tables::Table;
 use crate::event::Flow;
-use crate::methods::{MethodError, ModelCalls};
+use crate::llm::{Entailment, LlmError};
+use crate::methods::ModelCalls;
 
 /// Answers that are judged in one call.
 const BATCH: usize = 32;
@@ -194,7 +195,7 @@ pub fn compare(
     file: &str,
     table: &VerdictTable,
     observe: &mut dyn FnMut(usize) -> Flow,
-) -> Result<Vec<VerdictFigure>, MethodError> {
+) -> Result<Vec<VerdictFigure>, LlmError> {
     let entailed = judge_entailment(calls, judged, observe)?;
 
     let mut systems: Vec<&str> = judged.iter().map(|one| one.system.as_str()).collect();
@@ -231,7 +232,7 @@ fn judge_entailment(
     calls: &mut dyn ModelCalls,
     judged: &[Judged],
     observe: &mut dyn FnMut(usize) -> Flow,
-) -> Result<Vec<bool>, MethodError> {
+) -> Result<Vec<bool>, LlmError> {
     let mut entailed = Vec::with_capacity(judged.len());
     for batch in judged.chunks(BATCH) {
         for one in batch {
@@ -245,11 +246,11 @@ fn judge_entailment(
                 && calls
                     .entail(&one.question, &pairs)?
                     .iter()
-                    .any(crate::llm::Entailment::is_entailed);
+                    .any(Entailment::is_entailed);
             entailed.push(is_entailed);
         }
         if observe(entailed.len()) == Flow::Stop {
-            return Err(crate::llm::LlmError::Stopped.into());
+            return Err(LlmError::Stopped);
         }
     }
     Ok(entailed)

@@ -1,6 +1,5 @@
-//! The calls of a method to the models, and the error of one.
+//! The calls of a method to the models.
 
-use crate::config::ConfigError;
 use crate::config::prompts::PromptName;
 use crate::corpus::fold_white_space;
 use crate::llm::{Completion, Decoding, Entailment, Labelled, LlmError, Prompt};
@@ -45,10 +44,7 @@ impl<'a> JudgementKind<'a> {
 /// the name of the call in the prompt inspector.
 pub trait ModelCalls {
     /// Returns the prompt template with its values filled in.
-    ///
-    /// # Errors
-    /// A prompt file of the user's that cannot be read.
-    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError>;
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Prompt;
 
     /// Continues each prompt to its end; branch `i` samples with `decoding.seed + i`.
     ///
@@ -59,7 +55,7 @@ pub trait ModelCalls {
         purpose: &str,
         prompts: &[Prompt],
         decoding: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError>;
+    ) -> Result<Vec<Completion>, LlmError>;
 
     /// Returns how likely the reply to each prompt means each label of `kind`: one per prompt.
     ///
@@ -69,7 +65,7 @@ pub trait ModelCalls {
         &mut self,
         kind: JudgementKind<'_>,
         prompts: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError>;
+    ) -> Result<Vec<Labelled>, LlmError>;
 
     /// Returns the entailment judgement on each pair: whether the second answer to the question
     /// follows from the first.
@@ -83,30 +79,19 @@ pub trait ModelCalls {
         &mut self,
         question: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError>;
+    ) -> Result<Vec<Entailment>, LlmError>;
 
     /// Returns the reranker's relevance of each text to the question, in 0..=1.
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; failures of the reranker.
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError>;
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError>;
 
     /// Returns one unit vector per text.
     ///
     /// # Errors
     /// No embedder is loaded; [`LlmError::Stopped`]; failures of the embedder.
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
-}
-
-/// An error of a method.
-#[derive(Debug, thiserror::Error)]
-pub enum MethodError {
-    #[error(transparent)]
-    Model(#[from] LlmError),
-    #[error(transparent)]
-    Prompt(#[from] ConfigError),
-    #[error("no embedder is loaded, since no corpus is open")]
-    NoEmbedder,
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
 }
 
 /// Returns the passages of a context as prompts show them: one line per passage, labelled from 1.

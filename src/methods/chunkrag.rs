@@ -7,8 +7,9 @@
 //! The published threshold can keep nothing: mean plus deviation can exceed every score, and
 //! rounding can drop scores that equal it. The best few are kept then.
 
-use super::calls::{JudgementKind, MethodError, ModelCalls};
+use super::calls::{JudgementKind, ModelCalls};
 use crate::config::prompts::PromptName;
+use crate::llm::{LlmError, Prompt};
 
 /// The grades that a judge can give.
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
@@ -78,7 +79,7 @@ pub fn grade(
     calls: &mut dyn ModelCalls,
     question: &str,
     texts: &[&str],
-) -> Result<Vec<Grades>, MethodError> {
+) -> Result<Vec<Grades>, LlmError> {
     let judges = [
         ("grade", PromptName::Grade),
         ("reflect", PromptName::GradeReflect),
@@ -87,22 +88,22 @@ pub fn grade(
     let mut grades: Vec<Grades> = vec![[0.0; 3]; texts.len()];
 
     for (judge, (purpose, name)) in judges.into_iter().enumerate() {
-        let prompts = texts
+        let prompts: Vec<Prompt> = texts
             .iter()
             .zip(&grades)
             .map(|(text, [base, reflected, _])| {
                 let base = out_of_ten(*base);
                 let reflected = out_of_ten(*reflected);
                 let values = [
-                    ("q", question),
-                    ("c", *text),
-                    ("b", base.as_str()),
-                    ("f", reflected.as_str()),
+                    ("question", question),
+                    ("passage", *text),
+                    ("rating", base.as_str()),
+                    ("second_rating", reflected.as_str()),
                 ];
                 // The first judge is shown no score, the second one, the third both.
                 calls.prompt(name, &values[..2 + judge])
             })
-            .collect::<Result<Vec<_>, MethodError>>()?;
+            .collect();
 
         let kind = JudgementKind {
             purpose,

@@ -17,7 +17,7 @@
 
 use std::collections::HashMap;
 
-use super::calls::{JudgementKind, MethodError, ModelCalls, context_lines};
+use super::calls::{JudgementKind, ModelCalls, context_lines};
 use super::meaning::Meaning;
 use super::uncertainty::{Agreement, JudgedPair};
 use crate::config::prompts::PromptName;
@@ -133,7 +133,7 @@ impl Dense<'_> {
         mut self,
         passages: &[Passage<'_>],
         rephrasings: &mut Rephrasings,
-    ) -> Result<Result<Measured, Unmeasurable>, MethodError> {
+    ) -> Result<Result<Measured, Unmeasurable>, LlmError> {
         let unmeasurable = |reason, rephrased| Ok(Err(Unmeasurable { reason, rephrased }));
         if passages.is_empty() {
             return unmeasurable(Unmeasured::NoChunk, Vec::new());
@@ -195,7 +195,7 @@ impl Dense<'_> {
         mut self,
         passages: &[Passage<'_>],
         measured: &Measured,
-    ) -> Result<Vec<Classified>, MethodError> {
+    ) -> Result<Vec<Classified>, LlmError> {
         let uncertain: Vec<usize> = (0..passages.len())
             .filter(|at| measured.is_certain_of(*at) == Some(false))
             .collect();
@@ -247,7 +247,7 @@ impl Dense<'_> {
         &mut self,
         passages: &[Passage<'_>],
         known: &mut Rephrasings,
-    ) -> Result<Vec<Rephrased>, MethodError> {
+    ) -> Result<Vec<Rephrased>, LlmError> {
         let mut open: Vec<Passage<'_>> = Vec::new();
         for passage in passages {
             let is_known = known.0.contains_key(passage.text);
@@ -258,13 +258,13 @@ impl Dense<'_> {
 
         for attempt in 1..=ATTEMPTS {
             let decoding = self.rephrasing(attempt, &open);
-            let prompts = open
+            let prompts: Vec<Prompt> = open
                 .iter()
                 .map(|passage| {
                     self.calls
-                        .prompt(PromptName::Rephrase, &[("t", passage.text)])
+                        .prompt(PromptName::Rephrase, &[("text", passage.text)])
                 })
-                .collect::<Result<Vec<Prompt>, MethodError>>()?;
+                .collect();
             let written = complete_what_fits(self.calls, "rephrase", &prompts, &decoding)?;
 
             let checked = self.check(&open, written, attempt)?;
@@ -304,7 +304,7 @@ impl Dense<'_> {
         passages: &[Passage<'_>],
         written: Vec<Option<Completion>>,
         attempt: u32,
-    ) -> Result<Vec<Rephrased>, MethodError> {
+    ) -> Result<Vec<Rephrased>, LlmError> {
         let mut checked: Vec<Rephrased> = passages
             .iter()
             .zip(written)
@@ -350,19 +350,19 @@ impl Dense<'_> {
         &mut self,
         purpose: &str,
         contexts: &[Vec<&str>],
-    ) -> Result<Vec<Option<String>>, MethodError> {
-        let prompts = contexts
+    ) -> Result<Vec<Option<String>>, LlmError> {
+        let prompts: Vec<Prompt> = contexts
             .iter()
             .map(|texts| {
-                let question = ("q", self.question);
+                let question = ("question", self.question);
                 if texts.is_empty() {
                     return self.calls.prompt(PromptName::QaClosed, &[question]);
                 }
                 let context = context_lines(texts).join("\n");
                 self.calls
-                    .prompt(PromptName::QaShort, &[("c", &context), question])
+                    .prompt(PromptName::QaShort, &[("context", &context), question])
             })
-            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+            .collect();
 
         // Section 4.1: greedy decoding, so that only the wording of the context varies.
         let decoding = Decoding::greedy(ANSWER_TOKENS, self.seed);
@@ -419,7 +419,7 @@ fn judge_what_fits(
     calls: &mut dyn ModelCalls,
     question: &str,
     pairs: &[[(&str, &str); 2]],
-) -> Result<Vec<Option<[Entailment; 2]>>, MethodError> {
+) -> Result<Vec<Option<[Entailment; 2]>>, LlmError> {
     match calls.entail(question, pairs.as_flattened()) {
         Ok(judged) => Ok(judged
             .as_chunks::<2>()
@@ -446,7 +446,7 @@ fn complete_what_fits(
     purpose: &str,
     prompts: &[Prompt],
     decoding: &Decoding,
-) -> Result<Vec<Option<Completion>>, MethodError> {
+) -> Result<Vec<Option<Completion>>, LlmError> {
     if prompts.is_empty() {
         return Ok(Vec::new());
     }
@@ -465,8 +465,8 @@ fn complete_what_fits(
     }
 }
 
-fn is_too_long(error: &MethodError) -> bool {
-    matches!(error, MethodError::Model(LlmError::PromptTooLong { .. }))
+fn is_too_long(error: &LlmError) -> bool {
+    matches!(error, LlmError::PromptTooLong { .. })
 }
 
 /// Returns the probability that the model calls the context sufficient (appendix B.3, prompt
@@ -478,10 +478,10 @@ pub fn self_evaluate(
     calls: &mut dyn ModelCalls,
     question: &str,
     texts: &[&str],
-) -> Result<Option<f32>, MethodError> {
+) -> Result<Option<f32>, LlmError> {
     let context = context_lines(texts).join("\n");
-    let values = [("c", context.as_str()), ("q", question)];
-    let prompt = calls.prompt(PromptName::SelfEvaluate, &values)?;
+    let values = [("context", context.as_str()), ("question", question)];
+    let prompt = calls.prompt(PromptName::SelfEvaluate, &values);
 
     match calls.classify(JudgementKind::SELF_EVALUATION, &[prompt]) {
         Err(error) if is_too_long(&error) => Ok(None),

@@ -13,11 +13,10 @@
 
 use std::ops::Range;
 
-use super::calls::MethodError;
 use super::query::{self, WrittenQuery};
 use crate::corpus::language;
 use crate::event::WordOrigin;
-use crate::llm::{Layers, Tap, Token};
+use crate::llm::{Layers, LlmError, Tap, Token};
 
 /// The need of a word for more information.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +29,7 @@ pub struct InformationNeed {
 
 /// Returns the last layer's attention between words that are one text, a space between them: row i,
 /// column j is that of word i to word j.
-fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
     let mut text = String::new();
     let mut spans: Vec<Range<usize>> = Vec::with_capacity(words.len());
     for word in words {
@@ -43,7 +42,7 @@ fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f
     if spans.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(model.attend(&text, &spans, Layers::Last)?)
+    model.attend(&text, &spans, Layers::Last)
 }
 
 /// Need above which a word makes its sentence uncertain, in nats: a word that is attended to as
@@ -60,7 +59,7 @@ pub fn information_needs<T: Tap + ?Sized>(
     model: &mut T,
     confirmed: &[String],
     sentence: &[Token],
-) -> Result<Vec<InformationNeed>, MethodError> {
+) -> Result<Vec<InformationNeed>, LlmError> {
     let words = query::words(sentence);
     let before: Vec<&str> = confirmed
         .iter()
@@ -121,7 +120,7 @@ pub fn attended_words<T: Tap + ?Sized>(
     question: &str,
     confirmed: &[String],
     sentence: &[Token],
-) -> Result<WrittenQuery, MethodError> {
+) -> Result<WrittenQuery, LlmError> {
     let needs = information_needs(model, confirmed, sentence)?;
     let Some(in_need) = first_in_need(&needs) else {
         return Ok(WrittenQuery::from_text(question, WordOrigin::Question));

@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 
-use super::calls::{MethodError, ModelCalls};
+use super::calls::ModelCalls;
 use crate::corpus::language;
 use crate::index::is_content_word;
-use crate::llm::{Completion, Entailment};
+use crate::llm::{Completion, Entailment, LlmError};
 
 /// Replies that say that there is no answer, as [`normalise`] returns them.
 const REFUSALS: &[&str] = &[
@@ -117,7 +117,7 @@ impl Clusters {
         calls: &mut dyn ModelCalls,
         question: &str,
         answers: &[&str],
-    ) -> Result<Self, MethodError> {
+    ) -> Result<Self, LlmError> {
         let mut of: Vec<Option<usize>> = vec![None; answers.len()];
         let mut founders = Vec::new();
 

@@ -21,7 +21,7 @@ mod seper;
 pub mod searag;
 pub mod saki;
 
-pub use calls::{JudgementKind, MethodError, ModelCalls, context_lines};
+pub use calls::{JudgementKind, ModelCalls, context_lines};
 pub use meaning::{
     Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal, normalise,
     sequence_likelihoods,

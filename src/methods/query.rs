@@ -4,12 +4,12 @@
 //! first uncertain one on are what is missing, and the sentence before them (or the question) is
 //! what it is about.
 
-use super::calls::{MethodError, ModelCalls};
+use super::calls::ModelCalls;
 use super::measures::cosine;
 use crate::corpus::language;
 use crate::event::{QueryWord, WordOrigin};
 use crate::index::is_content_word;
-use crate::llm::Token;
+use crate::llm::{LlmError, Token};
 
 /// Maximum words of an uncertain region, and of a query from the whole history.
 const MAX_WORDS: usize = 64;
@@ -170,7 +170,7 @@ pub fn uncertainty_aware(
     question: &str,
     previous: Option<&str>,
     sentence: &[Word],
-) -> Result<WrittenQuery, MethodError> {
+) -> Result<WrittenQuery, LlmError> {
     let entropies: Vec<f64> = sentence
         .iter()
         .map(|word| f64::from(word.entropy))
@@ -204,7 +204,7 @@ fn do_overlap(
     calls: &mut dyn ModelCalls,
     kept: &[&str],
     entities: &[&str],
-) -> Result<bool, MethodError> {
+) -> Result<bool, LlmError> {
     if kept.is_empty() || entities.is_empty() {
         return Ok(false);
     }

@@ -7,10 +7,10 @@
 //! and 12), and when a regenerated sentence needs more passages (section 3.3, equation 6). The
 //! probe is in `probe`, the query (section 3.2) in [`super::query`].
 
-use super::calls::{MethodError, ModelCalls};
+use super::calls::ModelCalls;
 use super::meaning::{Clusters, discrete_semantic_entropy};
 use crate::corpus::sentences;
-use crate::llm::{Decoding, Prompt, Token};
+use crate::llm::{Decoding, LlmError, Prompt, Token};
 
 /// Candidates for the threshold between the smallest and the largest entropy.
 const GRID: usize = 100;
@@ -41,7 +41,7 @@ pub fn sampled_semantic_entropy(
     question: &str,
     prompt: &Prompt,
     sampling: &SentenceSampling,
-) -> Result<f64, MethodError> {
+) -> Result<f64, LlmError> {
     let decoding = Decoding {
         temperature: TEMPERATURE,
         ..Decoding::one_line(sampling.max_tokens, sampling.seed)

@@ -16,10 +16,10 @@
 //! - Hard clusters follow the strict rule of [`Agreement::clusters`], and so does their match with
 //!   a reference (equation 8).
 
-use super::calls::{MethodError, ModelCalls};
+use super::calls::ModelCalls;
 use super::meaning::{Clusters, sequence_likelihoods};
 use super::uncertainty::Agreement;
-use crate::llm::{Completion, Entailment};
+use crate::llm::{Completion, Entailment, LlmError};
 
 /// The belief in the reference answers that a set of samples shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub fn judge_ahead(
     question: &str,
     references: &[String],
     sets: &[&[Completion]],
-) -> Result<(), MethodError> {
+) -> Result<(), LlmError> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for set in sets {
         let texts: Vec<&str> = set.iter().map(|sample| sample.text.trim()).collect();
@@ -73,7 +73,7 @@ pub fn measure_belief(
     question: &str,
     references: &[String],
     samples: &[Completion],
-) -> Result<Believed, MethodError> {
+) -> Result<Believed, LlmError> {
     let texts: Vec<&str> = samples.iter().map(|sample| sample.text.trim()).collect();
     let weights = sequence_likelihoods(samples);
     let agreement = Agreement::judge(calls, question, &texts)?;

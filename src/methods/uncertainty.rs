@@ -4,13 +4,13 @@
 //! over the judgements of an entailment judge; the degree entropy is DENSE-RAG's equation 6; the
 //! likelihood-weighted semantic entropy is the Rao estimator of Farquhar et al., Nature 630 (2024).
 
-use super::calls::{MethodError, ModelCalls};
+use super::calls::ModelCalls;
 use super::kle;
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
 use super::symmetric::Eigen;
 use crate::config::SampleAgreement;
 use crate::event::SampledUncertainty;
-use crate::llm::{Completion, Entailment};
+use crate::llm::{Completion, Entailment, LlmError};
 
 /// The agreement of answers, pair by pair: W of DENSE-RAG's equation 5.
 ///
@@ -49,7 +49,7 @@ impl Agreement {
         calls: &mut dyn ModelCalls,
         question: &str,
         answers: &[&str],
-    ) -> Result<Self, MethodError> {
+    ) -> Result<Self, LlmError> {
         Ok(Self::with_judgements(calls, question, answers)?.0)
     }
 
@@ -62,7 +62,7 @@ impl Agreement {
         calls: &mut dyn ModelCalls,
         question: &str,
         answers: &[&str],
-    ) -> Result<(Self, Vec<JudgedPair>), MethodError> {
+    ) -> Result<(Self, Vec<JudgedPair>), LlmError> {
         let count = answers.len();
         let pairs: Vec<(usize, usize)> = (0..count)
             .flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b)))
@@ -97,7 +97,7 @@ impl Agreement {
         question: &str,
         first: &str,
         others: &[&str],
-    ) -> Result<Vec<f64>, MethodError> {
+    ) -> Result<Vec<f64>, LlmError> {
         let answers: Vec<&str> = [&[first], others].concat();
         let pairs: Vec<(usize, usize)> = (1..answers.len())
             .flat_map(|other| [(0, other), (other, 0)])
@@ -243,7 +243,7 @@ fn judge(
     question: &str,
     answers: &[&str],
     pairs: &[(usize, usize)],
-) -> Result<Judgements, MethodError> {
+) -> Result<Judgements, LlmError> {
     let meanings: Vec<Meaning> = answers.iter().map(|answer| Meaning::new(answer)).collect();
     let empty = Meaning::new("");
     let is_asked = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;

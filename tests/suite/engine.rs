@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use ragscope::config::prompts::Prompts;
 use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticSplit, TokenCounter};
-use ragscope::engine::{AskError, Corpus, Tools, ask};
+use ragscope::engine::{Corpus, RunError, Tools, ask};
 use ragscope::event::{
     Ask, ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Problem, Ranked, Retrieval,
     RunEvent,
@@ -169,7 +169,7 @@ pub fn run(
     generator: &mut ScriptedGenerator,
     question: &str,
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
+) -> (Result<Outcome, RunError>, Vec<RunEvent>) {
     run_from(config, generator, (question, &[]), stop_at)
 }
 
@@ -179,7 +179,7 @@ pub fn run_from(
     generator: &mut ScriptedGenerator,
     asked: (&str, &[String]),
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
+) -> (Result<Outcome, RunError>, Vec<RunEvent>) {
     run_over(&SHELF, config, generator, asked, stop_at)
 }
 
@@ -190,7 +190,7 @@ pub fn run_over(
     generator: &mut ScriptedGenerator,
     (question, confirmed): (&str, &[String]),
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
+) -> (Result<Outcome, RunError>, Vec<RunEvent>) {
     let asked = Ask {
         confirmed: confirmed.to_vec(),
         ..Ask::new(question)
@@ -205,9 +205,8 @@ pub fn run_asked(
     generator: &mut ScriptedGenerator,
     asked: &Ask,
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let prompts = Prompts::new(folder.path());
+) -> (Result<Outcome, RunError>, Vec<RunEvent>) {
+    let prompts = Prompts::default();
     let (shelf, mut embedder) = (Shelf(shelf.to_vec()), ScriptedEmbedder::new(8));
     let mut events = Vec::new();
     let tools = Tools {

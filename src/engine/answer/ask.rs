@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::Config;
 use crate::config::prompts::Prompts;
-use crate::engine::error::{AskError, RunError};
+use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, Part, RunEvent};
+use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent};
 use crate::llm::{Generator, LlmError, TEMPLATE_ADVICE};
 
-use super::lookup::{Effort, retrieve};
+use super::lookup::retrieve;
 use super::write::write;
 
 /// Answers a question with these tools, whose settings already include its overrides. Every event
@@ -26,7 +26,7 @@ pub fn ask(
     mut tools: Tools<'_>,
     asked: &Ask,
     publish: &mut dyn FnMut(RunEvent) -> Flow,
-) -> Result<Outcome, AskError> {
+) -> Result<Outcome, RunError> {
     let question = check_question(
         tools.config,
         tools.prompts,
@@ -34,7 +34,7 @@ pub fn ask(
         &asked.question,
     )?;
     if context::needs_corpus(tools.config) && tools.corpus.is_none() {
-        return Err(AskError::NoCorpus {
+        return Err(RunError::NoCorpus {
             preset: tools.config.preset.clone(),
         });
     }
@@ -43,7 +43,7 @@ pub fn ask(
     // outlives the run, whose question it is once a follow-up is rewritten
     let standalone = OnceCell::new();
     let mut run = Run::new(tools.reborrow(), question, &mut *publish);
-    run.emit(started(&run, asked));
+    run.emit(start_event(&run, asked));
     let fallback = run.tools.generator.card().template_fallback.clone();
     if !fallback.is_empty() {
         run.emit(RunEvent::Warned {
@@ -73,17 +73,17 @@ pub fn check_question<'q>(
     prompts: &Prompts,
     generator: &dyn Generator,
     question: &'q str,
-) -> Result<&'q str, AskError> {
+) -> Result<&'q str, RunError> {
     let question = question.trim();
     if question.is_empty() {
-        return Err(AskError::EmptyQuestion);
+        return Err(RunError::EmptyQuestion);
     }
 
-    let prompt = context::prompt(config, prompts, question, &[])?;
+    let prompt = context::prompt(config, prompts, question, &[]);
     let question_tokens = context::count(generator, &prompt)?;
     let context_tokens = generator.card().context_tokens;
     if question_tokens > context::available(config, context_tokens) {
-        return Err(AskError::QuestionTooLong {
+        return Err(RunError::QuestionTooLong {
             question_tokens,
             context_tokens,
         });
@@ -99,7 +99,7 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
             confirmed,
             uncertain: None,
         };
-        let effort = Effort::first(run, roles);
+        let effort = run.first_effort(roles);
         retrieve(run, roles, &need, effort)?.passages
     } else {
         Passages::default()
@@ -114,9 +114,6 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         .map(|lookup| (lookup.step, &lookup.passages));
     for (step, passages) in iter::once((0, &passages)).chain(of_steps) {
         run.step = step;
-        if !run.has_time_for(Part::Utility, passages.hits.len()) {
-            continue;
-        }
         match roles.utility.measure(run, passages) {
             Ok(()) => {}
             Err(RunError::Model(LlmError::Stopped)) => break,
@@ -144,7 +141,7 @@ fn emit_gate(run: &mut Run<'_>, roles: &Roles) {
     run.emit(RunEvent::GateChosen { gate });
 }
 
-fn started(run: &Run<'_>, asked: &Ask) -> RunEvent {
+fn start_event(run: &Run<'_>, asked: &Ask) -> RunEvent {
     let config = run.tools.config;
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     RunEvent::RunStarted {

@@ -43,7 +43,7 @@ impl SourceSentence {
 
 impl Supports {
     /// Splits the passages into sentences.
-    pub fn of(passages: &Passages) -> Self {
+    pub fn new(passages: &Passages) -> Self {
         let mut supports = Self {
             passages: Vec::new(),
             sources: Vec::new(),
@@ -74,7 +74,7 @@ impl Supports {
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
-            .filter_map(|label| self.marked(label, sentence))
+            .filter_map(|label| self.find_marked(label, sentence))
             .collect();
         if marked.is_empty() {
             self.best_by_words(sentence).into_iter().collect()
@@ -84,13 +84,13 @@ impl Supports {
     }
 
     /// Returns the citation of a passage that a sentence marks, with the source sentence in it.
-    fn marked(&self, label: u32, sentence: &str) -> Option<Citation> {
+    fn find_marked(&self, label: u32, sentence: &str) -> Option<Citation> {
         let at = self
             .passages
             .iter()
             .position(|passage| passage.label == label)?;
         let sources = self.sources.iter().filter(|source| source.passage == at);
-        let best = self.best(&unmarked(sentence), sources);
+        let best = self.best(&without_marks(sentence), sources);
         let passage = self.passages[at].clone();
         Some(match best {
             Some((_, source)) => source.cited_of(passage),
@@ -179,7 +179,7 @@ fn words(text: &str) -> HashSet<String> {
 }
 
 /// Returns a sentence without the labels that it names.
-fn unmarked(sentence: &str) -> String {
+fn without_marks(sentence: &str) -> String {
     let is_label = |label: &str| label.trim().parse::<u32>().is_ok();
     let mut kept = String::with_capacity(sentence.len());
     for part in sentence.split('[') {
@@ -239,7 +239,7 @@ mod tests {
             ],
             ..Passages::default()
         };
-        let supports = Supports::of(&passages);
+        let supports = Supports::new(&passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
         let cases: [(&str, Cited); 6] = [

@@ -3,15 +3,15 @@
 
 use crate::config::{ExpandedContext, FirstSentence};
 use crate::engine::error::RunError;
-use crate::engine::run::{Draft, Need, Passages, Query, Roles, Run, StepLookup, context};
-use crate::engine::stages::reranked;
+use crate::engine::run::{Draft, Effort, Need, Passages, Query, Roles, Run, StepLookup, context};
+use crate::engine::stages::rerank_hits;
 use crate::event::{
     Decision, DropReason, DroppedChunk, Hit, RunEvent, Uncertainty, saturating_u32,
 };
 use crate::llm::{End, LlmError};
 use crate::methods::searag::should_expand;
 
-use super::lookup::{Effort, Lookup, passages, retrieve};
+use super::lookup::{Lookup, passages, retrieve};
 use super::writing::{Writing, Written};
 
 /// Maximum passages of a retry with more of them (SEARAG, section 3.3).
@@ -28,16 +28,22 @@ struct Regenerated {
 /// An uncertain sentence and the query that it was searched by.
 struct Uncertain<'d> {
     draft: &'d Draft,
+    uncertainty: &'d Uncertainty,
     query: &'d Query,
 }
 
 /// The result of regenerating a sentence.
 enum Regeneration {
     Accepted(Box<Regenerated>),
-    /// There is no sentence to keep; `published` says whether tokens of one were emitted.
-    Rejected {
-        published: bool,
-    },
+    /// There is no sentence to keep.
+    Rejected(EmittedSince),
+}
+
+/// The tokens that were emitted for a step after those of the sentence that is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EmittedSince {
+    Nothing,
+    AnotherSentence,
 }
 
 impl Writing<'_> {
@@ -94,14 +100,9 @@ impl Writing<'_> {
         if run.is_stopped() {
             return Ok(None);
         }
-        let config = run.tools.config;
-        let mut uncertainty = roles.gate.judge(run, draft)?;
-        if self.retrieves_first(run, roles) {
-            uncertainty.decision = Decision::Retrieve;
-        }
-        run.emit(draft.sentence.finished(uncertainty.clone()));
+        let uncertainty = self.judge(run, roles, draft)?;
         let is_uncertain = uncertainty.decision == Decision::Retrieve;
-        if !is_uncertain || !context::needs_corpus(config) || run.is_stopped() {
+        if !is_uncertain || !context::needs_corpus(run.tools.config) || run.is_stopped() {
             return Ok(None);
         }
 
@@ -109,64 +110,84 @@ impl Writing<'_> {
             confirmed: &self.confirmed,
             uncertain: Some(&draft.sentence),
         };
-        let effort = Effort::first(run, roles);
+        let effort = run.first_effort(roles);
         let Lookup { query, passages } = retrieve(run, roles, &need, effort)?;
-        let step = draft.sentence.step;
 
         // SEARAG, section 3.3: regenerate the sentence from what was retrieved
-        let first = match self.regenerate(run, roles, &passages)? {
+        let regeneration = self.regenerate(run, roles, &passages)?;
+        let lookup = StepLookup {
+            step: draft.sentence.step,
+            passages,
+        };
+        let first = match regeneration {
             Regeneration::Accepted(first) => *first,
-            Regeneration::Rejected { published } => {
-                emit_kept(run, draft, uncertainty, published);
-                self.lookups.push(StepLookup { step, passages });
+            Regeneration::Rejected(since) => {
+                emit_kept(run, draft, uncertainty, since);
+                self.lookups.push(lookup);
                 return Ok(None);
             }
         };
 
-        if effort == Effort::Least {
-            let lookup = StepLookup { step, passages };
-            return self
-                .escalate(
-                    run,
-                    roles,
-                    Uncertain {
-                        draft,
-                        query: &query,
-                    },
-                    first,
-                    lookup,
-                )
-                .map(Some);
-        }
+        let uncertain = Uncertain {
+            draft,
+            uncertainty: &uncertainty,
+            query: &query,
+        };
+        let kept = match effort {
+            Effort::Least => self.escalate(run, roles, &uncertain, first, lookup),
+            Effort::Full => self.expand_if_risen(run, roles, &uncertain, first, lookup),
+        };
+        kept.map(Some)
+    }
 
-        // more uncertain than before the lookup: retry once with more passages
-        let has_risen = uncertainty.measure == first.uncertainty.measure
-            && should_expand(uncertainty.value, first.uncertainty.value);
+    /// Lets the gate judge a draft, and emits that it is finished.
+    fn judge(
+        &self,
+        run: &mut Run<'_>,
+        roles: &mut Roles,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError> {
+        let mut uncertainty = roles.gate.judge(run, draft)?;
+        if self.retrieves_first(run, roles) {
+            uncertainty.decision = Decision::Retrieve;
+        }
+        run.emit(draft.sentence.to_event(uncertainty.clone()));
+        Ok(uncertainty)
+    }
+
+    /// Keeps the regenerated sentence, unless it is more uncertain than the draft before the
+    /// lookup: then it is written once more from more passages (SEARAG, equation 6).
+    fn expand_if_risen(
+        &mut self,
+        run: &mut Run<'_>,
+        roles: &mut Roles,
+        uncertain: &Uncertain<'_>,
+        first: Regenerated,
+        lookup: StepLookup,
+    ) -> Result<Regenerated, RunError> {
+        let before = uncertain.uncertainty;
+        let after = &first.uncertainty;
+        let has_risen = before.measure == after.measure && should_expand(before.value, after.value);
         let expanded = if has_risen {
-            expand(run, &query, &passages)?
+            expand(run, uncertain.query, &lookup.passages)?
         } else {
             None
         };
-        let lookup = StepLookup { step, passages };
         let Some(expanded) = expanded else {
-            return Ok(Some(self.keep(run, first, lookup, false)));
+            return Ok(self.keep(run, first, lookup, EmittedSince::Nothing));
         };
-        run.emit(first.draft.sentence.finished(Uncertainty {
-            decision: Decision::Expand,
-            ..first.uncertainty.clone()
-        }));
+        emit_expanded(run, &first);
 
-        let kept = match self.regenerate(run, roles, &expanded)? {
+        match self.regenerate(run, roles, &expanded)? {
             Regeneration::Accepted(second) => {
                 let lookup = StepLookup {
-                    step,
                     passages: expanded,
+                    ..lookup
                 };
-                self.keep(run, *second, lookup, false)
+                Ok(self.keep(run, *second, lookup, EmittedSince::Nothing))
             }
-            Regeneration::Rejected { published } => self.keep(run, first, lookup, published),
-        };
-        Ok(Some(kept))
+            Regeneration::Rejected(since) => Ok(self.keep(run, first, lookup, since)),
+        }
     }
 
     /// Keeps the sentence that was regenerated with the least effort if the gate is certain of it.
@@ -176,21 +197,18 @@ impl Writing<'_> {
         &mut self,
         run: &mut Run<'_>,
         roles: &mut Roles,
-        uncertain: Uncertain<'_>,
+        uncertain: &Uncertain<'_>,
         first: Regenerated,
         lookup: StepLookup,
     ) -> Result<Regenerated, RunError> {
         if first.uncertainty.decision != Decision::Retrieve {
             run.emit_not_needed();
-            return Ok(self.keep(run, first, lookup, false));
+            return Ok(self.keep(run, first, lookup, EmittedSince::Nothing));
         }
         if run.is_stopped() {
-            return Ok(self.keep(run, first, lookup, false));
+            return Ok(self.keep(run, first, lookup, EmittedSince::Nothing));
         }
-        run.emit(first.draft.sentence.finished(Uncertainty {
-            decision: Decision::Expand,
-            ..first.uncertainty.clone()
-        }));
+        emit_expanded(run, &first);
 
         let need = Need {
             confirmed: &self.confirmed,
@@ -202,28 +220,29 @@ impl Writing<'_> {
                 if second.uncertainty.measure != first.uncertainty.measure
                     || second.uncertainty.value < first.uncertainty.value =>
             {
-                let step = lookup.step;
-                Ok(self.keep(run, *second, StepLookup { step, passages }, false))
+                let lookup = StepLookup { passages, ..lookup };
+                Ok(self.keep(run, *second, lookup, EmittedSince::Nothing))
             }
-            Regeneration::Accepted(_) => Ok(self.keep(run, first, lookup, true)),
-            Regeneration::Rejected { published } => Ok(self.keep(run, first, lookup, published)),
+            Regeneration::Accepted(_) => {
+                Ok(self.keep(run, first, lookup, EmittedSince::AnotherSentence))
+            }
+            Regeneration::Rejected(since) => Ok(self.keep(run, first, lookup, since)),
         }
     }
 
-    /// Keeps a regenerated sentence and the lookup that it was written from. `published` says
-    /// whether another sentence was published for its step since.
+    /// Keeps a regenerated sentence and the lookup that it was written from.
     fn keep(
         &mut self,
         run: &mut Run<'_>,
         regenerated: Regenerated,
         lookup: StepLookup,
-        published: bool,
+        since: EmittedSince,
     ) -> Regenerated {
         emit_kept(
             run,
             &regenerated.draft,
             regenerated.uncertainty.clone(),
-            published,
+            since,
         );
         self.lookups.push(lookup);
         regenerated
@@ -237,7 +256,7 @@ impl Writing<'_> {
         passages: &Passages,
     ) -> Result<Regeneration, RunError> {
         if passages.hits.is_empty() || run.is_stopped() {
-            return Ok(Regeneration::Rejected { published: false });
+            return Ok(Regeneration::Rejected(EmittedSince::Nothing));
         }
 
         let written = self.complete(run, roles, passages, &|_| None);
@@ -245,7 +264,7 @@ impl Writing<'_> {
         self.interrupted = None;
         let written = match written {
             Err(RunError::Model(LlmError::PromptTooLong { .. })) => {
-                return Ok(Regeneration::Rejected { published: false });
+                return Ok(Regeneration::Rejected(EmittedSince::Nothing));
             }
             written => written?,
         };
@@ -254,12 +273,12 @@ impl Writing<'_> {
             end,
         } = written
         else {
-            return Ok(Regeneration::Rejected { published: false });
+            return Ok(Regeneration::Rejected(EmittedSince::Nothing));
         };
 
         // a sentence that a limit or the user cut short is not better than a whole one
         if run.is_stopped() || matches!(end, End::MaxTokens | End::ContextFull) {
-            return Ok(Regeneration::Rejected { published: true });
+            return Ok(Regeneration::Rejected(EmittedSince::AnotherSentence));
         }
         let uncertainty = roles.gate.judge(run, &draft)?;
         Ok(Regeneration::Accepted(Box::new(Regenerated {
@@ -270,11 +289,19 @@ impl Writing<'_> {
     }
 }
 
-/// Emits that a sentence is kept, whatever the gate decided: it is regenerated only once. If
-/// another one was published in its place since, it is published again first.
-fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republish: bool) {
+/// Emits that a regenerated sentence is written once more from more passages.
+fn emit_expanded(run: &mut Run<'_>, first: &Regenerated) {
+    run.emit(first.draft.sentence.to_event(Uncertainty {
+        decision: Decision::Expand,
+        ..first.uncertainty.clone()
+    }));
+}
+
+/// Emits that a sentence is kept, whatever the gate decided: it is regenerated only once. Its
+/// tokens are emitted again first, if those of another one were since.
+fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, since: EmittedSince) {
     let sentence = &draft.sentence;
-    if republish {
+    if since == EmittedSince::AnotherSentence {
         let step = sentence.step;
         run.emit(RunEvent::StepStarted { step });
         for token in &sentence.tokens {
@@ -287,7 +314,7 @@ fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republi
             });
         }
     }
-    run.emit(sentence.finished(Uncertainty {
+    run.emit(sentence.to_event(Uncertainty {
         decision: Decision::Keep,
         ..uncertainty
     }));
@@ -319,7 +346,7 @@ fn expand(
         })
         .collect();
     let candidates = Passages {
-        hits: reranked(run, &query.searches, hits)?,
+        hits: rerank_hits(run, &query.searches, hits)?,
         dropped,
         spare: Vec::new(),
         sought: passages.sought.clone(),

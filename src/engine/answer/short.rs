@@ -18,7 +18,7 @@ const MARKUP: [char; 7] = ['*', '_', '`', '"', '“', '”', '$'];
 
 /// Returns the answer that a text states explicitly: behind "the answer is", "the answer to
 /// the question is:" or "Answer:", or in a box. The last one counts.
-pub fn stated(text: &str) -> Option<String> {
+pub fn find_stated(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let behind = lower
         .rmatch_indices("answer")
@@ -27,15 +27,15 @@ pub fn stated(text: &str) -> Option<String> {
             let start = at + word.len();
             Some(&text[start + phrase_end(&lower[start..])?..])
         });
-    boxed(text).or_else(|| behind.map(tidy).find(|short| !short.is_empty()))
+    find_boxed(text).or_else(|| behind.map(tidy).find(|short| !short.is_empty()))
 }
 
 /// Returns the short answer of a whole reply: the stated one, otherwise the conclusion, otherwise
 /// what is in bold type, otherwise a reply of a few words; `None` where only the reply as a whole
 /// is an answer.
 pub fn short_answer(reply: &str) -> Option<String> {
-    stated(reply)
-        .or_else(|| concluded(reply))
+    find_stated(reply)
+        .or_else(|| find_concluded(reply))
         .or_else(|| bold(reply))
         .or_else(|| {
             let is_short = reply.split_whitespace().count() <= MAX_SHORT_WORDS;
@@ -164,7 +164,7 @@ fn is_verb(text: &str) -> bool {
 }
 
 /// Returns what is in the last `\boxed{}` of a text.
-fn boxed(text: &str) -> Option<String> {
+fn find_boxed(text: &str) -> Option<String> {
     let (_, inside) = text.rsplit_once("\\boxed{")?;
     let mut depth = 1;
     let end = inside.find(|c: char| {
@@ -180,7 +180,7 @@ fn boxed(text: &str) -> Option<String> {
 }
 
 /// Returns what the last sentence that draws a conclusion says.
-fn concluded(text: &str) -> Option<String> {
+fn find_concluded(text: &str) -> Option<String> {
     let conclusion = sentences(text, "").into_iter().rev().find_map(|range| {
         let end = text[range.clone()].len();
         CONCLUSIONS.iter().find_map(|opening| {
@@ -265,7 +265,7 @@ mod tests {
             ("The answer isn't known.", None),
         ];
         for (text, expected) in cases {
-            assert_eq!(stated(text).as_deref(), expected, "{text}");
+            assert_eq!(find_stated(text).as_deref(), expected, "{text}");
         }
     }
 

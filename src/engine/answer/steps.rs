@@ -103,7 +103,7 @@ impl<'a> Steps<'a> {
         let finished = sentence
             .uncertainty
             .clone()
-            .map(|uncertainty| sentence.finished(uncertainty));
+            .map(|uncertainty| sentence.to_event(uncertainty));
 
         let is_last = (self.rules.is_last)(sentence.text(), &self.sentences);
         self.is_over =

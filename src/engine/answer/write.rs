@@ -120,7 +120,7 @@ fn short_answer(
 ) -> Result<Option<String>, RunError> {
     let reply = reply.trim_end();
     match run.tools.config.answer.prompt {
-        AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => return Ok(short::stated(reply)),
+        AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => return Ok(short::find_stated(reply)),
         AnswerPrompt::StepByStep => {}
     }
     let found = short::short_answer(reply);
@@ -129,7 +129,7 @@ fn short_answer(
     }
 
     let texts = passages.texts();
-    let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, &texts)?;
+    let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, &texts);
     let is_whole = reply.ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', '*']);
     let period = if is_whole { "" } else { "." };
     let prompt = Prompt {

@@ -74,17 +74,8 @@ impl<'w> Writing<'w> {
             });
         }
 
-        let prompt = self.prompt(run, passages)?;
-        let is_attributed = match settings.attribution {
-            AttributionKind::On => true,
-            AttributionKind::Auto => run.tools.generator.is_attention_cheap(),
-            AttributionKind::Off => false,
-        };
-        let attend_to = if is_attributed {
-            context_lines(&passages.texts())
-        } else {
-            Vec::new()
-        };
+        let prompt = self.prompt(run, passages);
+        let attend_to = attended_lines(run, passages);
         let call = Call {
             purpose: "answer",
             prompt: &prompt,
@@ -100,17 +91,14 @@ impl<'w> Writing<'w> {
             has_gate
                 && (is_last(text, &self.confirmed) || (is_repeated && short::is_repeatable(text)))
         };
-        let first_step = saturating_u32(self.confirmed.len() + 1);
-        let mut steps = Steps::new(
-            first_step,
-            Rules {
-                decide_early,
-                is_last: &is_last,
-                supports: Supports::of(passages),
-                attribution: Attribution::to(passages),
-                last_step: settings.max_sentences,
-            },
-        );
+        let rules = Rules {
+            decide_early,
+            is_last: &is_last,
+            supports: Supports::new(passages),
+            attribution: Attribution::to(passages),
+            last_step: settings.max_sentences,
+        };
+        let mut steps = Steps::new(saturating_u32(self.confirmed.len() + 1), rules);
         let tapped = run.stream(&call, &mut |publish, token| steps.push(publish, token));
         let _ = steps.finish(&mut |event| {
             run.emit(event);
@@ -136,13 +124,13 @@ impl<'w> Writing<'w> {
     }
 
     /// Returns the prompt of the answer with the reply so far, which the model continues.
-    fn prompt(&self, run: &Run<'_>, passages: &Passages) -> Result<Prompt, RunError> {
+    fn prompt(&self, run: &Run<'_>, passages: &Passages) -> Prompt {
         let tools = &run.tools;
         let texts = passages.texts();
-        let bare = context::prompt(tools.config, tools.prompts, run.question, &texts)?;
+        let bare = context::prompt(tools.config, tools.prompts, run.question, &texts);
         // the next word has its own space; line breaks are the model's
         let reply = format!("{}{}", bare.reply, self.text.trim_end_matches(' '));
-        Ok(Prompt { reply, ..bare })
+        Prompt { reply, ..bare }
     }
 
     /// Confirms the decided sentences of a completion and returns the undecided one, which is the
@@ -168,6 +156,20 @@ impl<'w> Writing<'w> {
     }
 }
 
+/// Returns the lines of the prompt whose share in the attention of each sentence is measured.
+fn attended_lines(run: &Run<'_>, passages: &Passages) -> Vec<String> {
+    let is_measured = match run.tools.config.answer.attribution {
+        AttributionKind::On => true,
+        AttributionKind::Auto => run.tools.generator.is_attention_cheap(),
+        AttributionKind::Off => false,
+    };
+    if is_measured {
+        context_lines(&passages.texts())
+    } else {
+        Vec::new()
+    }
+}
+
 /// Returns the decoding of the settings.
 pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
     let settings = &run.tools.config.generator;
@@ -181,5 +183,5 @@ pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
 /// what one of the sentences before it said.
 pub fn is_last(text: &str, before: &[String]) -> bool {
     let is_known = before.iter().any(|known| known == text);
-    short::stated(text).is_some() || (is_known && short::is_repeatable(text))
+    short::find_stated(text).is_some() || (is_known && short::is_repeatable(text))
 }

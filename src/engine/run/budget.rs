@@ -5,23 +5,36 @@ use std::time::Duration;
 use crate::config::{ChunkerKind, Config, RephrasingCheck};
 use crate::config::{
     FilterKind, JudgeModel, LinkerKind, RefinerKind, RerankerKind, RerankerModel, RewriterKind,
-    UnderstandingKind, UtilityKind,
+    StageUse, UnderstandingKind, UtilityKind,
 };
 use crate::event::{LeftOut, Part, RunEvent};
 
+use super::role::Roles;
 use super::state::Run;
+use super::values::Effort;
 
 impl Run<'_> {
-    /// Returns whether what is left of the budget holds this part for a context of `texts` texts;
-    /// otherwise it emits that the part is left out. A part that the settings switch off costs
-    /// nothing.
+    /// Returns the effort of the first lookup for a sentence. Without a gate nothing says whether
+    /// more is needed.
+    pub fn first_effort(&self, roles: &Roles) -> Effort {
+        match self.tools.config.stages.when {
+            StageUse::AsNeeded if roles.gate.card(self).is_some() => Effort::Least,
+            StageUse::AsNeeded | StageUse::Always => Effort::Full,
+        }
+    }
+
+    /// Returns whether a part runs for a context of `texts` texts: the current lookup goes through
+    /// it, and what is left of the budget holds it. Otherwise it emits that there is no time.
     ///
     /// A part takes as many calls of the generator as the method says, each as long as the mean of
     /// the calls so far.
-    pub fn has_time_for(&mut self, part: Part, texts: usize) -> bool {
+    pub fn should_run(&mut self, part: Part, texts: usize) -> bool {
+        if self.effort == Effort::Least && ESCALATED.contains(&part) {
+            return false;
+        }
         let config = self.tools.config;
         let budget = config.stages.budget_seconds;
-        if budget <= 0.0 || !is_on(config, part) {
+        if budget <= 0.0 {
             return true;
         }
 
@@ -38,6 +51,10 @@ impl Run<'_> {
                 left_ms: milliseconds(left),
             },
         });
+        // a context that there is no time to measure is not repaired either
+        if part == Part::Understanding {
+            self.effort = Effort::Least;
+        }
         false
     }
 

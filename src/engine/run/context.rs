@@ -1,7 +1,7 @@
 //! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder};
+use crate::config::{AnswerPrompt, Config, PassageOrder};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::event::{
@@ -54,7 +54,7 @@ pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<P
     dropped.extend(below_k);
 
     let passages = Passages {
-        hits: ordered(hits, run.tools.config.answer.order),
+        hits: order(hits, run.tools.config.answer.order),
         spare,
         dropped,
         sought: others.sought,
@@ -70,9 +70,9 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
     if !needs_corpus(run.tools.config) {
         return Ok(());
     }
-    let room = Room::of(run, &passages.hits)?;
+    let room = Room::new(run, &passages.hits)?;
     let context = Context {
-        chunks: labelled(run.tools.generator, &passages.hits)?,
+        chunks: label_chunks(run.tools.generator, &passages.hits)?,
         dropped: passages.dropped.clone(),
         prompt_tokens: room.needed_tokens,
         available_tokens: room.available_tokens,
@@ -86,7 +86,7 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
 
 /// Returns whether the prompt of the answer holds these chunks.
 pub fn fits(run: &Run<'_>, hits: &[Hit]) -> Result<bool, RunError> {
-    Ok(Room::of(run, hits)?.is_enough())
+    Ok(Room::new(run, hits)?.is_enough())
 }
 
 /// The tokens that the prompt of the answer needs, and those that it may take.
@@ -96,10 +96,10 @@ struct Room {
 }
 
 impl Room {
-    fn of(run: &Run<'_>, hits: &[Hit]) -> Result<Self, RunError> {
+    fn new(run: &Run<'_>, hits: &[Hit]) -> Result<Self, RunError> {
         let tools = &run.tools;
         let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-        let prompt = prompt(tools.config, tools.prompts, run.question, &texts)?;
+        let prompt = prompt(tools.config, tools.prompts, run.question, &texts);
         Ok(Self {
             needed_tokens: count(tools.generator, &prompt)?,
             available_tokens: available(tools.config, tools.generator.card().context_tokens),
@@ -132,7 +132,7 @@ fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
     for hit in hits {
         let chunk = hit.chunk.id;
         kept.push(hit);
-        let room = Room::of(run, &kept)?;
+        let room = Room::new(run, &kept)?;
         if !room.is_enough() {
             kept.pop();
             dropped.push(DroppedChunk {
@@ -196,7 +196,7 @@ fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
 }
 
 /// Puts hits that are ordered best first into the order of the prompt.
-pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
+pub fn order(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     match order {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {
@@ -210,7 +210,7 @@ pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     }
 }
 
-/// Reverses [`ordered`]: puts hits in the order of the prompt back into the order best first.
+/// Reverses [`order`]: puts hits in the order of the prompt back into the order best first.
 pub fn best_first<T>(mut hits: Vec<T>, order: PassageOrder) -> Vec<T> {
     match order {
         PassageOrder::BestFirst => hits,
@@ -223,7 +223,7 @@ pub fn best_first<T>(mut hits: Vec<T>, order: PassageOrder) -> Vec<T> {
     }
 }
 
-fn labelled(generator: &dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
+fn label_chunks(generator: &dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
     let bare = count(generator, &Prompt::user(""))?;
     (1..)
         .zip(hits)
@@ -239,58 +239,50 @@ fn labelled(generator: &dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>
 }
 
 /// Returns the prompt of the answer, with passages or from memory.
-pub fn prompt(
-    config: &Config,
-    prompts: &Prompts,
-    question: &str,
-    passages: &[&str],
-) -> Result<Prompt, ConfigError> {
-    prompt_of(config.answer.prompt, prompts, question, passages)
+pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&str]) -> Prompt {
+    prompt_of_kind(config.answer.prompt, prompts, question, passages)
 }
 
 /// Returns the prompt of this kind, with passages or from memory.
-pub fn prompt_of(
+pub fn prompt_of_kind(
     kind: AnswerPrompt,
     prompts: &Prompts,
     question: &str,
     passages: &[&str],
-) -> Result<Prompt, ConfigError> {
+) -> Prompt {
     let lines = context_lines(passages).join("\n");
+    let question = ("question", question);
+    let context = ("context", lines.as_str());
     let filled = match (kind, passages.is_empty()) {
         (AnswerPrompt::StepByStep, true) => {
-            prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?
+            prompts.fill(PromptName::StepByStep, &[("context", ""), question])
         }
         (AnswerPrompt::StepByStep, false) => {
             let context = format!("Context:\n{lines}\n");
-            prompts.fill(PromptName::StepByStep, &[("c", &context), ("q", question)])?
+            prompts.fill(PromptName::StepByStep, &[("context", &context), question])
         }
         (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, true) => {
-            prompts.fill(PromptName::QaClosed, &[("q", question)])?
+            prompts.fill(PromptName::QaClosed, &[question])
         }
-        (AnswerPrompt::QaShort, false) => {
-            prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?
-        }
+        (AnswerPrompt::QaShort, false) => prompts.fill(PromptName::QaShort, &[context, question]),
         (AnswerPrompt::QaGrounded, false) => {
-            prompts.fill(PromptName::QaGrounded, &[("c", &lines), ("q", question)])?
+            prompts.fill(PromptName::QaGrounded, &[context, question])
         }
     };
-    Ok(filled.into())
+    filled.into()
 }
 
 /// Returns the prompt whose answers show the utility of passages: with and without them it has the
 /// same words, so that the answers differ by the passages alone (SePer, appendix A.4.5).
-pub fn utility_prompt(
-    prompts: &Prompts,
-    question: &str,
-    passages: &[&str],
-) -> Result<Prompt, ConfigError> {
+pub fn utility_prompt(prompts: &Prompts, question: &str, passages: &[&str]) -> Prompt {
+    let question = ("question", question);
     let filled = if passages.is_empty() {
-        prompts.fill(PromptName::QaClosed, &[("q", question)])?
+        prompts.fill(PromptName::QaClosed, &[question])
     } else {
         let lines = context_lines(passages).join("\n");
-        prompts.fill(PromptName::QaDocuments, &[("c", &lines), ("q", question)])?
+        prompts.fill(PromptName::QaDocuments, &[("context", &lines), question])
     };
-    Ok(filled.into())
+    filled.into()
 }
 
 /// Returns the number of tokens of a prompt, chat template included.

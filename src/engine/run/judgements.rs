@@ -2,8 +2,8 @@
 //! where it does not answer in these words.
 
 use crate::event::{RunEvent, saturating_u32};
-use crate::llm::{Decoding, Labelled, Prompt, labels as label_reading};
-use crate::methods::{JudgementKind, MethodError, ModelCalls as _};
+use crate::llm::{Decoding, Labelled, LlmError, Prompt, labels as label_reading};
+use crate::methods::{JudgementKind, ModelCalls as _};
 
 use super::state::Run;
 
@@ -13,7 +13,7 @@ impl Run<'_> {
         &mut self,
         kind: JudgementKind<'_>,
         prompts: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError> {
+    ) -> Result<Vec<Labelled>, LlmError> {
         let JudgementKind {
             purpose, labels, ..
         } = kind;
@@ -45,7 +45,7 @@ impl Run<'_> {
         call: u32,
         prompts: &[Prompt],
         labels: &[&str],
-    ) -> Result<Vec<Labelled>, MethodError> {
+    ) -> Result<Vec<Labelled>, LlmError> {
         let mut labelled = self.tools.generator.classify(prompts, labels)?;
         self.emit_usage(call);
         self.check_stopped()?;
@@ -71,7 +71,7 @@ impl Run<'_> {
         prompts: &[Prompt],
         unclear: &[usize],
         rows: &mut [Labelled],
-    ) -> Result<u32, MethodError> {
+    ) -> Result<u32, LlmError> {
         if unclear.is_empty() {
             return Ok(0);
         }

@@ -6,19 +6,19 @@ mod tools;
 mod state;
 mod model_calls;
 mod judgements;
-mod budget;
 mod role;
+mod budget;
 pub mod pins;
 pub mod context;
 
 pub use context::best_first;
 pub use model_calls::Call;
 pub use role::{
-    FollowUp, Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter,
-    Roles, UnderstandingMeter,
+    FollowUp, Gate, HitStage, Meter, Off, QueryWriter, Refiner, Retriever, Rewriter, Roles,
+    UnderstandingMeter,
 };
 pub use state::Run;
 pub use tools::{Corpus, Tools};
 pub use values::{
-    Answer, Draft, Known, Need, Passages, Query, Searched, Sentence, StepLookup, Understood,
+    Answer, Draft, Effort, Known, Need, Passages, Query, Searched, Sentence, StepLookup, Understood,
 };

@@ -11,7 +11,7 @@ use crate::llm::{
     Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Tapped, Taps,
     Token,
 };
-use crate::methods::{JudgementKind, Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
+use crate::methods::{JudgementKind, Meaning, ModelCalls, cosine, entailed_by_words};
 
 use super::state::Run;
 
@@ -38,7 +38,7 @@ impl Run<'_> {
         observe: &mut TokenObserver<'_>,
     ) -> Result<Tapped, RunError> {
         if self.is_stopped() {
-            return Ok(untapped(Completion {
+            return Ok(without_taps(Completion {
                 text: String::new(),
                 tokens: Vec::new(),
                 thoughts: String::new(),
@@ -62,7 +62,7 @@ impl Run<'_> {
             let completions = tools
                 .generator
                 .complete(prompts, &call.decoding, &mut observe)?;
-            completions.into_iter().map(untapped).next()
+            completions.into_iter().map(without_taps).next()
         } else {
             let tapped =
                 tools
@@ -125,9 +125,9 @@ impl Run<'_> {
         });
     }
 
-    pub(super) fn check_stopped(&self) -> Result<(), MethodError> {
+    pub(super) fn check_stopped(&self) -> Result<(), LlmError> {
         if self.is_stopped() {
-            Err(LlmError::Stopped.into())
+            Err(LlmError::Stopped)
         } else {
             Ok(())
         }
@@ -139,20 +139,24 @@ impl Run<'_> {
         &mut self,
         question: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError> {
+    ) -> Result<Vec<Entailment>, LlmError> {
         if let Some(judge) = self.tools.judge.as_mut() {
-            return Ok(judge.judge(question, pairs)?);
+            return judge.judge(question, pairs);
         }
         if self.tools.config.judge.model == JudgeModel::Words {
             return Ok(pairs.iter().map(|(a, b)| entailed_by_words(a, b)).collect());
         }
-        let prompts = pairs
+        let prompts: Vec<Prompt> = pairs
             .iter()
-            .map(|(a, b)| {
-                let values = [("q", question), ("a", a.trim()), ("b", b.trim())];
+            .map(|(first, second)| {
+                let values = [
+                    ("question", question),
+                    ("first", first.trim()),
+                    ("second", second.trim()),
+                ];
                 self.prompt(PromptName::Entailment, &values)
             })
-            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+            .collect();
         let rows = self.classify(JudgementKind::ENTAILMENT, &prompts)?;
         Ok(rows
             .iter()
@@ -162,8 +166,8 @@ impl Run<'_> {
 }
 
 impl ModelCalls for Run<'_> {
-    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        Ok(self.tools.prompts.fill(name, values)?.into())
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Prompt {
+        self.tools.prompts.fill(name, values).into()
     }
 
     fn complete(
@@ -171,7 +175,7 @@ impl ModelCalls for Run<'_> {
         purpose: &str,
         prompts: &[Prompt],
         decoding: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError> {
+    ) -> Result<Vec<Completion>, LlmError> {
         self.check_stopped()?;
         let first = self.emit_model_calls(purpose, prompts)?;
         let total = saturating_u32(prompts.len());
@@ -199,7 +203,7 @@ impl ModelCalls for Run<'_> {
         if completions.iter().all(is_complete) {
             Ok(completions)
         } else {
-            Err(LlmError::Stopped.into())
+            Err(LlmError::Stopped)
         }
     }
 
@@ -207,7 +211,7 @@ impl ModelCalls for Run<'_> {
         &mut self,
         kind: JudgementKind<'_>,
         prompts: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError> {
+    ) -> Result<Vec<Labelled>, LlmError> {
         self.check_stopped()?;
         self.read_judgements(kind, prompts)
     }
@@ -216,7 +220,7 @@ impl ModelCalls for Run<'_> {
         &mut self,
         question: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError> {
+    ) -> Result<Vec<Entailment>, LlmError> {
         self.check_stopped()?;
         let keys: Vec<_> = pairs
             .iter()
@@ -238,7 +242,7 @@ impl ModelCalls for Run<'_> {
             let judged = self.judge(question, &texts)?;
             if judged.len() != new.len() {
                 let counts = format!("{} judgements of {} pairs", judged.len(), new.len());
-                return Err(LlmError::Backend(counts).into());
+                return Err(LlmError::Backend(counts));
             }
             let new_keys = new.into_iter().map(|at| keys[at].clone());
             self.judged.extend(new_keys.zip(judged));
@@ -251,7 +255,7 @@ impl ModelCalls for Run<'_> {
             .collect())
     }
 
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError> {
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
         self.check_stopped()?;
         if let Some(reranker) = self.tools.reranker.as_mut() {
             let scores = reranker.rerank(question, texts)?;
@@ -264,7 +268,7 @@ impl ModelCalls for Run<'_> {
         if self.tools.config.reranker.model == RerankerModel::Embedder && !texts.is_empty() {
             let query = match self.tools.corpus.as_mut() {
                 Some(corpus) => corpus.embedder.embed_queries(&[question])?,
-                None => return Err(MethodError::NoEmbedder),
+                None => return Err(no_embedder()),
             };
             let query = query.first().map(Vec::as_slice).unwrap_or_default();
             let vectors = self.embed(texts)?;
@@ -275,24 +279,35 @@ impl ModelCalls for Run<'_> {
                 .collect());
         }
 
-        let prompts = texts
+        let prompts: Vec<Prompt> = texts
             .iter()
-            .map(|text| self.prompt(PromptName::JudgeRelevant, &[("c", text), ("q", question)]))
-            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+            .map(|text| {
+                let values = [("passage", *text), ("question", question)];
+                self.prompt(PromptName::JudgeRelevant, &values)
+            })
+            .collect();
         let rows = self.classify(JudgementKind::relevance("rerank"), &prompts)?;
         Ok(rows.iter().map(|row| row.shares[0]).collect())
     }
 
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         self.check_stopped()?;
         match self.tools.corpus.as_mut() {
             Some(corpus) => Ok(corpus.embedder.embed(texts)?),
-            None => Err(MethodError::NoEmbedder),
+            None => Err(no_embedder()),
         }
     }
 }
 
-fn untapped(completion: Completion) -> Tapped {
+/// Returns the error of a call that compares vectors, where no corpus is open.
+fn no_embedder() -> LlmError {
+    LlmError::settings(
+        "no embedder is loaded, since no corpus is open",
+        "name a folder, or choose another preset",
+    )
+}
+
+fn without_taps(completion: Completion) -> Tapped {
     Tapped {
         completion,
         hidden: Vec::new(),

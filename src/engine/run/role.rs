@@ -18,7 +18,6 @@ pub struct Roles {
     pub filter: Box<dyn HitStage>,
     pub reranker: Box<dyn HitStage>,
     pub understanding: Box<dyn UnderstandingMeter>,
-    pub rechunker: Box<dyn Rechunker>,
     pub refiner: Box<dyn Refiner>,
     pub gate: Box<dyn Gate>,
     pub utility: Box<dyn Meter>,
@@ -33,7 +32,6 @@ impl QueryWriter for Off {}
 impl Retriever for Off {}
 impl HitStage for Off {}
 impl UnderstandingMeter for Off {}
-impl Rechunker for Off {}
 impl Refiner for Off {}
 impl Meter for Off {}
 
@@ -84,19 +82,7 @@ pub trait UnderstandingMeter {
     }
 }
 
-/// Re-chunks the documents behind the hits for one question.
-pub trait Rechunker {
-    fn rechunk(
-        &mut self,
-        _run: &mut Run<'_>,
-        passages: Passages,
-        understood: Known,
-    ) -> Result<(Passages, Known), RunError> {
-        Ok((passages, understood))
-    }
-}
-
-/// Repairs the passages.
+/// Repairs the passages, or replaces them.
 pub trait Refiner {
     fn refine(
         &mut self,

@@ -11,7 +11,7 @@ use crate::event::{
 use crate::methods::ModelCalls as _;
 
 use super::tools::Tools;
-use super::values::{Answer, Contexts, Judged, Searched};
+use super::values::{Answer, Contexts, Effort, Judged, Searched};
 
 /// A run in progress.
 pub struct Run<'a> {
@@ -21,6 +21,8 @@ pub struct Run<'a> {
     pub question: &'a str,
     /// The step of the answer that the work is for; 0 before the first.
     pub step: u32,
+    /// The stages that the current lookup goes through.
+    pub effort: Effort,
     pub contexts: Contexts,
     pub(super) judged: Judged,
     pub(super) usage: RunUsage,
@@ -45,6 +47,7 @@ impl<'a> Run<'a> {
             tools,
             question,
             step: 0,
+            effort: Effort::Full,
             contexts: Contexts::default(),
             judged: Judged::default(),
             usage: RunUsage::default(),
@@ -162,7 +165,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the answer as far as it was kept.
-    pub fn written(&self) -> &Answer {
+    pub fn answer_so_far(&self) -> &Answer {
         &self.written
     }
 

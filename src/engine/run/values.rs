@@ -31,7 +31,7 @@ pub struct Passages {
 
 impl Passages {
     /// Candidates fresh from a retrieval, best first.
-    pub fn of(hits: Vec<Hit>) -> Self {
+    pub fn from_hits(hits: Vec<Hit>) -> Self {
         Self {
             hits,
             ..Self::default()
@@ -69,14 +69,14 @@ impl Query {
     pub fn one(text: &str) -> Self {
         Self {
             text: text.to_owned(),
-            searches: vec![Searched::of(text)],
+            searches: vec![Searched::new(text)],
         }
     }
 }
 
 impl Searched {
     /// A search whose hits are all taken.
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         Self {
             text: text.to_owned(),
             most: usize::MAX,
@@ -84,7 +84,7 @@ impl Searched {
     }
 
     /// Returns the part of a ranking for this search, best first, that is taken.
-    pub fn taken<'r, T>(&self, ranking: &'r [T]) -> &'r [T] {
+    pub fn take_from<'r, T>(&self, ranking: &'r [T]) -> &'r [T] {
         &ranking[..ranking.len().min(self.most)]
     }
 }
@@ -155,7 +155,7 @@ impl Sentence {
     }
 
     /// Returns the event that ends the step of this sentence.
-    pub fn finished(&self, uncertainty: Uncertainty) -> RunEvent {
+    pub fn to_event(&self, uncertainty: Uncertainty) -> RunEvent {
         RunEvent::StepFinished {
             step: self.step,
             text: self.text().to_owned(),
@@ -187,6 +187,15 @@ pub struct Answer {
     pub limit_reached: bool,
     /// The lookups of uncertain sentences.
     pub lookups: Vec<StepLookup>,
+}
+
+/// The stages that a lookup goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// None: the hits stay as they are retrieved.
+    Least,
+    /// All stages of the preset.
+    Full,
 }
 
 /// The passages that an uncertain sentence was written from in the end.

@@ -4,8 +4,9 @@ use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
 use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
+use crate::llm::Prompt;
 use crate::methods::chunkrag::{self, Grades, Kept};
-use crate::methods::{JudgementKind, MethodError, ModelCalls as _, cosine};
+use crate::methods::{JudgementKind, ModelCalls as _, cosine};
 
 /// Room for a label and the end of the turn.
 const LABEL_TOKENS: u32 = 16;
@@ -38,17 +39,17 @@ pub struct Binary;
 impl HitStage for Binary {
     fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         let passages = drop_too_long(run, PromptName::JudgeRelevant, passages)?;
-        let prompts = passages
+        let prompts: Vec<Prompt> = passages
             .hits
             .iter()
             .map(|hit| {
                 let values = [
-                    ("c", hit.chunk.text.as_str()),
-                    ("q", passages.sought.as_str()),
+                    ("passage", hit.chunk.text.as_str()),
+                    ("question", passages.sought.as_str()),
                 ];
                 run.prompt(PromptName::JudgeRelevant, &values)
             })
-            .collect::<Result<Vec<_>, MethodError>>()?;
+            .collect();
         let rows = run.classify(JudgementKind::relevance("relevant"), &prompts)?;
         let probabilities: Vec<f32> = rows.iter().map(|row| row.shares[0]).collect();
 
@@ -99,14 +100,14 @@ fn drop_too_long(
     let mut hits = Vec::with_capacity(passages.hits.len());
     for hit in passages.hits {
         let mut values = vec![
-            ("q", passages.sought.as_str()),
-            ("c", hit.chunk.text.as_str()),
+            ("question", passages.sought.as_str()),
+            ("passage", hit.chunk.text.as_str()),
         ];
         if judge == PromptName::GradeCritic {
             // the longest grades of the two prompts before it
-            values.extend([("b", "10"), ("f", "10")]);
+            values.extend([("rating", "10"), ("second_rating", "10")]);
         }
-        let needed_tokens = context::count(run.tools.generator, &run.prompt(judge, &values)?)?;
+        let needed_tokens = context::count(run.tools.generator, &run.prompt(judge, &values))?;
 
         if needed_tokens > available_tokens {
             passages.dropped.push(DroppedChunk {

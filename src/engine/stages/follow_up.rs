@@ -88,7 +88,7 @@ impl FollowUp for ByThread {
             match fitting_prompt(run, last)? {
                 None => (String::new(), 0, Some(AsAsked::TooLong)),
                 Some((prompt, read)) => {
-                    let rewritten = written(run, prompt)?;
+                    let rewritten = write_question(run, prompt)?;
                     let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
                     (rewritten, read, fault)
                 }
@@ -117,11 +117,11 @@ fn fitting_prompt(run: &Run<'_>, turns: &[Turn]) -> Result<Option<(Prompt, usize
     for first in 0..turns.len() {
         let turns = &turns[first..];
         let text: String = turns.iter().map(turn_lines).collect();
-        let values = [("t", text.as_str()), ("q", run.question)];
+        let values = [("turns", text.as_str()), ("question", run.question)];
         let prompt = Prompt {
             // small models answer the question unless examples of the task are their own words
-            reply: run.prompt(PromptName::FollowUpTurns, &values)?.user,
-            ..run.prompt(PromptName::FollowUp, &[])?
+            reply: run.prompt(PromptName::FollowUpTurns, &values).user,
+            ..run.prompt(PromptName::FollowUp, &[])
         };
         if context::count(run.tools.generator, &prompt)? + MAX_TOKENS <= available {
             return Ok(Some((prompt, turns.len())));
@@ -143,7 +143,7 @@ fn turn_lines(turn: &Turn) -> String {
 }
 
 /// Asks the generator for the question that stands alone.
-fn written(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
+fn write_question(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
     let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
     let completions = ModelCalls::complete(run, "rewrite follow-up", &[prompt], &decoding)?;
 

@@ -35,7 +35,7 @@ impl Gate for Measuring {
     }
 
     fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(judged(
+        Ok(decide(
             UncertaintyMeasure::TokenEntropy,
             mean_token_entropy(&draft.sentence.tokens),
             f32::INFINITY,
@@ -66,8 +66,8 @@ impl ByTokenEntropy {
         }
     }
 
-    fn judged(&self, tokens: &[Token]) -> Uncertainty {
-        judged(
+    fn judge_tokens(&self, tokens: &[Token]) -> Uncertainty {
+        decide(
             UncertaintyMeasure::TokenEntropy,
             mean_token_entropy(tokens),
             self.threshold,
@@ -86,11 +86,11 @@ impl Gate for ByTokenEntropy {
     }
 
     fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(self.judged(tokens))
+        Some(self.judge_tokens(tokens))
     }
 
     fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(self.judged(&draft.sentence.tokens))
+        Ok(self.judge_tokens(&draft.sentence.tokens))
     }
 }
 
@@ -107,8 +107,8 @@ impl ByTokenProbability {
         }
     }
 
-    fn judged(&self, tokens: &[Token]) -> Uncertainty {
-        judged(
+    fn judge_tokens(&self, tokens: &[Token]) -> Uncertainty {
+        decide(
             UncertaintyMeasure::TokenProbability,
             1.0 - least_probability(tokens),
             self.threshold,
@@ -127,11 +127,11 @@ impl Gate for ByTokenProbability {
     }
 
     fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(self.judged(tokens))
+        Some(self.judge_tokens(tokens))
     }
 
     fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(self.judged(&draft.sentence.tokens))
+        Ok(self.judge_tokens(&draft.sentence.tokens))
     }
 }
 
@@ -154,7 +154,7 @@ impl Gate for ByAttendedEntropy {
             &draft.confirmed,
             &draft.sentence.tokens,
         )?;
-        Ok(judged(
+        Ok(decide(
             UncertaintyMeasure::AttendedEntropy,
             dragin::largest_need(&needs),
             run.tools.config.gate.threshold.or(dragin::MAX_NEED),
@@ -187,7 +187,7 @@ impl Gate for BySampling {
         let sampling = sampling(config, draft, config.seed);
         let entropy = sampled_semantic_entropy(run, question, &draft.prompt, &sampling)?;
 
-        Ok(judged(
+        Ok(decide(
             UncertaintyMeasure::SemanticEntropy,
             entropy as f32,
             config.gate.threshold.or(SEMANTIC_ENTROPY_THRESHOLD),
@@ -218,7 +218,7 @@ impl Gate for ByProbe {
         match (&run.tools.probe, draft.hidden.first()) {
             (Ok(probe), Some(hidden)) => {
                 let value = probe.uncertainty(&features(hidden))?;
-                Ok(judged(
+                Ok(decide(
                     UncertaintyMeasure::Probe,
                     value,
                     config.gate.threshold.or(PROBE_THRESHOLD),
@@ -241,7 +241,7 @@ pub fn sampling(config: &Config, draft: &Draft, seed: u64) -> SentenceSampling {
 }
 
 /// Returns the uncertainty with the decision that follows from it: above the threshold, retrieve.
-pub fn judged(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
+pub fn decide(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
     let decision = if value > threshold {
         Decision::Retrieve
     } else {

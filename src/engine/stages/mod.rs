@@ -14,7 +14,8 @@ mod rechunker;
 mod refiner;
 pub mod gate;
 pub mod utility;
+mod limited;
 mod select;
 
-pub use reranker::reranked;
+pub use reranker::rerank_hits;
 pub use select::select;

@@ -5,7 +5,7 @@
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{Need, Query, QueryWriter, Run, Searched};
+use crate::engine::run::{Need, Query, QueryWriter, Run, Searched, Sentence};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
 use crate::methods::dragin;
 use crate::methods::flare;
@@ -21,89 +21,116 @@ impl QueryWriter for ByKind {
         rewritten: &str,
         need: &Need<'_>,
     ) -> Result<Query, RunError> {
-        let last = need.confirmed.last().map(String::as_str);
-        let mut searches = Vec::new();
-        let (writer, written) = match (self.0, need.uncertain) {
-            (QueryKind::Question, _) | (_, None) => (
-                "question",
-                WrittenQuery::from_text(rewritten, WordOrigin::Question),
+        let (kind, written) = match need.uncertain {
+            None => (QueryKind::Question, from_question(rewritten)),
+            Some(uncertain) => (
+                self.0,
+                self.write_for(run, rewritten, need.confirmed, uncertain)?,
             ),
-            (QueryKind::LastSentence, Some(_)) => (
-                "last sentence",
-                match last {
-                    Some(last) => WrittenQuery::from_text(last, WordOrigin::Sentence),
-                    None => WrittenQuery::from_text(rewritten, WordOrigin::Question),
-                },
-            ),
-            (QueryKind::UncertainSentence, Some(uncertain)) => (
-                "uncertain sentence",
-                WrittenQuery::from_text(uncertain.text(), WordOrigin::UncertainRegion),
-            ),
-            (QueryKind::FullHistory, Some(uncertain)) => {
-                let sentences: Vec<&str> = need
-                    .confirmed
-                    .iter()
-                    .map(String::as_str)
-                    .chain([uncertain.text()])
-                    .collect();
-                ("full history", query::full_history(rewritten, &sentences))
+        };
+        let text = written.text();
+        let searches = match need.uncertain {
+            Some(uncertain) if kind == QueryKind::InTurn => {
+                in_turn(rewritten, need.confirmed, uncertain)
             }
-            (QueryKind::UncertaintyAware, Some(uncertain)) => {
-                let words = query::words(&uncertain.tokens);
-                (
-                    "uncertainty aware",
-                    query::uncertainty_aware(run, rewritten, last, &words)?,
-                )
-            }
-            (QueryKind::CertainWords, Some(uncertain)) => (
-                "certain words",
-                flare::certain_words(rewritten, &uncertain.tokens),
-            ),
-            (QueryKind::AttendedWords, Some(uncertain)) => {
-                let written = dragin::attended_words(
-                    run.tools.generator,
-                    rewritten,
-                    need.confirmed,
-                    &uncertain.tokens,
-                )?;
-                ("attended words", written)
-            }
-            (QueryKind::InTurn, Some(uncertain)) => {
-                let (base, origin, most) = match last {
-                    Some(last) => (last, WordOrigin::Sentence, usize::MAX),
-                    // the draft of a first sentence is from memory, and what it makes up about
-                    // documents that the model does not know must not take the place of what the
-                    // question finds
-                    None => (rewritten, WordOrigin::Question, 1),
-                };
-                searches.push(Searched::of(base));
-                searches.push(Searched {
-                    most,
-                    ..Searched::of(uncertain.text())
-                });
-                let mut written = WrittenQuery::from_text(base, origin);
-                let uncertain =
-                    WrittenQuery::from_text(uncertain.text(), WordOrigin::UncertainRegion);
-                written.words.extend(uncertain.words);
-                ("in turn", written)
-            }
+            Some(_) | None => vec![Searched::new(&text)],
         };
 
-        let text = written.text();
-        let region = written.region.map(|region| UncertainRegion {
-            threshold: region.threshold as f32,
-            first_word: region.start.and_then(|start| u32::try_from(start).ok()),
-        });
         run.emit(RunEvent::QueryWritten {
             step: run.step,
             query: text.clone(),
-            writer: writer.to_owned(),
+            writer: writer(kind).to_owned(),
             words: written.words,
-            region,
+            region: written.region.map(|region| UncertainRegion {
+                threshold: region.threshold as f32,
+                first_word: region.start.and_then(|start| u32::try_from(start).ok()),
+            }),
         });
-        if searches.is_empty() {
-            return Ok(Query::one(&text));
-        }
         Ok(Query { text, searches })
+    }
+}
+
+impl ByKind {
+    /// Writes the query of an uncertain sentence.
+    fn write_for(
+        &self,
+        run: &mut Run<'_>,
+        rewritten: &str,
+        confirmed: &[String],
+        uncertain: &Sentence,
+    ) -> Result<WrittenQuery, RunError> {
+        let last = confirmed.last().map(String::as_str);
+        Ok(match self.0 {
+            QueryKind::Question => from_question(rewritten),
+            QueryKind::LastSentence => from_last(rewritten, last),
+            QueryKind::UncertainSentence => from_uncertain(uncertain),
+            QueryKind::FullHistory => {
+                let before = confirmed.iter().map(String::as_str);
+                let sentences: Vec<&str> = before.chain([uncertain.text()]).collect();
+                query::full_history(rewritten, &sentences)
+            }
+            QueryKind::UncertaintyAware => {
+                let words = query::words(&uncertain.tokens);
+                query::uncertainty_aware(run, rewritten, last, &words)?
+            }
+            QueryKind::CertainWords => flare::certain_words(rewritten, &uncertain.tokens),
+            QueryKind::AttendedWords => {
+                let generator = &mut *run.tools.generator;
+                dragin::attended_words(generator, rewritten, confirmed, &uncertain.tokens)?
+            }
+            QueryKind::InTurn => {
+                let mut written = from_last(rewritten, last);
+                written.words.extend(from_uncertain(uncertain).words);
+                written
+            }
+        })
+    }
+}
+
+fn from_question(question: &str) -> WrittenQuery {
+    WrittenQuery::from_text(question, WordOrigin::Question)
+}
+
+fn from_last(question: &str, last: Option<&str>) -> WrittenQuery {
+    match last {
+        Some(last) => WrittenQuery::from_text(last, WordOrigin::Sentence),
+        None => from_question(question),
+    }
+}
+
+fn from_uncertain(uncertain: &Sentence) -> WrittenQuery {
+    WrittenQuery::from_text(uncertain.text(), WordOrigin::UncertainRegion)
+}
+
+/// Returns two searches whose hits are taken in turn: for what is confirmed, and for the uncertain
+/// sentence.
+///
+/// The draft of a first sentence is from memory, and what it makes up about documents that the
+/// model does not know must not take the place of what the question finds: it has one hit.
+fn in_turn(question: &str, confirmed: &[String], uncertain: &Sentence) -> Vec<Searched> {
+    let (base, most) = match confirmed.last() {
+        Some(last) => (last.as_str(), usize::MAX),
+        None => (question, 1),
+    };
+    vec![
+        Searched::new(base),
+        Searched {
+            most,
+            ..Searched::new(uncertain.text())
+        },
+    ]
+}
+
+/// Returns the name of a writer in events.
+fn writer(kind: QueryKind) -> &'static str {
+    match kind {
+        QueryKind::Question => "question",
+        QueryKind::LastSentence => "last sentence",
+        QueryKind::UncertainSentence => "uncertain sentence",
+        QueryKind::FullHistory => "full history",
+        QueryKind::UncertaintyAware => "uncertainty aware",
+        QueryKind::CertainWords => "certain words",
+        QueryKind::AttendedWords => "attended words",
+        QueryKind::InTurn => "in turn",
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::config::MinSimilarity;
 use crate::corpus::SemanticSplit;
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
+use crate::engine::run::{Known, Passages, Refiner, Run, context, pins};
 use crate::event::{
     ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent, elapsed_us,
     saturating_u32,
@@ -17,48 +17,61 @@ use crate::methods::cosine;
 
 use super::understanding;
 
-/// Re-chunks for questions whose context is not understood.
-pub struct Adaptive;
+/// Re-chunks for questions whose context is not understood, and refines the new context.
+pub struct Adaptive<R> {
+    pub then: R,
+}
 
-impl Rechunker for Adaptive {
-    fn rechunk(
+impl<R: Refiner> Refiner for Adaptive<R> {
+    fn refine(
         &mut self,
         run: &mut Run<'_>,
         passages: Passages,
         understood: Known,
-    ) -> Result<(Passages, Known), RunError> {
-        let understood = understanding::known(run, &passages, understood)?;
-        let is_uncertain = understood
-            .as_ref()
-            .is_ok_and(|understood| !understood.measured.is_certain());
-        if !is_uncertain {
-            return Ok((passages, Some(understood)));
-        }
-
-        let started = Instant::now();
-        let chunks = rechunked(run, &passages)?;
-        if chunks.is_empty() {
-            return Ok((passages, Some(understood)));
-        }
-
-        let hits = nearest(run, chunks)?;
-        run.emit(RunEvent::RetrievalFinished {
-            step: run.step,
-            retrieval: Retrieval {
-                query: run.question.to_owned(),
-                bm25_found: 0,
-                vector_found: saturating_u32(hits.len()),
-                hits: hits.clone(),
-                wall_us: elapsed_us(started),
-                filter: None,
-                documents: std::collections::BTreeMap::new(),
-            },
-        });
-
-        let passages = context::choose(run, Passages::of(hits))?;
-        let understood = understanding::measure(run, &passages.hits, ContextOrigin::Rechunked)?;
-        Ok((passages, Some(understood)))
+    ) -> Result<Passages, RunError> {
+        let (passages, understood) = rechunk(run, passages, understood)?;
+        self.then.refine(run, passages, understood)
     }
+}
+
+/// Returns the context of the new chunks with how it is understood, or the old one where that is
+/// understood.
+fn rechunk(
+    run: &mut Run<'_>,
+    passages: Passages,
+    understood: Known,
+) -> Result<(Passages, Known), RunError> {
+    let understood = understanding::get_or_measure(run, &passages, understood)?;
+    let is_uncertain = understood
+        .as_ref()
+        .is_ok_and(|understood| !understood.measured.is_certain());
+    if !is_uncertain {
+        return Ok((passages, Some(understood)));
+    }
+
+    let started = Instant::now();
+    let chunks = rechunk_documents(run, &passages)?;
+    if chunks.is_empty() {
+        return Ok((passages, Some(understood)));
+    }
+
+    let hits = nearest(run, chunks)?;
+    run.emit(RunEvent::RetrievalFinished {
+        step: run.step,
+        retrieval: Retrieval {
+            query: run.question.to_owned(),
+            bm25_found: 0,
+            vector_found: saturating_u32(hits.len()),
+            hits: hits.clone(),
+            wall_us: elapsed_us(started),
+            filter: None,
+            documents: std::collections::BTreeMap::new(),
+        },
+    });
+
+    let passages = context::choose(run, Passages::from_hits(hits))?;
+    let understood = understanding::measure(run, &passages.hits, ContextOrigin::Rechunked)?;
+    Ok((passages, Some(understood)))
 }
 
 /// A chunk with its unit vector.
@@ -68,7 +81,7 @@ struct NewChunk {
 }
 
 /// Splits the documents behind all hits again and returns their new chunks.
-fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, RunError> {
+fn rechunk_documents(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, RunError> {
     let mut documents: Vec<&str> = Vec::new();
     for hit in passages.hits.iter().chain(&passages.spare) {
         if !documents.contains(&hit.chunk.document.as_str()) {

@@ -24,7 +24,7 @@ impl Refiner for Rounds {
         passages: Passages,
         understood: Known,
     ) -> Result<Passages, RunError> {
-        let Ok(understood) = understanding::known(run, &passages, understood)? else {
+        let Ok(understood) = understanding::get_or_measure(run, &passages, understood)? else {
             return Ok(passages);
         };
         // documents are re-chunked for an uncertain question only, so their chunks are refined
@@ -171,7 +171,7 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
     let question = run.question;
     let hits = &now.passages.hits;
     let measured = &now.understood.measured;
-    let lines = Lines::of(hits);
+    let lines = Lines::new(hits);
     let dense = dense::Dense {
         calls: run,
         question,
@@ -219,27 +219,7 @@ fn change(
             .reduce(|best, next| if next.1 > best.1 { next } else { best })
     });
 
-    // prune; a pinned chunk stays whatever its class
-    let order = config.answer.order;
-    let pruned: Vec<u64> = change
-        .dropped
-        .iter()
-        .map(|at| &hits[*at].chunk)
-        .filter(|chunk| !pins::is_pinned(&config.retriever, chunk))
-        .map(|chunk| chunk.id)
-        .collect();
-    let reason = DropReason::Unnecessary {
-        round: now.understood.round,
-    };
-    let mut next = now.passages.clone();
-    next.hits = context::best_first(next.hits, order);
-    next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
-    next.dropped.extend(pruned.iter().map(|chunk| DroppedChunk {
-        chunk: *chunk,
-        reason: reason.clone(),
-    }));
-
-    // refill
+    let mut next = prune(run, now, &change.dropped);
     let mut added = Vec::new();
     for addition in change.added {
         let hit = pool[addition.candidate].clone();
@@ -257,8 +237,31 @@ fn change(
             similarity: addition.cosine,
         });
     }
-    next.hits = context::ordered(next.hits, order);
+    next.hits = context::order(next.hits, config.answer.order);
     Ok((next, added))
+}
+
+/// Returns the passages without these, best first. A pinned chunk stays whatever its class.
+fn prune(run: &Run<'_>, now: &Candidate, dropped: &[usize]) -> Passages {
+    let config = run.tools.config;
+    let pruned: Vec<u64> = dropped
+        .iter()
+        .map(|at| &now.passages.hits[*at].chunk)
+        .filter(|chunk| !pins::is_pinned(&config.retriever, chunk))
+        .map(|chunk| chunk.id)
+        .collect();
+
+    let mut next = now.passages.clone();
+    next.hits = context::best_first(next.hits, config.answer.order);
+    next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
+    next.dropped
+        .extend(pruned.into_iter().map(|chunk| DroppedChunk {
+            chunk,
+            reason: DropReason::Unnecessary {
+                round: now.understood.round,
+            },
+        }));
+    next
 }
 
 /// The chunks that have been in a context. None of them comes in again, nor does another chunk with

@@ -11,7 +11,7 @@ pub struct ByModel;
 
 impl HitStage for ByModel {
     fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let hits = reranked(run, &passages.searches, passages.hits)?;
+        let hits = rerank_hits(run, &passages.searches, passages.hits)?;
         Ok(Passages { hits, ..passages })
     }
 }
@@ -19,7 +19,7 @@ impl HitStage for ByModel {
 /// Returns the hits ordered by how well the reranker thinks that they fit the searches, and emits
 /// their scores. The best hits of the searches are taken in turn, as the retriever takes them: a
 /// passage that only the second search of a chain wants fits the question badly.
-pub fn reranked(
+pub fn rerank_hits(
     run: &mut Run<'_>,
     searches: &[Searched],
     hits: Vec<Hit>,
@@ -34,7 +34,7 @@ pub fn reranked(
     let rankings: Vec<&[(usize, f32)]> = searches
         .iter()
         .zip(&rankings)
-        .map(|(search, ranking)| search.taken(ranking))
+        .map(|(search, ranking)| search.take_from(ranking))
         .collect();
     let ranked = in_turn(&rankings, |(position, _)| *position);
     let scored = ranked

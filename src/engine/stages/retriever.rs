@@ -11,7 +11,7 @@ pub struct ByIndex;
 impl Retriever for ByIndex {
     fn retrieve(&mut self, run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> {
         let found = run.search(&query.searches)?;
-        let Some(mut retrieval) = merged(query, found) else {
+        let Some(mut retrieval) = merge(query, found) else {
             return Ok(Passages::default());
         };
 
@@ -32,18 +32,18 @@ impl Retriever for ByIndex {
             step: run.step,
             retrieval: retrieval.clone(),
         });
-        Ok(Passages::of(retrieval.hits))
+        Ok(Passages::from_hits(retrieval.hits))
     }
 }
 
 /// Makes one result of those of several searches: their best hits in turn, then their second ones,
 /// and so on. A hit keeps the scores of the search that placed it.
-fn merged(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
+fn merge(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
     let longest = found.iter().map(|one| one.hits.len()).max()?;
     let searches = query.searches.iter();
     let lists: Vec<&[Hit]> = searches
         .zip(&found)
-        .map(|(search, found)| search.taken(&found.hits))
+        .map(|(search, found)| search.take_from(&found.hits))
         .collect();
     let in_turn = in_turn(&lists, |hit| hit.chunk.id);
     let mut hits: Vec<Hit> = in_turn.into_iter().cloned().collect();
@@ -108,10 +108,10 @@ mod tests {
     fn the_hits_of_several_searches_are_taken_in_turn() {
         let query = Query {
             text: "both".to_owned(),
-            searches: vec![Searched::of("one"), Searched::of("other")],
+            searches: vec![Searched::new("one"), Searched::new("other")],
         };
         let ranked = |found: Vec<Retrieval>| {
-            let all = merged(&query, found).expect("a result");
+            let all = merge(&query, found).expect("a result");
             assert_eq!(all.query, "both");
             let hits = all.hits.iter();
             hits.map(|hit| (hit.chunk.id, hit.fused.rank))
@@ -127,18 +127,18 @@ mod tests {
         );
         let one_of_the_other = Query {
             searches: vec![
-                Searched::of("one"),
+                Searched::new("one"),
                 Searched {
                     most: 1,
-                    ..Searched::of("other")
+                    ..Searched::new("other")
                 },
             ],
             ..query.clone()
         };
         let found = vec![one(), retrieval(&[7, 8, 9])];
-        let all = merged(&one_of_the_other, found).expect("a result");
+        let all = merge(&one_of_the_other, found).expect("a result");
         let chunks: Vec<u64> = all.hits.iter().map(|hit| hit.chunk.id).collect();
         assert_eq!(chunks, [1, 7, 2, 3]);
-        assert_eq!(merged(&query, Vec::new()), None);
+        assert_eq!(merge(&query, Vec::new()), None);
     }
 }

@@ -48,7 +48,7 @@ impl Rewriter for ByGenerator {
 
 /// Asks the generator for the keywords of the question.
 fn keywords(run: &mut Run<'_>) -> Result<String, RunError> {
-    let prompt = run.prompt(PromptName::RewriteQuery, &[("q", run.question)])?;
+    let prompt = run.prompt(PromptName::RewriteQuery, &[("question", run.question)]);
     let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
     let completions = ModelCalls::complete(run, "rewrite question", &[prompt], &decoding)?;
 

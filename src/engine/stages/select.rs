@@ -1,16 +1,18 @@
 //! The roles of a run as its settings name them: the only file that knows every stage.
 
 use crate::config::{
-    ChunkerKind, FilterKind, FollowUpRewrite, GateKind, LinkerKind, RefinerKind, RerankerKind,
-    RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
+    ChunkerKind, Config, FilterKind, FollowUpRewrite, GateKind, LinkerKind, RefinerKind,
+    RerankerKind, RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
-use crate::engine::run::{Gate, Off, Roles, Tools};
+use crate::engine::run::{Gate, Off, Refiner, Roles, Tools};
+use crate::event::Part;
 
 use super::filter::{Binary, Graded};
 use super::follow_up::ByThread;
 use super::gate::{
     ByAttendedEntropy, ByProbe, BySampling, ByTokenEntropy, ByTokenProbability, Measuring,
 };
+use super::limited::Limited;
 use super::linker::ByAttention;
 use super::query_writer::ByKind;
 use super::rechunker::Adaptive;
@@ -31,7 +33,7 @@ pub fn select(tools: &Tools<'_>) -> Roles {
         },
         rewriter: match config.rewriter.kind {
             RewriterKind::Off => Box::new(Off),
-            RewriterKind::Generator => Box::new(ByGenerator),
+            RewriterKind::Generator => Box::new(Limited(Part::Rewriter, ByGenerator)),
         },
         // without a retriever there is no query to emit
         query_writer: match config.retriever.kind {
@@ -48,34 +50,47 @@ pub fn select(tools: &Tools<'_>) -> Roles {
         },
         linker: match config.linker.kind {
             LinkerKind::Off => Box::new(Off),
-            LinkerKind::Tokens | LinkerKind::Sentence => Box::new(ByAttention),
+            LinkerKind::Tokens | LinkerKind::Sentence => {
+                Box::new(Limited(Part::Linker, ByAttention))
+            }
         },
         filter: match config.filter.kind {
             FilterKind::Off => Box::new(Off),
-            FilterKind::Graded => Box::new(Graded),
-            FilterKind::Binary => Box::new(Binary),
+            FilterKind::Graded => Box::new(Limited(Part::Filter, Graded)),
+            FilterKind::Binary => Box::new(Limited(Part::Filter, Binary)),
         },
         reranker: match config.reranker.kind {
             RerankerKind::Off => Box::new(Off),
-            RerankerKind::Model => Box::new(ByModel),
+            RerankerKind::Model => Box::new(Limited(Part::Reranker, ByModel)),
         },
         understanding: match config.understanding.kind {
             UnderstandingKind::Off => Box::new(Off),
-            UnderstandingKind::Dense => Box::new(Dense),
+            UnderstandingKind::Dense => Box::new(Limited(Part::Understanding, Dense)),
         },
-        rechunker: match config.chunker.kind {
-            ChunkerKind::Fixed | ChunkerKind::Semantic => Box::new(Off),
-            ChunkerKind::Adaptive => Box::new(Adaptive),
-        },
-        refiner: match config.refiner.kind {
-            RefinerKind::Off => Box::new(Off),
-            RefinerKind::Dense => Box::new(Rounds),
-        },
+        refiner: refiner(config),
         gate: gate(tools),
         utility: match config.utility.kind {
             UtilityKind::Off => Box::new(Off),
-            UtilityKind::Soft | UtilityKind::Hard => Box::new(SePer::of(config.utility.kind)),
+            UtilityKind::Soft | UtilityKind::Hard => {
+                Box::new(Limited(Part::Utility, SePer::new(config.utility.kind)))
+            }
         },
+    }
+}
+
+/// Returns what repairs a context: re-chunked documents, rounds, or one after the other.
+fn refiner(config: &Config) -> Box<dyn Refiner> {
+    match (config.chunker.kind, config.refiner.kind) {
+        (ChunkerKind::Fixed | ChunkerKind::Semantic, RefinerKind::Off) => Box::new(Off),
+        (ChunkerKind::Fixed | ChunkerKind::Semantic, RefinerKind::Dense) => {
+            Box::new(Limited(Part::Refiner, Rounds))
+        }
+        (ChunkerKind::Adaptive, RefinerKind::Off) => {
+            Box::new(Limited(Part::Refiner, Adaptive { then: Off }))
+        }
+        (ChunkerKind::Adaptive, RefinerKind::Dense) => {
+            Box::new(Limited(Part::Refiner, Adaptive { then: Rounds }))
+        }
     }
 }
 

@@ -27,7 +27,7 @@ impl UnderstandingMeter for Dense {
 pub struct Lines(Vec<(String, u32)>);
 
 impl Lines {
-    pub fn of(hits: &[Hit]) -> Self {
+    pub fn new(hits: &[Hit]) -> Self {
         Self(
             hits.iter()
                 .map(|hit| (fold_white_space(&hit.chunk.text), hit.chunk.tokens))
@@ -47,7 +47,7 @@ impl Lines {
 }
 
 /// Returns how the retrieved context was understood; measures it now if no stage has done so.
-pub fn known(
+pub fn get_or_measure(
     run: &mut Run<'_>,
     passages: &Passages,
     known: Known,
@@ -67,7 +67,7 @@ pub fn measure(
     let started = Instant::now();
     let step = run.step;
     let round = run.contexts.next_round(step);
-    match measured(run, hits)? {
+    match measure_answers(run, hits)? {
         Ok(measured) => {
             let understood = Understood {
                 round,
@@ -99,7 +99,10 @@ pub fn measure(
     }
 }
 
-fn measured(run: &mut Run<'_>, hits: &[Hit]) -> Result<Result<Measured, Unmeasurable>, RunError> {
+fn measure_answers(
+    run: &mut Run<'_>,
+    hits: &[Hit],
+) -> Result<Result<Measured, Unmeasurable>, RunError> {
     let config = run.tools.config;
     let question = run.question;
     // the method borrows the run for its calls, so the rephrasings leave it for that long
@@ -110,7 +113,7 @@ fn measured(run: &mut Run<'_>, hits: &[Hit]) -> Result<Result<Measured, Unmeasur
         settings: &config.understanding,
         seed: config.seed,
     };
-    let measured = dense.measure(&Lines::of(hits).passages(), &mut rephrasings);
+    let measured = dense.measure(&Lines::new(hits).passages(), &mut rephrasings);
     run.contexts.rephrasings = rephrasings;
     Ok(measured?)
 }

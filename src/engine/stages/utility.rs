@@ -41,19 +41,19 @@ struct References {
 }
 
 /// Returns how much the context of a finished run helped.
-pub fn of_finished_run(
+pub fn measure_finished_run(
     mut tools: Tools<'_>,
     finished: &FinishedRun<'_>,
     publish: &mut dyn FnMut(RunEvent) -> Flow,
 ) -> Result<Option<Utility>, RunError> {
-    let mut meter = SePer::of(tools.config.utility.kind);
+    let mut meter = SePer::new(tools.config.utility.kind);
     let mut run = Run::new(tools.reborrow(), finished.question, publish);
     meter.utility(&mut run, finished.hits, finished.own)
 }
 
 impl SePer {
     /// A meter of the form that the settings name; soft where they name none.
-    pub fn of(kind: UtilityKind) -> Self {
+    pub fn new(kind: UtilityKind) -> Self {
         let form = match kind {
             UtilityKind::Hard => SePerForm::Hard,
             UtilityKind::Soft | UtilityKind::Off => SePerForm::Soft,
@@ -73,7 +73,7 @@ impl SePer {
         own: &str,
     ) -> Result<Option<Utility>, RunError> {
         let settings = &run.tools.config.utility;
-        let references = References::of(&settings.references, own);
+        let references = References::new(&settings.references, own);
         if references.texts.is_empty() {
             return Ok(None);
         }
@@ -88,12 +88,12 @@ impl SePer {
         let beliefs: Vec<Belief> = self.closed_book.iter().cloned().chain(measured).collect();
         self.closed_book = beliefs.first().cloned();
 
-        Ok(Some(self.compared(references, hits, &contexts, beliefs)))
+        Ok(Some(self.compare(references, hits, &contexts, beliefs)))
     }
 
     /// Compares the beliefs in the contexts (equation 3): the utility of all chunks, and of each
     /// chunk alone and left out, where those contexts were measured.
-    fn compared(
+    fn compare(
         &self,
         references: References,
         hits: &[Hit],
@@ -135,7 +135,7 @@ impl SePer {
 
 impl Meter for SePer {
     fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
-        let own = run.written().short.clone();
+        let own = run.answer_so_far().short.clone();
         if let Some(utility) = self.utility(run, &passages.hits, &own)? {
             run.emit(RunEvent::UtilityMeasured {
                 step: run.step,
@@ -148,7 +148,7 @@ impl Meter for SePer {
 
 impl References {
     /// Takes the given answers that are not empty, or the run's own where there is none.
-    fn of(given: &[String], own: &str) -> Self {
+    fn new(given: &[String], own: &str) -> Self {
         let given: Vec<String> = non_empty(given.iter().map(String::as_str));
         let are_own = given.is_empty();
         let texts = if are_own {
@@ -180,7 +180,7 @@ fn beliefs(
     }
     let question = run.question;
     let settings = &run.tools.config.utility;
-    let prompts = contexts
+    let prompts: Vec<Prompt> = contexts
         .iter()
         .map(|context| {
             let texts: Vec<&str> = context
@@ -189,7 +189,7 @@ fn beliefs(
                 .collect();
             context::utility_prompt(run.tools.prompts, question, &texts)
         })
-        .collect::<Result<Vec<Prompt>, _>>()?;
+        .collect();
 
     let greedy_decoding = Decoding::one_line(ANSWER_TOKENS, run.tools.config.seed);
     let sampled_decoding = Decoding {

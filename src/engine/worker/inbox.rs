@@ -88,7 +88,7 @@ impl Inbox {
     }
 
     /// Marks the command that was taken up as done; see [`StopFlag::settled`].
-    pub(super) fn settled(&self) {
+    pub(super) fn settle(&self) {
         self.stop.mark_settled();
     }
 

@@ -8,7 +8,7 @@ use crate::engine::stages::link_builder::{self, Units};
 use crate::event::{
     CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms,
 };
-use crate::index::{Collection, Position, Progress, Search as _};
+use crate::index::{ChunkLinks, Collection, Position, Progress, Search as _};
 use crate::llm::{LlmError, OpenGenerator};
 
 /// Links every document of the corpus that has no links of the recipe in use. Returns `None` when
@@ -44,12 +44,6 @@ pub fn link_corpus(
     let mut progress = Progress::new(publish);
     let mut done = 0;
     for (path, count) in &before.unlinked {
-        let chunks = index.document(path)?;
-        let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
-        let units = Units {
-            chunks: &chunks,
-            vectors: &index.vectors(&ids)?,
-        };
         let mut flow = |of_document: usize| {
             let done = done + of_document as u64;
             progress.step(&Position {
@@ -61,8 +55,7 @@ pub fn link_corpus(
                 time: started.elapsed(),
             })
         };
-
-        match link_builder::link(model, settings, &units, &mut flow) {
+        match link_document(index, model, settings, path, &mut flow)? {
             Ok(links) => {
                 index.keep_links(path, &links)?;
                 report.linked += 1;
@@ -85,6 +78,22 @@ pub fn link_corpus(
         report: report.clone(),
     });
     Ok(Some(report))
+}
+
+fn link_document(
+    index: &Collection,
+    model: &mut dyn OpenGenerator,
+    settings: &LinkerSettings,
+    path: &str,
+    flow: &mut dyn FnMut(usize) -> Flow,
+) -> Result<Result<ChunkLinks, LlmError>, WorkerError> {
+    let chunks = index.document(path)?;
+    let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
+    let units = Units {
+        chunks: &chunks,
+        vectors: &index.vectors(&ids)?,
+    };
+    Ok(link_builder::link(model, settings, &units, flow))
 }
 
 /// Warns of links that another model made.

@@ -12,8 +12,8 @@ use crate::event::{
     ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms,
 };
 use crate::index::{Collection, is_content_word};
-use crate::llm::{Decoding, Random};
-use crate::methods::{MethodError, ModelCalls};
+use crate::llm::{Decoding, Prompt, Random};
+use crate::methods::ModelCalls;
 use crate::probe::ProbeError;
 
 /// The number of questions that are written at once.
@@ -110,13 +110,13 @@ fn replies(
     let decoding = Decoding::one_line(MAX_TOKENS, tools.config.seed);
     let mut publish = |_event| stop.flow();
     let mut run = Run::new(tools.reborrow(), "", &mut publish);
-    let prompts = chunks
+    let prompts: Vec<Prompt> = chunks
         .iter()
         .map(|chunk| {
             let text = fold_white_space(&chunk.text);
-            run.prompt(PromptName::WriteQuestion, &[("c", &text)])
+            run.prompt(PromptName::WriteQuestion, &[("passage", &text)])
         })
-        .collect::<Result<Vec<_>, MethodError>>()?;
+        .collect();
 
     let replies = run.complete("question", &prompts, &decoding)?;
     Ok(replies.into_iter().map(|reply| reply.text).collect())

@@ -14,7 +14,7 @@ use crate::config::{
 };
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Corpus, Draft, Gate, Passages, Run, Tools};
-use crate::engine::stages::gate::{judged, sampling};
+use crate::engine::stages::gate::{decide, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
     Flow, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase, ProbeProgress, ProbeTurns,
@@ -28,7 +28,8 @@ use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
 };
 
-use super::operations::{Worker, prompts};
+use super::ask::read_prompts;
+use super::operations::Worker;
 use super::probe_questions::{Observer, ProbeQuestion, written_questions};
 use super::stamp::Publish;
 
@@ -70,7 +71,7 @@ impl Worker {
         let probes = self.paths.probes();
         self.with_sentences(&config, questions, publish, |collected, observer| {
             let generator = &collected.generator;
-            let trained = fitted(collected.journal.questions(), generator, &config, observer)?;
+            let trained = fit(collected.journal.questions(), generator, &config, observer)?;
             let file = match file {
                 Some(file) => file.to_owned(),
                 None => probes.join(file_name(&generator.file, &config.probe)),
@@ -103,7 +104,7 @@ impl Worker {
         let mut emit = |event| publish(session.record(event));
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let loaded = self.models.load(config, true, &mut emit)?;
-        let prompts = prompts(&self.paths, config, &loaded);
+        let prompts = read_prompts(&self.paths, config, &loaded)?;
         let embedder = loaded.embedder.ok_or(WorkerError::NoCorpus)?;
         let generator = loaded.generator.card().clone();
         let mut tools = Tools {
@@ -126,7 +127,7 @@ impl Worker {
         };
 
         let folder = self.paths.cache.join("probes");
-        let journal = collected(&mut tools, index, questions, &folder, &mut observer)?;
+        let journal = collect_sentences(&mut tools, index, questions, &folder, &mut observer)?;
         work(&Collected { journal, generator }, &mut observer)
     }
 }
@@ -184,7 +185,7 @@ fn origin(generator: &ModelCard, index: &Collection, config: &Config) -> String 
     )
 }
 
-fn hashed(text: &str) -> String {
+fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
@@ -225,7 +226,7 @@ fn sentences(walked: &[SampledQuestion]) -> u64 {
 
 /// Answers the questions, or those that the generator writes where there are none, and returns the
 /// journal of their sentences. It continues a journal of the same questions in `folder`.
-fn collected(
+fn collect_sentences(
     tools: &mut Tools<'_>,
     index: &Collection,
     mut questions: Vec<ProbeQuestion>,
@@ -234,20 +235,20 @@ fn collected(
 ) -> Result<SampleJournal, WorkerError> {
     let origin = origin(tools.generator.card(), index, tools.config);
     if questions.is_empty() {
-        let kept = folder.join(format!("{}.questions.json", hashed(&origin)));
+        let kept = folder.join(format!("{}.questions.json", hash(&origin)));
         questions = written_questions(tools, index, &kept, observer)?;
     }
     hold_out(&mut questions);
 
-    let name = hashed(&format!("{origin}{questions:?}"));
+    let name = hash(&format!("{origin}{questions:?}"));
     let file = folder.join(format!("{name}.jsonl"));
     let mut journal = SampleJournal::open(&file, &name).map_err(ProbeError::from)?;
-    collect(tools, &questions, &mut journal, observer)?;
+    answer_questions(tools, &questions, &mut journal, observer)?;
     Ok(journal)
 }
 
 /// Trains the network on the collected sentences.
-fn fitted(
+fn fit(
     collected: &[SampledQuestion],
     generator: &ModelCard,
     config: &Config,
@@ -272,7 +273,7 @@ fn fitted(
 }
 
 /// Answers every question that the journal does not hold yet.
-fn collect(
+fn answer_questions(
     tools: &mut Tools<'_>,
     questions: &[ProbeQuestion],
     journal: &mut SampleJournal,
@@ -421,7 +422,7 @@ impl Gate for Collecting {
             token_entropy: mean_token_entropy(&draft.sentence.tokens),
             has_passages,
         });
-        Ok(judged(
+        Ok(decide(
             UncertaintyMeasure::SemanticEntropy,
             first as f32,
             self.threshold as f32,

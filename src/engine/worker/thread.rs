@@ -26,11 +26,11 @@ impl Worker {
                     if self.index.is_none() {
                         tasks.without_corpus();
                     }
-                    commands.settled();
+                    commands.settle();
                 }
                 Next::Nothing => {
                     self.run_task(&mut tasks, commands, publish);
-                    commands.settled();
+                    commands.settle();
                 }
                 Next::Gone => return,
             }

@@ -5,8 +5,8 @@ use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::corpus::Document;
 use ragscope::eval::{GeneratedQuestion, make_questions};
 use ragscope::event::Flow;
-use ragscope::llm::{Completion, Decoding, Entailment, Generator as _, Labelled, Prompt};
-use ragscope::methods::{JudgementKind, MethodError, ModelCalls};
+use ragscope::llm::{Completion, Decoding, Entailment, Generator as _, Labelled, LlmError, Prompt};
+use ragscope::methods::{JudgementKind, ModelCalls};
 
 /// Calls that only write.
 struct Writer {
@@ -15,8 +15,8 @@ struct Writer {
 }
 
 impl ModelCalls for Writer {
-    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        Ok(self.prompts.fill(name, values)?.into())
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Prompt {
+        self.prompts.fill(name, values).into()
     }
 
     fn complete(
@@ -24,29 +24,24 @@ impl ModelCalls for Writer {
         _: &str,
         prompts: &[Prompt],
         decoding: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError> {
-        Ok(self
-            .generator
-            .complete(prompts, decoding, &mut |_, _| Flow::Continue)?)
+    ) -> Result<Vec<Completion>, LlmError> {
+        self.generator
+            .complete(prompts, decoding, &mut |_, _| Flow::Continue)
     }
 
-    fn classify(
-        &mut self,
-        _: JudgementKind<'_>,
-        _: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError> {
+    fn classify(&mut self, _: JudgementKind<'_>, _: &[Prompt]) -> Result<Vec<Labelled>, LlmError> {
         unreachable!("nothing is classified")
     }
 
-    fn entail(&mut self, _: &str, _: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
+    fn entail(&mut self, _: &str, _: &[(&str, &str)]) -> Result<Vec<Entailment>, LlmError> {
         unreachable!("nothing is judged")
     }
 
-    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, MethodError> {
+    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, LlmError> {
         unreachable!("nothing is ranked")
     }
 
-    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         unreachable!("nothing is embedded")
     }
 }
@@ -74,10 +69,9 @@ fn make(
     texts: &[(&str, &str)],
     wanted: usize,
 ) -> Vec<GeneratedQuestion> {
-    let folder = tempfile::tempdir().expect("a folder");
     let mut writer = Writer {
         generator,
-        prompts: Prompts::new(folder.path()),
+        prompts: Prompts::default(),
     };
     let documents = documents(texts);
     make_questions(&mut writer, &documents, wanted, 3, &mut |_| Flow::Continue).expect("written")

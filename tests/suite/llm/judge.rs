@@ -121,8 +121,9 @@ fn instruct_model() -> (LlamaGenerator, Prompts) {
     });
     let generator = loaded.expect("a generator");
     let folder = std::env::var_os("RAGSCOPE_PROMPTS").unwrap_or_else(|| "no such folder".into());
-    let prompts =
-        Prompts::new(Path::new(&folder)).for_model(&Config::default().answer, generator.card());
+    let prompts = Prompts::read(Path::new(&folder))
+        .expect("prompts")
+        .for_model(&Config::default().answer, generator.card());
     (generator, prompts)
 }
 
@@ -138,12 +139,13 @@ fn filled(prompts: &Prompts, kind: PromptName, cases: &[Case]) -> Vec<Prompt> {
         .iter()
         .map(|case| {
             let values = [
-                ("q", case.question.as_str()),
-                ("c", &case.passage),
-                ("a", &case.answer),
-                ("b", &case.other),
+                ("question", case.question.as_str()),
+                ("context", &case.passage),
+                ("passage", &case.passage),
+                ("first", &case.answer),
+                ("second", &case.other),
             ];
-            Prompt::from(prompts.fill(kind, &values).expect("a prompt"))
+            Prompt::from(prompts.fill(kind, &values))
         })
         .collect()
 }

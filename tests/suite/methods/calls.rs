@@ -4,9 +4,10 @@ use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::Flow;
 use ragscope::llm::{
-    Completion, Decoding, Embedder as _, Entailment, Generator as _, Labelled, Prompt, Scorer as _,
+    Completion, Decoding, Embedder as _, Entailment, Generator as _, Labelled, LlmError, Prompt,
+    Scorer as _,
 };
-use ragscope::methods::{JudgementKind, MethodError, ModelCalls};
+use ragscope::methods::{JudgementKind, ModelCalls};
 
 pub struct Calls {
     pub generator: ScriptedGenerator,
@@ -16,18 +17,17 @@ pub struct Calls {
 
 impl Calls {
     pub fn new(generator: ScriptedGenerator) -> Self {
-        let prompts = Prompts::new(std::path::Path::new("no folder of the user's"));
         Self {
             generator,
             embedder: ScriptedEmbedder::new(16),
-            prompts,
+            prompts: Prompts::default(),
         }
     }
 }
 
 impl ModelCalls for Calls {
-    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        Ok(self.prompts.fill(name, values)?.into())
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Prompt {
+        self.prompts.fill(name, values).into()
     }
 
     fn complete(
@@ -35,35 +35,31 @@ impl ModelCalls for Calls {
         _: &str,
         prompts: &[Prompt],
         decoding: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError> {
-        Ok(self
-            .generator
-            .complete(prompts, decoding, &mut |_, _| Flow::Continue)?)
+    ) -> Result<Vec<Completion>, LlmError> {
+        self.generator
+            .complete(prompts, decoding, &mut |_, _| Flow::Continue)
     }
 
     fn classify(
         &mut self,
         kind: JudgementKind<'_>,
         prompts: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError> {
-        Ok(self.generator.classify(prompts, kind.labels)?)
+    ) -> Result<Vec<Labelled>, LlmError> {
+        self.generator.classify(prompts, kind.labels)
     }
 
     fn entail(
         &mut self,
         question: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError> {
+    ) -> Result<Vec<Entailment>, LlmError> {
         let prompt = |(a, b): &(&str, &str)| {
             self.prompt(
                 PromptName::Entailment,
-                &[("q", question), ("a", a), ("b", b)],
+                &[("question", question), ("first", a), ("second", b)],
             )
         };
-        let prompts = pairs
-            .iter()
-            .map(prompt)
-            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+        let prompts: Vec<Prompt> = pairs.iter().map(prompt).collect();
         let rows = self.generator.classify(&prompts, &Entailment::LABELS)?;
         Ok(rows
             .iter()
@@ -71,13 +67,14 @@ impl ModelCalls for Calls {
             .collect())
     }
 
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError> {
-        let prompt =
-            |text: &&str| self.prompt(PromptName::JudgeRelevant, &[("c", text), ("q", question)]);
-        let prompts = texts
-            .iter()
-            .map(prompt)
-            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
+        let prompt = |text: &&str| {
+            self.prompt(
+                PromptName::JudgeRelevant,
+                &[("passage", text), ("question", question)],
+            )
+        };
+        let prompts: Vec<Prompt> = texts.iter().map(prompt).collect();
         Ok(self
             .generator
             .classify(&prompts, &["1", "0"])?
@@ -86,7 +83,7 @@ impl ModelCalls for Calls {
             .collect())
     }
 
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
-        Ok(self.embedder.embed(texts)?)
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        self.embedder.embed(texts)
     }
 }

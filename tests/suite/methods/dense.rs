@@ -9,9 +9,7 @@ use ragscope::config::{Layers, RefillKind, RephrasingCheck, UnderstandingSetting
 use ragscope::event::{ChunkClass, VariantFault};
 use ragscope::llm::{Completion, Decoding, End, Entailment, Labelled, LlmError, Prompt};
 use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
-use ragscope::methods::{
-    JudgementKind, Meaning, MethodError, ModelCalls, discrete_semantic_entropy,
-};
+use ragscope::methods::{JudgementKind, Meaning, ModelCalls, discrete_semantic_entropy};
 
 /// Answers the i-th context with the i-th reply; two replies entail each other when they begin with
 /// the same letter.
@@ -25,16 +23,12 @@ struct Script {
 }
 
 impl ModelCalls for Script {
-    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Prompt {
         let values: Vec<String> = values
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        Ok(Prompt::user(format!(
-            "{} {}",
-            name.name(),
-            values.join(" ")
-        )))
+        Prompt::user(format!("{} {}", name.name(), values.join(" ")))
     }
 
     fn complete(
@@ -42,12 +36,12 @@ impl ModelCalls for Script {
         purpose: &str,
         prompts: &[Prompt],
         _decoding: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError> {
+    ) -> Result<Vec<Completion>, LlmError> {
         self.calls
             .entry(purpose.to_owned())
             .or_default()
             .push(prompts.len());
-        let text = |at: usize, prompt: &Prompt| match prompt.user.strip_prefix("rephrase t=") {
+        let text = |at: usize, prompt: &Prompt| match prompt.user.strip_prefix("rephrase text=") {
             Some(chunk) => format!("{chunk}, rephrased"),
             None => self.replies[at].clone(),
         };
@@ -60,11 +54,7 @@ impl ModelCalls for Script {
         Ok(prompts.iter().enumerate().map(complete).collect())
     }
 
-    fn classify(
-        &mut self,
-        _: JudgementKind<'_>,
-        _: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError> {
+    fn classify(&mut self, _: JudgementKind<'_>, _: &[Prompt]) -> Result<Vec<Labelled>, LlmError> {
         unreachable!("nothing is classified here")
     }
 
@@ -72,7 +62,7 @@ impl ModelCalls for Script {
         &mut self,
         _question: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError> {
+    ) -> Result<Vec<Entailment>, LlmError> {
         if pairs
             .iter()
             .any(|(a, b)| a.len().max(b.len()) > self.longest)
@@ -80,8 +70,7 @@ impl ModelCalls for Script {
             return Err(LlmError::PromptTooLong {
                 prompt_tokens: 99,
                 context_tokens: 9,
-            }
-            .into());
+            });
         }
         self.judged += pairs
             .iter()
@@ -102,11 +91,11 @@ impl ModelCalls for Script {
         Ok(pairs.iter().map(says).collect())
     }
 
-    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, MethodError> {
+    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, LlmError> {
         unreachable!("nothing is ranked here")
     }
 
-    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         unreachable!("nothing is embedded here")
     }
 }

@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 
 use ragscope::config::prompts::PromptName;
-use ragscope::llm::{Completion, Decoding, Entailment, Labelled, Prompt};
+use ragscope::llm::{Completion, Decoding, Entailment, Labelled, LlmError, Prompt};
 use ragscope::methods::{
-    Believed, JudgementKind, MethodError, ModelCalls, contexts, judge_ahead, measure_belief,
+    Believed, JudgementKind, ModelCalls, contexts, judge_ahead, measure_belief,
 };
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ impl Table {
 }
 
 impl ModelCalls for Table {
-    fn prompt(&self, _name: PromptName, _values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
+    fn prompt(&self, _name: PromptName, _values: &[(&str, &str)]) -> Prompt {
         unreachable!("nothing is written")
     }
 
@@ -79,15 +79,11 @@ impl ModelCalls for Table {
         _: &str,
         _: &[Prompt],
         _: &Decoding,
-    ) -> Result<Vec<Completion>, MethodError> {
+    ) -> Result<Vec<Completion>, LlmError> {
         unreachable!("nothing is written")
     }
 
-    fn classify(
-        &mut self,
-        _: JudgementKind<'_>,
-        _: &[Prompt],
-    ) -> Result<Vec<Labelled>, MethodError> {
+    fn classify(&mut self, _: JudgementKind<'_>, _: &[Prompt]) -> Result<Vec<Labelled>, LlmError> {
         unreachable!("nothing is classified")
     }
 
@@ -95,7 +91,7 @@ impl ModelCalls for Table {
         &mut self,
         _question: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, MethodError> {
+    ) -> Result<Vec<Entailment>, LlmError> {
         let judge = |(a, b): &(&str, &str)| {
             let known = self.pairs.get(&((*a).to_owned(), (*b).to_owned())).copied();
             known.unwrap_or(if a == b { self.identical } else { self.other })
@@ -103,11 +99,11 @@ impl ModelCalls for Table {
         Ok(pairs.iter().map(judge).collect())
     }
 
-    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, MethodError> {
+    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, LlmError> {
         unreachable!("nothing is ranked")
     }
 
-    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         unreachable!("nothing is embedded")
     }
 }
@@ -205,7 +201,7 @@ fn no_context_is_measured_twice() {
 fn what_is_judged_ahead_is_all_that_is_asked() {
     struct Seen(Table, Vec<(String, String)>, bool);
     impl ModelCalls for Seen {
-        fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
+        fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Prompt {
             self.0.prompt(name, values)
         }
         fn complete(
@@ -213,21 +209,21 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
             p: &str,
             q: &[Prompt],
             d: &Decoding,
-        ) -> Result<Vec<Completion>, MethodError> {
+        ) -> Result<Vec<Completion>, LlmError> {
             self.0.complete(p, q, d)
         }
         fn classify(
             &mut self,
             kind: JudgementKind<'_>,
             prompts: &[Prompt],
-        ) -> Result<Vec<Labelled>, MethodError> {
+        ) -> Result<Vec<Labelled>, LlmError> {
             self.0.classify(kind, prompts)
         }
         fn entail(
             &mut self,
             question: &str,
             pairs: &[(&str, &str)],
-        ) -> Result<Vec<Entailment>, MethodError> {
+        ) -> Result<Vec<Entailment>, LlmError> {
             for (a, b) in pairs {
                 let pair = ((*a).to_owned(), (*b).to_owned());
                 if self.2 {
@@ -237,10 +233,10 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
             }
             self.0.entail(question, pairs)
         }
-        fn rerank(&mut self, q: &str, t: &[&str]) -> Result<Vec<f32>, MethodError> {
+        fn rerank(&mut self, q: &str, t: &[&str]) -> Result<Vec<f32>, LlmError> {
             self.0.rerank(q, t)
         }
-        fn embed(&mut self, t: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+        fn embed(&mut self, t: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
             self.0.embed(t)
         }
     }

@@ -1,0 +1,336 @@
+//! The operations that ask the generator: a question, links, utilities, and the trace of a passage.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::config::prompts::Prompts;
+use crate::config::{Config, ConfigError, LinkerKind, Paths};
+use crate::engine::answer::{ask, check_question};
+use crate::engine::error::{RunError, WorkerError};
+use crate::engine::run::context::needs_corpus;
+use crate::engine::run::{Corpus, Run, Tools};
+use crate::engine::stages::link_builder;
+use crate::engine::stages::utility::{self, FinishedRun};
+use crate::event::{
+    Advice, Ask, CorpusCard, Flow, LinkReport, Outcome, Problem, RunEvent, SessionEvent,
+    TracedLookup,
+};
+use crate::index::{Collection, LinkRecipe, Query, Search};
+use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
+use crate::methods::ModelCalls;
+
+use super::link_corpus::link_corpus;
+use super::models::{Loaded, Models, loaded_probe};
+use super::operations::Worker;
+use super::stamp::{Publish, Stamp};
+
+impl Worker {
+    /// Answers a question over the open corpus.
+    ///
+    /// # Errors
+    /// Before anything ran: settings, models, or the question itself. A later failure ends the run
+    /// as failed.
+    pub fn ask(&mut self, asked: &Ask, publish: Publish<'_>) -> Result<Outcome, WorkerError> {
+        let mut config = self.layers.with(&asked.overrides)?.config()?;
+        let searches = needs_corpus(&config) && self.index.is_some();
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        if searches {
+            self.models.fit_linker(&mut config, &mut emit)?;
+        }
+        let loaded = self.models.load(&config, searches, &mut emit)?;
+        Models::fit_server(&mut config, &*loaded.generator, &mut emit);
+        let prompts = read_prompts(&self.paths, &config, &loaded)?;
+
+        if let (Some(index), Some(recipe)) = (self.index.as_mut(), link_recipe(&config, &loaded)) {
+            index.use_links(&recipe)?;
+        }
+        let corpus = match (self.index.as_ref(), loaded.embedder) {
+            (Some(index), Some(embedder)) => Some(Corpus {
+                index: index as &dyn Search,
+                embedder: &mut *embedder.model,
+                counter: &embedder.counter,
+            }),
+            (Some(_), None) | (None, _) => None,
+        };
+        let lacks_vectors = self.index.as_ref().is_some_and(Collection::lacks_vectors);
+        let is_due = self.are_vectors_due;
+        if corpus.is_some() && lacks_vectors && !is_due && config.retriever.kind.has_vectors() {
+            let _ = emit(without_vectors());
+        }
+        let card = corpus.as_ref().map(Corpus::card);
+        if let Some(card) = card.filter(|card| card.chunks == 0) {
+            let _ = emit(without_documents(&card));
+        }
+
+        let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
+        let tools = Tools {
+            config: &config,
+            prompts: &prompts,
+            generator: loaded.generator,
+            corpus,
+            reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
+            linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
+            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            probe: probe.as_ref().map_err(Advice::to_problem),
+        };
+        let mut stamp = Stamp::new(run_id(&asked.question));
+        Ok(ask(tools, asked, &mut |event| {
+            publish(stamp.record(event))
+        })?)
+    }
+
+    /// Returns whether a question with these overrides uses links.
+    pub(super) fn wants_links(&self, overrides: &[(String, String)]) -> Result<bool, WorkerError> {
+        Ok(self.layers.with(overrides)?.config()?.linker.kind != LinkerKind::Off)
+    }
+
+    /// Links the documents of the open corpus that have no links yet, with `overrides` on top of
+    /// the settings; `rebuild` deletes this linker's links first. Returns `None` when it was
+    /// interrupted: the links so far stay, and the next call continues from there. Links that
+    /// another model made are reported but kept: without `rebuild` nothing is linked then.
+    ///
+    /// # Errors
+    /// No corpus is open; the linker is off; a model or the index fails.
+    pub fn link(
+        &mut self,
+        overrides: &[(String, String)],
+        rebuild: bool,
+        publish: Publish<'_>,
+    ) -> Result<Option<LinkReport>, WorkerError> {
+        let mut config = self.layers.with(overrides)?.config()?;
+        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        match self.models.fit_linker(&mut config, &mut emit) {
+            Err(LlmError::Stopped) => return Ok(None),
+            fitted => fitted?,
+        }
+        let loaded = match self.models.load(&config, true, &mut emit) {
+            Err(LlmError::Stopped) => return Ok(None),
+            loaded => loaded?,
+        };
+        Models::fit_server(&mut config, &*loaded.generator, &mut emit);
+
+        let recipe = link_recipe(&config, &loaded).ok_or(WorkerError::NoLinker)?;
+        if rebuild {
+            index.forget_links(&recipe)?;
+        }
+        index.use_links(&recipe)?;
+        let model: &mut dyn OpenGenerator = match loaded.linker {
+            Some(model) => model,
+            None => loaded.generator,
+        };
+        link_corpus(index, model, &config.linker, &mut emit)
+    }
+
+    /// Checks whether a question can be asked. Only the generator is loaded, to count tokens, so
+    /// that long work can wait for the answer.
+    ///
+    /// # Errors
+    /// Settings, the generator, an empty question, one that does not fit the context.
+    pub fn check_question(
+        &mut self,
+        question: &str,
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
+        let config = self.layers.config()?;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let loaded = self.models.load(&config, false, &mut emit)?;
+        let prompts = read_prompts(&self.paths, &config, &loaded)?;
+        check_question(&config, &prompts, loaded.generator, question)?;
+        Ok(())
+    }
+
+    /// Measures how much the context of a finished run helped, and emits it as an event of the
+    /// session.
+    pub(super) fn measure_utility(
+        &mut self,
+        finished: &FinishedRun<'_>,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
+        let utility = self.with_tools(overrides, publish, |tools, ignore| {
+            utility::measure_finished_run(tools, finished, ignore)
+        })?;
+        let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
+        self.emit(
+            SessionEvent::UtilityMeasured {
+                run: finished.run.to_owned(),
+                utility,
+            },
+            publish,
+        );
+        Ok(())
+    }
+
+    /// Passes the generator and the entailment judge to a method outside of any run: its calls are
+    /// not emitted, but a stop still ends them.
+    ///
+    /// # Errors
+    /// Settings; a model that cannot be loaded; what the method fails with.
+    pub fn calls<T>(
+        &mut self,
+        publish: Publish<'_>,
+        work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, LlmError>,
+    ) -> Result<T, WorkerError> {
+        self.with_tools(&[], publish, |tools, ignore| {
+            Ok(work(&mut Run::new(tools, "", ignore))?)
+        })
+    }
+
+    fn with_tools<T>(
+        &mut self,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+        work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
+    ) -> Result<T, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let loaded = self.models.load(&config, false, &mut emit)?;
+        let prompts = read_prompts(&self.paths, &config, &loaded)?;
+
+        let tools = Tools {
+            config: &config,
+            prompts: &prompts,
+            generator: loaded.generator,
+            corpus: None,
+            reranker: None,
+            linker: None,
+            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            probe: Err(Problem::without_advice("there is no run to watch")),
+        };
+        let mut present = String::new();
+        Ok(work(tools, &mut |event| match event {
+            RunEvent::CallsProgressed {
+                purpose,
+                begun,
+                total,
+            } => emit(SessionEvent::MeasurementProgressed {
+                purpose,
+                begun,
+                total,
+            }),
+            RunEvent::ModelCalled { purpose, .. } if purpose != present => {
+                present.clone_from(&purpose);
+                emit(SessionEvent::MeasurementProgressed {
+                    purpose,
+                    begun: 0,
+                    total: 0,
+                })
+            }
+            _ => Flow::Continue,
+        })?)
+    }
+
+    /// Searches a phrase among the chunks of the open corpus and in the results of these queries,
+    /// and emits where it is.
+    ///
+    /// # Errors
+    /// No corpus is open; settings; the embedder or the index fails.
+    pub fn trace_passage(
+        &mut self,
+        phrase: &str,
+        queries: &[(u32, String)],
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<Vec<TracedLookup>, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let embedder = self.models.embedder(&config, &mut emit)?;
+        let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
+        let vectors = if config.retriever.kind.has_vectors() {
+            embedder.model.embed_queries(&texts)?
+        } else {
+            vec![Vec::new(); texts.len()]
+        };
+        let fingerprint = embedder.model.card().fingerprint.clone();
+
+        let mut lookups = Vec::new();
+        for ((step, query), vector) in queries.iter().zip(&vectors) {
+            let text = Query {
+                text: query,
+                vector,
+                embedder: &fingerprint,
+            };
+            let chunks = index.trace_passage(phrase, text, &config.retriever)?;
+            lookups.push(TracedLookup {
+                step: *step,
+                query: query.clone(),
+                pool: config.retriever.pool,
+                chunks,
+            });
+        }
+        let _ = emit(SessionEvent::PassageTraced {
+            phrase: phrase.to_owned(),
+            lookups: lookups.clone(),
+        });
+        Ok(lookups)
+    }
+}
+
+/// Warns that a hybrid search has words alone.
+fn without_vectors() -> SessionEvent {
+    SessionEvent::Warned {
+        text: "the index of this folder has no vectors: only its words are searched".to_owned(),
+        advice: Some(
+            "index it with retriever.kind = \"hybrid\", or set retriever.kind to bm25".to_owned(),
+        ),
+    }
+}
+
+/// Returns the warning that an answer comes without documents, and why.
+fn without_documents(corpus: &CorpusCard) -> SessionEvent {
+    let (text, advice) = if corpus.is_indexed() {
+        (
+            "answered without documents: nothing in this folder can be read",
+            "`ragscope index` says why each file was skipped",
+        )
+    } else {
+        (
+            "answered without documents: the folder is not indexed yet",
+            "ask again when indexing is done",
+        )
+    };
+    SessionEvent::Warned {
+        text: text.to_owned(),
+        advice: Some(advice.to_owned()),
+    }
+}
+
+/// Reads the prompts for the generator.
+pub(super) fn read_prompts(
+    paths: &Paths,
+    config: &Config,
+    loaded: &Loaded<'_>,
+) -> Result<Prompts, ConfigError> {
+    let prompts = Prompts::read(&paths.config.join("prompts"))?;
+    Ok(prompts.for_model(&config.answer, loaded.generator.card()))
+}
+
+/// Returns the recipe of the links of these settings; `None` where no linker is enabled.
+fn link_recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
+    if config.linker.kind == LinkerKind::Off {
+        return None;
+    }
+    let model = loaded.linker.as_deref().unwrap_or(&*loaded.generator);
+    let embedder = loaded.embedder.as_ref()?;
+    Some(link_builder::recipe(
+        &config.linker,
+        model.card(),
+        embedder.model.card(),
+    ))
+}
+
+/// Returns the id of a run that starts now: the milliseconds since 1970 and a part of a hash, so
+/// that ids sort by time, and two processes that ask at the same time differ.
+fn run_id(question: &str) -> String {
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let hash = blake3::hash(format!("{question}{}", since_epoch.as_nanos()).as_bytes());
+    format!("{:013}-{}", since_epoch.as_millis(), &hash.to_hex()[..6])
+}
