@@ -6,21 +6,32 @@ use rayon::prelude::*;
 
 use super::questions::{Evidence, Question};
 use crate::corpus::{Document, fold_white_space, sentences};
+use crate::event::ChunkText;
 
 /// The evidence of one question, split into sentences: a chunk holds a piece when it contains it
-/// word for word.
+/// word for word, and is of the document that the evidence names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EvidencePieces(Vec<String>);
+pub struct EvidencePieces(Vec<Piece>);
+
+/// A sentence of evidence, and the document that it must stand in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    file: Option<String>,
+    text: String,
+}
 
 impl EvidencePieces {
     /// Returns the sentences of a question's evidence, each once.
     pub fn new(question: &Question) -> Self {
-        let mut pieces: Vec<String> = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
         for evidence in &question.evidence {
             let quote = plain(&evidence.quote);
             for sentence in sentences(&quote, "en") {
-                let piece = fold_white_space(&quote[sentence]);
-                if !piece.is_empty() && !pieces.contains(&piece) {
+                let piece = Piece {
+                    file: evidence.file.clone(),
+                    text: fold_white_space(&quote[sentence]),
+                };
+                if !piece.text.is_empty() && !pieces.contains(&piece) {
                     pieces.push(piece);
                 }
             }
@@ -38,11 +49,15 @@ impl EvidencePieces {
         self.0.is_empty()
     }
 
-    /// Returns the pieces that a text holds, by number.
-    pub fn held_by(&self, text: &str) -> Vec<usize> {
-        let text = fold_white_space(text);
+    /// Returns the pieces that a chunk holds, by number.
+    pub fn held_by(&self, chunk: &ChunkText) -> Vec<usize> {
+        let text = fold_white_space(&chunk.text);
+        let is_held = |piece: &Piece| {
+            let mut file = piece.file.iter();
+            file.all(|file| *file == chunk.document) && text.contains(&piece.text)
+        };
         (0..self.0.len())
-            .filter(|piece| text.contains(&self.0[*piece]))
+            .filter(|number| is_held(&self.0[*number]))
             .collect()
     }
 }

@@ -36,7 +36,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Returns evidence that may stand in any document.
-    pub(super) fn anywhere(quote: impl Into<String>) -> Self {
+    pub fn anywhere(quote: impl Into<String>) -> Self {
         Self {
             file: None,
             quote: quote.into(),

@@ -74,6 +74,8 @@ impl Row {
         let error = match &run.outcome {
             Some(Outcome::Failed(problem)) => Some(problem.error.clone()),
             Some(Outcome::Completed | Outcome::LimitReached | Outcome::Stopped) => None,
+            // a question that is only searched for has no run
+            None if question.is_retrieval_only => None,
             None => Some("the run did not end".to_owned()),
         };
         let scores = if error.is_some() {
@@ -101,7 +103,9 @@ impl Row {
             unanswerable: question.answers.is_empty() && !question.is_retrieval_only,
             is_retrieval_only: question.is_retrieval_only,
             found: is_ranked.then(|| with_evidence.list(&retrieved_chunks(run))),
-            context: is_ranked.then(|| with_evidence.list(&context_chunks(run))),
+            // a question that is only searched for has no context
+            context: (is_ranked && run.outcome.is_some())
+                .then(|| with_evidence.list(&context_chunks(run))),
             uncertainty: uncertainty.collect(),
             confidence: confidence(run),
             utility: with_evidence.utilities(question),
@@ -109,6 +113,11 @@ impl Row {
             chunks: ChunkFigures::from_run(run),
             usage: run.usage,
         }
+    }
+
+    /// Returns whether the question was searched for and not answered.
+    pub(super) fn is_only_searched(&self) -> bool {
+        self.is_retrieval_only && self.found.is_some() && self.context.is_none()
     }
 
     /// Returns whether the answer is right: it matches a reference answer exactly.
@@ -156,7 +165,7 @@ impl WithEvidence<'_> {
     fn list(&self, chunks: &[u64]) -> EvidenceList {
         let held = chunks.iter().map(|chunk| {
             let hit = self.run.hit(*chunk);
-            hit.map_or_else(Vec::new, |hit| self.evidence.held_by(&hit.chunk.text))
+            hit.map_or_else(Vec::new, |hit| self.evidence.held_by(&hit.chunk))
         });
         EvidenceList {
             held: held.collect(),

@@ -22,6 +22,8 @@ const SUMMARY_DEPTH: usize = 5;
 pub struct PresetSummary {
     pub preset: String,
     pub answered: usize,
+    /// Whether its questions were only searched for.
+    pub retrieval_only: bool,
     /// Questions that failed; they count as wrong.
     pub failed: Vec<String>,
     /// Means over the questions.
@@ -128,9 +130,13 @@ pub struct Comparison {
     pub preset: String,
     pub against: String,
     pub questions: usize,
+    /// Empty where no question was answered.
     #[serde(flatten)]
     pub scores: BTreeMap<AnswerMetric, Interval>,
-    /// Per question.
+    /// Of the chunks that were retrieved; empty where no question names evidence.
+    #[serde(flatten)]
+    pub found: BTreeMap<ListMetric, Interval>,
+    /// Per question; empty where nothing was generated.
     #[serde(flatten)]
     pub cost: BTreeMap<CostMetric, Interval>,
 }
@@ -158,6 +164,7 @@ impl PresetSummary {
         Self {
             preset: preset.to_owned(),
             answered: rows.len(),
+            retrieval_only: !rows.is_empty() && rows.iter().all(|row| row.is_only_searched()),
             failed: failed.collect(),
             scores: Values::mean(
                 rows.iter()
@@ -363,18 +370,36 @@ impl Comparison {
             paired_bootstrap(&differences)
         };
 
+        let is_answered = !pairs.iter().all(|(row, _)| row.is_only_searched());
         let scores = AnswerMetric::in_section(Section::Comparison)
+            .filter(|_| is_answered)
             .filter_map(|metric| Some((metric, difference(&|row| row.scores[metric])?)));
-        let cost = CostMetric::in_section(Section::Comparison).filter_map(|metric| {
-            let compute = metric.declaration().compute;
-            Some((metric, difference(&|row| compute(&row.usage))?))
-        });
+        let is_ranked = |row: &Row| row.found.is_some();
+        let has_found = pairs
+            .iter()
+            .any(|(row, other)| is_ranked(row) && is_ranked(other));
+        let found = ListMetric::in_section(Section::Comparison)
+            .filter(|_| has_found)
+            .filter_map(|metric| {
+                let value = |row: &Row| {
+                    let list = row.found.as_ref();
+                    list.map_or(0.0, |list| (metric.declaration().compute)(&[list]))
+                };
+                Some((metric, difference(&value)?))
+            });
+        let cost = CostMetric::in_section(Section::Comparison)
+            .filter(|_| is_answered)
+            .filter_map(|metric| {
+                let compute = metric.declaration().compute;
+                Some((metric, difference(&|row| compute(&row.usage))?))
+            });
 
         (pairs.len() > 1).then(|| Self {
             preset: pairs[0].0.preset.clone(),
             against: pairs[0].1.preset.clone(),
             questions: pairs.len(),
             scores: scores.collect(),
+            found: found.collect(),
             cost: cost.collect(),
         })
     }

@@ -1,10 +1,12 @@
 //! A report as tables: what Markdown and the page of HTML have in common. The columns are the
 //! metrics of the table's section.
 
+use std::collections::BTreeMap;
+
 use crate::story::words;
 
 use super::metrics::{
-    AnswerMetric, ChunkMetric, CostMetric, DepthMetric, ListMetric, Metric, Section,
+    AnswerMetric, ChunkMetric, CostMetric, DepthMetric, Interval, ListMetric, Metric, Section,
     SeparationMetric, UnderstandingMetric, UtilityMetric,
 };
 use super::published::{Published, PublishedFigure};
@@ -26,11 +28,13 @@ pub struct Table {
 /// Returns the tables of a report that have rows, in the order in which they are shown.
 pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
+    let is_answered = presets.iter().any(|preset| !preset.retrieval_only);
+    let answered = if is_answered { &presets[..] } else { &[] };
     let tables = [
         published_table(report.published.as_ref()),
-        answers(presets),
+        answers(answered),
         repeats(&report.repeats),
-        kinds(presets),
+        kinds(answered),
         evidence_by_kind(presets),
         lists(Section::Recall, presets),
         lists(Section::Precision, presets),
@@ -39,9 +43,9 @@ pub fn tables(report: &Report) -> Vec<Table> {
         utility(presets),
         understanding(&report.understanding),
         dense(presets),
-        chunks(presets),
+        chunks(answered),
         comparisons(&report.comparisons),
-        cost(presets),
+        cost(answered),
     ];
     tables
         .into_iter()
@@ -475,29 +479,53 @@ fn chunks(presets: &[PresetSummary]) -> Table {
 }
 
 fn comparisons(comparisons: &[Comparison]) -> Table {
-    let row = |comparison: &Comparison| {
+    let columns = [
+        differences(comparisons, |comparison| &comparison.scores),
+        differences(comparisons, |comparison| &comparison.found),
+        differences(comparisons, |comparison| &comparison.cost),
+    ]
+    .concat();
+    let mut head = vec!["preset".to_owned(), "against".to_owned()];
+    head.extend(columns.iter().map(|(label, _)| (*label).to_owned()));
+    let row = |(number, comparison): (usize, &Comparison)| {
         let mut row = vec![comparison.preset.clone(), comparison.against.clone()];
-        row.extend(
-            comparison
-                .scores
-                .iter()
-                .map(|(metric, interval)| metric.declaration().format.difference(interval)),
-        );
-        row.extend(
-            comparison
-                .cost
-                .iter()
-                .map(|(metric, interval)| metric.declaration().format.difference(interval)),
-        );
+        row.extend(columns.iter().map(|(_, cells)| cells[number].clone()));
         row
     };
-    let mut head = head::<AnswerMetric>(&["preset", "against"], Section::Comparison);
-    head.extend(self::head::<CostMetric>(&[], Section::Comparison));
     table(
         "Differences with 95 % intervals (paired bootstrap), * where zero lies outside",
         head,
-        comparisons.iter().map(row),
+        comparisons.iter().enumerate().map(row),
     )
+}
+
+/// Returns the columns of a family of metrics that some comparison measured: label, and a cell for
+/// each comparison.
+fn differences<M>(
+    comparisons: &[Comparison],
+    values: fn(&Comparison) -> &BTreeMap<M, Interval>,
+) -> Vec<(&'static str, Vec<String>)>
+where
+    M: Metric<Function: 'static>,
+{
+    let cell = |metric: M, comparison: &Comparison| {
+        let interval = values(comparison).get(&metric);
+        interval.map_or_else(
+            || NO_VALUE.to_owned(),
+            |interval| metric.declaration().format.difference(interval),
+        )
+    };
+    M::in_section(Section::Comparison)
+        .filter(|metric| {
+            comparisons
+                .iter()
+                .any(|one| values(one).contains_key(metric))
+        })
+        .map(|metric| {
+            let cells = comparisons.iter().map(|one| cell(metric, one));
+            (metric.declaration().label, cells.collect())
+        })
+        .collect()
 }
 
 fn cost(presets: &[PresetSummary]) -> Table {

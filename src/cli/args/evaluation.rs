@@ -50,6 +50,13 @@ pub struct Evaluation {
     /// Score the evidence in the first chunks at these depths
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,3,5,10", value_parser = depth)]
     pub at: Vec<usize>,
+    /// Search for every question, and write no answer: no generator is loaded
+    #[arg(long, conflicts_with_all = ["paper", "samples", "repeat", "make_questions"])]
+    pub retrieval_only: bool,
+    /// Fail with exit status 1 when the share of the evidence in the chunks down to the last depth
+    /// of --at is lower than this, under any preset
+    #[arg(long, value_name = "SHARE", requires = "retrieval_only", value_parser = share)]
+    pub min_recall: Option<f64>,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic
     /// entropy
     #[arg(long, value_name = "NUMBER")]
@@ -89,6 +96,14 @@ fn depth(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(depth @ 1..=1000) => Ok(depth),
         Ok(_) | Err(_) => Err("a depth is a whole number from 1 to 1000".to_owned()),
+    }
+}
+
+/// Reads a share.
+fn share(text: &str) -> Result<f64, String> {
+    match text.trim().parse() {
+        Ok(share @ 0.0..=1.0) => Ok(share),
+        Ok(_) | Err(_) => Err("a share is a number from 0 to 1, e.g. 0.8".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cli::output::Output;
 use crate::config::{Layers, Paths, RetrieverKind};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{self, Answers, Ended, Plan, Progress, Question, Row};
-use crate::event::{Ask, Event, Flow, Outcome, Problem, SessionEvent, saturating_u32};
+use crate::event::{Ask, Event, Flow, Outcome, Problem, RunEvent, SessionEvent, saturating_u32};
 use crate::index::IndexError;
 use crate::story::words;
 use crate::trace::Journal;
@@ -20,6 +20,8 @@ pub(super) struct Setting<'a> {
     pub asked: &'a AskedQuestions,
     pub paths: &'a Paths,
     pub interrupt: &'a Interrupt,
+    /// Whether questions are searched for and not answered.
+    pub retrieval_only: bool,
 }
 
 /// Asks what the journal does not hold yet.
@@ -79,6 +81,7 @@ fn line(progress: &Progress) -> String {
 struct UnderPreset<'a> {
     worker: Worker,
     asked: &'a AskedQuestions,
+    retrieval_only: bool,
 }
 
 impl<'a> UnderPreset<'a> {
@@ -112,7 +115,28 @@ impl<'a> UnderPreset<'a> {
         Ok(Self {
             worker,
             asked: setting.asked,
+            retrieval_only: setting.retrieval_only,
         })
+    }
+
+    /// Searches for a question as the retriever of its run does.
+    fn find(
+        &mut self,
+        question: &Question,
+        settings: &[(String, String)],
+        publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<(), Problem> {
+        let found = self
+            .worker
+            .search(&question.question, settings, &mut |record| {
+                publish(&record.event)
+            })?;
+        let finished = RunEvent::RetrievalFinished {
+            step: 0,
+            retrieval: found,
+        };
+        let _ = publish(&Event::Run(finished));
+        Ok(())
     }
 }
 
@@ -122,11 +146,17 @@ impl Answers for UnderPreset<'_> {
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem> {
-        let references = toml::Value::from(question.answers.clone()).to_string();
-        let mut overrides = vec![("utility.references".to_owned(), references)];
-        if let Some(limit) = self.asked.limits.get(&question.id) {
-            overrides.push(("retriever.filter".to_owned(), limit.clone()));
+        let limit = self.asked.limits.get(&question.id);
+        let mut overrides: Vec<(String, String)> = limit
+            .map(|limit| ("retriever.filter".to_owned(), limit.clone()))
+            .into_iter()
+            .collect();
+        if self.retrieval_only {
+            return self.find(question, &overrides, publish);
         }
+
+        let references = toml::Value::from(question.answers.clone()).to_string();
+        overrides.push(("utility.references".to_owned(), references));
         let asked = Ask {
             overrides,
             ..Ask::new(&question.question)

@@ -12,7 +12,7 @@ use crate::cli::folders::check_folder;
 use crate::cli::output::Output;
 use crate::config::{Config, Paths, demo_corpus};
 use crate::corpus::FoundFile;
-use crate::eval::{DATASETS, Documents, Question, QuestionSet};
+use crate::eval::{DATASETS, Documents, Evidence, Question, QuestionSet};
 use crate::story::words;
 
 /// What is asked, and where its answers are.
@@ -38,8 +38,11 @@ impl AskedQuestions {
         let named = what.dataset.as_deref();
         let dataset = named.and_then(|name| DATASETS.iter().find(|set| set.name == name));
         let mut set = QuestionSet::read(&file, dataset)?;
-        let remarks = std::mem::take(&mut set.remarks);
-        let questions = chosen(&set.questions, what)?;
+        let mut remarks = std::mem::take(&mut set.remarks);
+        let mut questions = chosen(&set.questions, what)?;
+        if what.retrieval_only {
+            remarks.extend(keep_searchable(&mut questions)?);
+        }
         let mut asked = Self {
             questions,
             remarks,
@@ -87,6 +90,35 @@ impl AskedQuestions {
             None => Ok(Vec::new()),
         }
     }
+}
+
+/// Keeps the questions whose retrieval can be scored, and returns what has to be said about it. The
+/// first answer of a question is its evidence where it names none.
+fn keep_searchable(questions: &mut Vec<Question>) -> Result<Option<String>, Failure> {
+    let mut by_answer = 0_u64;
+    for question in questions.iter_mut() {
+        question.is_retrieval_only = true;
+        let answer = question
+            .answers
+            .first()
+            .filter(|_| question.evidence.is_empty());
+        if let Some(answer) = answer {
+            by_answer += 1;
+            question.evidence = vec![Evidence::anywhere(answer)];
+        }
+    }
+
+    questions.retain(|question| !question.evidence.is_empty());
+    if questions.is_empty() {
+        return Err(Failure::usage(
+            "no question names its evidence or an answer",
+            "give each line `evidence`, the words of the passage that should be found",
+        ));
+    }
+    let counted = words::counted(by_answer, "question");
+    Ok((by_answer > 0).then(|| {
+        format!("{counted} without evidence: a chunk that contains the first answer counts")
+    }))
 }
 
 /// Returns by question the filter that lets its own documents through.

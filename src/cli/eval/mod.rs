@@ -18,7 +18,9 @@ use crate::cli::output::Output;
 use crate::cli::{demo, settings};
 use crate::config::{Layers, Paths};
 use crate::eval::verdicts::VerdictTable;
-use crate::eval::{self, Ended, EvidenceCheck, PaperTable, Plan, Published, Report, Row};
+use crate::eval::{
+    self, DepthMetric, Ended, EvidenceCheck, PaperTable, Plan, Published, Report, Row,
+};
 use crate::event::harmless;
 use crate::files;
 use crate::trace::Journal;
@@ -95,6 +97,7 @@ fn evaluate(
         asked: &asked,
         paths,
         interrupt: &interrupt,
+        retrieval_only: what.retrieval_only,
     };
     let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
     remark_end(ended, &plan, &journal, what, out)?;
@@ -107,7 +110,30 @@ fn evaluate(
     });
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
-    print(&report, &journal, what.report.as_deref(), out)
+    print(&report, &journal, what.report.as_deref(), out)?;
+    what.min_recall
+        .map_or(Ok(Exit::Done), |wanted| check_recall(&report, wanted, out))
+}
+
+/// Fails when a preset finds less of the evidence than is wanted.
+fn check_recall(report: &Report, wanted: f64, out: &mut Output) -> Result<Exit, Stopped> {
+    let mut exit = Exit::Done;
+    for preset in &report.presets {
+        let found = preset.found.as_ref();
+        let deepest = found.and_then(|found| {
+            let depth = found.depths.last()?;
+            Some((found.by_depth[DepthMetric::Recall].last()?, depth))
+        });
+        let Some((recall, depth)) = deepest.filter(|(recall, _)| **recall < wanted) else {
+            continue;
+        };
+        exit = Exit::Failed;
+        out.remark(&format!(
+            "{}: recall at {depth} is {recall:.3}, less than {wanted}",
+            preset.preset
+        ));
+    }
+    Ok(exit)
 }
 
 /// Returns the rows of a paper's table, under every seed, and reports what differs from the paper.
@@ -181,7 +207,7 @@ fn print(
     journal: &Journal<Row>,
     file: Option<&Path>,
     out: &mut Output,
-) -> Result<Exit, Stopped> {
+) -> Result<(), Stopped> {
     if let Some(file) = file {
         let page = eval::page(report, journal.rows());
         files::save(file, page).map_err(|error| {
@@ -198,7 +224,7 @@ fn print(
     } else {
         out.text(&harmless(&eval::markdown(report)))?;
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// Prints the first remarks on standard error, and the number of the others.

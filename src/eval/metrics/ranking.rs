@@ -48,11 +48,11 @@ metrics! {
         Share "whole list": Higher, Share, in Recall =>
             |lists| mean(lists.iter().map(|list| list.share()));
         /// Mean reciprocal rank of the first chunk with evidence.
-        Mrr "MRR": Higher, Number(3), in Recall =>
+        Mrr "MRR": Higher, Number(3), in Recall Comparison =>
             |lists| mean(lists.iter().map(|list| list.reciprocal_rank()));
         /// Discounted cumulative gain at 10 relative to the best order; a chunk gains when it holds
         /// evidence that none before it held.
-        Ndcg "nDCG": Higher, Number(3), in Recall =>
+        Ndcg "nDCG": Higher, Number(3), in Recall Comparison =>
             |lists| mean(lists.iter().map(|list| list.ndcg()));
         /// Sum of the recall at 1, 3 and 5, as SAKI-RAG's tables print it.
         RecallSum "R, sum": Higher, Share => |lists| sum_over_depths(|depth| recall(lists, depth));

@@ -127,6 +127,60 @@ fn presets_are_compared_on_a_question_file() {
 }
 
 #[test]
+fn retrieval_alone_is_scored_and_can_fail() {
+    let test = TestEnvironment::new();
+    let file = test.path("questions.jsonl");
+    let found = r#"{"question": "Where was Tam Reeve born?", "answers": ["Lorbymouth"]}"#;
+    let nowhere = r#"{"question": "Where was Tam Reeve born?", "answers": ["Lorbymouth"],
+        "evidence": [{"file": "other.md", "quote": "Tam Reeve was born in Lorbymouth."}]}"#
+        .replace('\n', "");
+    fs::write(&file, format!("{found}\n{nowhere}\n")).expect("written");
+    // no generator is loaded: one that is not there is not missed
+    let arguments = [
+        "eval",
+        file.to_str().expect("UTF-8"),
+        "--corpus",
+        "notes",
+        "--retrieval-only",
+        "--set",
+        "generator.model=missing.gguf",
+    ];
+
+    let ended = test.run([&arguments[..], &["--json", "--min-recall", "0.5"]].concat());
+    let ended = ended.succeeds();
+    let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
+    let preset = &report["presets"][0];
+    assert_eq!(
+        preset["found"]["mrr"], 0.5,
+        "evidence counts in its file: {preset}"
+    );
+    assert_eq!(
+        (&preset["context"], &preset["cost"]["model_calls"]),
+        (&Value::Null, &0.0.into())
+    );
+
+    let ended = test.run([&arguments[..], &["--min-recall", "0.6", "--at", "1,2"]].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    for said in [
+        "1 question without evidence",
+        "recall at 2 is 0.500, less than 0.6",
+    ] {
+        assert!(
+            ended.stderr.contains(said),
+            "no {said} in: {}",
+            ended.stderr
+        );
+    }
+    assert!(
+        ended.stdout.contains("Evidence in the chunks found") && !ended.stdout.contains("Cost"),
+        "nothing was answered: {}",
+        ended.stdout
+    );
+    let ended = test.run(["eval", "--demo", "--min-recall", "0.5"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+}
+
+#[test]
 fn a_dataset_comes_with_its_documents() {
     let test = TestEnvironment::new();
     let file = test.path("dev.json");
