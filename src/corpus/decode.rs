@@ -60,7 +60,7 @@ impl Wide {
     }
 
     /// Returns the encoding that the byte order mark of a file names.
-    fn of_mark(bytes: &[u8]) -> Option<Self> {
+    fn from_mark(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0xff, 0xfe, 0, 0, ..] => Some(Self::Utf32Le),
             [0, 0, 0xfe, 0xff, ..] => Some(Self::Utf32Be),
@@ -72,7 +72,7 @@ impl Wide {
 
     /// Returns the encoding of a file without a mark, from its zero bytes: where they are, and
     /// whether the characters are those of text.
-    fn of_zeros(bytes: &[u8]) -> Option<Self> {
+    fn from_zeros(bytes: &[u8]) -> Option<Self> {
         let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
         if !sample.contains(&0) {
             return None;
@@ -164,9 +164,9 @@ fn is_of_text(c: char) -> bool {
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
     let decoded = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
         utf8(bytes, 3)?
-    } else if let Some(encoding) = Wide::of_mark(&bytes) {
+    } else if let Some(encoding) = Wide::from_mark(&bytes) {
         wide(&bytes, encoding, encoding.width())
-    } else if let Some(encoding) = Wide::of_zeros(&bytes) {
+    } else if let Some(encoding) = Wide::from_zeros(&bytes) {
         let decoded = wide(&bytes, encoding, 0);
         let guess = format!("read as {}: guessed, it has no mark", encoding.name());
         Decoded {

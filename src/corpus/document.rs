@@ -7,11 +7,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::decode::decode;
+use super::error::unreadable;
 use super::formats::{Extract, Format, Input, Reader, recognise};
 use super::language::language;
 use super::offsets::Offsets;
 use super::options::ReadOptions;
-use super::walk::{FoundFile, unreadable};
+use super::outline::{Heading, Outline};
+use super::walk::FoundFile;
 use super::worker;
 use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, SourceForm, saturating_u32};
 use crate::files;
@@ -29,31 +31,18 @@ pub struct Document {
     /// A remark for the index report.
     pub note: Option<String>,
     pub metadata: Metadata,
-    headings: Vec<Heading>,
+    outline: Outline,
     pub(super) front_matter_end: usize,
     /// Where in the text each place begins; empty where the lines of the file are the places.
     places: Vec<(usize, Place)>,
     /// Where in the text a new message, sheet or member begins.
     parts: Vec<usize>,
-    /// The heading that each heading is under.
-    above: Vec<Option<usize>>,
     /// From the text to the decoded file, and from there to its bytes. The text of a binary file
     /// stands for itself.
     extracted: Offsets,
     decoded: Offsets,
     /// The starts of the lines of the decoded file.
     line_starts: Vec<u64>,
-}
-
-/// A heading of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Heading {
-    /// Its range in the text, with its marks.
-    pub(super) range: Range<usize>,
-    /// 1 is outermost, 0 the title of a page.
-    pub(super) level: u8,
-    /// Empty where the section of the headings of this level ends.
-    pub(super) title: String,
 }
 
 /// Reads a file that a walk found.
@@ -130,14 +119,14 @@ impl Document {
     /// The reason why the file is not a document.
     pub fn read(path: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Self, String> {
         let recognised = recognise(path, &bytes)?;
-        let document = Self::of_format(recognised.format, path, bytes, options)?;
+        let document = Self::from_format(recognised.format, path, bytes, options)?;
         Ok(Self {
-            note: joined(recognised.note, document.note),
+            note: join_notes(recognised.note, document.note),
             ..document
         })
     }
 
-    fn of_format(
+    fn from_format(
         format: &'static Format,
         path: &str,
         bytes: Vec<u8>,
@@ -148,27 +137,23 @@ impl Document {
                 let decoded = decode(bytes)?;
                 let line_starts = line_starts(&decoded.traced.text);
                 let extract = extract(decoded.traced.text);
-                let document = Self::of(path, format, extract, line_starts)?;
+                let document = Self::from_extract(path, format, extract, line_starts)?;
                 Ok(Self {
-                    note: joined(decoded.note, document.note),
+                    note: join_notes(decoded.note, document.note),
                     decoded: decoded.traced.origin,
                     ..document
                 })
             }
             Reader::Binary(_) | Reader::Configured(_) => {
-                let input = Input {
-                    path,
-                    bytes: &bytes,
-                    options,
-                };
+                let input = Input::new(path, &bytes, options);
                 let extract = worker::extract(format, &input)?;
                 let line_starts = line_starts(&extract.text);
-                Self::of(path, format, extract, line_starts)
+                Self::from_extract(path, format, extract, line_starts)
             }
         }
     }
 
-    fn of(
+    fn from_extract(
         path: &str,
         format: &'static Format,
         mut extract: Extract,
@@ -178,15 +163,13 @@ impl Document {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
         extract.shorten();
-        let headings = extract.headings;
         Ok(Self {
             path: path.to_owned(),
             format,
             language: language(&extract.text),
             note: extract.note,
             metadata: extract.metadata,
-            above: above(&headings),
-            headings,
+            outline: Outline::new(extract.headings),
             front_matter_end: extract.front_matter_end,
             places: extract.places,
             parts: extract.parts,
@@ -214,7 +197,7 @@ impl Document {
         }
         let extract = Extract {
             text: self.text.clone(),
-            headings: self.headings.clone(),
+            headings: self.outline.headings().to_vec(),
             front_matter_end: self.front_matter_end,
             places: self.places.clone(),
             parts: self.parts.clone(),
@@ -227,10 +210,10 @@ impl Document {
     }
 
     /// Returns the document that [`Self::kept`] gave; `None` when it is damaged.
-    pub fn of_kept(path: &str, kept: &[u8]) -> Option<Self> {
+    pub fn from_kept(path: &str, kept: &[u8]) -> Option<Self> {
         let Kept { format, extract } = serde_json::from_slice(kept).ok()?;
         let line_starts = line_starts(&extract.text);
-        Self::of(path, Format::named(&format)?, extract, line_starts).ok()
+        Self::from_extract(path, Format::from_name(&format)?, extract, line_starts).ok()
     }
 
     /// Returns the bytes of the file that a part of the text stands for: start, and one past the
@@ -274,33 +257,12 @@ impl Document {
     /// Returns the titles of the headings above a position of the text, outermost first. On a
     /// heading its own title is among them.
     pub fn headings_at(&self, at: usize) -> Vec<String> {
-        let before = self
-            .headings
-            .partition_point(|heading| heading.range.start <= at);
-        let mut path = Vec::new();
-        let mut next = before.checked_sub(1);
-        while let Some(index) = next {
-            path.push(self.headings[index].title.as_str());
-            next = self.above[index];
-        }
-        path.into_iter()
-            .filter(|title| !title.is_empty())
-            .take(MAX_HEADINGS)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .map(str::to_owned)
-            .collect()
+        self.outline.titles_at(at)
     }
 
     /// Returns the heading that contains a position of the text.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
-        let after = self
-            .headings
-            .partition_point(|heading| heading.range.start <= at);
-        self.headings[..after]
-            .last()
-            .filter(|heading| at < heading.range.end)
+        self.outline.heading_at(at)
     }
 
     fn in_decoded(&self, part: Range<usize>) -> Range<usize> {
@@ -315,60 +277,8 @@ impl Document {
     }
 }
 
-/// Longest title or name of a place, bytes. It stands in each chunk below it and in each record of
-/// such a hit, so a heading that is a whole page would multiply its document.
-const MAX_TITLE_BYTES: usize = 200;
-/// Most headings above a chunk, innermost first to stay.
-const MAX_HEADINGS: usize = 12;
-
-impl Extract {
-    /// Cuts the titles and names that are longer than a line.
-    pub(super) fn shorten(&mut self) {
-        let titles = self.headings.iter_mut().map(|heading| &mut heading.title);
-        titles.for_each(shorten);
-        let places = self.places.iter_mut();
-        let names = places.flat_map(|(_, place)| [&mut place.name, &mut place.member]);
-        names.flatten().for_each(shorten);
-
-        let Metadata {
-            title,
-            author,
-            date,
-        } = &mut self.metadata;
-        [title, author, date]
-            .into_iter()
-            .flatten()
-            .for_each(shorten);
-    }
-}
-
-pub(super) fn shorten(title: &mut String) {
-    if title.len() > MAX_TITLE_BYTES {
-        title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
-        title.push('…');
-        title.shrink_to_fit();
-    }
-}
-
-/// Returns the heading that each heading is under: the last one before it whose level is lower.
-fn above(headings: &[Heading]) -> Vec<Option<usize>> {
-    let mut path: Vec<usize> = Vec::new();
-    let mut above = Vec::with_capacity(headings.len());
-    for (index, heading) in headings.iter().enumerate() {
-        while path
-            .last()
-            .is_some_and(|last| headings[*last].level >= heading.level)
-        {
-            path.pop();
-        }
-        above.push(path.last().copied());
-        path.push(index);
-    }
-    above
-}
-
 /// Returns both remarks as one.
-fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+fn join_notes(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) => Some(format!("{first}; {second}")),
         (first, second) => first.or(second),

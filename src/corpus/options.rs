@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::walk::unreadable;
+use super::error::unreadable;
 use crate::config::{CorpusSettings, Ocr, PageHeaders, PdfReader};
 use crate::files::{self, Links};
 

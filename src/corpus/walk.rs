@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::CorpusError;
+use super::error::{CorpusError, unreadable};
 use super::formats::Unread;
 use crate::config::{CorpusSettings, Paths};
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile};
@@ -249,7 +249,7 @@ fn visit(
 }
 
 fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<FoundFile, String> {
-    if let Some(unread) = Unread::of(path) {
+    if let Some(unread) = Unread::for_path(path) {
         return Err(unread.reason());
     }
     let about = entry.metadata().map_err(|error| reason(&error))?;
@@ -321,18 +321,6 @@ fn reason(error: &ignore::Error) -> String {
     error
         .io_error()
         .map_or_else(|| error.to_string(), unreadable)
-}
-
-/// Returns the reason that an I/O error gives the user.
-pub(super) fn unreadable(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            "it is gone: deleted meanwhile, or a link to nothing".to_owned()
-        }
-        std::io::ErrorKind::PermissionDenied => "it cannot be read: no permission".to_owned(),
-        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge => error.to_string(),
-        _ => format!("it cannot be read: {error}"),
-    }
 }
 
 /// Returns the path inside the corpus.

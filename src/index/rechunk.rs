@@ -53,7 +53,7 @@ impl Index {
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
     ) -> Result<Rechunked, LlmError> {
-        let sentences = Sentences::of(document, split, counter);
+        let sentences = Sentences::new(document, split, counter);
         let key = CacheKey::new(document, split, &embedder.card().fingerprint);
         let count = saturating_u32(sentences.count());
         let rechunked = |chunks, is_cached| Rechunked {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Break, Piece, Splitter, words};
-use super::{Chunk, chunks_at};
+use super::ranges::{Chunk, chunks_at};
 use crate::config::ChunkerSettings;
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
@@ -27,7 +27,7 @@ pub struct FixedSplit {
 }
 
 impl FixedSplit {
-    pub(super) fn of(settings: &ChunkerSettings) -> Self {
+    pub(super) fn new(settings: &ChunkerSettings) -> Self {
         Self {
             tokens: settings.max_tokens,
             overlap_tokens: settings.overlap_tokens,

@@ -1,39 +1,18 @@
 //! Splits documents into chunks: of a fixed size (`fixed`), or where the meaning changes from one
 //! sentence to the next (`semantic`). Both take a text as a sequence of small pieces (`pieces`).
 
-mod fixed;
+mod ranges;
 mod pieces;
+mod fixed;
 mod semantic;
-
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::Document;
-use super::tokens::TokenCounter;
 use crate::config::{ChunkerKind, ChunkerSettings};
-use crate::event::PlaceFrom;
 
 pub use fixed::{FixedSplit, fixed_chunks};
+pub use ranges::{Chunk, chunks_at};
 pub use semantic::{SemanticSplit, Sentences};
-
-/// The unit that is retrieved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// The bytes of the file: start, and one past the end.
-    pub bytes: [u64; 2],
-    /// The lines of the document's text, from 1, both inclusive: those of the file where the file
-    /// is text.
-    pub lines: [u32; 2],
-    /// The pages, slides or rows that it is on, where the file is not text.
-    pub places: Vec<PlaceFrom>,
-    /// The titles of the headings above it, outermost first, with those that it begins with.
-    pub headings: Vec<String>,
-    /// The number of tokens of `text`.
-    pub tokens: u32,
-    /// A part of the document's text, without white space at its ends.
-    pub text: String,
-}
 
 /// The method that splits the documents of an index into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,52 +27,8 @@ impl SplitMethod {
     /// re-chunks for a question that needs it.
     pub fn for_index(settings: &ChunkerSettings) -> Self {
         match settings.kind {
-            ChunkerKind::Fixed | ChunkerKind::Adaptive => Self::Fixed(FixedSplit::of(settings)),
-            ChunkerKind::Semantic => Self::Semantic(SemanticSplit::of(settings)),
+            ChunkerKind::Fixed | ChunkerKind::Adaptive => Self::Fixed(FixedSplit::new(settings)),
+            ChunkerKind::Semantic => Self::Semantic(SemanticSplit::new(settings)),
         }
     }
-}
-
-/// Returns the chunks of a document at these ranges of its text.
-pub fn chunks_at(
-    document: &Document,
-    ranges: &[Range<usize>],
-    counter: &TokenCounter,
-) -> Vec<Chunk> {
-    ranges
-        .iter()
-        .map(|range| chunk(document, range.clone(), counter))
-        .collect()
-}
-
-fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chunk {
-    let text = &document.text[part.clone()];
-    Chunk {
-        bytes: document.bytes(part.clone()),
-        lines: document.lines(part.clone()),
-        places: document.places(part.clone()),
-        headings: document.headings_at(body(document, &part)),
-        tokens: counter.count(text),
-        text: text.to_owned(),
-    }
-}
-
-/// Returns where a part has its first words that are neither heading nor front matter; a heading or
-/// the end when there are none.
-fn body(document: &Document, part: &Range<usize>) -> usize {
-    let words_from = |at: usize| {
-        part.end
-            - document.text[at.clamp(part.start, part.end)..part.end]
-                .trim_start()
-                .len()
-    };
-    let mut at = words_from(document.front_matter_end);
-    while let Some(heading) = document.heading_at(at) {
-        let after = words_from(heading.range.end);
-        if after >= part.end || after <= at {
-            return at;
-        }
-        at = after;
-    }
-    at
 }

@@ -38,7 +38,7 @@ pub struct SemanticSplit {
 
 impl SemanticSplit {
     /// Returns the limits that the settings name.
-    pub fn of(settings: &ChunkerSettings) -> Self {
+    pub fn new(settings: &ChunkerSettings) -> Self {
         Self {
             tokens: settings.max_tokens,
             similarity: settings.min_similarity,
@@ -55,7 +55,7 @@ pub struct Sentences(Vec<Piece>);
 
 impl Sentences {
     /// Splits a document into sentences.
-    pub fn of(document: &Document, split: SemanticSplit, counter: &TokenCounter) -> Self {
+    pub fn new(document: &Document, split: SemanticSplit, counter: &TokenCounter) -> Self {
         Self(Splitter::new(document, split.tokens, counter).all())
     }
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::Extract;
-use crate::corpus::document::{Heading, shorten};
+use super::format::Extract;
+use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place, PlaceUnit};
 
 /// Maximum size of the text of one file.
@@ -116,10 +116,8 @@ impl Builder {
 
         self.marks_bytes += marks_bytes;
         let shift = range.start;
-        let headings = member.headings.into_iter().map(|heading| Heading {
-            range: heading.range.start + shift..heading.range.end + shift,
-            ..heading
-        });
+        let headings = member.headings.into_iter();
+        let headings = headings.map(|heading| heading.shift_by(shift));
         self.extract.headings.extend(headings);
         let places = member.places.into_iter();
         let places = places.map(|(at, place)| (at + shift, place));
@@ -256,7 +254,7 @@ impl Extract {
 
     /// Returns what was extracted from a member of a file: its places are in the member, whose
     /// lines are counted from its start where it has no others.
-    pub fn of_member(mut self, path: &str) -> Self {
+    pub fn into_member(mut self, path: &str) -> Self {
         if self.places.is_empty() {
             self.places.push((0, Place::new(PlaceUnit::Line, 1)));
         }
@@ -396,7 +394,7 @@ mod tests {
         inner.paragraph("one\ntwo");
         let mut builder = Builder::default();
         builder.paragraph("mail");
-        builder.append(inner.finish().of_member("a.txt").of_member("b.zip"));
+        builder.append(inner.finish().into_member("a.txt").into_member("b.zip"));
         let extract = builder.finish();
 
         assert_eq!(extract.text, "mail\n\none\ntwo");

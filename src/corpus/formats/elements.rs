@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use super::{Extract, Format, Metadata, Reader};
-use crate::corpus::document::Heading;
-use crate::corpus::fold_white_space;
+use super::format::{Extract, Format, Reader};
 use crate::corpus::offsets::Traced;
-use crate::event::saturating_u32;
+use crate::corpus::outline::Heading;
+use crate::corpus::sentence::fold_white_space;
+use crate::event::{Metadata, saturating_u32};
 
 pub(super) const FORMAT: Format = Format {
     name: "XML",

@@ -6,9 +6,10 @@ use std::io::Cursor;
 use rbook::Epub;
 
 use super::builder::{Builder, day, named};
+use super::format::{Extract, Format, Reader};
+use super::html;
 use super::package::Package;
 use super::xml::{Node, walk};
-use super::{Extract, Format, Reader, html};
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const FORMAT: Format = Format {

@@ -6,9 +6,10 @@ use std::io::Cursor;
 use calamine::{Data, Reader as _, Xls, XlsError, Xlsx, XlsxError};
 
 use super::builder::{Builder, Sheet, day, named};
+use super::format::{Extract, Format, Reader};
 use super::number_form::NumberForm;
 use super::package::ENCRYPTED;
-use super::{Extract, Format, Reader, xlsx};
+use super::xlsx;
 use crate::event::Metadata;
 
 pub(super) const FORMAT: Format = Format {

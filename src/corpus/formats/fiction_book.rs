@@ -1,8 +1,8 @@
 //! FictionBook 2: one XML file, with sections in sections.
 
 use super::builder::{Builder, Rows, day, named};
+use super::format::{Extract, Format, Reader};
 use super::xml::{self, Node, Tag, walk};
-use super::{Extract, Format, Reader};
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const FORMAT: Format = Format {

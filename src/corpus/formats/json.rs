@@ -2,9 +2,9 @@
 //! says nothing of where it is; an object in an array is a paragraph. Comments are kept. Any input
 //! gives some text, and a file that ends early all that it has.
 
-use super::{Extract, Format, Reader};
-use crate::corpus::document::Heading;
+use super::format::{Extract, Format, Reader};
 use crate::corpus::offsets::Traced;
+use crate::corpus::outline::Heading;
 
 pub(super) const FORMAT: Format = Format {
     name: "JSON",

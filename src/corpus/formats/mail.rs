@@ -10,9 +10,9 @@ use mail_parser::mailbox::mbox::MessageIterator;
 use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use super::builder::{Builder, named, one_line};
+use super::format::{Extract, Format, Input, Reader};
+use super::html;
 use super::member::read_member;
-use super::{Extract, Format, Input, Reader, html};
-use crate::corpus::options::ReadOptions;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const MESSAGE: Format = Format {
@@ -56,7 +56,7 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
     let Some(message) = message else {
         return Err("its content is not a message".to_owned());
     };
-    let mut mail = Mail::new(input.options);
+    let mut mail = Mail::new(input);
     mail.builder.metadata(Metadata {
         title: message.subject().and_then(named),
         author: named(&addresses(message.from())),
@@ -67,7 +67,7 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
 }
 
 fn read_mailbox(input: &Input<'_>) -> Result<Extract, String> {
-    let mut mail = Mail::new(input.options);
+    let mut mail = Mail::new(input);
     let mut number = 0;
     // Reading from memory has no errors.
     for entry in MessageIterator::new(Cursor::new(input.bytes)).flatten() {
@@ -90,8 +90,8 @@ fn read_mailbox(input: &Input<'_>) -> Result<Extract, String> {
 
 /// The messages of a file while they are read.
 struct Mail<'a> {
-    /// The settings for attachments.
-    options: &'a ReadOptions,
+    /// The file, whose options hold for its attachments.
+    input: &'a Input<'a>,
     builder: Builder,
     /// Hashes of the lines of all messages so far.
     lines: HashSet<u64>,
@@ -101,9 +101,9 @@ struct Mail<'a> {
 }
 
 impl<'a> Mail<'a> {
-    fn new(options: &'a ReadOptions) -> Self {
+    fn new(input: &'a Input<'a>) -> Self {
         Self {
-            options,
+            input,
             builder: Builder::default(),
             lines: HashSet::new(),
             attachments: 0,
@@ -202,22 +202,18 @@ impl<'a> Mail<'a> {
             PartType::Message(message) => {
                 let mut inner = Self {
                     attachments: self.attachments,
-                    ..Self::new(self.options)
+                    ..Self::new(self.input)
                 };
                 inner.add_message(message, 1, depth + 1);
                 self.attachments = inner.attachments;
-                Ok(inner.finish_member().of_member(&name))
+                Ok(inner.finish_member().into_member(&name))
             }
             PartType::Multipart(_) => return,
             PartType::Text(_)
             | PartType::Html(_)
             | PartType::Binary(_)
-            | PartType::InlineBinary(_) => read_member(&Input {
-                path: &name,
-                bytes: part.contents(),
-                options: self.options,
-            })
-            .map(|extract| extract.of_member(&name)),
+            | PartType::InlineBinary(_) => read_member(&self.input.member(&name, part.contents()))
+                .map(|extract| extract.into_member(&name)),
         };
         match read {
             Ok(extract) => {

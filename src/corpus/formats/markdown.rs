@@ -2,8 +2,9 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::{Extract, Format, Metadata, Reader};
-use crate::corpus::document::Heading;
+use super::format::{Extract, Format, Reader};
+use crate::corpus::outline::Heading;
+use crate::event::Metadata;
 
 pub(super) const FORMAT: Format = Format {
     name: "Markdown",

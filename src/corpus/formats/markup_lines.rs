@@ -1,12 +1,12 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file,
 //! and LaTeX without its preamble and comments.
 
+use super::format::{Extract, Format, Reader};
 use super::lines::lines;
-use super::{Extract, Format, Metadata, Reader};
-use crate::corpus::document::Heading;
-use crate::corpus::fold_white_space;
 use crate::corpus::offsets::Traced;
-use crate::event::{HeadingLines, MarkupLanguage, saturating_u32};
+use crate::corpus::outline::Heading;
+use crate::corpus::sentence::fold_white_space;
+use crate::event::{HeadingLines, MarkupLanguage, Metadata, saturating_u32};
 
 pub(super) const ASCIIDOC: Format = Format {
     name: "AsciiDoc",

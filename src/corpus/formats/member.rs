@@ -3,7 +3,8 @@
 
 use std::cell::Cell;
 
-use super::{Extract, Format, Input, Reader, Unread, recognise};
+use super::format::{Extract, Format, Input, Reader};
+use super::unread::Unread;
 use crate::corpus::decode::decode;
 
 /// Members inside members beyond this depth are not read.
@@ -18,10 +19,10 @@ thread_local! {
 /// # Errors
 /// The reason why the member is not read.
 pub(super) fn read_member(input: &Input<'_>) -> Result<Extract, String> {
-    if let Some(unread) = Unread::of(input.path) {
+    if let Some(unread) = Unread::for_path(input.path) {
         return Err(unread.kind.to_owned());
     }
-    let format = recognise(input.path, input.bytes)?.format;
+    let format = (input.recognise)(input.path, input.bytes)?.format;
     let depth = DEPTH.get();
     if depth >= MAX_DEPTH {
         return Err(format!("a member inside more than {MAX_DEPTH} others"));

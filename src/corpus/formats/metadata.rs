@@ -3,8 +3,9 @@
 
 use jiff::civil::Date;
 
-use super::{Metadata, builder};
-use crate::corpus::fold_white_space;
+use super::builder;
+use crate::corpus::sentence::fold_white_space;
+use crate::event::Metadata;
 
 /// Spellings of a day, besides `2024-01-31`.
 const DAYS: &[&str] = &[

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use super::{Extract, Format, Metadata, Reader, markdown};
-use crate::event::{Place, PlaceUnit};
+use super::format::{Extract, Format, Reader};
+use super::markdown;
+use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const FORMAT: Format = Format {
     name: "notebook",
@@ -84,7 +85,7 @@ fn add_cell(extract: &mut Extract, number: u32, cell: &Value) {
     extract
         .places
         .push((start, Place::new(PlaceUnit::Cell, number)));
-    let mut cell_text = match cell.get("cell_type").and_then(Value::as_str) {
+    let cell_text = match cell.get("cell_type").and_then(Value::as_str) {
         Some("markdown") => markdown::extract(source.to_owned()),
         Some("heading") => {
             let level = cell
@@ -96,10 +97,10 @@ fn add_cell(extract: &mut Extract, number: u32, cell: &Value) {
         }
         _ => Extract::verbatim(source.to_owned()),
     };
-    for heading in &mut cell_text.headings {
-        heading.range = heading.range.start + start..heading.range.end + start;
-    }
-    extract.headings.append(&mut cell_text.headings);
+    let headings = cell_text.headings.into_iter();
+    extract
+        .headings
+        .extend(headings.map(|heading| heading.shift_by(start)));
     extract.text.push_str(&cell_text.text);
 }
 

@@ -8,9 +8,10 @@ use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
 use super::builder::{Builder, Rows, day, named};
+use super::format::{Extract, Format, Reader};
+use super::office_parts;
 use super::package::{ENCRYPTED, Package};
 use super::xml::{Node, walk};
-use super::{Extract, Format, Reader, office_parts};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {

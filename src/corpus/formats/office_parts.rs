@@ -10,7 +10,8 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::package::{MAX_MEMBER_BYTES, Package, is_xml, unreadable};
+use super::package::{MAX_MEMBER_BYTES, Package, is_xml};
+use crate::corpus::error;
 
 const DOCUMENT: &str = "word/document.xml";
 
@@ -182,7 +183,7 @@ impl<'a> Pieces<'a> {
 
 fn reason(error: &quick_xml::Error) -> String {
     match error {
-        quick_xml::Error::Io(error) => unreadable(error),
+        quick_xml::Error::Io(error) => error::describe_damage(error),
         error => format!("its XML is damaged ({error})"),
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::io::BufRead;
 
 use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
+use super::format::{Extract, Format, Reader};
 use super::package::{ENCRYPTED, Package};
 use super::xml::{Node, Tag, walk};
-use super::{Extract, Format, Reader};
 use crate::event::{Place, PlaceUnit};
 
 pub(super) const TEXT: Format = Format {

@@ -7,6 +7,7 @@ use zip::result::ZipError;
 
 use super::builder::{day, named};
 use super::xml::{self, Node, walk};
+use crate::corpus::error::describe_damage;
 use crate::event::Metadata;
 
 /// Maximum size of a member, unpacked.
@@ -79,7 +80,7 @@ impl<'a> Package<'a> {
             match std::io::copy(&mut member, &mut std::io::sink()) {
                 Ok(unpacked) => left -= unpacked,
                 Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-                    return Err(unreadable(&error));
+                    return Err(describe_damage(&error));
                 }
                 Err(_) => {}
             }
@@ -214,7 +215,7 @@ impl<'a> Package<'a> {
         let mut bytes = Vec::new();
         Bounded::new(member, packed, MAX_MEMBER_BYTES)
             .read_to_end(&mut bytes)
-            .map_err(|error| unreadable(&error))?;
+            .map_err(|error| describe_damage(&error))?;
         Ok(Some(bytes))
     }
 }
@@ -266,15 +267,6 @@ pub(super) fn is_xml(name: &str) -> bool {
     [".xml", ".rels"]
         .iter()
         .any(|ending| name.ends_with(ending))
-}
-
-/// Returns the reason for users why reading a member failed.
-pub(super) fn unreadable(error: &std::io::Error) -> String {
-    if error.kind() == ErrorKind::FileTooLarge {
-        error.to_string()
-    } else {
-        format!("it is damaged ({error})")
-    }
 }
 
 /// Returns the path of a target that is relative to a folder of the package, or begins at its root.

@@ -1,7 +1,9 @@
 //! The format of a file, by its name and by its first bytes: the name may be wrong.
 
-use super::{Format, Reader, archive, epub, excel, html, office, pdf, rtf, text};
+use super::format::{Format, Input, Reader, Recognised};
+use super::{archive, epub, excel, html, office, pdf, rtf, text};
 use crate::corpus::decode::decode;
+use crate::corpus::options::ReadOptions;
 
 /// The header of a PDF may follow other bytes, up to here.
 const MAX_PDF_OFFSET: usize = 1024;
@@ -16,10 +18,16 @@ const OFFICE: [(&Format, &str); 3] = [
 /// Text before the first tag of a page.
 const HTML_HEAD_BYTES: usize = 512;
 
-/// The format of a file, with a remark where its name says another.
-pub(in crate::corpus) struct Recognised {
-    pub format: &'static Format,
-    pub note: Option<String>,
+impl<'a> Input<'a> {
+    /// Returns a file of the corpus, whose members are read by the readers of all formats.
+    pub fn new(path: &'a str, bytes: &'a [u8], options: &'a ReadOptions) -> Self {
+        Self {
+            path,
+            bytes,
+            options,
+            recognise,
+        }
+    }
 }
 
 /// Recognises the format of a file.
@@ -27,8 +35,8 @@ pub(in crate::corpus) struct Recognised {
 /// # Errors
 /// The reason why the file is not what its name says, and is not text either.
 pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognised, String> {
-    let named = Format::of(path);
-    let found = of_content(named, bytes);
+    let named = Format::for_path(path);
+    let found = format_by_content(named, bytes);
     let is_expected = match found {
         Some(found) => found == named || !has_signature(named),
         None => !is_own_signature(named),
@@ -62,7 +70,7 @@ fn has_signature(format: &Format) -> bool {
     matches!(format.reader, Reader::Text(_)) || is_own_signature(format)
 }
 
-/// Returns whether every file of the format has a signature that [`of_content`] knows.
+/// Returns whether every file of the format has a signature that [`format_by_content`] knows.
 fn is_own_signature(format: &Format) -> bool {
     [
         &pdf::FORMAT,
@@ -80,13 +88,13 @@ fn is_office(format: &Format) -> bool {
 }
 
 /// Returns the format that the first bytes say.
-fn of_content(named: &'static Format, bytes: &[u8]) -> Option<&'static Format> {
+fn format_by_content(named: &'static Format, bytes: &[u8]) -> Option<&'static Format> {
     match bytes {
-        [b'P', b'K', 3, 4, ..] => Some(of_zip(named, bytes)),
+        [b'P', b'K', 3, 4, ..] => Some(zip_format(named, bytes)),
         [0x1f, 0x8b, 8, ..] => Some(&archive::GZIP),
         [b'{', b'\\', b'r', b't', b'f', ..] => Some(&rtf::FORMAT),
         [0xd0, 0xcf, 0x11, 0xe0, ..] if is_office(named) => Some(named),
-        [0xd0, 0xcf, 0x11, 0xe0, ..] => of_compound_file(bytes),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => compound_file_format(bytes),
         _ => {
             let head = &bytes[..bytes.len().min(MAX_PDF_OFFSET)];
             let at = position(head, b"%PDF-")?;
@@ -100,7 +108,7 @@ fn of_content(named: &'static Format, bytes: &[u8]) -> Option<&'static Format> {
 }
 
 /// Returns the format of an Office file before 2007, by the name of its stream.
-fn of_compound_file(bytes: &[u8]) -> Option<&'static Format> {
+fn compound_file_format(bytes: &[u8]) -> Option<&'static Format> {
     let format = OFFICE.iter().find(|(_, stream)| {
         let name: Vec<u8> = stream.encode_utf16().flat_map(u16::to_le_bytes).collect();
         position(bytes, &name).is_some()
@@ -110,7 +118,7 @@ fn of_compound_file(bytes: &[u8]) -> Option<&'static Format> {
 
 /// Returns the format of a zip file: documents of an office are zip files, too. One may hold
 /// others, and its parts may have other names, so what its name says comes first.
-fn of_zip(named: &'static Format, bytes: &[u8]) -> &'static Format {
+fn zip_format(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let directory = &bytes[bytes.len().saturating_sub(ZIP_DIRECTORY_BYTES)..];
     let head = &bytes[..bytes.len().min(ZIP_DIRECTORY_BYTES)];
     let members = [
@@ -131,7 +139,7 @@ fn of_zip(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let mut marked = members
         .into_iter()
         .filter(|(mark, _)| position(directory, mark).is_some() || position(head, mark).is_some())
-        .map(|(_, name)| Format::of(name));
+        .map(|(_, name)| Format::for_path(name));
     let first = marked.next();
     match first {
         Some(first) if first == named || !marked.any(|format| format == named) => first,

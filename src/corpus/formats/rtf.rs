@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::builder::{Builder, Rows, named};
-use super::{Extract, Format, Reader};
+use super::format::{Extract, Format, Reader};
 use crate::event::Metadata;
 
 pub(super) const FORMAT: Format = Format {

@@ -1,9 +1,9 @@
 //! YAML, TOML and INI as they are in the file, comments included, with the path of their sections
 //! as headings.
 
+use super::format::{Extract, Format, Reader};
 use super::lines::lines;
-use super::{Extract, Format, Reader};
-use crate::corpus::document::Heading;
+use crate::corpus::outline::Heading;
 
 pub(super) const YAML: Format = Format {
     name: "YAML",

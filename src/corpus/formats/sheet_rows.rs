@@ -126,7 +126,7 @@ mod tests {
     use crate::event::saturating_u32;
 
     /// Returns the rows of sheets as the builder writes them, their cells joined.
-    fn of_sheets(sheets: &[(&str, &[&str])]) -> Vec<(u32, bool, String)> {
+    fn rows_in(sheets: &[(&str, &[&str])]) -> Vec<(u32, bool, String)> {
         let mut builder = Builder::default();
         for (name, lines) in sheets {
             let mut sheet = Sheet::begin(name, &mut builder);
@@ -155,7 +155,7 @@ mod tests {
         let row = |line, cells: &str| (line, false, cells.to_owned());
         let header = |line, cells: &str| (line, true, cells.to_owned());
         assert_eq!(
-            of_sheets(&[
+            rows_in(&[
                 (
                     "Hours",
                     &[

@@ -1,8 +1,8 @@
 //! Subtitles: what is said, joined to sentences, without numbers, times and marks. A pause begins a
 //! paragraph, a speaker a line.
 
+use super::format::{Extract, Format, Reader};
 use super::lines::lines;
-use super::{Extract, Format, Reader};
 use crate::corpus::offsets::Traced;
 use crate::event::saturating_u32;
 

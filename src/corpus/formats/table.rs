@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
 
 use super::builder::MAX_NAMES_BYTES;
-use super::{Extract, Format, Reader};
-use crate::corpus::fold_white_space;
+use super::format::{Extract, Format, Reader};
 use crate::corpus::offsets::Traced;
+use crate::corpus::sentence::fold_white_space;
 use crate::event::{TableRow, saturating_u32};
 
 pub(super) const FORMAT: Format = Format {

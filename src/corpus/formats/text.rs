@@ -1,6 +1,6 @@
 //! Plain text: also every file of no other format whose bytes are text.
 
-use super::{Extract, Format, Reader};
+use super::format::{Extract, Format, Reader};
 
 pub(super) const FORMAT: Format = Format {
     name: "text",

@@ -1,5 +1,7 @@
 //! Kinds of files that are not read, and the way out.
 
+use super::format::extension;
+
 /// A kind of files without text, or whose text is not read.
 #[derive(Debug)]
 pub struct Unread {
@@ -105,8 +107,8 @@ pub static UNREAD: &[Unread] = &[
 
 impl Unread {
     /// Returns the kind of a file whose name says that it is not read.
-    pub(in crate::corpus) fn of(path: &str) -> Option<&'static Self> {
-        let extension = super::extension(path);
+    pub(in crate::corpus) fn for_path(path: &str) -> Option<&'static Self> {
+        let extension = extension(path);
         UNREAD
             .iter()
             .find(|unread| unread.extensions.contains(&extension.as_str()))

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::Extract;
 use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
+use super::format::Extract;
 use super::number_form::NumberForm;
 use super::package::Package;
 use super::xml::{Node, Tag, walk};

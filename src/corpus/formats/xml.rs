@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::package::unreadable;
+use crate::corpus::error::describe_damage;
 
 /// An XML declaration names its encoding within this many bytes.
 const DECLARATION_BYTES: usize = 200;
@@ -88,7 +88,7 @@ pub(super) fn walk(
             },
             Ok(Event::Eof) => false,
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => true,
-            Err(quick_xml::Error::Io(error)) => return Err(unreadable(&error)),
+            Err(quick_xml::Error::Io(error)) => return Err(describe_damage(&error)),
             Err(error) => return Err(format!("its XML is damaged ({error})")),
         };
         if !has_more {

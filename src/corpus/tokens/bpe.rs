@@ -8,8 +8,8 @@ use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
+use super::count::{CountTokens, encoded_length};
 use super::vocabulary::Vocabulary;
-use super::{CountTokens, encoded_length};
 use crate::llm::gguf::Metadata;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -55,7 +55,7 @@ impl CountTokens for Bpe {
 
 impl WordPattern {
     /// Returns the pattern of a vocabulary; `None` for a name that is not known here.
-    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Option<Self> {
         let name = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2");
         let (expression, ignores_merges) = match name {
             "gpt-2" | "phi-2" | "mpt" | "olmo" | "jina-es" | "jina-de" | "jina-v2-es"

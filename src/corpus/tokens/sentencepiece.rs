@@ -8,8 +8,8 @@ use tokenizers::Tokenizer;
 use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::normalizers::{NormalizerWrapper, Prepend, Replace, Sequence};
 
+use super::count::{CountTokens, encoded_length};
 use super::vocabulary::Vocabulary;
-use super::{CountTokens, encoded_length};
 use crate::llm::gguf::Metadata;
 
 const SPACE: &str = "\u{2581}";

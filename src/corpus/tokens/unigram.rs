@@ -7,7 +7,7 @@
 use tokenizers::Model;
 use tokenizers::models::unigram::Unigram as Lattice;
 
-use super::CountTokens;
+use super::count::CountTokens;
 use super::vocabulary::{Kind, Vocabulary};
 use crate::llm::gguf::{Metadata, Value};
 

@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use super::CountTokens;
 use super::characters::{Kind, base, kind, lower};
+use super::count::CountTokens;
 use super::vocabulary::Vocabulary;
 use crate::llm::gguf::Metadata;
 

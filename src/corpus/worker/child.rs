@@ -4,7 +4,7 @@ use std::io::{self, Read, stdin, stdout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Answer, Request};
+use super::message::{Answer, Request};
 use crate::corpus::formats::{Format, Input};
 use crate::process::frame;
 
@@ -49,14 +49,10 @@ fn read(input: &mut impl Read) -> io::Result<(Request, Vec<u8>)> {
 }
 
 fn answer(request: &Request, bytes: &[u8]) -> Answer {
-    let Some(format) = Format::named(&request.format) else {
+    let Some(format) = Format::from_name(&request.format) else {
         return Answer::Failed;
     };
-    let input = Input {
-        path: &request.path,
-        bytes,
-        options: &request.options,
-    };
+    let input = Input::new(&request.path, bytes, &request.options);
     match catch_unwind(AssertUnwindSafe(|| format.extract_binary(&input))) {
         Ok(Ok(mut extract)) => {
             extract.shorten();

@@ -6,6 +6,7 @@
 //! per file, and the next file gets another worker. There is at most one per thread that reads,
 //! started with the first binary file and ended with the program.
 
+mod message;
 mod child;
 
 pub use child::run_reader;
@@ -17,12 +18,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::process::{Pipes, Process, frame, group};
 
 use super::formats::{Extract, Format, Input};
-use super::options::ReadOptions;
+use message::{Answer, Request};
 
 /// The hidden subcommand of a worker.
 pub const SUBCOMMAND: &str = "__extract";
@@ -43,27 +42,6 @@ const WAY_OUT: &str = "Split it, or save its text as a .txt file";
 
 /// The workers that wait for a file.
 static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
-
-/// A file to read; its bytes follow in a frame of their own.
-#[derive(Debug, Serialize, Deserialize)]
-struct Request {
-    /// Name of the format.
-    format: String,
-    path: String,
-    options: ReadOptions,
-    memory_bytes: u64,
-    /// Processor time: on a machine that is busy the file has longer by the clock.
-    time: Duration,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-enum Answer {
-    Text(Box<Extract>),
-    /// The reason for users.
-    Refused(String),
-    /// The reader panicked.
-    Failed,
-}
 
 /// The reason why a worker did not answer.
 #[derive(Debug)]

@@ -92,7 +92,7 @@ fn rechunk_documents(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewCh
         return Ok(Vec::new());
     };
 
-    let split = SemanticSplit::of(&run.tools.config.chunker);
+    let split = SemanticSplit::new(&run.tools.config.chunker);
     let rechunked = corpus
         .index
         .rechunk(&documents, split, corpus.embedder, corpus.counter)?;

@@ -43,7 +43,7 @@ impl Extracts {
         let file = files::open(&self.folder.join(name(entry)?), Links::Followed).ok()?;
         let mut bytes = Vec::new();
         ZlibDecoder::new(file).read_to_end(&mut bytes).ok()?;
-        Document::of_kept(path, &bytes)
+        Document::from_kept(path, &bytes)
     }
 
     /// Deletes the texts of all other documents. What cannot be deleted now is deleted next time.

@@ -386,7 +386,7 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
 /// itself, what it is part of; prose repeats it.
 pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
-    if Format::of(&chunk.document).is_source_code() {
+    if Format::for_path(&chunk.document).is_source_code() {
         let path = format!("{} {}", chunk.document, chunk.headings.join(" "));
         let after = words.last().map_or(0, |word| word.position + 1);
         words.extend(

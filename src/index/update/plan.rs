@@ -104,7 +104,7 @@ impl DocumentEntry {
     /// Returns whether a binary document was read by this version of its reader, with these
     /// settings.
     fn is_read_with(&self, options: &ReadOptions) -> bool {
-        let reading = Format::named(&self.format).map(|format| format.reading(options));
+        let reading = Format::from_name(&self.format).map(|format| format.reading(options));
         reading.unwrap_or_default() == self.reading
     }
 }

@@ -183,7 +183,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Fil
     let body = match how.method {
         SplitMethod::Fixed(split) => Body::Chunks(corpus::fixed_chunks(&document, split, counter)),
         SplitMethod::Semantic(split) => {
-            let sentences = Sentences::of(&document, split, counter);
+            let sentences = Sentences::new(&document, split, counter);
             Body::Sentences(Box::new(document), sentences, split)
         }
     };

@@ -297,7 +297,7 @@ proptest! {
         prop_assume!(!text.trim().is_empty());
         let cut = SemanticSplit { tokens, similarity: MinSimilarity::Cosine(0.0), characters: 0, keeps_pronouns: false };
         if let Ok(document) = Document::new("a.md", text.into_bytes()) {
-            let sentences = Sentences::of(&document, cut, &COUNTER);
+            let sentences = Sentences::new(&document, cut, &COUNTER);
             let mut after = 0;
             for place in sentences.join(&document, &near, cut, &COUNTER) {
                 prop_assert!(document.text[after..place.start].trim().is_empty());
@@ -426,7 +426,7 @@ fn check_joins(
     joined: &[usize],
 ) {
     let document = document("a.txt", texts.join(" "));
-    let sentences = Sentences::of(&document, cut, &COUNTER);
+    let sentences = Sentences::new(&document, cut, &COUNTER);
     let found: Vec<&str> = sentences.texts(&document).map(|(text, _)| text).collect();
     assert_eq!(found, texts, "{what}");
 
@@ -453,7 +453,7 @@ fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
     };
     let text = "# One\n\n## Two\n\nAnn sails. Bob sings.\n\n## Three\n\nCara paints.\n";
     let document = document("a.md", text);
-    let sentences = Sentences::of(&document, cut, &COUNTER);
+    let sentences = Sentences::new(&document, cut, &COUNTER);
     for near in [1.0, 0.0] {
         let similarities = vec![near; sentences.count() - 1];
         let places = sentences.join(&document, &similarities, cut, &COUNTER);

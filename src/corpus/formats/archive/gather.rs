@@ -3,11 +3,10 @@
 use std::io::Read;
 
 use super::super::builder::{MAX_MARKS_BYTES, MAX_TEXT_BYTES};
+use super::super::format::{Extract, Format, Input};
 use super::super::member::read_member;
-use super::super::{Extract, Input, Unread as UnreadKind, recognise};
-use super::Archive;
-use crate::corpus::document::{Heading, shorten};
-use crate::corpus::options::ReadOptions;
+use super::super::unread::Unread as UnreadKind;
+use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Place, PlaceUnit};
 
 /// Archives in archives.
@@ -24,9 +23,15 @@ const FREE_BYTES: u64 = 1 << 20;
 /// Members that a remark names.
 const MAX_NAMED: usize = 3;
 
+/// Reads the members of an archive in an archive; `None` for a file of another format. The function
+/// that reads the outer one is declared above this file.
+pub(super) type Open = fn(&Format, &str, &[u8], &mut Gathered<'_>) -> Option<Result<(), String>>;
+
 /// The text of the members that were read so far.
 pub(super) struct Gathered<'a> {
-    options: &'a ReadOptions,
+    /// The archive, whose options hold for its members.
+    input: &'a Input<'a>,
+    open: Open,
     extract: Extract,
     /// The archives around the member that is read.
     around: Vec<String>,
@@ -48,9 +53,10 @@ pub(super) enum Unread {
 }
 
 impl<'a> Gathered<'a> {
-    pub fn new(options: &'a ReadOptions) -> Self {
+    pub fn new(input: &'a Input<'a>, open: Open) -> Self {
         Self {
-            options,
+            input,
+            open,
             extract: Extract::default(),
             around: Vec::new(),
             members: 0,
@@ -70,6 +76,17 @@ impl<'a> Gathered<'a> {
         self.ended.is_none()
     }
 
+    /// Checks that an archive is in few enough others.
+    ///
+    /// # Errors
+    /// The reason why it is not read.
+    pub fn check_depth(&self) -> Result<(), String> {
+        if self.around.len() >= MAX_DEPTH {
+            return Err(format!("archives are read {MAX_DEPTH} deep"));
+        }
+        Ok(())
+    }
+
     /// Notes a member that is not read.
     pub fn skip(&mut self, name: &str, why: Unread) {
         self.skipped_count += 1;
@@ -86,7 +103,7 @@ impl<'a> Gathered<'a> {
     /// Unpacks a member and reads it.
     pub fn unpack(&mut self, name: &str, packed: u64, content: &mut dyn Read) {
         self.members += 1;
-        if let Some(unread) = UnreadKind::of(name) {
+        if let Some(unread) = UnreadKind::for_path(name) {
             return self.skip(name, Unread::Kind(unread.kind));
         }
 
@@ -124,22 +141,15 @@ impl<'a> Gathered<'a> {
     }
 
     fn read(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
-        let format = recognise(name, &bytes)?.format;
-        if let Some(archive) = Archive::of(format) {
-            if self.around.len() + 1 >= MAX_DEPTH {
-                return Err(format!("archives are read {MAX_DEPTH} deep"));
-            }
-            self.around.push(name.to_owned());
-            let read = super::open(archive, name, &bytes, self);
-            self.around.pop();
+        let format = (self.input.recognise)(name, &bytes)?.format;
+        self.around.push(name.to_owned());
+        let opened = (self.open)(format, name, &bytes, self);
+        self.around.pop();
+        if let Some(read) = opened {
             return read;
         }
 
-        let extract = read_member(&Input {
-            path: name,
-            bytes: &bytes,
-            options: self.options,
-        })?;
+        let extract = read_member(&self.input.member(name, &bytes))?;
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
@@ -174,10 +184,9 @@ impl<'a> Gathered<'a> {
         });
         all.headings
             .extend(member.headings.into_iter().map(|heading| Heading {
-                range: heading.range.start + start..heading.range.end + start,
                 // level 0 is the member
                 level: heading.level.max(1),
-                ..heading
+                ..heading.shift_by(start)
             }));
         all.parts.push(start);
         all.parts

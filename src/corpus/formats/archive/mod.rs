@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::{Extract, Format, Input, Reader};
+use super::format::{Extract, Format, Input, Reader};
 use gather::{Gathered, Unread};
 
 pub(super) const ZIP: Format = Format {
@@ -47,7 +47,7 @@ enum Archive {
 }
 
 impl Archive {
-    fn of(format: &Format) -> Option<Self> {
+    fn for_format(format: &Format) -> Option<Self> {
         let archives = [(&ZIP, Self::Zip), (&GZIP, Self::Gzip), (&TAR, Self::Tar)];
         archives
             .into_iter()
@@ -56,27 +56,28 @@ impl Archive {
 }
 
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
-    let archive = super::recognise(input.path, input.bytes)
-        .ok()
-        .and_then(|recognised| Archive::of(recognised.format));
-    let archive = archive.ok_or("it is not an archive that can be read")?;
-    let mut gathered = Gathered::new(input.options);
-    open(archive, input.path, input.bytes, &mut gathered)?;
+    let format = (input.recognise)(input.path, input.bytes)?.format;
+    let mut gathered = Gathered::new(input, open);
+    let opened = open(format, input.path, input.bytes, &mut gathered);
+    opened.ok_or("it is not an archive that can be read")??;
     gathered.finish()
 }
 
-/// Reads the members of an archive. `path` is its own, for the name of a member without one.
+/// Reads the members of an archive; `None` for a file of another format. `path` is its own, for the
+/// name of a member without one.
 fn open(
-    archive: Archive,
+    format: &Format,
     path: &str,
     bytes: &[u8],
     gathered: &mut Gathered<'_>,
-) -> Result<(), String> {
-    match archive {
+) -> Option<Result<(), String>> {
+    let archive = Archive::for_format(format)?;
+    let opened = gathered.check_depth().and_then(|()| match archive {
         Archive::Zip => open_zip(bytes, gathered),
         Archive::Gzip => open_gzip(path, bytes, gathered),
         Archive::Tar => tar::open(bytes, gathered),
-    }
+    });
+    Some(opened)
 }
 
 fn open_zip(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {

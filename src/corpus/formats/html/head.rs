@@ -1,7 +1,7 @@
 //! Reads what the head of a page says of it: its title, and its `<meta>` elements.
 
-use crate::corpus::document::Heading;
-use crate::corpus::formats::Metadata;
+use crate::corpus::outline::Heading;
+use crate::event::Metadata;
 
 /// The head of a page is in its first bytes.
 const HEAD_BYTES: usize = 64 << 10;

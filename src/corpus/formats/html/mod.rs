@@ -5,12 +5,12 @@
 //! for. Any input gives some text; nothing is an error.
 
 mod head;
-mod scanner;
 mod page;
+mod scanner;
 
 use html5gum::Tokenizer;
 
-use super::{Extract, Format, Reader};
+use super::format::{Extract, Format, Reader};
 use page::Page;
 use scanner::Scanner;
 

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::corpus::document::Heading;
-use crate::corpus::fold_white_space;
 use crate::corpus::offsets::Traced;
+use crate::corpus::outline::Heading;
+use crate::corpus::sentence::fold_white_space;
 use crate::event::saturating_u32;
 
 /// The text of a page and its headings.

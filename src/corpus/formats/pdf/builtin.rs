@@ -8,7 +8,6 @@ use unpdf::{
 };
 
 use super::super::builder::MAX_TEXT_BYTES;
-use super::Refused;
 use super::pages::{Block, Page, Pages, Title};
 use crate::event::Metadata;
 
@@ -17,6 +16,13 @@ const MAX_PAGES: usize = 100_000;
 
 /// A longer cell does not name its column.
 const MAX_NAME_CHARS: usize = 32;
+
+/// The reason why a PDF has no text.
+pub(super) enum Refused {
+    /// A password is needed.
+    Locked,
+    Damaged(String),
+}
 
 /// Reads all pages.
 pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
@@ -36,11 +42,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
             ParseEvent::DocumentStart {
                 metadata, outline, ..
             } => {
-                pages.metadata = of_document(&metadata);
+                pages.metadata = read_metadata(&metadata);
                 pages.outline = outline.as_ref().map(titles).unwrap_or_default();
             }
             ParseEvent::PageParsed(page) => {
-                let page = of_page(&page);
+                let page = read_page(&page);
                 text_bytes += page.text_bytes();
                 pages.pages.push(page);
             }
@@ -101,7 +107,7 @@ fn remarks(quality: &ExtractionQuality) -> Vec<String> {
     remarks
 }
 
-fn of_document(metadata: &unpdf::Metadata) -> Metadata {
+fn read_metadata(metadata: &unpdf::Metadata) -> Metadata {
     let text = |text: &Option<String>| {
         let text = text.as_deref()?.trim();
         (!text.is_empty()).then(|| text.to_owned())
@@ -141,7 +147,7 @@ fn titles(outline: &Outline) -> Vec<Title> {
     titles
 }
 
-fn of_page(page: &unpdf::Page) -> Page {
+fn read_page(page: &unpdf::Page) -> Page {
     let blocks: Vec<Block> = page.elements.iter().filter_map(block).collect();
     let has_picture = page.image_op_count > 0 || page.ocr_text_suppressed;
     Page {

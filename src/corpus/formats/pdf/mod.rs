@@ -1,10 +1,11 @@
 //! PDF: the pages as they are read, by a library in the program or by tools that are installed.
 
-mod builtin;
 mod pages;
+mod builtin;
 mod tools;
 
-use super::{Extract, Format, Input, Reader};
+use super::format::{Extract, Format, Input, Reader};
+use builtin::Refused;
 use pages::Pages;
 
 pub(super) const FORMAT: Format = Format {
@@ -14,13 +15,6 @@ pub(super) const FORMAT: Format = Format {
     place: "page",
     reader: Reader::Configured(extract),
 };
-
-/// The reason why a PDF has no text.
-enum Refused {
-    /// A password is needed.
-    Locked,
-    Damaged(String),
-}
 
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let mut pages = read(input)?;

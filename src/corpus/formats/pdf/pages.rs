@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::corpus::document::Heading;
-use crate::corpus::formats::Extract;
+use crate::corpus::formats::format::Extract;
 use crate::corpus::options::ReadOptions;
+use crate::corpus::outline::Heading;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 /// Blocks at the top and at the bottom of a page that can be its header or footer.

@@ -1,0 +1,155 @@
+//! A file format: what its reader gets, and what it gives.
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::offsets::Offsets;
+use crate::corpus::options::ReadOptions;
+use crate::corpus::outline::{Heading, shorten};
+use crate::event::{Metadata, Place};
+
+/// A file format.
+#[derive(Debug)]
+pub struct Format {
+    /// The name for users, as in `PDF`.
+    pub name: &'static str,
+    /// Extensions of its file names, in lower case.
+    pub extensions: &'static [&'static str],
+    /// The program that reads it, for users: `ragscope`, or a library with its version.
+    pub library: &'static str,
+    /// A place in such a file, for users, as in `page`.
+    pub place: &'static str,
+    pub(in crate::corpus) reader: Reader,
+}
+
+/// The function that extracts the text of a file.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::corpus) enum Reader {
+    /// A reader of text, once it is decoded. Runs in this process, so any input gives
+    /// some text within linear time.
+    Text(fn(String) -> Extract),
+    /// A reader of any other file. Runs in a worker process. The error is the reason for users why
+    /// the file is skipped.
+    Binary(fn(&[u8]) -> Result<Extract, String>),
+    /// Like `Binary`, for formats whose text depends on settings or on the name of the file.
+    Configured(fn(&Input<'_>) -> Result<Extract, String>),
+}
+
+/// A binary file, or a member of one.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::corpus) struct Input<'a> {
+    pub path: &'a str,
+    pub bytes: &'a [u8],
+    pub options: &'a ReadOptions,
+    /// Recognises the format of a member: archives and mails hold documents of any format, and the
+    /// readers of those are declared above the list of formats.
+    pub recognise: fn(&str, &[u8]) -> Result<Recognised, String>,
+}
+
+/// The format of a file, with a remark where its name says another.
+#[derive(Debug)]
+pub(in crate::corpus) struct Recognised {
+    pub format: &'static Format,
+    pub note: Option<String>,
+}
+
+/// The text of a file, as a reader extracts it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(in crate::corpus) struct Extract {
+    /// The text that is split into chunks.
+    pub text: String,
+    /// The headings, in the order of the text.
+    pub headings: Vec<Heading>,
+    /// The end of the front matter in the text; 0 when there is none.
+    pub front_matter_end: usize,
+    /// The positions in the text where a place begins; empty where the lines of the file are the
+    /// places.
+    pub places: Vec<(usize, Place)>,
+    /// The positions where a new message, sheet or member begins: no chunk reaches across.
+    pub parts: Vec<usize>,
+    pub metadata: Metadata,
+    /// A remark for the index report: what could not be read.
+    pub note: Option<String>,
+    /// The way from the text to the decoded file; the reader of a binary file leaves it out.
+    #[serde(skip)]
+    pub origin: Offsets,
+}
+
+impl Format {
+    /// Extracts the text of a file of a binary format, in this process.
+    pub(in crate::corpus) fn extract_binary(&self, input: &Input<'_>) -> Result<Extract, String> {
+        match self.reader {
+            Reader::Text(_) => Err(format!("{} is text", self.name)),
+            Reader::Binary(extract) => extract(input.bytes),
+            Reader::Configured(extract) => extract(input),
+        }
+    }
+
+    /// Returns the library and the settings that the text of a binary file depends on; empty for
+    /// text, which is read from the file whenever it is needed.
+    pub fn reading(&self, options: &ReadOptions) -> String {
+        match self.reader {
+            Reader::Text(_) => String::new(),
+            Reader::Binary(_) => self.library.to_owned(),
+            Reader::Configured(_) => format!("{} {}", self.library, options.key()),
+        }
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
+
+impl<'a> Input<'a> {
+    /// Returns a member of this file, to read it with the same options.
+    pub fn member<'m>(&self, path: &'m str, bytes: &'m [u8]) -> Input<'m>
+    where
+        'a: 'm,
+    {
+        Input {
+            path,
+            bytes,
+            options: self.options,
+            recognise: self.recognise,
+        }
+    }
+}
+
+impl Extract {
+    /// Returns text that is its source, byte for byte.
+    pub fn verbatim(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+
+    /// Cuts the titles and names that are longer than a line.
+    pub fn shorten(&mut self) {
+        let titles = self.headings.iter_mut().map(|heading| &mut heading.title);
+        titles.for_each(shorten);
+        let places = self.places.iter_mut();
+        let names = places.flat_map(|(_, place)| [&mut place.name, &mut place.member]);
+        names.flatten().for_each(shorten);
+
+        let Metadata {
+            title,
+            author,
+            date,
+        } = &mut self.metadata;
+        [title, author, date]
+            .into_iter()
+            .flatten()
+            .for_each(shorten);
+    }
+}
+
+/// Returns the extension of the name of a file, in lower case; empty when it has none.
+pub(super) fn extension(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.')
+        .map_or_else(String::new, |(_, extension)| extension.to_lowercase())
+}

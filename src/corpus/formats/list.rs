@@ -1,0 +1,129 @@
+//! The list of formats.
+
+use super::format::{Format, extension};
+use super::{
+    archive, code, elements, epub, excel, fiction_book, html, json, mail, markdown, markup_lines,
+    notebook, office, open_document, pdf, rtf, settings, sheet_rows, subtitles, table, text,
+};
+use crate::event::{PlaceFrom, SourceForm};
+
+/// The formats that are read.
+pub static FORMATS: &[&Format] = &[
+    &text::FORMAT,
+    &markdown::FORMAT,
+    &html::FORMAT,
+    &code::FORMAT,
+    &office::WORD,
+    &office::POWERPOINT,
+    &excel::FORMAT,
+    &open_document::TEXT,
+    &open_document::SHEETS,
+    &open_document::SLIDES,
+    &rtf::FORMAT,
+    &epub::FORMAT,
+    &fiction_book::FORMAT,
+    &mail::MESSAGE,
+    &mail::MAILBOX,
+    &table::FORMAT,
+    &json::FORMAT,
+    &settings::YAML,
+    &settings::TOML,
+    &settings::INI,
+    &elements::FORMAT,
+    &markup_lines::ASCIIDOC,
+    &markup_lines::RESTRUCTURED_TEXT,
+    &markup_lines::ORG,
+    &markup_lines::LATEX,
+    &notebook::FORMAT,
+    &subtitles::FORMAT,
+    &pdf::FORMAT,
+    &archive::ZIP,
+    &archive::GZIP,
+    &archive::TAR,
+];
+
+impl Format {
+    /// Returns the format of a file by its name; plain text when no format has its extension.
+    pub fn for_path(path: &str) -> &'static Self {
+        let extension = extension(path);
+        FORMATS
+            .iter()
+            .find(|format| format.extensions.contains(&extension.as_str()))
+            .copied()
+            .unwrap_or(&text::FORMAT)
+    }
+
+    /// Returns the format with this name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name).copied()
+    }
+
+    /// Returns what the lines of a document of this format are; `text` are these lines.
+    pub(in crate::corpus) fn form(&self, text: &str, places: &[PlaceFrom]) -> SourceForm {
+        let sheets = [&excel::FORMAT, &open_document::SHEETS];
+        if let Some((_, language, extract)) = markup_lines::LANGUAGES
+            .iter()
+            .find(|(format, ..)| *format == self)
+        {
+            let headings = extract(text.to_owned()).headings;
+            let headings = markup_lines::heading_lines(text, headings);
+            SourceForm::Markup {
+                language: *language,
+                headings,
+            }
+        } else if *self == markdown::FORMAT {
+            SourceForm::Markdown
+        } else if *self == table::FORMAT {
+            let rows = table::rows(text);
+            SourceForm::Table { rows }
+        } else if sheets.contains(&self) {
+            let rows = sheet_rows::rows(text, places);
+            SourceForm::Table { rows }
+        } else {
+            SourceForm::Lines
+        }
+    }
+
+    /// Returns whether its files are source code.
+    pub fn is_source_code(&self) -> bool {
+        *self == code::FORMAT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::formats::unread::{UNREAD, Unread};
+
+    #[test]
+    fn format_of_file_names() {
+        let cases = [
+            ("a/README.MD", "Markdown", None),
+            ("page.html", "HTML", None),
+            ("notes", "text", None),
+            ("dir.md/notes", "text", None),
+            ("x/photo.JPEG", "text", Some("an image")),
+        ];
+        for (path, format, unread) in cases {
+            let found = (
+                Format::for_path(path).name,
+                Unread::for_path(path).map(|unread| unread.kind),
+            );
+            assert_eq!(found, (format, unread), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_extension_belongs_to_one_format() {
+        let mut extensions: Vec<&str> = FORMATS
+            .iter()
+            .flat_map(|format| format.extensions)
+            .copied()
+            .chain(UNREAD.iter().flat_map(|unread| unread.extensions).copied())
+            .collect();
+        let all = extensions.len();
+        extensions.sort_unstable();
+        extensions.dedup();
+        assert_eq!(extensions.len(), all);
+    }
+}

@@ -1,0 +1,29 @@
+//! Requests to a worker process and its answers.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::formats::Extract;
+use crate::corpus::options::ReadOptions;
+
+/// A file to read; its bytes follow in a frame of their own.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    /// Name of the format.
+    pub format: String,
+    pub path: String,
+    pub options: ReadOptions,
+    pub memory_bytes: u64,
+    /// Processor time: on a machine that is busy the file has longer by the clock.
+    pub time: Duration,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Answer {
+    Text(Box<Extract>),
+    /// The reason for users.
+    Refused(String),
+    /// The reader panicked.
+    Failed,
+}
