@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthChar;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 use crate::event::{Event, Problem, escape_json, harmless};
 use crate::host::progress_line;
@@ -215,11 +216,11 @@ fn with_advice(kind: &str, text: &str, advice: Option<&str>) -> String {
 /// Returns as much of the first line as fits the columns.
 fn fit(text: &str, columns: usize) -> String {
     let mut used = 0;
-    text.chars()
-        .take_while(|c| *c != '\n')
-        .map(|c| if c == '\t' { ' ' } else { c })
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
+    text.graphemes(true)
+        .take_while(|grapheme| !grapheme.contains('\n'))
+        .map(|grapheme| if grapheme == "\t" { " " } else { grapheme })
+        .take_while(|grapheme| {
+            used += grapheme.width();
             used <= columns
         })
         .collect()
@@ -228,18 +229,15 @@ fn fit(text: &str, columns: usize) -> String {
 /// Returns rows with their columns padded to the widest cell, two spaces between them.
 pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
+        let widths = rows.iter().map(|row| row[column].width());
+        widths.max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
     rows.iter()
         .map(|row| {
-            let line: String = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, width)| format!("{cell:<width$}  "))
+            let cells = row.iter().zip(&widths);
+            let line: String = cells
+                .map(|(cell, width)| format!("{cell}{}  ", " ".repeat(width - cell.width())))
                 .collect();
             format!("{}\n", line.trim_end())
         })
@@ -254,5 +252,13 @@ mod tests {
     fn a_progress_line_fits_the_terminal() {
         assert_eq!(fit("日本語", 5), "日本");
         assert_eq!(fit("a\tb\nc", 9), "a b");
+        assert_eq!(fit("👩‍👩‍👧‍👦👩‍👩‍👧‍👦", 3), "👩‍👩‍👧‍👦");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell_on_the_screen() {
+        let rows =
+            [["日本", "1"], ["e\u{301}a", "2"], ["abcd", "3"]].map(|row| row.map(str::to_owned));
+        assert_eq!(table(&rows), "日本  1\ne\u{301}a    2\nabcd  3\n");
     }
 }

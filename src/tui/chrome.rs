@@ -302,12 +302,24 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let taken = (text::width(PROMPT) as u16).min(area.width);
     let area = Rect {
         x: area.x + taken,
-        width: (area.width - taken).saturating_sub(1),
+        width: area.width - taken,
         ..area
     };
-    if area.width > 0 && area.height > 0 {
-        scene.ui.question.text.render(area, buffer);
+    if area.width > 1 && area.height > 0 {
+        question_text(scene, area, buffer);
     }
+}
+
+fn question_text(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let question = &scene.ui.question;
+    if question.text.is_empty() {
+        let room = usize::from(area.width - 1);
+        let words = text::clip(&question.empty, room).into_owned();
+        let quiet = scene.span(Tone::Quiet, words);
+        Line::from(vec![Span::raw(" "), quiet]).render(area, buffer);
+    }
+    let style = scene.style(Tone::Text);
+    question.text.draw(area, buffer, style, question.is_active);
 }
 
 fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buffer) {
@@ -451,7 +463,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     let beside = match &field.error {
         Some(error) => {
             // what was typed stays in sight
-            let room = left.saturating_sub(field.typed().chars().count() as u16 + 3);
+            let room = left.saturating_sub(text::width(field.typed()) as u16 + 3);
             let error = text::clip(error, usize::from(room)).into_owned();
             Line::from(vec![scene.span(Tone::Warning, error), Span::raw(" ")])
         }
@@ -465,7 +477,8 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
             width: room,
             ..area
         };
-        field.text.render(typed, buffer);
+        let style = scene.style(Tone::Text);
+        field.text.draw(typed, buffer, style, true);
     }
     let beside_area = Rect {
         x: area.right() - right,

@@ -203,7 +203,7 @@ fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut B
     };
 
     Line::from(scene.span(Tone::Focus, " > ")).render(line, buffer);
-    input.render(typed, buffer);
+    input.draw(typed, buffer, scene.style(Tone::Text), true);
     Span::styled(
         "─".repeat(usize::from(rule.width)),
         scene.style(Tone::Border),

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 pub use crate::story::text::{many_lines, one_line};
 pub use crate::story::words::{count, counted, duration, lines, location, time_left};
@@ -24,7 +24,12 @@ pub fn width(text: &str) -> usize {
 }
 
 fn grapheme_width(grapheme: &str) -> usize {
-    grapheme.width()
+    // one byte may be a control character, which has no width there
+    if grapheme.len() == 1 {
+        1
+    } else {
+        usize::from(grapheme.cell_width())
+    }
 }
 
 /// Clips a text to `cells`; `…` replaces its end.
@@ -71,8 +76,8 @@ pub fn right(text: &str, cells: usize) -> String {
     format!("{}{text}", " ".repeat(cells - width(&text).min(cells)))
 }
 
-/// Byte offset after the graphemes that fit into `cells`.
-fn end_of_cells(text: &str, cells: usize) -> usize {
+/// Returns the byte offset after the graphemes that fit into `cells`.
+pub fn end_of_cells(text: &str, cells: usize) -> usize {
     let mut used = 0;
     for (at, grapheme) in text.grapheme_indices(true) {
         used += grapheme_width(grapheme);

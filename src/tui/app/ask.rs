@@ -256,14 +256,14 @@ impl App {
         let last = if typed.is_empty() {
             asked.and_then(place_of)
         } else {
-            Some(place_of(&typed)?)
+            Some(place_of(typed)?)
         };
         let next = last.map_or(0, |last| (last + 1) % suggestions.len().max(1));
         (next < suggestions.len()).then_some(next)
     }
 
     pub(super) fn newline(&mut self) {
-        self.ui.question.text.insert_newline();
+        self.ui.question.text.insert("\n");
     }
 
     pub(super) fn history_back(&mut self) {

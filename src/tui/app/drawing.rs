@@ -5,11 +5,9 @@ use ratatui::buffer::Buffer;
 use crate::tui::ascii;
 use crate::tui::hyperlinks::Placed;
 use crate::tui::layout::{FRAME_ROWS, inside};
-use crate::tui::overlays::Open;
 use crate::tui::pane::Pane;
 use crate::tui::panes;
 use crate::tui::screen::{PaneRows, Screen};
-use crate::tui::theme::Tone;
 use crate::tui::ui::Focus;
 use crate::tui::view::Scene;
 
@@ -54,10 +52,8 @@ impl App {
         panes.into_iter().map(build).collect()
     }
 
-    /// Styles the typed text by the theme.
+    /// Updates the look of the question: whether it has a cursor, and the words of an empty one.
     fn dress_input(&mut self) {
-        let plain = self.theme.style(Tone::Text);
-        let quiet = self.theme.style(Tone::Quiet);
         let is_active = self.ui.panes.focus == Focus::Input
             && self.overlay.is_none()
             && self.ui.field.is_none();
@@ -66,15 +62,8 @@ impl App {
         } else {
             "i to type a question".to_owned()
         };
-        self.ui.question.dress(plain, quiet, is_active, &empty);
-
-        let field = self.ui.field.as_mut().map(|field| &mut field.text);
-        let above_rows = self.overlay.as_mut().and_then(Open::line_mut);
-        for line in field.into_iter().chain(above_rows) {
-            line.set_style(plain);
-            line.set_cursor_line_style(ratatui::style::Style::default());
-            line.set_cursor_style(plain.reversed());
-        }
+        self.ui.question.is_active = is_active;
+        self.ui.question.empty = empty;
     }
 
     pub(super) fn prepare_overlay(&mut self) {

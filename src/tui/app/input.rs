@@ -3,13 +3,12 @@
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
-use ratatui_textarea::{CursorMove, Input, Key as TextKey, TextArea};
 
 use crate::tui::chrome;
 use crate::tui::keys::{Action, Key};
 use crate::tui::layout::inside;
 use crate::tui::text;
-use crate::tui::ui::{Focus, Purpose};
+use crate::tui::ui::{Focus, Purpose, TypedText};
 
 use super::base::App;
 
@@ -37,8 +36,8 @@ impl App {
             self.open_help();
         } else if let Some(action) = self.keymap.action(key, &self.contexts()) {
             self.run_action(action);
-        } else if let Some(area) = self.text_being_typed() {
-            edit(area, event);
+        } else if let Some(typed) = self.text_being_typed() {
+            typed.press(event);
             self.text_edited();
         } else {
             let help = self.keymap.sign(Action::Help);
@@ -57,7 +56,7 @@ impl App {
     }
 
     /// Returns the text that receives keys.
-    fn text_being_typed(&mut self) -> Option<&mut TextArea<'static>> {
+    fn text_being_typed(&mut self) -> Option<&mut TypedText> {
         let is_at_question = self.is_at_question();
         if let Some(field) = &mut self.ui.field {
             return Some(&mut field.text);
@@ -80,8 +79,8 @@ impl App {
         } else {
             text::one_line(&pasted)
         };
-        if let Some(area) = self.text_being_typed() {
-            area.insert_str(pasted);
+        if let Some(typed) = self.text_being_typed() {
+            typed.insert(&pasted);
             self.text_edited();
             self.changed = true;
         }
@@ -161,37 +160,5 @@ impl App {
                 scroll.selected = clicked;
             }
         });
-    }
-}
-
-/// Types one key into a text: the editing keys of a shell, then those of the text area.
-fn edit(area: &mut TextArea<'static>, event: &KeyEvent) {
-    let input = Input::from(*event);
-    match input {
-        Input {
-            key: TextKey::Char('u'),
-            ctrl: true,
-            ..
-        } => {
-            area.delete_line_by_head();
-        }
-        Input {
-            key: TextKey::Char('a'),
-            ctrl: true,
-            ..
-        } => area.move_cursor(CursorMove::Head),
-        // line ends and tabs come by actions and pasting alone
-        Input {
-            key: TextKey::Enter | TextKey::Tab | TextKey::Esc,
-            ..
-        }
-        | Input {
-            key: TextKey::Char('m'),
-            ctrl: true,
-            ..
-        } => {}
-        input => {
-            area.input(input);
-        }
     }
 }

@@ -34,7 +34,7 @@ impl App {
     pub(in crate::tui) fn open_guide(&mut self) {
         self.open(overlays::Palette);
         if let Some(line) = self.overlay.as_mut().and_then(Open::line_mut) {
-            line.insert_str(overlays::GUIDE);
+            line.insert(overlays::GUIDE);
         }
         self.select_first();
     }

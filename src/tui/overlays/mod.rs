@@ -29,13 +29,13 @@ pub use source::{Origin, Source};
 pub use utility::{Utility, why_not as why_not_measured};
 
 use ratatui::layout::Rect;
-use ratatui_textarea::TextArea;
 
 use crate::event::Event;
 
 use super::keys::Action;
 use super::layout;
 use super::state::State;
+use super::ui::TypedText;
 use super::view::{Reaction, Scene, View};
 use super::viewport::{Content, Scroll};
 
@@ -50,7 +50,7 @@ pub struct Open {
     pub view: Box<dyn View>,
     pub scroll: Scroll,
     /// The line that filters its rows, while it is there.
-    line: Option<TextArea<'static>>,
+    line: Option<TypedText>,
     content: Content,
     /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,
@@ -64,7 +64,7 @@ impl Open {
             scroll: Scroll::default(),
             line: filter
                 .filter(|filter| filter.is_permanent)
-                .map(|_| TextArea::default()),
+                .map(|_| TypedText::default()),
             content: Content::default(),
             cells: None,
         }
@@ -97,11 +97,11 @@ impl Open {
     }
 
     /// Returns the line that filters its rows, while it is there.
-    pub fn line(&self) -> Option<&TextArea<'static>> {
+    pub fn line(&self) -> Option<&TypedText> {
         self.line.as_ref()
     }
 
-    pub fn line_mut(&mut self) -> Option<&mut TextArea<'static>> {
+    pub fn line_mut(&mut self) -> Option<&mut TypedText> {
         self.line.as_mut()
     }
 
@@ -179,9 +179,8 @@ impl Open {
     }
 }
 
-fn typed<'a>(line: Option<&'a TextArea<'static>>) -> &'a str {
-    let line = line.and_then(|line| line.lines().first());
-    line.map_or("", String::as_str)
+fn typed(line: Option<&TypedText>) -> &str {
+    line.map_or("", TypedText::as_str)
 }
 
 /// Returns the screen without header, input and status, which stay visible.

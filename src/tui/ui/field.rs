@@ -1,13 +1,14 @@
 //! A line of text being typed, with its purpose.
 
-use ratatui::style::{Modifier, Style};
-use ratatui_textarea::{CursorMove, TextArea};
+use crate::tui::text::one_line;
+
+use super::typed_text::TypedText;
 
 /// A line of text being typed.
 #[derive(Debug, Clone)]
 pub struct Field {
     pub purpose: Purpose,
-    pub text: TextArea<'static>,
+    pub text: TypedText,
     /// The reason that the text was refused, until it is edited.
     pub error: Option<String>,
 }
@@ -35,7 +36,7 @@ impl Field {
     pub fn new(purpose: Purpose, text: &str) -> Self {
         Self {
             purpose,
-            text: line(text),
+            text: TypedText::new(&one_line(text)),
             error: None,
         }
     }
@@ -43,16 +44,13 @@ impl Field {
     /// Creates a field that contains a text, all of it selected: what is typed replaces it.
     pub fn with_selection(purpose: Purpose, text: &str) -> Self {
         let mut field = Self::new(purpose, text);
-        field
-            .text
-            .set_selection_style(Style::default().add_modifier(Modifier::REVERSED));
         field.text.select_all();
         field
     }
 
     /// Returns the line as typed.
     pub fn typed(&self) -> &str {
-        self.text.lines().first().map_or("", String::as_str)
+        self.text.as_str()
     }
 
     /// Returns the label before the line.
@@ -67,12 +65,4 @@ impl Field {
             Purpose::Filter => " documents (reports/** type:pdf): ".to_owned(),
         }
     }
-}
-
-/// Returns a text area that contains a text, the cursor at its end.
-pub fn line(text: &str) -> TextArea<'static> {
-    let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
-    area.move_cursor(CursorMove::Bottom);
-    area.move_cursor(CursorMove::End);
-    area
 }

@@ -1,6 +1,7 @@
 //! The state that the user controls: focus, positions, typed text, changed settings. One struct per
 //! job; none of them draws, and none of them knows the engine.
 
+mod typed_text;
 mod field;
 mod next_run;
 mod panes;
@@ -8,11 +9,12 @@ mod question;
 mod search;
 mod work;
 
-pub use field::{Field, Purpose, line};
+pub use field::{Field, Purpose};
 pub use next_run::NextRun;
 pub use panes::{Focus, Panes};
 pub use question::{PROMPT, QuestionLine};
 pub use search::Search;
+pub use typed_text::TypedText;
 pub use work::Work;
 
 use std::time::Duration;

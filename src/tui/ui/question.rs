@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use ratatui::style::Style;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
-
 use crate::tui::options::Suggestion;
 use crate::tui::text;
 
-use super::field::line;
+use super::typed_text::TypedText;
 
 /// The label before the question.
 pub const PROMPT: &str = " ask> ";
@@ -18,7 +15,11 @@ const MAX_HISTORY: usize = 500;
 /// The question being typed.
 #[derive(Debug, Clone)]
 pub struct QuestionLine {
-    pub text: TextArea<'static>,
+    pub text: TypedText,
+    /// Whether keys go to it.
+    pub is_active: bool,
+    /// The words that an empty line shows.
+    pub empty: String,
     /// Suggested questions.
     pub suggestions: Vec<Suggestion>,
     /// The questions asked before, oldest first.
@@ -37,7 +38,9 @@ struct Recalled {
 impl QuestionLine {
     pub fn new(history: &Path, suggestions: Vec<Suggestion>) -> Self {
         Self {
-            text: TextArea::default(),
+            text: TypedText::default(),
+            is_active: false,
+            empty: String::new(),
             suggestions,
             history: read_history(history),
             recalled: None,
@@ -45,18 +48,18 @@ impl QuestionLine {
     }
 
     /// Returns the question as typed so far.
-    pub fn typed(&self) -> String {
-        self.text.lines().join("\n")
+    pub fn typed(&self) -> &str {
+        self.text.as_str()
     }
 
     /// Replaces the typed text.
     pub fn set(&mut self, question: &str) {
-        self.text = line(question);
+        self.text = TypedText::new(question);
     }
 
     /// Clears the line, and adds the question to the history. Returns whether it is new there.
     pub fn submit(&mut self, question: &str) -> bool {
-        self.text = TextArea::default();
+        self.text = TypedText::default();
         self.recalled = None;
 
         let is_new = self.history.last().is_none_or(|last| last != question);
@@ -77,8 +80,7 @@ impl QuestionLine {
 
     /// Up in the text, and from its first row on to earlier questions.
     pub fn back(&mut self) {
-        if self.recalled.is_none() && self.text.cursor().0 > 0 {
-            self.text.move_cursor(CursorMove::Up);
+        if self.recalled.is_none() && self.text.move_to_line(false) {
             return;
         }
 
@@ -90,50 +92,34 @@ impl QuestionLine {
             None if self.history.is_empty() => return,
             None => Recalled {
                 at: self.history.len() - 1,
-                draft: self.typed(),
+                draft: self.typed().to_owned(),
             },
         };
-        self.text = line(&self.history[recalled.at]);
+        self.text = TypedText::new(&self.history[recalled.at]);
         self.recalled = Some(recalled);
     }
 
     /// Down in the text, and through the history back to what was being typed.
     pub fn forward(&mut self) {
         let Some(recalled) = self.recalled.take() else {
-            self.text.move_cursor(CursorMove::Down);
+            self.text.move_to_line(true);
             return;
         };
         let at = recalled.at + 1;
         match self.history.get(at) {
             Some(question) => {
-                self.text = line(question);
+                self.text = TypedText::new(question);
                 self.recalled = Some(Recalled { at, ..recalled });
             }
-            None => self.text = line(&recalled.draft),
+            None => self.text = TypedText::new(&recalled.draft),
         }
     }
 
     /// Returns the rows that the question takes on a screen of this width.
     pub fn rows(&self, columns: u16) -> u16 {
         let cells = usize::from(columns).saturating_sub(text::width(PROMPT) + 1);
-        let rows: usize = self
-            .text
-            .lines()
-            .iter()
-            .map(|line| text::wrap(line, cells).len())
-            .sum();
+        let rows = text::wrap(self.typed(), cells).len();
         u16::try_from(rows).unwrap_or(u16::MAX)
-    }
-
-    /// Styles the line, with a cursor only while it is focused, and the words of an empty line.
-    pub fn dress(&mut self, plain: Style, quiet: Style, is_active: bool, empty: &str) {
-        self.text.set_style(plain);
-        self.text.set_cursor_line_style(Style::default());
-        self.text
-            .set_cursor_style(if is_active { plain.reversed() } else { plain });
-        self.text.set_wrap_mode(WrapMode::WordOrGlyph);
-        self.text.set_placeholder_text(empty);
-        self.text.set_placeholder_style(quiet);
     }
 }
 
