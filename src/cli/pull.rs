@@ -41,7 +41,7 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
 
 fn to_stopped(error: PullError) -> Stopped {
     match error {
-        PullError::Stopped => Stopped::Interrupted,
+        PullError::Stopped(_) => Stopped::Interrupted,
         PullError::NoReference { .. } => Failure::from(error).into_usage().into(),
         error => error.into(),
     }

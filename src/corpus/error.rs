@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind};
 
-use crate::event::Advice;
+use crate::event::{Advice, StopError};
 
 /// The reason why a folder cannot be walked.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum CorpusError {
     #[error("corpus.include: `{glob}` is not a glob ({reason})")]
     BadGlob { glob: String, reason: String },
     #[error("stopped")]
-    Stopped,
+    Stopped(#[from] StopError),
 }
 
 impl Advice for CorpusError {
@@ -34,7 +34,7 @@ impl Advice for CorpusError {
             ),
             Self::Unreadable { .. } => Some("check its permissions".into()),
             Self::BadGlob { .. } => Some("write it as in a .gitignore file, e.g. `*.md`".into()),
-            Self::Stopped => None,
+            Self::Stopped(_) => None,
         }
     }
 }

@@ -426,9 +426,6 @@ impl Progress<'_> {
             rate_per_s: (seconds > 0.05).then(|| done as f32 / seconds),
             left_ms: None,
         };
-        match (self.publish)(SessionEvent::IndexProgressed { progress }) {
-            Flow::Continue => Ok(()),
-            Flow::Stop => Err(CorpusError::Stopped),
-        }
+        Ok((self.publish)(SessionEvent::IndexProgressed { progress }).check()?)
     }
 }

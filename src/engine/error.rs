@@ -28,16 +28,6 @@ pub enum RunError {
     Index(#[from] IndexError),
 }
 
-impl RunError {
-    /// Returns whether the user ended the run.
-    pub fn is_stop(&self) -> bool {
-        matches!(
-            self,
-            Self::Model(LlmError::Stopped) | Self::Index(IndexError::Embedder(LlmError::Stopped))
-        )
-    }
-}
-
 impl Advice for RunError {
     fn advice(&self) -> Option<Cow<'_, str>> {
         let advice = match self {
@@ -76,18 +66,6 @@ pub enum WorkerError {
     NothingToMeasure,
 }
 
-impl WorkerError {
-    /// Returns whether the user ended the command.
-    pub(super) fn is_stop(&self) -> bool {
-        match self {
-            Self::Model(LlmError::Stopped)
-            | Self::Index(IndexError::Embedder(LlmError::Stopped)) => true,
-            Self::Run(error) => error.is_stop(),
-            _ => false,
-        }
-    }
-}
-
 impl Advice for WorkerError {
     fn advice(&self) -> Option<Cow<'_, str>> {
         let advice = match self {
@@ -108,7 +86,8 @@ impl Advice for WorkerError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Problem;
+    use crate::corpus::CorpusError;
+    use crate::event::{Problem, StopError, is_stop};
 
     #[test]
     fn a_damaged_index_is_reported_as_such() {
@@ -125,5 +104,30 @@ mod tests {
                 advice
             )
         );
+    }
+
+    #[test]
+    fn a_stop_is_found_in_the_error_that_it_caused() {
+        let stops: [WorkerError; 4] = [
+            LlmError::from(StopError).into(),
+            ProbeError::from(StopError).into(),
+            RunError::from(IndexError::from(LlmError::from(StopError))).into(),
+            IndexError::from(CorpusError::from(StopError)).into(),
+        ];
+        for error in &stops {
+            assert!(is_stop(error), "{error:?}");
+            assert_eq!(error.to_problem(), Problem::without_advice("stopped"));
+        }
+
+        let others: [WorkerError; 2] = [
+            WorkerError::NoCorpus,
+            IndexError::from(CorpusError::Missing {
+                folder: "there".to_owned(),
+            })
+            .into(),
+        ];
+        for error in &others {
+            assert!(!is_stop(error), "{error:?}");
+        }
     }
 }

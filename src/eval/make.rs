@@ -86,7 +86,7 @@ pub fn make_questions(
         tried += batch.len();
         let asked = match ask(calls, batch) {
             // keep what is made so far
-            Err(LlmError::Stopped) => break,
+            Err(LlmError::Stopped(_)) => break,
             asked => asked?,
         };
         for (at, candidate) in batch.iter().enumerate() {

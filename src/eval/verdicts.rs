@@ -249,9 +249,7 @@ fn judge_entailment(
                     .any(Entailment::is_entailed);
             entailed.push(is_entailed);
         }
-        if observe(entailed.len()) == Flow::Stop {
-            return Err(LlmError::Stopped);
-        }
+        observe(entailed.len()).check()?;
     }
     Ok(entailed)
 }

@@ -1,6 +1,9 @@
+use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
 
 /// The reply of an observer to a long operation: continue, or stop cleanly within one decode step
 /// or batch.
@@ -11,6 +14,27 @@ pub enum Flow {
     Continue,
     /// Stop as soon as possible and return what there is.
     Stop,
+}
+
+impl Flow {
+    /// Returns an error for a stop, to end work that returns nothing then.
+    pub fn check(self) -> Result<(), StopError> {
+        match self {
+            Self::Continue => Ok(()),
+            Self::Stop => Err(StopError),
+        }
+    }
+}
+
+/// The error of work that was stopped. The errors of the modules hold it, and [`is_stop`] finds it
+/// in all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("stopped")]
+pub struct StopError;
+
+/// Returns whether an error is that of a stop, or was caused by one.
+pub fn is_stop(error: &(dyn Error + 'static)) -> bool {
+    error.is::<StopError>() || error.source().is_some_and(is_stop)
 }
 
 /// A stop request that crosses threads: set by the screen or a signal, read by the engine and by

@@ -35,7 +35,7 @@ pub use answer::*;
 pub use chunks::*;
 pub use command::{Command, Destination};
 pub use documents::*;
-pub use flow::{Flow, StopFlag};
+pub use flow::{Flow, StopError, StopFlag, is_stop};
 pub use metadata::Metadata;
 pub use models::*;
 pub use number::{elapsed_ms, elapsed_us, saturating_u32};

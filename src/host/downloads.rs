@@ -86,7 +86,7 @@ fn download(reference: &str, stop: &AtomicBool, tee: &Tee) -> Result<PulledModel
 fn outcome(pulled: Result<PulledModel, PullError>) -> SessionEvent {
     match pulled {
         Ok(model) => SessionEvent::ModelPulled { model },
-        Err(PullError::Stopped) => SessionEvent::OperationStopped {
+        Err(PullError::Stopped(_)) => SessionEvent::OperationStopped {
             operation: Operation::PullModel,
         },
         Err(error) => failure(Operation::PullModel, error.into()),

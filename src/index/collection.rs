@@ -19,7 +19,7 @@ use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{
     ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, Retrieval, SessionEvent,
-    Source, TracedChunk,
+    Source, TracedChunk, is_stop,
 };
 use crate::llm::{Embedder, LlmError, Random};
 use crate::remote::{MAX_PARTS, is_address, with_address};
@@ -275,7 +275,7 @@ impl Collection {
             for OpenFolder { index, part, .. } in own {
                 match remote.push(index, part, &mut progress) {
                     Ok(()) => {}
-                    Err(IndexError::Embedder(LlmError::Stopped)) => {
+                    Err(error) if is_stop(&error) => {
                         return Ok(Update::Interrupted);
                     }
                     Err(error) => return Err(error),

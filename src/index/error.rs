@@ -35,7 +35,7 @@ pub enum IndexError {
     UnknownDocument { document: String, folder: String },
     /// The index of other machines.
     #[error(transparent)]
-    Remote(RemoteError),
+    Remote(#[from] RemoteError),
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     #[error(transparent)]
@@ -123,15 +123,6 @@ impl FileError {
     }
 }
 
-impl From<RemoteError> for IndexError {
-    fn from(error: RemoteError) -> Self {
-        match error {
-            RemoteError::Stopped => Self::Embedder(LlmError::Stopped),
-            error => Self::Remote(error),
-        }
-    }
-}
-
 /// The reason why an update ended early.
 pub(super) enum Halt {
     /// The observer stopped it.
@@ -148,7 +139,7 @@ impl From<FileError> for Halt {
 
 impl From<LlmError> for Halt {
     fn from(error: LlmError) -> Self {
-        if matches!(error, LlmError::Stopped) {
+        if matches!(error, LlmError::Stopped(_)) {
             Self::Stopped
         } else {
             Self::Embedder(error)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Advice, Problem};
+use crate::event::{Advice, Problem, StopError};
 
 /// What can go wrong with a model.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum LlmError {
     #[error("the label `{label}` has no token in the model's vocabulary")]
     BadLabel { label: String },
     #[error("stopped")]
-    Stopped,
+    Stopped(#[from] StopError),
     /// A worker cannot be used, or ended.
     #[error("the worker {endpoint} {reason}")]
     Worker { endpoint: String, reason: String },
@@ -60,7 +60,7 @@ impl Advice for LlmError {
             Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
             Self::BadLabel { .. } => "give it a text that is not empty",
             Self::Server(error) => return error.advice(),
-            Self::Stopped => return None,
+            Self::Stopped(_) => return None,
             Self::Worker { .. } => {
                 "start `ragscope worker` of the same version there, or take it out of generator.rpc"
             }

@@ -16,7 +16,7 @@ use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{bundled, ffi, log, rpc};
 use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType, SplitMode};
-use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopFlag};
+use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopError, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
 const HEAD_BYTES: u64 = 8 << 20;
@@ -155,7 +155,7 @@ pub(super) fn load(
             break loaded;
         }
         if stopped {
-            return Err(LlmError::Stopped);
+            return Err(StopError.into());
         }
 
         let refused = refusal(file);

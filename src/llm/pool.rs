@@ -8,7 +8,7 @@ use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
 use super::log;
 use crate::config::{EmbedderSettings, KvCacheType};
-use crate::event::{ModelCard, ModelRole, saturating_u32};
+use crate::event::{ModelCard, ModelRole, StopError, saturating_u32};
 
 /// Maximum texts of one batch on a GPU.
 const GPU_SEQUENCES: usize = 64;
@@ -117,9 +117,7 @@ impl Pool {
     }
 
     fn evaluate(&mut self, now: &[usize], texts: &[Vec<i32>]) -> Result<(), LlmError> {
-        if self.context.stop_flag().is_set() {
-            return Err(LlmError::Stopped);
-        }
+        self.context.stop_flag().flow().check()?;
 
         self.batch.clear();
         for (sequence, text) in now.iter().enumerate() {
@@ -132,7 +130,7 @@ impl Pool {
         self.context.clear();
         match self.context.decode(&mut self.batch)? {
             Decoded::Done => Ok(()),
-            Decoded::Aborted => Err(LlmError::Stopped),
+            Decoded::Aborted => Err(StopError.into()),
             Decoded::NoRoom => Err(LlmError::Backend(
                 "the texts do not fit the context".to_owned(),
             )),

@@ -3,7 +3,7 @@
 use super::error::LlmError;
 use super::role::Generator;
 use super::values::{Decoding, End, Prompt};
-use crate::event::Flow;
+use crate::event::{Flow, StopError};
 
 /// Returns the text before the first word of the replies of a model: a space or nothing, found by
 /// asking it for one token.
@@ -16,7 +16,7 @@ pub(super) fn learn(generator: &mut impl Generator) -> Result<&'static str, LlmE
     let replies = generator.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
 
     if replies.iter().any(|reply| reply.end == End::Stopped) {
-        return Err(LlmError::Stopped);
+        return Err(StopError.into());
     }
     let has_space = replies.iter().any(|reply| reply.text.starts_with(' '));
     Ok(if has_space { " " } else { "" })

@@ -9,6 +9,7 @@ use super::schedule::{self, JobEnd, LogitRow, Next, Report, RowReader};
 use super::tree::Job;
 use super::values::{Labelled, Prompt};
 use super::{labels, template};
+use crate::event::StopError;
 
 /// Spellings whose first token is less likely than the likeliest one's by this factor are left out:
 /// what they would add is not seen in the shares.
@@ -325,7 +326,7 @@ fn check_done(report: &Report) -> Result<(), LlmError> {
     if report.ends.iter().all(|end| *end == JobEnd::Done) {
         Ok(())
     } else {
-        Err(LlmError::Stopped)
+        Err(StopError.into())
     }
 }
 

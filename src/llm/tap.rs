@@ -21,7 +21,7 @@ use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
 use super::{log, template};
-use crate::event::Flow;
+use crate::event::{Flow, StopError};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
 const HIDDEN: &str = "l_out-";
@@ -433,7 +433,7 @@ impl LlamaGenerator {
             });
             outcome = match unfused.context.decode(&mut unfused.batch) {
                 Ok(Decoded::Done) => Ok(()),
-                Ok(Decoded::Aborted) => Err(LlmError::Stopped),
+                Ok(Decoded::Aborted) => Err(StopError.into()),
                 Ok(Decoded::NoRoom) => Err(LlmError::Backend(
                     "the text does not fit the cache".to_owned(),
                 )),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::Advice;
+use crate::event::{Advice, StopError};
 use crate::trace::JournalError;
 
 /// An error with a probe.
@@ -39,7 +39,7 @@ pub enum ProbeError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("stopped")]
-    Stopped,
+    Stopped(#[from] StopError),
 }
 
 impl Advice for ProbeError {
@@ -58,7 +58,7 @@ impl Advice for ProbeError {
                 "give it questions with answers with --questions FILE, some of which the model knows"
             }
             Self::Journal(error) => return error.advice(),
-            Self::Stopped => return None,
+            Self::Stopped(_) => return None,
         };
         Some(advice.into())
     }

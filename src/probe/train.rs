@@ -268,9 +268,7 @@ fn fit_network(
 
         let network = optimiser.network();
         let loss = cross_entropy(&network, validation);
-        if epoch(Epoch { done, loss }) == Flow::Stop {
-            return Err(ProbeError::Stopped);
-        }
+        epoch(Epoch { done, loss }).check()?;
 
         since_best += 1;
         since_halved += 1;

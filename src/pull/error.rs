@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::event::Advice;
+use crate::event::{Advice, StopError};
 use crate::net::UnusableCertificates;
 use crate::story::words;
 
@@ -88,7 +88,7 @@ pub enum PullError {
     #[error("the list of models in this build cannot be read ({reason})")]
     Table { reason: String },
     #[error("stopped")]
-    Stopped,
+    Stopped(#[from] StopError),
 }
 
 impl Advice for PullError {
@@ -119,7 +119,7 @@ impl Advice for PullError {
             Self::Write { .. } => "give yourself the permission, or choose another folder".into(),
             Self::Certificates(error) => return error.advice(),
             Self::Table { .. } => "the build is damaged: install the program again".into(),
-            Self::Stopped => return None,
+            Self::Stopped(_) => return None,
         })
     }
 }

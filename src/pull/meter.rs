@@ -91,10 +91,7 @@ impl<'a> Meter<'a> {
 
     /// Calls the observer.
     pub fn emit(&mut self) -> Result<(), PullError> {
-        match (self.observe)(&self.progress) {
-            Flow::Continue => Ok(()),
-            Flow::Stop => Err(PullError::Stopped),
-        }
+        Ok((self.observe)(&self.progress).check()?)
     }
 
     fn sample(&mut self, now: Instant) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::{Advice, Problem};
+use crate::event::{Advice, Problem, StopError};
 
 /// A failure of an index on other machines, named by its address without any password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,9 +59,8 @@ pub enum RemoteError {
     Failed { place: String, reason: String },
     #[error("what the index at {place} holds cannot be read ({reason})")]
     Damaged { place: String, reason: String },
-    /// The observer stopped it.
     #[error("stopped")]
-    Stopped,
+    Stopped(#[from] StopError),
 }
 
 impl RemoteError {
@@ -105,7 +104,7 @@ impl Advice for RemoteError {
             Self::Damaged { .. } => {
                 "set index.collection to a new name and index again; the local index is not affected"
             }
-            Self::Stopped => return None,
+            Self::Stopped(_) => return None,
         };
         Some(advice.into())
     }

@@ -15,6 +15,7 @@ use super::tables::{add_extension, lock_number, setup, tables};
 use super::values::{
     Claim, FORMAT, MAX_EXACT_VECTORS, PartCard, PartChange, PartState, SentDocument, StoredDocument,
 };
+use crate::event::StopError;
 
 /// Time between two looks at whether the observer stopped.
 const LATENCY: Duration = Duration::from_millis(20);
@@ -269,9 +270,9 @@ impl PartWriter {
                 }
                 thread::sleep(LATENCY);
             }
-            let built = building.join().map_err(|_| RemoteError::Stopped)?;
+            let built = building.join().map_err(|_| RemoteError::from(StopError))?;
             if is_cancelled {
-                return Err(RemoteError::Stopped);
+                return Err(StopError.into());
             }
             built.map_err(|error| database.failure(&error))
         })

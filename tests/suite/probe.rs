@@ -243,7 +243,7 @@ fn too_few_or_one_sided_sentences_stop_the_training_with_the_counts() {
             }
         },
     );
-    assert!(matches!(stopped, Err(ProbeError::Stopped)));
+    assert!(matches!(stopped, Err(ProbeError::Stopped(_))));
 }
 
 #[test]

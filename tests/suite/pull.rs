@@ -664,7 +664,7 @@ fn a_stopped_pull_keeps_what_came_and_continues() {
     };
     let reference = MODEL.parse().expect("a reference");
     let error = pull(&reference, &settings(&server, home.path()), &mut observe);
-    assert!(matches!(error, Err(PullError::Stopped)), "{error:?}");
+    assert!(matches!(error, Err(PullError::Stopped(_))), "{error:?}");
 
     let pulled = pull_into(&server, home.path()).expect("pulled");
     check_cache(home.path(), &pulled);

@@ -9,8 +9,8 @@ use crate::config::prompts::Prompts;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent};
-use crate::llm::{Generator, LlmError, TEMPLATE_ADVICE};
+use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent, is_stop};
+use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
 use super::write::write;
@@ -116,7 +116,7 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         run.step = step;
         match roles.utility.measure(run, passages) {
             Ok(()) => {}
-            Err(RunError::Model(LlmError::Stopped)) => break,
+            Err(error) if is_stop(&error) => break,
             // a meter changes nothing, so its failure is only a warning
             Err(error) => run.emit(RunEvent::Warned {
                 text: format!("the utility of the context was not measured: {error}"),

@@ -6,7 +6,7 @@ use std::slice;
 use crate::config::prompts::PromptName;
 use crate::config::{JudgeModel, RerankerModel};
 use crate::engine::error::RunError;
-use crate::event::{CallUsage, Flow, ModelRole, RunEvent, saturating_u32};
+use crate::event::{CallUsage, Flow, ModelRole, RunEvent, StopError, saturating_u32};
 use crate::llm::{
     Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Tapped, Taps,
     Token,
@@ -125,9 +125,9 @@ impl Run<'_> {
         });
     }
 
-    pub(super) fn check_stopped(&self) -> Result<(), LlmError> {
+    pub(super) fn check_stopped(&self) -> Result<(), StopError> {
         if self.is_stopped() {
-            Err(LlmError::Stopped)
+            Err(StopError)
         } else {
             Ok(())
         }
@@ -203,7 +203,7 @@ impl ModelCalls for Run<'_> {
         if completions.iter().all(is_complete) {
             Ok(completions)
         } else {
-            Err(LlmError::Stopped)
+            Err(StopError.into())
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::engine::error::RunError;
 use crate::event::{
     Advice, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval, RunEvent, RunUsage,
-    elapsed_ms,
+    elapsed_ms, is_stop,
 };
 use crate::methods::ModelCalls as _;
 
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
 
     /// Emits the end of a run that failed or was stopped in a model call, and returns its outcome.
     pub fn fail(&mut self, error: &RunError) -> Outcome {
-        let outcome = if error.is_stop() {
+        let outcome = if is_stop(error) {
             Outcome::Stopped
         } else {
             Outcome::Failed(error.to_problem())

@@ -66,9 +66,7 @@ pub fn link(
 
     let mut maker = LinkMaker::new(LINKS);
     for window in windows(&lengths, max_tokens) {
-        if flow(window.start) == Flow::Stop {
-            return Err(LlmError::Stopped);
-        }
+        flow(window.start).check()?;
         let rows = match settings.kind {
             LinkerKind::Off => Vec::new(),
             LinkerKind::Tokens => {

@@ -142,7 +142,7 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
             index.keep_links(path, &links)?;
             Ok(Some(LinkedDocument { chunks, links }))
         }
-        Err(LlmError::Stopped) => Err(LlmError::Stopped.into()),
+        Err(error @ LlmError::Stopped(_)) => Err(error.into()),
         // a document that cannot be linked comes without relatives
         Err(error) => {
             run.emit(RunEvent::Warned {

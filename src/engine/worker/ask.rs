@@ -102,11 +102,11 @@ impl Worker {
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         match self.models.fit_linker(&mut config, &mut emit) {
-            Err(LlmError::Stopped) => return Ok(None),
+            Err(LlmError::Stopped(_)) => return Ok(None),
             fitted => fitted?,
         }
         let loaded = match self.models.load(&config, true, &mut emit) {
-            Err(LlmError::Stopped) => return Ok(None),
+            Err(LlmError::Stopped(_)) => return Ok(None),
             loaded => loaded?,
         };
         Models::fit_server(&mut config, &*loaded.generator, &mut emit);

@@ -8,7 +8,7 @@ use crate::engine::stages::link_builder::{self, Units};
 use crate::event::{
     CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms,
 };
-use crate::index::{ChunkLinks, Collection, Position, Progress, Search as _};
+use crate::index::{ChunkLinks, Collection, LinkedState, Position, Progress, Search as _};
 use crate::llm::{LlmError, OpenGenerator};
 
 /// Links every document of the corpus that has no links of the recipe in use. Returns `None` when
@@ -21,17 +21,7 @@ pub fn link_corpus(
 ) -> Result<Option<LinkReport>, WorkerError> {
     let started = Instant::now();
     let before = index.link_state();
-    let mut report = LinkReport {
-        corpus: index.card(),
-        linker: format!("{:?}", settings.kind).to_lowercase(),
-        model: model.card().file.clone(),
-        documents: before.documents,
-        chunks: before.chunks,
-        linked: 0,
-        known: before.documents,
-        skipped: Vec::new(),
-        wall_ms: 0,
-    };
+    let mut report = new_report(index, &before, model, settings);
     if let Some(other) = before.other_models.first() {
         let _ = publish(unused_links(&other.model_file, &report.corpus));
     }
@@ -62,7 +52,7 @@ pub fn link_corpus(
                 report.documents += 1;
                 report.chunks += u64::from(*count);
             }
-            Err(LlmError::Stopped) => return Ok(None),
+            Err(LlmError::Stopped(_)) => return Ok(None),
             // a document that cannot be linked does not keep the others from it
             Err(error) => report.skipped.push(SkippedFile {
                 path: path.clone(),
@@ -78,6 +68,26 @@ pub fn link_corpus(
         report: report.clone(),
     });
     Ok(Some(report))
+}
+
+/// Returns the report of the links that are there.
+fn new_report(
+    index: &Collection,
+    before: &LinkedState,
+    model: &dyn OpenGenerator,
+    settings: &LinkerSettings,
+) -> LinkReport {
+    LinkReport {
+        corpus: index.card(),
+        linker: format!("{:?}", settings.kind).to_lowercase(),
+        model: model.card().file.clone(),
+        documents: before.documents,
+        chunks: before.chunks,
+        linked: 0,
+        known: before.documents,
+        skipped: Vec::new(),
+        wall_ms: 0,
+    }
 }
 
 fn link_document(

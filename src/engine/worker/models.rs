@@ -351,9 +351,7 @@ impl Loader<'_> {
                 text: shortage(&settings.model, need, free_bytes),
                 advice: Some(SHORTAGE_ADVICE.to_owned()),
             };
-            if (self.publish)(warned) == Flow::Stop {
-                return Err(LlmError::Stopped);
-            }
+            (self.publish)(warned).check()?;
         }
 
         let mut watch = Watch::new(role, &file, self.publish);

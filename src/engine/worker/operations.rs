@@ -76,7 +76,7 @@ impl Worker {
         let mut emit = |event| publish(session.record(event));
         match self.models.load(&config, true, &mut emit) {
             Ok(_) => Ok(true),
-            Err(LlmError::Stopped) => Ok(false),
+            Err(LlmError::Stopped(_)) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -153,7 +153,7 @@ impl Worker {
         let mut emit = |event| publish(session.record(event));
         let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut emit) {
             // a question overtook it: the update is as unfinished as one that is stopped later
-            Err(LlmError::Stopped) => return Ok(None),
+            Err(LlmError::Stopped(_)) => return Ok(None),
             embedder => embedder?,
         };
 
@@ -200,7 +200,7 @@ impl Worker {
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut emit) {
-            Err(LlmError::Stopped) => return Ok(false),
+            Err(LlmError::Stopped(_)) => return Ok(false),
             embedder => embedder?,
         };
         match index.update(&config, &mut **model, counter, &mut emit)? {

@@ -44,10 +44,8 @@ impl Observer<'_> {
     /// # Errors
     /// [`ProbeError::Stopped`] when the observer stops.
     pub fn emit(&mut self, progress: ProbeProgress) -> Result<(), ProbeError> {
-        match (self.publish)(SessionEvent::ProbeProgressed { progress }) {
-            Flow::Continue if !self.stop.is_set() => Ok(()),
-            Flow::Continue | Flow::Stop => Err(ProbeError::Stopped),
-        }
+        (self.publish)(SessionEvent::ProbeProgressed { progress }).check()?;
+        Ok(self.stop.flow().check()?)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::engine::stages::gate::{decide, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
     Flow, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase, ProbeProgress, ProbeTurns,
-    Problem, SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
+    Problem, SessionEvent, StopError, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
 use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
@@ -359,7 +359,7 @@ fn walk(
     let mut run = Run::new(tools, &question.question, &mut publish);
     let written = answer::write(&mut run, &mut roles, &Passages::default(), &[]);
     if run.is_stopped() || stop.is_set() {
-        return Err(ProbeError::Stopped.into());
+        return Err(ProbeError::from(StopError).into());
     }
     let short = match written {
         Ok(answer) => answer.short,

@@ -2,7 +2,7 @@
 
 use crate::engine::error::WorkerError;
 use crate::engine::stages::utility::FinishedRun;
-use crate::event::{Advice, Command, Flow, Operation, Record, SessionEvent};
+use crate::event::{Advice, Command, Flow, Operation, Record, SessionEvent, is_stop};
 
 use super::background::{BackgroundTasks, Overrides, Task};
 use super::inbox::{Inbox, Next};
@@ -54,50 +54,42 @@ impl Worker {
         command: Command,
         publish: Publish<'_>,
     ) -> Result<BackgroundTasks, WorkerError> {
+        let mut tasks = BackgroundTasks::default();
         match command {
             Command::Ask(asked) => {
                 self.ask(&asked, publish)?;
-                let overrides = asked.overrides;
                 // the run used the links that there were; the rest of the corpus follows
+                let overrides = asked.overrides;
                 let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
-                Ok(BackgroundTasks {
-                    link: links.then_some(overrides),
-                    ..BackgroundTasks::default()
-                })
+                tasks.link = links.then_some(overrides);
             }
             Command::Open { folders } => {
                 self.index_overrides.clear();
                 self.open(&folders, false, publish)?;
-                Ok(BackgroundTasks::update())
+                tasks = BackgroundTasks::update();
             }
             Command::Reindex { rebuild, overrides } => {
                 self.index_overrides = overrides;
                 self.reopen(rebuild, publish)?;
-                Ok(BackgroundTasks::update())
+                tasks = BackgroundTasks::update();
             }
-            Command::Refresh => Ok(BackgroundTasks::refresh()),
+            Command::Refresh => tasks = BackgroundTasks::refresh(),
             Command::OpenSource {
                 document,
                 first_line,
                 last_line,
-            } => {
-                self.open_source(&document, [first_line, last_line], publish)?;
-                Ok(BackgroundTasks::default())
-            }
+            } => self.open_source(&document, [first_line, last_line], publish)?,
             Command::Search { query, overrides } => {
                 let retrieval = self.search(&query, &overrides, publish)?;
                 self.emit(SessionEvent::Searched { retrieval }, publish);
-                Ok(BackgroundTasks::default())
             }
             Command::Embed { texts, side } => {
                 let embedding = self.embed(&texts, side, publish)?;
                 self.emit(SessionEvent::Embedded { embedding }, publish);
-                Ok(BackgroundTasks::default())
             }
             Command::ListDocuments => {
                 let documents = self.documents()?;
                 self.emit(SessionEvent::DocumentsListed { documents }, publish);
-                Ok(BackgroundTasks::default())
             }
             Command::MeasureUtility {
                 run,
@@ -113,7 +105,6 @@ impl Worker {
                     own: &own,
                 };
                 self.measure_utility(&finished, &overrides, publish)?;
-                Ok(BackgroundTasks::default())
             }
             Command::TracePassage {
                 phrase,
@@ -121,11 +112,9 @@ impl Worker {
                 overrides,
             } => {
                 self.trace_passage(&phrase, &queries, &overrides, publish)?;
-                Ok(BackgroundTasks::default())
             }
             Command::LoadModels { overrides } => {
                 self.load(&overrides, publish)?;
-                Ok(BackgroundTasks::default())
             }
             // the front end answers these itself: it keeps the recorded runs and downloads models
             Command::ListSessions
@@ -133,8 +122,9 @@ impl Worker {
             | Command::RenameThread { .. }
             | Command::ListModels
             | Command::PullModel { .. }
-            | Command::StopPull => Ok(BackgroundTasks::default()),
+            | Command::StopPull => {}
         }
+        Ok(tasks)
     }
 
     /// Carries out the background task with the highest priority.
@@ -180,7 +170,7 @@ impl Worker {
 
     /// Emits that an operation was stopped by the user, or failed.
     fn report_end(&mut self, operation: Operation, error: &WorkerError, publish: Publish<'_>) {
-        if error.is_stop() {
+        if is_stop(error) {
             self.emit(SessionEvent::OperationStopped { operation }, publish);
         } else {
             self.report_failure(operation, error, publish);

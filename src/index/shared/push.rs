@@ -191,9 +191,7 @@ impl Push<'_, '_> {
                 units: done,
                 time: self.started.elapsed(),
             });
-            if flow == Flow::Stop {
-                return Err(RemoteError::Stopped.into());
-            }
+            flow.check().map_err(RemoteError::from)?;
 
             let document = self.document(path, key, card)?;
             chunks += document.chunks.len();
@@ -258,9 +256,7 @@ fn words_of(
             file: Some(&document.path),
             ..Position::new(IndexPhase::Writing)
         };
-        if progress.step(&position) == Flow::Stop {
-            return Err(RemoteError::Stopped);
-        }
+        progress.step(&position).check()?;
         let chunks = index.document(&document.path);
         let chunks = chunks.map_err(|error| RemoteError::Failed {
             place: "this machine".to_owned(),

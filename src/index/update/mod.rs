@@ -60,7 +60,7 @@ impl Index {
 
         let plan = match self.plan(&recipe, config, publish) {
             Ok(plan) => plan,
-            Err(CorpusError::Stopped) => return Ok(Update::Interrupted),
+            Err(CorpusError::Stopped(_)) => return Ok(Update::Interrupted),
             Err(error) => return Err(error.into()),
         };
 

@@ -23,7 +23,7 @@ use super::values::{
     Completion, Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
 use crate::config::GeneratorSettings;
-use crate::event::{CallUsage, Flow, ModelCard, StopFlag};
+use crate::event::{CallUsage, Flow, ModelCard, StopError, StopFlag};
 use link::{Broken, Observers, ProcessLink};
 use message::{CallOutcome, CallValue, GeneratorRequest};
 
@@ -123,7 +123,7 @@ impl IsolatedGenerator {
 /// Returns what users are shown about a broken link.
 fn reason(broken: Broken, workers: &[String]) -> LlmError {
     match broken {
-        Broken::Stuck => LlmError::Stopped,
+        Broken::Stuck => StopError.into(),
         Broken::Gone => lost_worker(workers),
     }
 }

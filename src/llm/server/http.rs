@@ -14,7 +14,7 @@ use ureq::http::Response;
 
 use super::address::Address;
 use crate::config::{Secret, ServerSettings};
-use crate::event::StopFlag;
+use crate::event::{StopError, StopFlag};
 use crate::llm::error::LlmError;
 use crate::llm::error::ServerError;
 use crate::net;
@@ -166,7 +166,7 @@ impl ServerClient {
         })?;
         match called {
             Called::Done => Ok(answers),
-            Called::Stopped => Err(LlmError::Stopped),
+            Called::Stopped => Err(StopError.into()),
         }
     }
 

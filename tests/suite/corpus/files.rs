@@ -169,7 +169,7 @@ fn paths_that_are_not_folders_are_refused() {
         matches!(error(folder.path(), &globs), CorpusError::BadGlob { glob, .. } if glob == "a{b")
     );
     let stopped = walk(folder.path(), &settings(), &mut |_| Flow::Stop).expect_err("stopped");
-    assert!(matches!(stopped, CorpusError::Stopped));
+    assert!(matches!(stopped, CorpusError::Stopped(_)));
 }
 
 #[test]

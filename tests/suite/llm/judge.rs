@@ -308,7 +308,7 @@ fn judging_stops_with_the_flag() {
     stop.stop();
     assert!(matches!(
         generator.classify(&[grade(CONTEXT)], &GRADES),
-        Err(LlmError::Stopped)
+        Err(LlmError::Stopped(_))
     ));
     next_command(&stop);
     assert!(generator.classify(&[grade(CONTEXT)], &GRADES).is_ok());

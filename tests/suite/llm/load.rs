@@ -147,7 +147,7 @@ fn a_load_can_be_watched_and_stopped() {
     let stopped = load_generator(&runtime(), &file, &generator_settings(), &stop, &mut |_| {
         Flow::Stop
     });
-    assert!(matches!(stopped.err(), Some(LlmError::Stopped)));
+    assert!(matches!(stopped.err(), Some(LlmError::Stopped(_))));
 }
 
 #[test]

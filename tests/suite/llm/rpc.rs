@@ -288,7 +288,7 @@ fn an_observer_and_a_stop_end_a_call_where_they_would_here() {
     });
     match completions {
         Ok(completions) => assert_eq!(completions[0].end, End::Stopped),
-        Err(error) => assert!(matches!(error, LlmError::Stopped), "{error}"),
+        Err(error) => assert!(matches!(error, LlmError::Stopped(_)), "{error}"),
     }
     assert!(!generator.is_lost());
     stop.mark_sent();
