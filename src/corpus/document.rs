@@ -37,6 +37,8 @@ pub struct Document {
     places: Vec<(usize, Place)>,
     /// Where in the text a new message, sheet or member begins.
     parts: Vec<usize>,
+    /// The rows of tables, in the order of the text.
+    rows: Vec<Range<usize>>,
     /// From the text to the decoded file, and from there to its bytes. The text of a binary file
     /// stands for itself.
     extracted: Offsets,
@@ -173,6 +175,7 @@ impl Document {
             front_matter_end: extract.front_matter_end,
             places: extract.places,
             parts: extract.parts,
+            rows: extract.rows,
             extracted: extract.origin,
             decoded: Offsets::default(),
             line_starts,
@@ -201,6 +204,7 @@ impl Document {
             front_matter_end: self.front_matter_end,
             places: self.places.clone(),
             parts: self.parts.clone(),
+            rows: self.rows.clone(),
             metadata: self.metadata.clone(),
             note: self.note.clone(),
             origin: Offsets::default(),
@@ -263,6 +267,11 @@ impl Document {
     /// Returns the heading that contains a position of the text.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
         self.outline.heading_at(at)
+    }
+
+    /// Returns the rows of tables, in the order of the text.
+    pub(super) fn rows(&self) -> &[Range<usize>] {
+        &self.rows
     }
 
     fn in_decoded(&self, part: Range<usize>) -> Range<usize> {

@@ -156,8 +156,9 @@ impl<'a> FixedChunker<'a> {
         }
 
         let overlap = previous.start..new.range.start;
-        if start == overlap.end {
-            self.overlap_words(&pieces[first - 1], overlap, new, max_tokens)
+        let last = &pieces[first - 1];
+        if start == overlap.end && !self.splitter.is_row(last) {
+            self.overlap_words(last, overlap, new, max_tokens)
         } else {
             start
         }

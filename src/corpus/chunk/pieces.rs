@@ -26,8 +26,8 @@ pub(super) enum Break {
     Part,
 }
 
-/// The smallest part of a text that a chunker moves. Pieces follow one another with only white
-/// space between them.
+/// The smallest part of a text that a chunker moves: a sentence, or the row of a table. Pieces
+/// follow one another with only white space between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub range: Range<usize>,
@@ -56,30 +56,47 @@ impl<'a> Splitter<'a> {
 
     /// Returns all pieces of the document, in order.
     pub fn all(&self) -> Vec<Piece> {
-        let text = &self.document.text;
         let mut pieces: Vec<Piece> = Vec::new();
-        for range in sentences(text, self.document.language) {
-            let previous_end = pieces.last().map_or(0, |piece| piece.range.end);
-            let before = self.break_before(previous_end, range.start);
-            let tokens = if self.is_short(range.clone()) {
-                self.tokens(range.clone())
-            } else {
-                u32::MAX
-            };
-            if tokens <= self.max_tokens {
-                pieces.push(Piece {
-                    range,
-                    tokens,
-                    before,
-                });
-            } else {
-                self.split_long(range, before, &mut pieces);
+        let mut at = 0;
+        for row in self.document.rows() {
+            self.add_sentences(at..row.start, &mut pieces);
+            match self.piece(row.clone(), &pieces) {
+                Some(piece) => pieces.push(piece),
+                None => self.add_sentences(row.clone(), &mut pieces),
             }
+            at = row.end;
         }
+        self.add_sentences(at..self.document.text.len(), &mut pieces);
         pieces
     }
 
-    fn break_before(&self, from: usize, to: usize) -> Break {
+    /// Adds the sentences of a part of the text.
+    fn add_sentences(&self, part: Range<usize>, pieces: &mut Vec<Piece>) {
+        for sentence in sentences(&self.document.text[part.clone()], self.document.language) {
+            let range = part.start + sentence.start..part.start + sentence.end;
+            match self.piece(range.clone(), pieces) {
+                Some(piece) => pieces.push(piece),
+                None => self.split_long(range, pieces),
+            }
+        }
+    }
+
+    /// Returns a part behind these pieces as one; `None` when it is longer than a chunk.
+    fn piece(&self, range: Range<usize>, pieces: &[Piece]) -> Option<Piece> {
+        let tokens = self
+            .is_short(range.clone())
+            .then(|| self.tokens(range.clone()))
+            .filter(|tokens| *tokens <= self.max_tokens)?;
+        Some(Piece {
+            before: self.break_before(pieces, range.start),
+            range,
+            tokens,
+        })
+    }
+
+    /// Returns the break between the last of these pieces and a position behind them.
+    fn break_before(&self, pieces: &[Piece], to: usize) -> Break {
+        let from = pieces.last().map_or(0, |piece| piece.range.end);
         if self.document.begins_part(from..to) {
             return Break::Part;
         }
@@ -98,7 +115,8 @@ impl<'a> Splitter<'a> {
 
     /// Adds the pieces of a sentence that is longer than a chunk: runs of words, and of characters
     /// where a word itself is too long.
-    fn split_long(&self, range: Range<usize>, before: Break, pieces: &mut Vec<Piece>) {
+    fn split_long(&self, range: Range<usize>, pieces: &mut Vec<Piece>) {
+        let before = self.break_before(pieces, range.start);
         let max_tokens = self.max_tokens / 4;
         let begin = pieces.len();
         let mut run: Option<Piece> = None;
@@ -156,6 +174,13 @@ impl<'a> Splitter<'a> {
         }
         parts.push(at..word.end);
         parts
+    }
+
+    /// Returns whether a piece is the row of a table.
+    pub fn is_row(&self, piece: &Piece) -> bool {
+        let rows = self.document.rows();
+        let row = rows.partition_point(|row| row.start < piece.range.start);
+        rows.get(row) == Some(&piece.range)
     }
 
     /// Returns whether a part fits into a chunk.

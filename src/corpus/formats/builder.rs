@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::columns::{Columns, MAX_NAME_CHARS};
 use super::format::Extract;
 use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place, PlaceUnit};
@@ -15,12 +16,8 @@ pub(super) const MAX_MARKS_BYTES: usize = 160 << 20;
 const MARK_BYTES: usize = 128;
 /// The header of a table is among its first rows.
 pub(super) const MAX_ROWS_ABOVE_HEADER: usize = 10;
-/// A longer cell is text, not the name of a column.
-const MAX_COLUMN_NAME_CHARS: usize = 80;
 /// Maximum size of what a row repeats of text that is in the file once.
 pub(super) const MAX_ROW_BYTES: usize = 1 << 20;
-/// Maximum size of the names of columns that a row has with it: the values count.
-pub(super) const MAX_NAMES_BYTES: usize = 600;
 
 /// The text of a document while it grows. Control characters are left out, and what exceeds a
 /// limit.
@@ -41,7 +38,7 @@ pub(in crate::corpus) struct Builder {
 #[derive(Debug, Default)]
 pub(in crate::corpus) struct Rows {
     /// The names of the columns, once their row was found.
-    columns: Vec<String>,
+    columns: Columns,
     rows: usize,
 }
 
@@ -115,15 +112,7 @@ impl Builder {
         };
 
         self.marks_bytes += marks_bytes;
-        let shift = range.start;
-        let headings = member.headings.into_iter();
-        let headings = headings.map(|heading| heading.shift_by(shift));
-        self.extract.headings.extend(headings);
-        let places = member.places.into_iter();
-        let places = places.map(|(at, place)| (at + shift, place));
-        self.extract.places.extend(places);
-        let parts = member.parts.into_iter().map(|at| at + shift);
-        self.extract.parts.extend(parts);
+        self.extract.take_marks(member, range.start);
     }
 
     pub fn finish(mut self) -> Extract {
@@ -177,36 +166,18 @@ impl Rows {
             .map(|(column, cell)| (column, one_line(&cell)))
             .filter(|(_, cell)| !cell.is_empty())
             .collect();
-        builder.line(&self.line(&cells));
+        let texts = cells.iter().map(|(column, cell)| (*column, cell.as_str()));
+        let line = self.columns.line(texts);
+        let range = builder.add(&line, true);
+        builder.extract.rows.extend(range);
 
         let can_be_header = self.columns.is_empty() && self.rows < MAX_ROWS_ABOVE_HEADER;
         if can_be_header && is_header(&cells) {
-            let width = cells.iter().map(|(column, _)| column + 1).max();
-            self.columns.resize(width.unwrap_or(0), String::new());
             for (column, name) in cells {
-                name.trim_end_matches(':')
-                    .clone_into(&mut self.columns[column]);
+                self.columns.set(column, &name);
             }
         }
         self.rows += 1;
-    }
-
-    fn line(&self, cells: &[(usize, String)]) -> String {
-        let mut names_bytes = 0;
-        let mut fits = |name: &str| {
-            names_bytes += name.len();
-            names_bytes <= MAX_NAMES_BYTES
-        };
-        let parts: Vec<String> = cells
-            .iter()
-            .map(|(column, cell)| match self.columns.get(*column) {
-                Some(name) if !name.is_empty() && name != cell && fits(name) => {
-                    format!("{name}: {cell}")
-                }
-                _ => cell.clone(),
-            })
-            .collect();
-        parts.join("; ")
     }
 }
 
@@ -277,7 +248,7 @@ fn place_bytes(place: &Place) -> usize {
 /// Returns whether the cells are the names of columns: at least two, short, not all of them
 /// numbers.
 fn is_header(cells: &[(usize, String)]) -> bool {
-    let is_short = |name: &str| name.chars().count() <= MAX_COLUMN_NAME_CHARS;
+    let is_short = |name: &str| name.chars().count() <= MAX_NAME_CHARS;
     let is_number = |name: &str| name.parse::<f64>().is_ok();
     cells.len() >= 2
         && cells.iter().all(|(_, name)| is_short(name))

@@ -1,5 +1,7 @@
 //! A file format: what its reader gets, and what it gives.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::offsets::Offsets;
@@ -66,6 +68,8 @@ pub(in crate::corpus) struct Extract {
     pub places: Vec<(usize, Place)>,
     /// The positions where a new message, sheet or member begins: no chunk reaches across.
     pub parts: Vec<usize>,
+    /// The rows of tables, in the order of the text: no chunk begins or ends inside one that fits.
+    pub rows: Vec<Range<usize>>,
     pub metadata: Metadata,
     /// A remark for the index report: what could not be read.
     pub note: Option<String>,
@@ -125,6 +129,21 @@ impl Extract {
             text,
             ..Self::default()
         }
+    }
+
+    /// Takes the headings, places, parts and rows of a member whose text begins at `start`.
+    pub fn take_marks(&mut self, member: Self, start: usize) {
+        let headings = member.headings.into_iter();
+        self.headings
+            .extend(headings.map(|heading| heading.shift_by(start)));
+        let places = member.places.into_iter();
+        self.places
+            .extend(places.map(|(at, place)| (at + start, place)));
+        let parts = member.parts.into_iter();
+        self.parts.extend(parts.map(|at| at + start));
+        let rows = member.rows.into_iter();
+        self.rows
+            .extend(rows.map(|row| row.start + start..row.end + start));
     }
 
     /// Cuts the titles and names that are longer than a line.

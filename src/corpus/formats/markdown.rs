@@ -1,7 +1,11 @@
-//! Markdown as it is in the file, with its headings.
+//! Markdown as it is in the file, with its headings. The rows of a table have the names of its
+//! columns.
+
+use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::columns::{Columns, Tables};
 use super::format::{Extract, Format, Reader};
 use crate::corpus::outline::Heading;
 use crate::event::Metadata;
@@ -16,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     reader: Reader::Text(extract),
 };
 
-/// Finds the headings and the front matter, which is not a heading.
+/// Finds the headings, the front matter, which is not a heading, and the rows of tables.
 pub(super) fn extract(text: String) -> Extract {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
@@ -25,6 +29,7 @@ pub(super) fn extract(text: String) -> Extract {
     let mut headings = Vec::new();
     let mut front_matter_end = 0;
     let mut open: Option<Heading> = None;
+    let mut tables = TableReader::default();
     for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
@@ -44,17 +49,70 @@ pub(super) fn extract(text: String) -> Extract {
                 if let Some(heading) = &mut open {
                     heading.title.push_str(&words);
                 }
+                tables.add_words(&words);
             }
+            Event::Start(tag) => tables.open(&tag, range),
+            Event::End(tag) => tables.close(tag, range, &text),
             _ => {}
         }
     }
     let mut metadata = Metadata::default();
     metadata.set_front_matter(&text[..front_matter_end]);
-    Extract {
+    tables.tables.label(Extract {
         headings,
         front_matter_end,
         metadata,
         ..Extract::verbatim(text)
+    })
+}
+
+/// The tables of a text while it is read.
+#[derive(Default)]
+struct TableReader {
+    tables: Tables,
+    columns: Columns,
+    is_header: bool,
+    /// The cells of the row that is read, with their columns.
+    cells: Vec<(usize, Range<usize>)>,
+    /// The words of the last cell of a header.
+    name: String,
+}
+
+impl TableReader {
+    fn open(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::TableHead => {
+                self.columns = Columns::default();
+                self.cells.clear();
+                self.is_header = true;
+            }
+            Tag::TableRow => self.cells.clear(),
+            Tag::TableCell => {
+                self.cells.push((self.cells.len(), range));
+                self.name.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn add_words(&mut self, words: &str) {
+        if self.is_header {
+            self.name.push_str(words);
+        }
+    }
+
+    fn close(&mut self, tag: TagEnd, row: Range<usize>, text: &str) {
+        match tag {
+            TagEnd::TableCell if self.is_header => {
+                self.columns.set(self.cells.len() - 1, &self.name);
+            }
+            TagEnd::TableHead => {
+                self.is_header = false;
+                self.tables.add_row(text, row, &[], &self.columns);
+            }
+            TagEnd::TableRow => self.tables.add_row(text, row, &self.cells, &self.columns),
+            _ => {}
+        }
     }
 }
 
@@ -80,5 +138,57 @@ mod tests {
                 (2, "In a list".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn rows_have_the_names_of_their_columns() {
+        let cases = [
+            (
+                "| Name | **Age** |\n|---|---|\n| Ann | 7 |\n|  | 8 |\n\nafter",
+                "| Name | **Age** |\n|---|---|\n| Name: Ann | Age: 7 |\n|  | Age: 8 |\n\nafter",
+            ),
+            // without bars at the ends, in a quotation, in a list
+            (
+                "Name | Age\n-|-\nAnn | 7\nafter",
+                "Name | Age\n-|-\nName: Ann | Age: 7\nName: after",
+            ),
+            (
+                "> | A | B |\n> |---|:-:|\n> | 1 | 2 |\n",
+                "> | A | B |\n> |---|:-:|\n> | A: 1 | B: 2 |\n",
+            ),
+            (
+                "- list\n\n  | A | B |\n  |---|---|\n  | 1 | `x\\|y` |\n",
+                "- list\n\n  | A | B |\n  |---|---|\n  | A: 1 | B: `x\\|y` |\n",
+            ),
+            // a header without names, more cells than names, the words of no table
+            ("| | |\n|-|-|\n| 1 | 2 |\n", "| | |\n|-|-|\n| 1 | 2 |\n"),
+            (
+                "| A | B |\n|-|-|\n| 1 | 2 | 3 |\n",
+                "| A | B |\n|-|-|\n| A: 1 | B: 2 | 3 |\n",
+            ),
+            ("| A | B |\n| 1 | 2 |\n", "| A | B |\n| 1 | 2 |\n"),
+            (
+                "```\n| A |\n|---|\n| 1 |\n```\n",
+                "```\n| A |\n|---|\n| 1 |\n```\n",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(extract(text.to_owned()).text, expected);
+        }
+    }
+
+    #[test]
+    fn headings_and_rows_keep_their_places_behind_names() {
+        let text = "# One\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\n# Two\n";
+        let found = extract(text.to_owned());
+        let rows: Vec<&str> = found
+            .rows
+            .iter()
+            .map(|row| &found.text[row.clone()])
+            .collect();
+        assert_eq!(rows, ["| A | B |", "| A: 1 | B: 2 |"]);
+        assert_eq!(found.text[found.headings[1].range.clone()].trim(), "# Two");
+        let origin = found.origin.source_range(found.headings[1].range.clone());
+        assert_eq!(&text[origin.start as usize..origin.end as usize], "# Two\n");
     }
 }

@@ -4,6 +4,7 @@
 mod format;
 mod unread;
 mod lines;
+mod columns;
 mod builder;
 mod metadata;
 mod member;

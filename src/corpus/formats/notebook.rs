@@ -97,11 +97,8 @@ fn add_cell(extract: &mut Extract, number: u32, cell: &Value) {
         }
         _ => Extract::verbatim(source.to_owned()),
     };
-    let headings = cell_text.headings.into_iter();
-    extract
-        .headings
-        .extend(headings.map(|heading| heading.shift_by(start)));
     extract.text.push_str(&cell_text.text);
+    extract.take_marks(cell_text, start);
 }
 
 /// Returns text that is a string, or a list of lines.

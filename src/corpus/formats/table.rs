@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
 
-use super::builder::MAX_NAMES_BYTES;
+use super::columns::Columns;
 use super::format::{Extract, Format, Reader};
 use crate::corpus::offsets::Traced;
 use crate::corpus::sentence::fold_white_space;
@@ -24,25 +24,30 @@ const SEPARATORS: &[u8] = b",;\t|";
 const SAMPLE_ROWS: usize = 50;
 /// A longer row over several lines is a quote that was never closed.
 const MAX_ROW_BYTES: usize = 64 << 10;
-/// Maximum size of the name of a column.
-const MAX_NAME_BYTES: usize = 40;
 
 fn extract(source: &str) -> Extract {
     let dialect = Dialect::from_source(source);
-    let names = dialect.names.as_deref();
+    let mut columns = Columns::default();
+    for (column, name) in dialect.names.iter().flatten().enumerate() {
+        columns.set(column, name);
+    }
 
     let mut traced = Traced::with_capacity(source.len() * 2);
-    for row in dialect.rows(source).skip(usize::from(names.is_some())) {
-        let line = line(&row.cells, names);
+    let mut rows = Vec::new();
+    for row in dialect.rows(source).skip(usize::from(!columns.is_empty())) {
+        let line = columns.line(row.cells.iter().map(String::as_str).enumerate());
         if line.is_empty() {
             continue;
         }
         if !traced.text.is_empty() {
             traced.stand_for("\n\n", row.start as u64, 0);
         }
+        let start = traced.text.len();
         traced.stand_for(&line, row.start as u64, saturating_u32(row.end - row.start));
+        rows.push(start..traced.text.len());
     }
     Extract {
+        rows,
         origin: traced.origin,
         ..Extract::verbatim(traced.text)
     }
@@ -214,40 +219,12 @@ fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
             .any(|(cell, name)| cell == name && !cell.is_empty())
     });
     let is_header = named * 2 > first.len() && distinct.len() == named && are_words && !is_repeated;
-    is_header.then(|| {
-        let bounded = |name: &String| name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_owned();
-        first.iter().map(bounded).collect()
-    })
+    is_header.then(|| first.clone())
 }
 
 fn is_number(cell: &str) -> bool {
     let digits = cell.bytes().filter(u8::is_ascii_digit).count();
     digits * 2 >= cell.len().max(1) && digits > 0
-}
-
-/// Returns a row in one line, without its empty cells.
-fn line(cells: &[String], names: Option<&[String]>) -> String {
-    let mut line = String::new();
-    let mut names_bytes = 0;
-    for (index, cell) in cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| !cell.is_empty())
-    {
-        if !line.is_empty() {
-            line.push_str("; ");
-        }
-        let name = names
-            .and_then(|names| names.get(index))
-            .filter(|name| !name.is_empty());
-        if let Some(name) = name.filter(|name| names_bytes + name.len() <= MAX_NAMES_BYTES) {
-            names_bytes += name.len();
-            line.push_str(name);
-            line.push_str(": ");
-        }
-        line.push_str(cell);
-    }
-    line
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// Adds the text of a member behind the others.
-    fn add(&mut self, name: &str, member: Extract) {
+    fn add(&mut self, name: &str, mut member: Extract) {
         let label = self.label(name);
         let all = &mut self.extract;
         if !all.text.is_empty() {
@@ -182,24 +182,15 @@ impl<'a> Gathered<'a> {
             level: 0,
             title: label.clone(),
         });
-        all.headings
-            .extend(member.headings.into_iter().map(|heading| Heading {
-                // level 0 is the member
-                level: heading.level.max(1),
-                ..heading.shift_by(start)
-            }));
-        all.parts.push(start);
-        all.parts
-            .extend(member.parts.into_iter().map(|at| at + start));
-        if member.places.is_empty() {
-            all.places.push((start, Place::new(PlaceUnit::Line, 1)));
+        for heading in &mut member.headings {
+            // level 0 is the member
+            heading.level = heading.level.max(1);
         }
-        all.places.extend(
-            member
-                .places
-                .into_iter()
-                .map(|(at, place)| (at + start, place)),
-        );
+        if member.places.is_empty() {
+            member.places.push((0, Place::new(PlaceUnit::Line, 1)));
+        }
+        all.parts.push(start);
+        all.take_marks(member, start);
         for (_, place) in all.places.iter_mut().filter(|(at, _)| *at >= start) {
             place.member = Some(match place.member.take() {
                 Some(inner) => format!("{label}/{inner}"),

@@ -5,6 +5,7 @@
 //! for. Any input gives some text; nothing is an error.
 
 mod head;
+mod table;
 mod page;
 mod scanner;
 
@@ -29,12 +30,13 @@ pub(super) fn extract(source: &str) -> Extract {
     let Ok(()) = Tokenizer::new_with_emitter(source, scanner).finish();
 
     page.end_heading();
-    Extract {
+    let tables = page.tables.finish(&page.traced.text);
+    tables.label(Extract {
         metadata: head::metadata(source, &page.headings),
         headings: page.headings,
         origin: page.traced.origin,
         ..Extract::verbatim(page.traced.text)
-    }
+    })
 }
 
 #[cfg(test)]
@@ -60,7 +62,7 @@ mod tests {
             ),
             (
                 "<table><tr><th>Name<th>Age<tr><td>Ann<td>7</table>",
-                "| Name | Age\n| Ann | 7",
+                "| Name | Age\n| Name: Ann | Age: 7",
             ),
             (
                 "<script>if (a < b) '</p>'</script>x<style>p{}</style>y",
@@ -90,6 +92,81 @@ mod tests {
         for (page, text) in cases {
             assert_eq!(extract(page).text, text, "{page}");
         }
+    }
+
+    #[test]
+    fn rows_have_the_names_of_their_columns() {
+        let cases = [
+            // names by the head, by bold words, and none
+            (
+                "<table><thead><tr><td>A<td>B</thead><tr><td>1<td></td><tr><td><td>2</table>",
+                "| A | B\n| A: 1\n| B: 2",
+            ),
+            (
+                "<table><tr><td><b>A</b><td><p><strong>B c</strong><tr><td>1<td>2</table>",
+                "| A | B c\n| A: 1 | B c: 2",
+            ),
+            (
+                "<table><tr><td>A<td>B<tr><td>1<td>2</table>",
+                "| A | B\n| 1 | 2",
+            ),
+            (
+                "<table><tr><th>Height<td>2 m<tr><th>Weight<td>7 kg</table>",
+                "| Height | 2 m\n| Weight | 7 kg",
+            ),
+            (
+                "<table><tr><th><p>A</p></th><th><p>B</p></th></tr><tr><td><p></p></td><td><div>2</div></td></tr></table>",
+                "| A | B\n\n| B: 2",
+            ),
+            // cells over columns and rows
+            (
+                "<table><tr><th rowspan=2>Lamp<th colspan='2'>Price<tr><th>EUR<th>USD<tr><td>Owl<td>1<td>2</table>",
+                "| Lamp | Price\n| EUR | USD\n| Lamp: Owl | EUR: 1 | USD: 2",
+            ),
+            (
+                "<table><tr><th>A<th>B<th>C<tr><td rowspan=\"2\">1<td colspan=0>2<td>3<tr><td>4<td>5</table>",
+                "| A | B | C\n| A: 1 | B: 2 | C: 3\n| B: 4 | C: 5",
+            ),
+            // a section of the rows, a sum and a table of another width name no columns
+            (
+                "<table><tr><th>A<th>B<tr><th colspan=2>North<tr><td>1<td>2<tfoot><tr><th>Sum<th>9</table><table><tr><td>x<td>y</table>",
+                "| A | B\n| A: North\n| A: 1 | B: 2\n| A: Sum | B: 9\n\n| x | y",
+            ),
+            // a page laid out as a table, with one inside
+            (
+                "<table><tr><th>Menu<th>Text<tr><td>Home<td><table><tr><th>A<th>B<tr><td>1<td>2</table></table>",
+                "| Menu | Text\n| Home\n\n| A | B\n| A: 1 | B: 2",
+            ),
+            ("<tr><td>1<td>2</tr></table>after", "| 1 | 2\n\nafter"),
+        ];
+        for (page, text) in cases {
+            assert_eq!(extract(page).text, text, "{page}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_whole_over_its_lines() {
+        let source =
+            "<table><tr><th>Part<th>Note<tr><td>Lamp<td><p>Broke. Was<br>mended.<p>Ok.</table>x";
+        let found = extract(source);
+        let rows: Vec<&str> = found
+            .rows
+            .iter()
+            .map(|row| &found.text[row.clone()])
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "| Part | Note",
+                "| Part: Lamp | Note: Broke. Was\nmended.\n\nOk."
+            ]
+        );
+        let at = found.text.find("mended").expect("a word");
+        let origin = found.origin.source_range(at..at + "mended".len());
+        assert_eq!(
+            &source[origin.start as usize..origin.end as usize],
+            "mended"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::table::{OpenTables, Span};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
@@ -22,6 +23,9 @@ pub(in crate::corpus) struct Page {
     preformatted: usize,
     hidden: Option<Hidden>,
     heading: Option<OpenHeading>,
+    /// The number of `<b>` and `<strong>` that are open.
+    bold: usize,
+    pub(super) tables: OpenTables,
 }
 
 /// An open element whose content is not shown.
@@ -42,7 +46,7 @@ struct OpenHeading {
 
 impl Page {
     /// Opens an element.
-    pub(super) fn open(&mut self, element: &str) {
+    pub(super) fn open(&mut self, element: &str, span: Span) {
         if let Some(hidden) = &mut self.hidden {
             hidden.depth += usize::from(hidden.element == element);
             return;
@@ -62,8 +66,10 @@ impl Page {
             "li" => self.mark = "- ",
             "tr" => self.mark = "| ",
             "td" | "th" => self.open_cell(),
+            "b" | "strong" => self.bold += 1,
             _ => {}
         }
+        self.tables.open(element, span, &self.traced.text);
 
         if let Some(level) = heading_level(element) {
             self.end_heading();
@@ -86,8 +92,10 @@ impl Page {
         match element {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             "li" | "tr" => self.mark = "",
+            "b" | "strong" => self.bold = self.bold.saturating_sub(1),
             _ => {}
         }
+        self.tables.close(element, &self.traced.text);
 
         if heading_level(element).is_some() {
             self.end_heading();
@@ -174,15 +182,21 @@ impl Page {
         }
     }
 
-    /// Puts the cells of a row into one line, divided by bars.
+    /// Puts the cells of a row into one line, divided by bars, while they are lines themselves.
     fn open_cell(&mut self) {
+        if self.tables.is_in_line() {
+            self.line_ends = 0;
+        }
         if self.line_ends == 0 && !self.traced.text.is_empty() {
             self.mark = " | ";
         }
     }
 
     fn break_lines(&mut self, element: &str) {
-        self.line_ends = self.line_ends.max(line_ends_around(element));
+        // a cell often is a paragraph
+        if !(matches!(element, "p" | "div") && self.tables.begins_cell()) {
+            self.line_ends = self.line_ends.max(line_ends_around(element));
+        }
     }
 
     /// Writes what is due before a word at `at`: line ends, a mark, or a space.
@@ -196,6 +210,7 @@ impl Page {
             let line_ends = if line_ends == 1 { "\n" } else { "\n\n" };
             self.traced.stand_for(line_ends, at as u64, 0);
         }
+        let start = self.traced.text.len();
         if line_ends > 0 || !mark.is_empty() {
             self.traced.stand_for(mark, at as u64, 0);
         } else if let Some(space) = space.filter(|_| !is_first) {
@@ -204,6 +219,8 @@ impl Page {
         }
 
         let word_start = self.traced.text.len();
+        self.tables
+            .begin_word(start, word_start, line_ends > 0, self.bold > 0);
         if let Some(heading) = &mut self.heading {
             heading.start.get_or_insert(word_start);
         }

@@ -3,10 +3,15 @@
 use html5gum::{Emitter, Error, State, naive_next_state};
 
 use super::page::Page;
+use super::table::Span;
+
+/// Maximum number of rows that a cell takes, as the HTML standard has it.
+const MAX_SPAN: usize = 65_534;
 
 /// Receives the tokens of html5gum and keeps count of where they are in the source.
 ///
-/// Attributes, comments and document types are no text, so what is said about them is ignored.
+/// Of attributes only the columns and rows of a cell count; comments and document types are no
+/// text.
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,
@@ -26,6 +31,10 @@ struct Tag {
     name: Vec<u8>,
     is_end: bool,
     is_self_closing: bool,
+    /// The attribute that is read, and the values of those of a cell.
+    attribute: Vec<u8>,
+    columns: usize,
+    rows: usize,
 }
 
 impl Tag {
@@ -33,6 +42,27 @@ impl Tag {
         self.name.clear();
         self.is_end = is_end;
         self.is_self_closing = false;
+        self.columns = 0;
+        self.rows = 0;
+    }
+
+    /// Takes a part of the value of an attribute.
+    fn add_value(&mut self, value: &[u8]) {
+        let number = match self.attribute.as_slice() {
+            b"colspan" => &mut self.columns,
+            b"rowspan" => &mut self.rows,
+            _ => return,
+        };
+        for digit in value.iter().filter(|digit| digit.is_ascii_digit()) {
+            *number = (*number * 10 + usize::from(digit - b'0')).min(MAX_SPAN);
+        }
+    }
+
+    fn span(&self) -> Span {
+        Span {
+            columns: self.columns.max(1),
+            rows: self.rows.max(1),
+        }
     }
 }
 
@@ -70,7 +100,7 @@ impl<'a> Scanner<'a> {
             return None;
         }
 
-        self.page.open(&name);
+        self.page.open(&name, self.tag.span());
         self.last_start_tag.clone_from(&self.tag.name);
         naive_next_state(&self.tag.name)
     }
@@ -123,6 +153,18 @@ impl Emitter for Scanner<'_> {
         self.tag.name.extend_from_slice(name);
     }
 
+    fn init_attribute(&mut self) {
+        self.tag.attribute.clear();
+    }
+
+    fn push_attribute_name(&mut self, name: &[u8]) {
+        self.tag.attribute.extend_from_slice(name);
+    }
+
+    fn push_attribute_value(&mut self, value: &[u8]) {
+        self.tag.add_value(value);
+    }
+
     fn set_self_closing(&mut self) {
         self.tag.is_self_closing = true;
     }
@@ -170,9 +212,6 @@ impl Emitter for Scanner<'_> {
     fn emit_error(&mut self, _: Error) {}
     fn init_comment(&mut self) {}
     fn push_comment(&mut self, _: &[u8]) {}
-    fn init_attribute(&mut self) {}
-    fn push_attribute_name(&mut self, _: &[u8]) {}
-    fn push_attribute_value(&mut self, _: &[u8]) {}
     fn init_doctype(&mut self) {}
     fn push_doctype_name(&mut self, _: &[u8]) {}
     fn set_force_quirks(&mut self) {}

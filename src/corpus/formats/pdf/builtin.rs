@@ -8,6 +8,7 @@ use unpdf::{
 };
 
 use super::super::builder::MAX_TEXT_BYTES;
+use super::super::columns::Columns;
 use super::pages::{Block, Page, Pages, Title};
 use crate::event::Metadata;
 
@@ -168,6 +169,7 @@ fn block(part: &Part) -> Option<Block> {
     (!text.trim().is_empty()).then(|| Block {
         text: text.to_owned(),
         level,
+        is_table: matches!(part, Part::Table(_)),
     })
 }
 
@@ -182,20 +184,15 @@ fn rows(table: &Table) -> String {
         0
     };
     let (header, body) = table.rows.split_at(header_rows);
-    let names: Vec<String> = header.last().map(cells).unwrap_or_default();
+    let mut columns = Columns::default();
+    for (column, name) in header.last().map(cells).iter().flatten().enumerate() {
+        columns.set(column, name);
+    }
     if body.is_empty() {
         return header.iter().map(line_of).collect::<Vec<_>>().join("\n");
     }
 
-    let named = |row: &TableRow| {
-        let cells = cells(row).into_iter().enumerate();
-        let cells = cells.filter(|(_, cell)| !cell.is_empty());
-        let named = cells.map(|(at, cell)| match names.get(at) {
-            Some(name) if !name.is_empty() => format!("{name}: {cell}"),
-            Some(_) | None => cell,
-        });
-        named.collect::<Vec<_>>().join("; ")
-    };
+    let named = |row: &TableRow| columns.line(cells(row).iter().map(String::as_str).enumerate());
     // what stands above the last row of a header spans columns
     let above = header[..header_rows.saturating_sub(1)].iter().map(line_of);
     let lines: Vec<String> = above

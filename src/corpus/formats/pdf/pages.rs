@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::corpus::formats::format::Extract;
+use crate::corpus::formats::lines::lines;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::outline::Heading;
 use crate::event::{Metadata, Place, PlaceUnit};
@@ -48,11 +49,13 @@ pub(super) struct Page {
 }
 
 /// A paragraph, a heading, a table or a listing.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Block {
     pub text: String,
     /// The level of a heading, by the size of its letters.
     pub level: Option<u8>,
+    /// Whether its lines are the rows of a table.
+    pub is_table: bool,
 }
 
 /// A title of the outline.
@@ -255,6 +258,11 @@ fn joined(pages: &[Page], outline: &[Title]) -> Extract {
                 extract.places.push((start, place));
             }
             extract.text.push_str(&block.text);
+            if block.is_table {
+                let rows = lines(&block.text).filter(|(_, row)| !row.is_empty());
+                let rows = rows.map(|(at, row)| start + at..start + at + row.len());
+                extract.rows.extend(rows);
+            }
 
             let level = if outline.is_empty() {
                 block.level.filter(|_| sizes.contains(block.text.trim()))
@@ -340,7 +348,7 @@ mod tests {
     fn page(number: u32, blocks: &[&str]) -> Page {
         let block = |text: &&str| Block {
             text: (*text).to_owned(),
-            level: None,
+            ..Block::default()
         };
         Page {
             number,
@@ -420,6 +428,7 @@ mod tests {
         let sized = |text: &str, level| Block {
             text: text.to_owned(),
             level,
+            ..Block::default()
         };
         let mut blocks = vec![sized("Harbour 7", Some(2)), sized("Harbour", Some(2))];
         blocks.extend((0..9).map(|at| sized(&format!("Ship {at} came."), None)));

@@ -86,11 +86,7 @@ fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
             now = page(before.number, &String::from_utf8_lossy(&text));
             now.is_scanned = now.blocks.is_empty();
         } else {
-            let copied = before.blocks.iter().map(|block| Block {
-                text: block.text.clone(),
-                level: block.level,
-            });
-            now.blocks = copied.collect();
+            now.blocks.clone_from(&before.blocks);
         }
         recognised.pages.push(now);
     }
@@ -103,7 +99,12 @@ fn page(number: u32, text: &str) -> Page {
     let blocks = paragraphs.filter(|text| !text.is_empty());
     Page {
         number,
-        blocks: blocks.map(|text| Block { text, level: None }).collect(),
+        blocks: blocks
+            .map(|text| Block {
+                text,
+                ..Block::default()
+            })
+            .collect(),
         is_scanned: false,
     }
 }

@@ -1,0 +1,191 @@
+//! The names of the columns of a table. Each row has them with its values, as in
+//! `Name: Ann; Age: 7`, so that a chunk of rows says what its values are.
+
+use std::ops::Range;
+
+use super::format::Extract;
+use crate::corpus::offsets::Traced;
+
+/// Maximum size of the names that a row has with it: the values count.
+const MAX_NAMES_BYTES: usize = 600;
+/// Maximum length of a name.
+pub(super) const MAX_NAME_CHARS: usize = 80;
+/// Maximum size of all names in the text of a file.
+const MAX_LABELS_BYTES: usize = 64 << 20;
+
+/// The names of the columns of a table, as far as they are known.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    names: Vec<String>,
+}
+
+impl Columns {
+    /// Names a column, from 0.
+    pub fn set(&mut self, column: usize, name: &str) {
+        let name = name.trim().trim_end_matches(':');
+        if self.names.len() <= column {
+            self.names.resize(column + 1, String::new());
+        }
+        self.names[column] = name.chars().take(MAX_NAME_CHARS).collect();
+    }
+
+    /// Returns whether no column has a name.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Returns the text before each cell of a row, as in `Age: `: empty where the column has no
+    /// name, where the cell is the name itself, and where the names of the row get too long.
+    pub fn labels<'a>(
+        &'a self,
+        cells: impl Iterator<Item = (usize, &'a str)>,
+    ) -> impl Iterator<Item = String> {
+        let mut bytes = 0;
+        cells.map(move |(column, cell)| {
+            let name = self.names.get(column).filter(|name| !name.is_empty());
+            let name = name.filter(|name| *name != cell);
+            bytes += name.map_or(0, String::len);
+            name.filter(|_| bytes <= MAX_NAMES_BYTES)
+                .map_or_else(String::new, |name| format!("{name}: "))
+        })
+    }
+
+    /// Returns a row as a line, by its cells with their columns. Empty cells are left out.
+    pub fn line<'a>(&'a self, cells: impl Iterator<Item = (usize, &'a str)> + Clone) -> String {
+        let cells = cells.filter(|(_, cell)| !cell.is_empty());
+        let labels = self.labels(cells.clone());
+        let parts = labels.zip(cells).map(|(label, (_, cell))| label + cell);
+        parts.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The tables of a text that stay as they are, but for the names in front of their cells.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    /// The texts to insert, with their positions.
+    labels: Vec<(usize, String)>,
+    labels_bytes: usize,
+    rows: Vec<Range<usize>>,
+}
+
+impl Tables {
+    /// Adds the row at a range of the text, by the ranges of its cells with their columns.
+    pub fn add_row(
+        &mut self,
+        text: &str,
+        row: Range<usize>,
+        cells: &[(usize, Range<usize>)],
+        columns: &Columns,
+    ) {
+        let words = cells.iter().filter_map(|(column, range)| {
+            let cell = &text[range.clone()];
+            let start = range.end - cell.trim_start().len();
+            (!cell.trim().is_empty()).then_some((*column, start, cell.trim()))
+        });
+        let labels = columns.labels(words.clone().map(|(column, _, cell)| (column, cell)));
+        for ((_, start, _), label) in words.zip(labels) {
+            self.labels_bytes += label.len();
+            if !label.is_empty() && self.labels_bytes <= MAX_LABELS_BYTES {
+                self.labels.push((start, label));
+            }
+        }
+
+        let end = row.start + text[row.clone()].trim_end().len();
+        self.rows
+            .extend(Some(row.start..end).filter(|row| !row.is_empty()));
+    }
+
+    /// Inserts the names into the text of a file, and gives it the rows.
+    pub fn label(self, mut extract: Extract) -> Extract {
+        let from = Traced {
+            text: std::mem::take(&mut extract.text),
+            origin: std::mem::take(&mut extract.origin),
+        };
+        if self.labels.is_empty() {
+            return Extract {
+                text: from.text,
+                origin: from.origin,
+                rows: self.rows,
+                ..extract
+            };
+        }
+
+        let mut traced = Traced::with_capacity(from.text.len() + self.labels_bytes);
+        // the bytes that are inserted up to a label
+        let mut inserted = vec![0];
+        let mut at = 0;
+        for (position, label) in &self.labels {
+            traced.copy_part(&from, at..*position);
+            traced.stand_for(label, from.origin.source(*position), 0);
+            at = *position;
+            inserted.push(traced.text.len() - at);
+        }
+        traced.copy_part(&from, at..from.text.len());
+
+        let shift = |at: usize| {
+            let before = self.labels.partition_point(|(position, _)| *position < at);
+            at + inserted[before]
+        };
+        let moved = |range: Range<usize>| shift(range.start)..shift(range.end);
+        for heading in &mut extract.headings {
+            heading.range = moved(heading.range.clone());
+        }
+        Extract {
+            text: traced.text,
+            origin: traced.origin,
+            rows: self.rows.into_iter().map(moved).collect(),
+            ..extract
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_inserted_and_traced() {
+        let text = "| Name | Age |\n| Ann |  7 |\n| | 8 |\nafter";
+        let mut columns = Columns::default();
+        columns.set(0, " Name: ");
+        columns.set(1, "Age");
+        let mut tables = Tables::default();
+        tables.add_row(text, 0..14, &[], &Columns::default());
+        tables.add_row(text, 15..28, &[(0, 17..21), (1, 22..26)], &columns);
+        tables.add_row(text, 28..36, &[(0, 29..30), (1, 31..34)], &columns);
+        let found = tables.label(Extract::verbatim(text.to_owned()));
+
+        let expected = "| Name | Age |\n| Name: Ann |  Age: 7 |\n| | Age: 8 |\nafter";
+        assert_eq!(found.text, expected);
+        let rows: Vec<&str> = found
+            .rows
+            .iter()
+            .map(|row| &expected[row.clone()])
+            .collect();
+        assert_eq!(
+            rows,
+            ["| Name | Age |", "| Name: Ann |  Age: 7 |", "| | Age: 8 |"]
+        );
+        for words in ["Ann", "7", "8", "after"] {
+            let at = found.text.find(words).expect(words);
+            let source = found.origin.source_range(at..at + words.len());
+            assert_eq!(&text[source.start as usize..source.end as usize], words);
+        }
+        // a name stands for nothing of the file, where its cell begins
+        let at = found.text.find("Age: 7").expect("a label");
+        let source = found.origin.source_range(at..at + "Age: 7".len());
+        assert_eq!(&text[source.start as usize..source.end as usize], "7");
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut columns = Columns::default();
+        (0..100).for_each(|column| columns.set(column, &"é".repeat(100)));
+        let cells = (0..100).map(|column| (column, "7"));
+        let labels: Vec<String> = columns.labels(cells).collect();
+        assert_eq!(labels[0], format!("{}: ", "é".repeat(MAX_NAME_CHARS)));
+        let bytes: usize = labels.iter().map(String::len).sum();
+        assert!(bytes <= MAX_NAMES_BYTES + 2 * labels.len(), "{bytes}");
+        assert_eq!(labels.len(), 100);
+    }
+}
