@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::config::{EmbedderSettings, Layers, Paths, assets_folder, defaults_toml};
-use crate::event::{ModelRole, Prefixes, harmless};
+use crate::event::{ModelRole, Prefixes, Problem, harmless};
 use crate::llm::{FoundModel, LlmError, ModelSource, discover, prefixes_of, resolve};
 use crate::story::words;
 
@@ -27,7 +27,15 @@ struct ListedModel {
 }
 
 impl ListedModel {
-    fn new(model: FoundModel, used_as: Option<ModelRole>, settings: &EmbedderSettings) -> Self {
+    fn new(mut model: FoundModel, used_as: Option<ModelRole>, settings: &EmbedderSettings) -> Self {
+        let is_generator = |role| role == Some(ModelRole::Generator);
+        if is_generator(used_as) && model.problem.is_none() && !is_generator(model.role) {
+            let role = model.role.map_or("unusable", ModelRole::name);
+            model.problem = Some(Problem::new(
+                format!("the setting generator.model names it, and its role is {role}"),
+                "choose a generator with --model",
+            ));
+        }
         let is_embedder = model.role == Some(ModelRole::Embedder);
         let prefixes =
             is_embedder.then(|| prefixes_of(&[&model.name], &model.architecture, settings));

@@ -47,11 +47,12 @@ fn local_model(found: FoundModel, paths: &Paths) -> LocalModel {
     }
 }
 
-/// Returns whether the cache holds a file of the repository that is offered.
+/// Returns whether the cache holds a usable file of the repository that is offered.
 fn is_here(offer: &OfferedModel, local: &[LocalModel]) -> bool {
     let repository = offer.reference.split(':').next().unwrap_or_default();
     let folder = format!("models--{}", repository.replace('/', "--"));
-    local.iter().any(|model| {
+    let mut usable = local.iter().filter(|model| model.problem.is_none());
+    usable.any(|model| {
         Path::new(&model.file)
             .iter()
             .any(|part| part == folder.as_str())

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::error::LlmError;
 use super::gguf::Metadata;
 use super::memory;
+use super::model_file;
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
 use crate::event::{Advice, MemoryNeed, ModelRole, Problem};
 
@@ -73,8 +74,8 @@ pub struct FoundModel {
 
 /// Returns every model on this machine, bundled ones first.
 ///
-/// Parts of a model (projectors, adapters, later pieces of a split file) are left out; damaged
-/// files are listed with their problem.
+/// A split model is listed by its first piece. What is not usable is listed with its problem:
+/// damaged and unfinished files, models without one of their pieces, projectors and adapters.
 pub fn discover(paths: &Paths) -> Vec<FoundModel> {
     discover_in(&SearchPaths::from_environment(paths))
 }
@@ -287,10 +288,13 @@ impl ModelFile {
             .is_some_and(|(stem, _)| stem == name.to_lowercase())
     }
 
-    /// Reads the metadata. `None` for a file that is only a part of a model.
+    /// Reads the metadata. `None` for a piece of a split model that an earlier piece stands for.
     fn describe(self) -> Option<FoundModel> {
+        if model_file::is_later_piece(&self.file) {
+            return None;
+        }
         let mut model = FoundModel {
-            bytes: fs::metadata(&self.file).map_or(0, |metadata| metadata.len()),
+            bytes: bytes(&self.file),
             name: self.name,
             file: self.file,
             source: self.source,
@@ -300,89 +304,62 @@ impl ModelFile {
             need: None,
             problem: None,
         };
-        match Metadata::read(&model.file) {
-            Err(error) => model.problem = Some(error.to_problem()),
-            Ok(metadata) if is_part(&metadata) => return None,
-            Ok(metadata) => {
-                let role = role(&metadata);
-                let need = memory::need(&metadata, role, 0, KvCacheType::F16);
-                // the metadata of a split file counts its first piece alone
-                model.bytes = split_bytes(&model.file).unwrap_or(model.bytes);
-                model.need = Some(MemoryNeed {
-                    file_bytes: model.bytes,
-                    ..need
-                });
-                model.role = Some(role);
-                model.architecture = metadata.architecture().unwrap_or_default().to_owned();
-                model.parameters = metadata.parameters;
-            }
+        if is_unfinished(&model.file) {
+            let reason = "its download is not finished".to_owned();
+            let path = model.file.display().to_string();
+            model.problem = Some(LlmError::Unusable { path, reason }.to_problem());
+            return Some(model);
         }
+
+        let metadata = match Metadata::read(&model.file) {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                model.problem = Some(error.to_problem());
+                return Some(model);
+            }
+        };
+        model.architecture = metadata.architecture().unwrap_or_default().to_owned();
+        if let Err(error) = model_file::check_whole(&model.file, &metadata) {
+            model.problem = Some(error.to_problem());
+            return Some(model);
+        }
+
+        let role = model_file::role(&metadata);
+        // the metadata of a split file counts its first piece alone
+        let pieces = model_file::pieces(&model.file, &metadata).unwrap_or_default();
+        if !pieces.is_empty() {
+            model.bytes = pieces.iter().map(|piece| bytes(piece)).sum();
+        }
+        model.need = Some(MemoryNeed {
+            file_bytes: model.bytes,
+            ..memory::need(&metadata, role, 0, KvCacheType::F16)
+        });
+        model.role = Some(role);
+        model.parameters = metadata.parameters;
         Some(model)
     }
 }
 
-/// Returns the size of all pieces of a split file; `None` for one that is whole.
-fn split_bytes(first: &Path) -> Option<u64> {
-    let name = first.file_name()?.to_str()?;
-    let (stem, rest) = name.split_once("-00001-of-")?;
-    let count = rest.get(..5)?.parse::<u32>().ok()?;
-    let sizes = (1..=count).map(|number| {
-        let piece = first.with_file_name(format!("{stem}-{number:05}-of-{rest}"));
-        fs::metadata(piece).map_or(0, |about| about.len())
-    });
-    Some(sizes.sum())
+fn bytes(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |about| about.len())
 }
 
-/// Returns whether a file is a part of a model: a projector, an adapter, or a piece of a split file
-/// other than the first.
-fn is_part(metadata: &Metadata) -> bool {
-    matches!(
-        metadata.text("general.type"),
-        Some("mmproj" | "projector" | "adapter" | "imatrix")
-    ) || metadata.architecture() == Some("clip")
-        || metadata.number("split.no").is_some_and(|piece| piece > 0)
-}
-
-/// Value of `<architecture>.pooling_type` in llama.cpp for the scores of a pair; 0 is none, 1 mean,
-/// 2 first token, 3 last token.
-const POOLING_RANK: u64 = 4;
-
-/// Metadata key of the role, in our files whose architecture does not show it.
-const ROLE_KEY: &str = "ragscope.role";
-
-/// Architectures that turn text into vectors and never write any.
-const ENCODERS: &[&str] = &[
-    "bert",
-    "nomic-bert",
-    "nomic-bert-moe",
-    "neo-bert",
-    "modern-bert",
-    "eurobert",
-    "jina-bert-v2",
-    "jina-bert-v3",
-    "gemma-embedding",
-    "t5encoder",
-];
-
-/// Returns the role that the metadata suggests.
-pub(super) fn role(metadata: &Metadata) -> ModelRole {
-    // The sentence-level model has the architecture of a generator, but writes nothing.
-    if metadata.text(ROLE_KEY) == Some(ModelRole::Linker.name()) {
-        return ModelRole::Linker;
-    }
-    let architecture = metadata.architecture().unwrap_or_default();
-    let labels = metadata.class_labels().unwrap_or_default();
-    let is_judge = labels
-        .iter()
-        .any(|label| label.to_lowercase().contains("entail"));
-    match metadata.number(&format!("{architecture}.pooling_type")) {
-        None | Some(POOLING_RANK) if is_judge => ModelRole::EntailmentJudge,
-        None if !labels.is_empty() => ModelRole::Reranker,
-        Some(POOLING_RANK) => ModelRole::Reranker,
-        Some(1..POOLING_RANK) => ModelRole::Embedder,
-        Some(_) | None if ENCODERS.contains(&architecture) => ModelRole::Embedder,
-        Some(_) | None => ModelRole::Generator,
-    }
+/// Returns whether a file is named as downloads that are under way are.
+fn is_unfinished(file: &Path) -> bool {
+    const ENDINGS: &[&str] = &[
+        "part",
+        "partial",
+        "incomplete",
+        "download",
+        "downloading",
+        "downloadinprogress",
+        "crdownload",
+        "tmp",
+    ];
+    let name = file.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().to_lowercase();
+    let ending = name.rsplit_once(".gguf.").map(|(_, ending)| ending);
+    ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }
 
 /// Lists the candidates of all sources, in the order in which names are resolved.
@@ -415,7 +392,7 @@ fn gguf_files(folder: &Path, source: ModelSource) -> Vec<ModelFile> {
     };
     files_below(folder)
         .into_iter()
-        .filter(is_gguf)
+        .filter(|file| is_gguf(file) || is_unfinished(file))
         .filter_map(|file| ModelFile::from_file(file, source))
         .collect()
 }
@@ -559,64 +536,6 @@ mod tests {
     }
 
     #[test]
-    fn roles_come_from_metadata() {
-        let home = tempfile::tempdir().expect("a folder");
-        let file = home.path().join("m.gguf");
-        let cases = [
-            ("llama", None, Some(ModelRole::Generator)),
-            ("qwen3", Some(3), Some(ModelRole::Embedder)),
-            ("bert", None, Some(ModelRole::Embedder)),
-            ("bert", Some(4), Some(ModelRole::Reranker)),
-            ("nomic-bert", Some(1), Some(ModelRole::Embedder)),
-            ("clip", None, None),
-        ];
-        for (architecture, pooling, expected) in cases {
-            let key = format!("{architecture}.pooling_type");
-            let numbers: Vec<_> = pooling.iter().map(|value| (key.as_str(), *value)).collect();
-            put(
-                &file,
-                gguf(&[("general.architecture", architecture)], &numbers),
-            );
-            let metadata = Metadata::read(&file).expect("readable");
-            assert_eq!(
-                (!is_part(&metadata)).then(|| role(&metadata)),
-                expected,
-                "{architecture} {pooling:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_classes_of_a_classifier_are_its_role() {
-        let home = tempfile::tempdir().expect("a folder");
-        let file = home.path().join("m.gguf");
-        let cases = [
-            (&["LABEL_0"][..], ModelRole::Reranker),
-            (
-                &["CONTRADICTION", "NEUTRAL", "ENTAILMENT"],
-                ModelRole::EntailmentJudge,
-            ),
-        ];
-        for (labels, expected) in cases {
-            let mut bytes = gguf(&[("general.architecture", "bert")], &[]);
-            let values = bytes[16];
-            bytes[16] = values + 1;
-            let string =
-                |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
-            bytes.extend(string("bert.classifier.output_labels"));
-            // an array of strings
-            bytes.extend(9u32.to_le_bytes());
-            bytes.extend(8u32.to_le_bytes());
-            bytes.extend((labels.len() as u64).to_le_bytes());
-            labels.iter().for_each(|label| bytes.extend(string(label)));
-            put(&file, bytes);
-            let metadata = Metadata::read(&file).expect("readable");
-            assert_eq!(metadata.class_labels().as_deref(), Some(labels));
-            assert_eq!(role(&metadata), expected);
-        }
-    }
-
-    #[test]
     fn models_of_other_programs_are_found() {
         let home = tempfile::tempdir().expect("a folder");
         let home = home.path();
@@ -647,6 +566,7 @@ mod tests {
             &elsewhere.join("them/it/mmproj.gguf"),
             gguf(&[("general.type", "mmproj")], &[]),
         );
+        put(&elsewhere.join("them/it/next.gguf.part"), model(5));
 
         let found = discover_in(&search_paths(home));
         let seen: Vec<_> = found
@@ -687,6 +607,8 @@ mod tests {
                 Some(ModelRole::Generator),
             ),
             ("tiny:3b", ModelSource::Ollama, Some(ModelRole::Generator)),
+            ("mmproj.gguf", ModelSource::LmStudio, None),
+            ("next.gguf.part", ModelSource::LmStudio, None),
             (
                 "studio.gguf",
                 ModelSource::LmStudio,
@@ -694,14 +616,60 @@ mod tests {
             ),
         ];
         assert_eq!(seen, expected);
-        assert!(
-            found[5]
-                .problem
-                .as_ref()
-                .is_some_and(|problem| problem.error.contains("cut.gguf")),
-            "{:?}",
-            found[5]
+        let problem = |name: &str| {
+            let model = found.iter().find(|model| model.name == name);
+            model
+                .and_then(|model| model.problem.clone())
+                .expect(name)
+                .error
+        };
+        assert!(problem("cut.gguf").contains("cut.gguf"));
+        assert!(problem("mmproj.gguf").contains("a projector"));
+        assert!(problem("next.gguf.part").contains("not finished"));
+    }
+
+    #[test]
+    fn a_split_model_is_listed_by_its_first_piece_and_not_offered_without_one() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("models");
+        let piece = |number: u32| folder.join(format!("m-{number:05}-of-00003.gguf"));
+        let bytes = |number: u32| {
+            let about = [("split.count", 3), ("split.no", number - 1)];
+            gguf(&[("general.architecture", "llama")], &about)
+        };
+        let listed = || {
+            let found = discover_in(&search_paths(home.path())).into_iter();
+            let own = found.filter(|model| model.source == ModelSource::User);
+            let own: Vec<FoundModel> = own.collect();
+            assert_eq!(own.len(), 1, "{own:?}");
+            own.into_iter().next().expect("one")
+        };
+
+        for number in 1..=3 {
+            put(&piece(number), bytes(number));
+        }
+        let whole = listed();
+        assert_eq!(
+            (whole.problem, whole.role),
+            (None, Some(ModelRole::Generator))
         );
+        assert_eq!(whole.bytes, 3 * bytes(1).len() as u64);
+
+        let check = |reason: &str| {
+            let model = listed();
+            let error = model.problem.expect("a problem").error;
+            assert!(error.contains(reason), "{error}");
+            assert_eq!((model.role, model.need), (None, None));
+        };
+        put(&piece(3), &bytes(3)[..40]);
+        check("piece 3 of 3, m-00003-of-00003.gguf");
+        put(&piece(3), bytes(3));
+        fs::remove_file(piece(2)).expect("removed");
+        check("piece 2 of 3 is missing: m-00002-of-00003.gguf");
+        fs::remove_file(piece(1)).expect("removed");
+        check("piece 1 of 3 is missing: m-00001-of-00003.gguf");
+        fs::rename(piece(3), folder.join("renamed.gguf")).expect("renamed");
+        check("it is piece 3 of 3, whose name must end with -00003-of-00003.gguf");
     }
 
     #[test]

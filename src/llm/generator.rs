@@ -8,13 +8,13 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Sharing};
-use super::discover;
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
 use super::log;
+use super::model_file;
 use super::numbers::{self, Blocks, Sampler};
 use super::reply_start;
 use super::role::{Generator, LoadedGenerator};
@@ -79,12 +79,7 @@ pub fn load_generator(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaGenerator, LlmError> {
-    if discover::role(&Metadata::read(file)?) == ModelRole::Linker {
-        return Err(LlmError::Unusable {
-            path: file.display().to_string(),
-            reason: "it reads the vectors of sentences for links and writes no text".to_owned(),
-        });
-    }
+    model_file::check_writes(file, model_file::role(&Metadata::read(file)?))?;
     load_linker(runtime, file, settings, stop, progress)
 }
 

@@ -14,7 +14,7 @@ use super::fit::{self, Need, Shape};
 use super::gguf::Metadata;
 use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
-use super::{bundled, ffi, log, rpc};
+use super::{bundled, ffi, log, model_file, rpc};
 use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType, SplitMode};
 use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopError, StopFlag};
 
@@ -135,6 +135,7 @@ pub(super) fn load(
 ) -> Result<Loaded, LlmError> {
     let file = request.file;
     let metadata = Metadata::read(file)?;
+    model_file::check_whole(file, &metadata)?;
     let mut plan = plan(request, options, &metadata)?;
     plan.layers = plan.layers.min(max_layers);
     note_model(file);

@@ -12,6 +12,7 @@ mod values;
 mod error;
 mod role;
 pub mod gguf;
+mod model_file;
 pub mod bundled;
 mod log;
 mod threads;

@@ -10,7 +10,7 @@ use super::load::LoadRequest;
 use super::rerank_template::{RerankPart, parts};
 use super::role::{Generator as _, Reranker, Scorer as _};
 use super::values::Prompt;
-use super::{discover, gguf};
+use super::{gguf, model_file};
 use crate::config::{
     Config, EmbedderSettings, GeneratorSettings, GpuLayers, RerankerSettings, ServerSettings,
     Thinking,
@@ -75,7 +75,7 @@ pub fn load_reranker(
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaReranker, LlmError> {
     let metadata = gguf::Metadata::read(file)?;
-    if discover::role(&metadata) == ModelRole::Generator {
+    if model_file::role(&metadata) == ModelRole::Generator {
         let generator = load_generator(runtime, file, &settings.generator, stop, progress)?;
         return Ok(LlamaReranker::Generator(Box::new(GenerativeReranker::new(
             generator,
