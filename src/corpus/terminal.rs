@@ -1,5 +1,6 @@
 //! Removes what text has for a terminal: colours, cursor movements and titles (ECMA-48 control
-//! sequences), and the overstrikes by which manual pages make letters bold or underlined.
+//! sequences), the overstrikes by which manual pages make letters bold or underlined, and the
+//! characters inside words that nobody sees.
 
 use std::ops::Range;
 
@@ -8,9 +9,17 @@ use super::offsets::Traced;
 const BACKSPACE: char = '\u{8}';
 const ESCAPE: char = '\u{1b}';
 
-/// Returns the text without control sequences and overstrikes. What is left keeps its origin.
+/// Returns whether a character is one between the letters of a word that shows where a line may
+/// break (soft hyphen, zero-width space) or may not. A joiner shapes letters, and is none of them.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
+}
+
+/// Returns the text without control sequences, overstrikes and invisible characters. What is left
+/// keeps its origin.
 pub(super) fn without_controls(traced: Traced) -> Traced {
-    if !traced.text.contains([ESCAPE, BACKSPACE]) {
+    let is_left_out = |c: char| c == ESCAPE || c == BACKSPACE || is_invisible(c);
+    if !traced.text.contains(is_left_out) {
         return traced;
     }
 
@@ -25,6 +34,7 @@ pub(super) fn without_controls(traced: Traced) -> Traced {
                 kept.strike_back(text);
                 at = end;
             }
+            c if is_invisible(c) => at = end,
             _ => {
                 kept.add(text, at..end);
                 at = end;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::columns::{Columns, MAX_NAME_CHARS};
 use super::format::Extract;
 use crate::corpus::outline::{Heading, shorten};
+use crate::corpus::terminal::is_invisible;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 /// Maximum size of the text of one file.
@@ -255,19 +256,17 @@ fn is_header(cells: &[(usize, String)]) -> bool {
         && !cells.iter().all(|(_, name)| is_number(name))
 }
 
-/// Returns text without control characters and without white space at its ends. Every kind of line
-/// end becomes a line feed.
+/// Returns text without control and invisible characters and without white space at its ends. Every
+/// kind of line end becomes a line feed.
 fn clean(text: &str) -> Cow<'_, str> {
     let text = text.trim();
-    if !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
+    let is_left_out = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_invisible(c);
+    if !text.contains(is_left_out) {
         return Cow::Borrowed(text);
     }
     let text = text.replace("\r\n", "\n");
     let lines = text.replace(['\r', '\u{b}', '\u{c}', '\u{85}'], "\n");
-    let kept: String = lines
-        .chars()
-        .filter(|c| !c.is_control() || *c == '\n' || *c == '\t')
-        .collect();
+    let kept: String = lines.chars().filter(|c| !is_left_out(*c)).collect();
     Cow::Owned(kept.trim().to_owned())
 }
 
@@ -345,7 +344,7 @@ mod tests {
         builder.place(Place::new(PlaceUnit::Slide, 2));
         builder.part();
         builder.heading(1, "One\r\ntwo");
-        builder.line("a\u{b}b\u{1b}");
+        builder.line("a\u{b}b\u{1b}\u{ad}");
         builder.line(" c ");
         builder.part();
         builder.line("d");

@@ -9,6 +9,9 @@ use crate::corpus::options::ReadOptions;
 use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place};
 
+/// Increases when a reader extracts other text from a file: what is kept of it is read again.
+const REVISION: u32 = 2;
+
 /// A file format.
 #[derive(Debug)]
 pub struct Format {
@@ -93,8 +96,8 @@ impl Format {
     pub fn reading(&self, options: &ReadOptions) -> String {
         match self.reader {
             Reader::Text(_) => String::new(),
-            Reader::Binary(_) => self.library.to_owned(),
-            Reader::Configured(_) => format!("{} {}", self.library, options.key()),
+            Reader::Binary(_) => format!("{} {REVISION}", self.library),
+            Reader::Configured(_) => format!("{} {REVISION} {}", self.library, options.key()),
         }
     }
 }

@@ -4,14 +4,13 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Cursor;
 
-use mail_parser::mailbox::mbox::MessageIterator;
 use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use super::builder::{Builder, named, one_line};
 use super::format::{Extract, Format, Input, Reader};
 use super::html;
+use super::mailbox;
 use super::member::read_member;
 use crate::event::{Metadata, Place, PlaceUnit};
 
@@ -69,10 +68,9 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
 fn read_mailbox(input: &Input<'_>) -> Result<Extract, String> {
     let mut mail = Mail::new(input);
     let mut number = 0;
-    // Reading from memory has no errors.
-    for entry in MessageIterator::new(Cursor::new(input.bytes)).flatten() {
+    for message in mailbox::messages(input.bytes) {
         number += 1;
-        match MessageParser::default().parse(entry.contents()) {
+        match MessageParser::default().parse(&message) {
             Some(message) => mail.add_message(&message, number, 0),
             None => mail.unread.push(format!("message {number}")),
         }
@@ -121,7 +119,7 @@ impl<'a> Mail<'a> {
         self.builder
             .heading(1, subject.as_deref().unwrap_or("No subject"));
         self.add_headers(message);
-        for body in message.text_bodies() {
+        for body in bodies(message) {
             self.add_body(body);
         }
         for part in message.attachments() {
@@ -251,6 +249,57 @@ impl<'a> Mail<'a> {
         }
         self.finish_member()
     }
+}
+
+/// Returns the parts of a message that hold its text. Of two alternatives that is the one with
+/// words that the other lacks: a text may only say that there is a page. Where they differ in most
+/// words, both are read.
+fn bodies<'m>(message: &'m Message<'m>) -> Vec<&'m MessagePart<'m>> {
+    let texts: Vec<_> = message.text_bodies().collect();
+    let pages: Vec<_> = message.html_bodies().collect();
+    if !pages
+        .iter()
+        .any(|part| matches!(part.body, PartType::Html(_)))
+    {
+        return texts;
+    }
+
+    let of_texts = words(&texts);
+    let of_pages = words(&pages);
+    let only_pages = of_pages.difference(&of_texts).count();
+    let only_texts = of_texts.difference(&of_pages).count();
+    if only_pages > only_texts {
+        return pages;
+    }
+    if only_pages * 2 > of_pages.len() {
+        let is_other = |part: &&MessagePart<'_>| matches!(part.body, PartType::Html(_));
+        return texts
+            .into_iter()
+            .chain(pages.into_iter().filter(is_other))
+            .collect();
+    }
+    texts
+}
+
+/// Returns the words of parts in lower case, without addresses.
+fn words(parts: &[&MessagePart<'_>]) -> HashSet<String> {
+    let mut words = HashSet::new();
+    for part in parts {
+        let text = match &part.body {
+            PartType::Text(text) => text.to_string(),
+            PartType::Html(page) => html::extract(page).text,
+            PartType::Binary(_)
+            | PartType::InlineBinary(_)
+            | PartType::Message(_)
+            | PartType::Multipart(_) => continue,
+        };
+        let pieces = text
+            .split_whitespace()
+            .filter(|piece| !piece.contains("://"));
+        let inner = pieces.flat_map(|piece| piece.split(|c: char| !c.is_alphanumeric()));
+        words.extend(inner.filter(|word| !word.is_empty()).map(str::to_lowercase));
+    }
+    words
 }
 
 /// Drops the line before a quotation that says who wrote it, and the blank lines between.

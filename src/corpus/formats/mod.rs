@@ -31,6 +31,7 @@ mod office;
 mod open_document;
 mod epub;
 mod fiction_book;
+mod mailbox;
 mod mail;
 mod pdf;
 mod archive;

@@ -1,10 +1,12 @@
-//! Jupyter notebooks: the cells in their order, prose with its headings, code as it is. What the
-//! code printed is left out: it repeats the code, or is a picture.
+//! Jupyter notebooks: the cells in their order, prose with its headings, code as it is, and below
+//! it what the code printed, as text. Pictures are left out.
 
 use serde_json::Value;
 
 use super::format::{Extract, Format, Reader};
 use super::markdown;
+use crate::corpus::offsets::Traced;
+use crate::corpus::terminal::without_controls;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const FORMAT: Format = Format {
@@ -15,6 +17,10 @@ pub(super) const FORMAT: Format = Format {
     reader: Reader::Binary(extract),
 };
 
+/// The size of the beginning, and of the end, that is read of what one cell printed: the log of a
+/// training is long, and its result is at its end.
+const MAX_END_BYTES: usize = 4 << 10;
+
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let notebook: Value = serde_json::from_slice(bytes)
         .map_err(|error| format!("a damaged notebook: {error}; open and save it in Jupyter"))?;
@@ -22,9 +28,11 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         metadata: metadata(&notebook),
         ..Extract::default()
     };
+    let mut left_out = LeftOut::default();
     for (number, cell) in (1..).zip(cells(&notebook)) {
-        add_cell(&mut extract, number, cell);
+        add_cell(&mut extract, number, cell, &mut left_out);
     }
+    extract.note = left_out.note();
     if extract.text.is_empty() {
         return Err("it holds no cells with text".to_owned());
     }
@@ -66,15 +74,39 @@ fn metadata(notebook: &Value) -> Metadata {
     metadata
 }
 
-/// Adds a cell, with its place.
-fn add_cell(extract: &mut Extract, number: u32, cell: &Value) {
+/// Counts of what is left out of the outputs.
+#[derive(Debug, Default)]
+struct LeftOut {
+    pictures: usize,
+    shortened: usize,
+}
+
+impl LeftOut {
+    fn note(&self) -> Option<String> {
+        let pictures = (self.pictures > 0)
+            .then(|| format!("pictures in its outputs are not read: {}", self.pictures));
+        let shortened = (self.shortened > 0).then(|| {
+            format!(
+                "only beginning and end of long outputs are read: {}",
+                self.shortened
+            )
+        });
+        let notes: Vec<String> = pictures.into_iter().chain(shortened).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+/// Adds a cell with its outputs, and its place.
+fn add_cell(extract: &mut Extract, number: u32, cell: &Value, left_out: &mut LeftOut) {
     let source = cell
         .get("source")
         .or_else(|| cell.get("input"))
         .map(join_lines)
         .unwrap_or_default();
     let source = source.trim_end();
-    if source.trim().is_empty() {
+    let outputs = outputs(cell, left_out);
+    let is_empty = source.trim().is_empty();
+    if is_empty && outputs.is_empty() {
         return;
     }
     if !extract.text.is_empty() {
@@ -85,6 +117,87 @@ fn add_cell(extract: &mut Extract, number: u32, cell: &Value) {
     extract
         .places
         .push((start, Place::new(PlaceUnit::Cell, number)));
+    if !is_empty {
+        add_source(extract, cell, source);
+    }
+    if !outputs.is_empty() {
+        let label = if is_empty {
+            "Output:\n"
+        } else {
+            "\n\nOutput:\n"
+        };
+        extract.text.push_str(label);
+        extract.text.push_str(&outputs);
+    }
+}
+
+/// Returns what a cell printed, as text.
+fn outputs(cell: &Value, left_out: &mut LeftOut) -> String {
+    let mut text = String::new();
+    for output in list(cell, "outputs").unwrap_or_default() {
+        let printed = output_text(output, left_out);
+        let printed = printed.trim_matches('\n').trim_end();
+        if !printed.is_empty() {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(printed);
+        }
+    }
+
+    let end = text.len().saturating_sub(MAX_END_BYTES);
+    if end <= MAX_END_BYTES {
+        return text;
+    }
+    left_out.shortened += 1;
+    let head = &text[..text.floor_char_boundary(MAX_END_BYTES)];
+    format!("{head}\n…\n{}", &text[text.ceil_char_boundary(end)..])
+}
+
+/// Returns the text of an output: what was printed, the text form of a value, an error.
+fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
+    let field = |name: &str| output.get(name).map(join_lines).unwrap_or_default();
+    // before version 4 of the format, the forms of a value are fields of the output
+    let forms = output.get("data").unwrap_or(output);
+    let form = |name: &str| forms.get(name).map(join_lines).unwrap_or_default();
+    match output.get("output_type").and_then(Value::as_str) {
+        Some("error" | "pyerr") => format!("{}: {}", field("ename"), field("evalue")),
+        Some("stream") => show_as_printed(field("text")),
+        Some(_) | None => {
+            let is_picture = |name: &String| {
+                name.starts_with("image/") || ["png", "jpeg", "svg"].contains(&name.as_str())
+            };
+            let has_picture = forms
+                .as_object()
+                .is_some_and(|forms| forms.keys().any(is_picture));
+            left_out.pictures += usize::from(has_picture);
+
+            let plain = ["text/markdown", "text/plain", "text"];
+            let text = plain.into_iter().map(form).find(|text| !text.is_empty());
+            let text = show_as_printed(text.unwrap_or_default());
+            // `<Figure size 640x480 with 1 Axes>` names an object
+            let is_name = text.starts_with('<') && text.ends_with('>') && !text.contains('\n');
+            if is_name { String::new() } else { text }
+        }
+    }
+}
+
+/// Returns printed text as a terminal shows it in the end: a line that is printed over another
+/// replaces it.
+fn show_as_printed(text: String) -> String {
+    let traced = Traced {
+        text,
+        ..Traced::default()
+    };
+    let text = without_controls(traced).text;
+    let lines = text.lines().map(|line| {
+        let line = line.trim_end_matches('\r');
+        line.rsplit('\r').next().unwrap_or(line)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Adds what is typed into a cell: prose with its headings, or code.
+fn add_source(extract: &mut Extract, cell: &Value, source: &str) {
+    let start = extract.text.len();
     let cell_text = match cell.get("cell_type").and_then(Value::as_str) {
         Some("markdown") => markdown::extract(source.to_owned()),
         Some("heading") => {
@@ -118,7 +231,7 @@ mod tests {
     fn cells_of_both_formats() {
         let current = br##"{"nbformat": 4, "metadata": {"title": "T", "authors": [{"name": "Ann"}]}, "cells": [
             {"cell_type": "markdown", "source": ["# Data\n", "It is *here*."]},
-            {"cell_type": "code", "source": "x = 1\nprint(x)", "outputs": [{"text": "never"}]},
+            {"cell_type": "code", "source": "x = 1\nprint(x)", "outputs": []},
             {"cell_type": "code", "source": []},
             {"cell_type": "raw", "source": "# raw"}]}"##;
         let older = br##"{"nbformat": 3, "worksheets": [{"cells": [
@@ -148,6 +261,33 @@ mod tests {
         assert_eq!(
             (metadata.title.as_deref(), metadata.author.as_deref()),
             (Some("T"), Some("Ann"))
+        );
+    }
+
+    #[test]
+    fn outputs_follow_their_cell() {
+        let long = "x".repeat(20_000);
+        let notebook = serde_json::json!({"cells": [
+            {"cell_type": "code", "source": "fit()", "outputs": [
+                {"output_type": "stream", "text": ["1 of 2\r2 of 2\n", "\u{1b}[1maccuracy\u{1b}[0m 0.9\n"]},
+                {"output_type": "execute_result", "data": {"text/html": "<p>", "text/plain": ["a  b\n", "1  2"]}}]},
+            {"cell_type": "code", "source": [], "outputs": [
+                {"output_type": "display_data", "data": {"image/png": "iVBOR", "text/plain": "<Figure size 6x4>"}},
+                {"output_type": "error", "ename": "OSError", "evalue": "read-only", "traceback": ["long"]}]},
+            {"cell_type": "code", "source": "log()", "outputs": [
+                {"output_type": "pyout", "text": [format!("first {long} last")]}]}]});
+        let bytes = notebook.to_string();
+        let found = extract(bytes.as_bytes()).expect("a notebook");
+        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n\nOutput:\nOSError: read-only\n\nlog()";
+        assert!(found.text.starts_with(start), "{}", &found.text[..200]);
+        assert!(found.text.contains("first x") && found.text.ends_with("x last"));
+        assert!(found.text.len() < 9000);
+        let cells: Vec<u32> = found.places.iter().map(|(_, place)| place.first).collect();
+        assert_eq!(cells, [1, 2, 3]);
+        let note = found.note.expect("a note");
+        assert!(
+            note.contains("not read: 1") && note.contains("outputs are read: 1"),
+            "{note}"
         );
     }
 

@@ -1,7 +1,7 @@
 //! The format of a file, by its name and by its first bytes: the name may be wrong.
 
-use super::format::{Format, Input, Reader, Recognised};
-use super::{archive, epub, excel, html, office, pdf, rtf, text};
+use super::format::{Format, Input, Reader, Recognised, extension};
+use super::{archive, epub, excel, html, mail, mailbox, office, pdf, rtf, text};
 use crate::corpus::decode::decode;
 use crate::corpus::options::ReadOptions;
 
@@ -36,6 +36,11 @@ impl<'a> Input<'a> {
 /// The reason why the file is not what its name says, and is not text either.
 pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognised, String> {
     let named = Format::for_path(path);
+    if *named == text::FORMAT
+        && let Some(format) = mail_format(path, bytes)
+    {
+        return Ok(Recognised { format, note: None });
+    }
     let found = format_by_content(named, bytes);
     let is_expected = match found {
         Some(found) => found == named || !has_signature(named),
@@ -62,6 +67,18 @@ pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognise
         format,
         note: Some(format!("read as {}, in spite of its name", format.name)),
     })
+}
+
+/// Returns the format of mail whose name says nothing, as in a Maildir and in the folders of
+/// Thunderbird.
+fn mail_format(path: &str, bytes: &[u8]) -> Option<&'static Format> {
+    if text::FORMAT.extensions.contains(&extension(path).as_str()) {
+        None
+    } else if mailbox::is_mailbox(bytes) {
+        Some(&mail::MAILBOX)
+    } else {
+        mailbox::is_message(bytes).then_some(&mail::MESSAGE)
+    }
 }
 
 /// Returns whether the bytes of a file of this format say what it is: text may contain anything but
@@ -169,10 +186,13 @@ fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    const MESSAGE: &[u8] = b"From: a@b\nTo: c@d\nSubject: x\n\nbody";
+    const MAILBOX: &[u8] = b"From a@b Tue Mar  3 06:10:00 2026\nSubject: x\n\nbody";
+
     #[test]
     fn formats_by_name_and_content() {
         type Expected = Result<(&'static str, bool), ()>;
-        let cases: [(&str, &[u8], Expected); 21] = [
+        let cases: [(&str, &[u8], Expected); 24] = [
             ("a.pdf", b"%PDF-1.4\n", Ok(("PDF", false))),
             ("a.txt", b"%PDF-1.4\n", Ok(("PDF", true))),
             ("a.pdf", b"\x01\x02junk\n%PDF-1.4 \0", Ok(("PDF", false))),
@@ -200,6 +220,9 @@ mod tests {
                 Ok(("Excel", true)),
             ),
             ("a.docx", b"\0\x01\x02\0", Err(())),
+            ("cur/1.M2.host,S=8:2,S", MESSAGE, Ok(("mail", false))),
+            ("mail.txt", MESSAGE, Ok(("text", false))),
+            ("Inbox", MAILBOX, Ok(("mailbox", false))),
             ("a.docx", b"PK\x03\x04....", Ok(("Word", false))),
             (
                 "a.pptx",

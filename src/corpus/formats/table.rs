@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
 
+use super::builder::MAX_ROWS_ABOVE_HEADER;
 use super::columns::Columns;
 use super::format::{Extract, Format, Reader};
 use crate::corpus::offsets::Traced;
@@ -32,11 +33,14 @@ fn extract(source: &str) -> Extract {
         columns.set(column, name);
     }
 
+    let none = Columns::default();
     let mut traced = Traced::with_capacity(source.len() * 2);
     let mut rows = Vec::new();
-    for row in dialect.rows(source).skip(usize::from(!columns.is_empty())) {
+    for (index, row) in dialect.rows(source).enumerate() {
+        let is_below = index > dialect.header_at;
+        let columns = if is_below { &columns } else { &none };
         let line = columns.line(row.cells.iter().map(String::as_str).enumerate());
-        if line.is_empty() {
+        if line.is_empty() || dialect.is_header(index) {
             continue;
         }
         if !traced.text.is_empty() {
@@ -69,7 +73,7 @@ pub(super) fn rows(source: &str) -> Vec<TableRow> {
         .map(|(index, row)| TableRow {
             first_line: line_at(row.start),
             last_line: line_at(row.end),
-            header: index == 0 && dialect.names.is_some(),
+            header: dialect.is_header(index),
             cells: row.cells,
         })
         .collect()
@@ -79,28 +83,79 @@ pub(super) fn rows(source: &str) -> Vec<TableRow> {
 struct Dialect {
     separator: u8,
     has_quotes: bool,
-    /// The names of the columns, where the first of several rows has them.
+    /// Whether the first line names the separator, as Excel reads it.
+    names_separator: bool,
+    /// The names of the columns, where one of the first rows has them.
     names: Option<Vec<String>>,
+    /// The number of rows above that one.
+    header_at: usize,
 }
 
 impl Dialect {
     fn from_source(source: &str) -> Self {
-        let separator = separator(source);
-        let has_quotes = Rows::new(source, separator, true).all(|row| !row.is_unclosed(source));
-        let sample: Vec<Vec<String>> = Rows::new(source, separator, has_quotes)
-            .take(SAMPLE_ROWS)
-            .map(|row| row.cells)
-            .collect();
-        Self {
+        let named = named_separator(source);
+        let separator = named.unwrap_or_else(|| separator(source));
+        let mut dialect = Self {
             separator,
-            has_quotes,
-            names: header(&sample).filter(|_| sample.len() > 1),
-        }
+            has_quotes: Rows::new(source, separator, true).all(|row| !row.is_unclosed(source)),
+            names_separator: named.is_some(),
+            names: None,
+            header_at: 0,
+        };
+
+        let sample = dialect.rows(source).take(SAMPLE_ROWS);
+        let sample: Vec<Vec<String>> = sample.map(|row| row.cells).collect();
+        dialect.header_at = header_below_preamble(&sample).unwrap_or(0);
+        let table = &sample[dialect.header_at.min(sample.len())..];
+        dialect.names = header(table).filter(|_| table.len() > 1);
+        dialect
     }
 
-    fn rows<'a>(&self, source: &'a str) -> Rows<'a> {
-        Rows::new(source, self.separator, self.has_quotes)
+    /// Returns the rows, the header among them.
+    fn rows<'a>(&self, source: &'a str) -> impl Iterator<Item = Row> + use<'a> {
+        let rows = Rows::new(source, self.separator, self.has_quotes);
+        rows.skip(usize::from(self.names_separator))
     }
+
+    fn is_header(&self, index: usize) -> bool {
+        self.names.is_some() && index == self.header_at
+    }
+}
+
+/// Returns the separator that a first line `sep=;` names.
+fn named_separator(source: &str) -> Option<u8> {
+    let separator = source.strip_prefix("sep=")?.bytes().next()?;
+    SEPARATORS.contains(&separator).then_some(separator)
+}
+
+/// Returns the row of the names of the columns where there are lines above the table: it has more
+/// cells than each of them, and is above numbers.
+fn header_below_preamble(sample: &[Vec<String>]) -> Option<usize> {
+    let filled = |row: &Vec<String>| row.iter().filter(|cell| !cell.is_empty()).count();
+    let is_below_less = |at: usize| {
+        sample[..at]
+            .iter()
+            .all(|row| filled(row) < filled(&sample[at]))
+    };
+    let names_numbers = |at: usize| {
+        let below = |column: usize| {
+            let cells = sample[at + 1..].iter().filter_map(|row| row.get(column));
+            let cells: Vec<&String> = cells.filter(|cell| !cell.is_empty()).collect();
+            let numbers = cells.iter().filter(|cell| is_number(cell)).count();
+            numbers * 2 > cells.len()
+        };
+        (0..sample[at].len()).any(|column| !sample[at][column].is_empty() && below(column))
+    };
+
+    let last = sample.len().min(MAX_ROWS_ABOVE_HEADER + 1);
+    let found = (1..last).find(|&at| {
+        let is_header = filled(&sample[at]) > 1 && header(&sample[at..]).is_some();
+        is_header && is_below_less(at) && names_numbers(at)
+    })?;
+    // a header may leave the column of its row numbers without a name
+    let first = &sample[0];
+    let is_first = filled(first) > 1 && header(sample).is_some();
+    (!is_first || first.len() < sample[found].len()).then_some(found)
 }
 
 /// A row of a table, with its part of the file.
@@ -249,6 +304,18 @@ mod tests {
             ("only,names\n", "only; names"),
             ("a,b\n1,2,3\n\n4\n", "a: 1; b: 2; 3\n\na: 4"),
             ("word\nred\ngreen\n", "word: red\n\nword: green"),
+            (
+                "sep=;\nAccount;;\nPeriod;May;\n\nDay;Text;Debit;\n3.5.;Tea;1,5\n4.5.;\"a; b\";\n\nTotal;;1,5\n",
+                "Account\n\nPeriod; May\n\nDay: 3.5.; Text: Tea; Debit: 1,5\n\nDay: 4.5.; Text: a; b\n\nDay: Total; Debit: 1,5",
+            ),
+            (
+                "Account statement\nPeriod,May\nDay,Text,Debit\n3.5.,Tea,1.5\n",
+                "Account statement\n\nPeriod; May\n\nDay: 3.5.; Text: Tea; Debit: 1.5",
+            ),
+            (
+                ",name,age\n0,Ann,7\n1,Bob,8\n",
+                "0; name: Ann; age: 7\n\n1; name: Bob; age: 8",
+            ),
         ];
         for (source, text) in cases {
             assert_eq!(extract(source).text, text, "{source:?}");
@@ -282,6 +349,11 @@ mod tests {
             ]
         );
         assert!(!rows("1,2\n3,4\n")[0].header);
+        let below: Vec<bool> = rows("sep=,\nBank\na,b\nx,2\n")
+            .iter()
+            .map(|row| row.header)
+            .collect();
+        assert_eq!(below, [false, true, false]);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 mod head;
 mod table;
+mod script;
+mod open_elements;
 mod page;
 mod scanner;
 
@@ -29,6 +31,7 @@ pub(super) fn extract(source: &str) -> Extract {
     let scanner = Scanner::new(source, &mut page);
     let Ok(()) = Tokenizer::new_with_emitter(source, scanner).finish();
 
+    page.end_script();
     page.end_heading();
     let tables = page.tables.finish(&page.traced.text);
     tables.label(Extract {
@@ -88,6 +91,34 @@ mod tests {
             ("<script src=x /><iframe/><p>text", "text"),
             ("<title/>a<p/>b<br/>c", "a\n\nb\nc"),
             ("a&é&#59;\r\nb", "a&é; b"),
+            (
+                "<p>10<sup>6</sup> l, 1931<sup><a href=#3>[3]</a></sup>.",
+                "10⁶ l, 1931 ³.",
+            ),
+            ("x <sup>never closed<p>text", "x never closed\n\ntext"),
+            (
+                "re&shy;ca\u{ad}li&#8203;brate max_<wbr>life",
+                "recalibrate max_life",
+            ),
+            ("a<div hidden>b<div>c</div></p>d</div>e", "a\n\ne"),
+            ("<p style='x:y; Display : NONE !important'>a<p>b", "b"),
+            (
+                "<span style=font-size:0.9em>a</span><i style=font-size:0px>b</i>c",
+                "ac",
+            ),
+            (
+                "<b aria-hidden=true>a</span>b</b>c<br hidden>d<img hidden>e",
+                "c\nde",
+            ),
+            (
+                "<ul><li hidden>a<li>b</ul><dialog>c</dialog><dialog open>d",
+                "- b\n\nd",
+            ),
+            (
+                "<section><p hidden>a</section>b<details><summary>c</summary>d",
+                "b\n\nc\n\nd",
+            ),
+            ("<table><tr hidden><td>a<td>b<tr><td>c</table>", "| c"),
         ];
         for (page, text) in cases {
             assert_eq!(extract(page).text, text, "{page}");

@@ -6,7 +6,11 @@ use super::table::{OpenTables, Span};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
+use crate::corpus::terminal::is_invisible;
 use crate::event::saturating_u32;
+
+use super::open_elements::{OpenElements, line_ends_around};
+use super::script::{Script, ScriptKind};
 
 /// The text of a page and its headings.
 #[derive(Debug, Default)]
@@ -21,19 +25,13 @@ pub(in crate::corpus) struct Page {
     mark: &'static str,
     /// How many `<pre>` are open.
     preformatted: usize,
-    hidden: Option<Hidden>,
+    open: OpenElements,
+    /// The superscript or subscript that is being read.
+    script: Option<Script>,
     heading: Option<OpenHeading>,
     /// The number of `<b>` and `<strong>` that are open.
     bold: usize,
     pub(super) tables: OpenTables,
-}
-
-/// An open element whose content is not shown.
-#[derive(Debug)]
-struct Hidden {
-    element: String,
-    /// How many elements of that name are open.
-    depth: usize,
 }
 
 /// A heading whose end tag is yet to come.
@@ -45,28 +43,28 @@ struct OpenHeading {
 }
 
 impl Page {
-    /// Opens an element.
-    pub(super) fn open(&mut self, element: &str, span: Span) {
-        if let Some(hidden) = &mut self.hidden {
-            hidden.depth += usize::from(hidden.element == element);
+    /// Opens an element, whose content may be hidden by its attributes.
+    pub(super) fn open(&mut self, element: &str, span: Span, is_hidden: bool) {
+        let was_hidden = self.open.is_hidden();
+        self.open.open(element, is_hidden || has_no_text(element));
+        if was_hidden && self.open.is_hidden() {
             return;
         }
-        if is_hidden(element) {
-            self.hidden = Some(Hidden {
-                element: element.to_owned(),
-                depth: 1,
-            });
+        self.break_lines(element);
+        self.end_heading_at(element);
+        if self.open.is_hidden() {
             return;
         }
 
-        self.break_lines(element);
-        self.end_heading_at(element);
         match element {
             "pre" => self.preformatted += 1,
             "li" => self.mark = "- ",
             "tr" => self.mark = "| ",
             "td" | "th" => self.open_cell(),
             "b" | "strong" => self.bold += 1,
+            "sup" => self.open_script(ScriptKind::Above),
+            "sub" => self.open_script(ScriptKind::Below),
+            "a" => self.note_link(),
             _ => {}
         }
         self.tables.open(element, span, &self.traced.text);
@@ -79,10 +77,12 @@ impl Page {
 
     /// Closes an element, also one that was never opened.
     pub(super) fn close(&mut self, element: &str) {
-        if let Some(hidden) = &mut self.hidden {
-            hidden.depth -= usize::from(hidden.element == element);
-            if hidden.depth == 0 {
-                self.hidden = None;
+        let hidden = self.open.hidden_name().map(str::to_owned);
+        self.open.close(element);
+        let is_still_hidden = self.open.is_hidden();
+        if is_still_hidden || hidden.is_some_and(|hidden| hidden == element) {
+            if !is_still_hidden {
+                self.break_lines(element);
             }
             return;
         }
@@ -93,6 +93,7 @@ impl Page {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             "li" | "tr" => self.mark = "",
             "b" | "strong" => self.bold = self.bold.saturating_sub(1),
+            "sup" | "sub" => self.end_script(),
             _ => {}
         }
         self.tables.close(element, &self.traced.text);
@@ -104,7 +105,7 @@ impl Page {
 
     /// Adds an element without content.
     pub(super) fn empty_element(&mut self, element: &str) {
-        if self.hidden.is_none() {
+        if !self.open.is_hidden() {
             self.break_lines(element);
         }
     }
@@ -112,14 +113,23 @@ impl Page {
     /// Adds text as it is in the source from `at` on. White space becomes one space, except in
     /// preformatted text.
     pub(super) fn text(&mut self, text: &str, mut at: usize) {
-        if self.hidden.is_some() {
+        if self.open.is_hidden() {
+            return;
+        }
+        if let Some(script) = &mut self.script {
+            script.add(text, at..at + text.len());
             return;
         }
         for run in text.split_inclusive(|c: char| c.is_ascii_whitespace()) {
             let word = run.trim_end_matches(|c: char| c.is_ascii_whitespace());
-            if !word.is_empty() {
-                self.settle(at);
-                self.traced.copy(word, at as u64);
+            let mut word_at = at;
+            for part in word.split_inclusive(is_invisible) {
+                let shown = part.trim_end_matches(is_invisible);
+                if !shown.is_empty() {
+                    self.settle(word_at);
+                    self.traced.copy(shown, word_at as u64);
+                }
+                word_at += part.len();
             }
 
             let space = &run[word.len()..];
@@ -132,10 +142,45 @@ impl Page {
 
     /// Adds the characters that `width` bytes of the source from `at` on stand for.
     pub(super) fn reference(&mut self, characters: &str, at: usize, width: usize) {
-        if self.hidden.is_none() {
-            self.settle(at);
-            self.traced
-                .stand_for(characters, at as u64, saturating_u32(width));
+        if self.open.is_hidden() || characters.chars().all(is_invisible) {
+            return;
+        }
+        if let Some(script) = &mut self.script {
+            script.add(characters, at..at + width);
+            return;
+        }
+        self.settle(at);
+        self.traced
+            .stand_for(characters, at as u64, saturating_u32(width));
+    }
+
+    fn open_script(&mut self, kind: ScriptKind) {
+        self.end_script();
+        let is_linked = self.open.has("a");
+        self.script = Some(Script::new(kind, is_linked));
+    }
+
+    fn note_link(&mut self) {
+        if let Some(script) = &mut self.script {
+            script.is_linked = true;
+        }
+    }
+
+    /// Adds what was read as a superscript or subscript.
+    pub(super) fn end_script(&mut self) {
+        let Some(script) = self.script.take() else {
+            return;
+        };
+        let is_apart = self.line_ends > 0 || !self.mark.is_empty() || self.space.is_some();
+        let before = if is_apart { "" } else { &self.traced.text };
+        if let Some(text) = script.text_after(before) {
+            let source = script.source();
+            self.settle(source.start);
+            let width = saturating_u32(source.len());
+            self.traced.stand_for(&text, source.start as u64, width);
+        }
+        if script.ends_with_space() {
+            self.white_space(" ", script.source().end);
         }
     }
 
@@ -193,9 +238,13 @@ impl Page {
     }
 
     fn break_lines(&mut self, element: &str) {
+        let line_ends = line_ends_around(element);
+        if line_ends > 0 || matches!(element, "td" | "th") {
+            self.end_script();
+        }
         // a cell often is a paragraph
         if !(matches!(element, "p" | "div") && self.tables.begins_cell()) {
-            self.line_ends = self.line_ends.max(line_ends_around(element));
+            self.line_ends = self.line_ends.max(line_ends);
         }
     }
 
@@ -236,8 +285,8 @@ fn heading_level(element: &str) -> Option<u8> {
     }
 }
 
-/// Returns whether the content of an element is no text of the page.
-fn is_hidden(element: &str) -> bool {
+/// Returns whether an element holds no text of the page, whatever its attributes are.
+fn has_no_text(element: &str) -> bool {
     matches!(
         element,
         "script"
@@ -250,17 +299,4 @@ fn is_hidden(element: &str) -> bool {
             | "object"
             | "canvas"
     )
-}
-
-/// Returns the number of line ends between an element and its neighbours: 2 for a paragraph, 1 for
-/// a line.
-fn line_ends_around(element: &str) -> usize {
-    match element {
-        "address" | "article" | "aside" | "blockquote" | "body" | "details" | "dialog" | "div"
-        | "dl" | "fieldset" | "figcaption" | "figure" | "footer" | "form" | "h1" | "h2" | "h3"
-        | "h4" | "h5" | "h6" | "head" | "header" | "hr" | "html" | "main" | "menu" | "nav"
-        | "ol" | "p" | "pre" | "section" | "summary" | "table" | "title" | "ul" => 2,
-        "br" | "caption" | "dd" | "dt" | "li" | "option" | "tbody" | "tfoot" | "thead" | "tr" => 1,
-        _ => 0,
-    }
 }

@@ -8,10 +8,13 @@ use super::table::Span;
 /// Maximum number of rows that a cell takes, as the HTML standard has it.
 const MAX_SPAN: usize = 65_534;
 
+/// A longer value of an attribute is data.
+const MAX_VALUE_BYTES: usize = 4096;
+
 /// Receives the tokens of html5gum and keeps count of where they are in the source.
 ///
-/// Of attributes only the columns and rows of a cell count; comments and document types are no
-/// text.
+/// Of attributes only those count that hide an element, and the columns and rows of a cell; comments
+/// and document types are no text.
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,
@@ -31,8 +34,13 @@ struct Tag {
     name: Vec<u8>,
     is_end: bool,
     is_self_closing: bool,
-    /// The attribute that is read, and the values of those of a cell.
+    /// The attribute that is read, with its value.
     attribute: Vec<u8>,
+    value: Vec<u8>,
+    /// Whether an attribute hides the element.
+    is_hidden: bool,
+    is_open_dialog: bool,
+    /// The columns and rows of a cell; 0 where it names none.
     columns: usize,
     rows: usize,
 }
@@ -42,20 +50,28 @@ impl Tag {
         self.name.clear();
         self.is_end = is_end;
         self.is_self_closing = false;
+        self.is_hidden = false;
+        self.is_open_dialog = false;
         self.columns = 0;
         self.rows = 0;
+        self.attribute.clear();
     }
 
-    /// Takes a part of the value of an attribute.
-    fn add_value(&mut self, value: &[u8]) {
-        let number = match self.attribute.as_slice() {
-            b"colspan" => &mut self.columns,
-            b"rowspan" => &mut self.rows,
-            _ => return,
-        };
-        for digit in value.iter().filter(|digit| digit.is_ascii_digit()) {
-            *number = (*number * 10 + usize::from(digit - b'0')).min(MAX_SPAN);
+    /// Takes the attribute that was read.
+    fn end_attribute(&mut self) {
+        let name = std::mem::take(&mut self.attribute);
+        let value = String::from_utf8_lossy(&self.value).to_ascii_lowercase();
+        match name.as_slice() {
+            // what is hidden until it is searched for is text of the page
+            b"hidden" => self.is_hidden |= value != "until-found",
+            b"aria-hidden" => self.is_hidden |= value == "true",
+            b"style" => self.is_hidden |= value.split(';').any(hides),
+            b"open" => self.is_open_dialog = true,
+            b"colspan" => self.columns = parse_span(&value),
+            b"rowspan" => self.rows = parse_span(&value),
+            _ => {}
         }
+        self.value.clear();
     }
 
     fn span(&self) -> Span {
@@ -63,6 +79,34 @@ impl Tag {
             columns: self.columns.max(1),
             rows: self.rows.max(1),
         }
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.is_hidden || (self.name == b"dialog" && !self.is_open_dialog)
+    }
+}
+
+/// Returns the number of columns or rows that an attribute names.
+fn parse_span(value: &str) -> usize {
+    let digits = value.bytes().filter(u8::is_ascii_digit);
+    digits.fold(0, |number, digit| {
+        (number * 10 + usize::from(digit - b'0')).min(MAX_SPAN)
+    })
+}
+
+/// Returns whether a declaration of a style hides an element.
+fn hides(declaration: &str) -> bool {
+    let (name, value) = declaration.split_once(':').unwrap_or_default();
+    let value = value.trim();
+    let is_zero = || {
+        let number = value.trim_end_matches(|c: char| !c.is_ascii_digit());
+        number.parse::<f32>().is_ok_and(|number| number == 0.0)
+    };
+    match name.trim() {
+        "display" => value.starts_with("none"),
+        "visibility" => value.starts_with("hidden") || value.starts_with("collapse"),
+        "font-size" | "opacity" => is_zero(),
+        _ => false,
     }
 }
 
@@ -92,6 +136,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn start_tag(&mut self) -> Option<State> {
+        self.tag.end_attribute();
         let name = String::from_utf8_lossy(&self.tag.name);
 
         // In XHTML `<script/>` is a whole element; a browser would take the page for a script.
@@ -100,7 +145,7 @@ impl<'a> Scanner<'a> {
             return None;
         }
 
-        self.page.open(&name, self.tag.span());
+        self.page.open(&name, self.tag.span(), self.tag.is_hidden());
         self.last_start_tag.clone_from(&self.tag.name);
         naive_next_state(&self.tag.name)
     }
@@ -154,7 +199,7 @@ impl Emitter for Scanner<'_> {
     }
 
     fn init_attribute(&mut self) {
-        self.tag.attribute.clear();
+        self.tag.end_attribute();
     }
 
     fn push_attribute_name(&mut self, name: &[u8]) {
@@ -162,7 +207,9 @@ impl Emitter for Scanner<'_> {
     }
 
     fn push_attribute_value(&mut self, value: &[u8]) {
-        self.tag.add_value(value);
+        if self.tag.value.len() < MAX_VALUE_BYTES {
+            self.tag.value.extend_from_slice(value);
+        }
     }
 
     fn set_self_closing(&mut self) {

@@ -1,0 +1,150 @@
+//! Superscripts and subscripts: exponents stay at their base (10⁶), marks of footnotes are words of
+//! their own (1931 ³), so that no number is read as another.
+
+use std::ops::Range;
+
+/// A number of more digits before a superscript is a year or an amount with a footnote.
+const MAX_BASE_DIGITS: usize = 2;
+/// Units whose powers are areas and volumes.
+const UNITS: &[&str] = &[
+    "mm", "cm", "dm", "km", "nm", "µm", "μm", "ft", "in", "yd", "mi",
+];
+const ABOVE: &str = "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹+⁺-⁻−⁻=⁼(⁽)⁾nⁿiⁱ";
+const BELOW: &str = "0₀1₁2₂3₃4₄5₅6₆7₇8₈9₉+₊-₋−₋=₌(₍)₎";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptKind {
+    Above,
+    Below,
+}
+
+/// The text of a `<sup>` or `<sub>` while it is read.
+#[derive(Debug)]
+pub(super) struct Script {
+    kind: ScriptKind,
+    text: String,
+    source: Range<usize>,
+    /// Whether it is a link, as the mark of a footnote is.
+    pub(super) is_linked: bool,
+}
+
+impl Script {
+    pub(super) fn new(kind: ScriptKind, is_linked: bool) -> Self {
+        Self {
+            kind,
+            text: String::new(),
+            source: 0..0,
+            is_linked,
+        }
+    }
+
+    pub(super) fn add(&mut self, text: &str, source: Range<usize>) {
+        if self.text.is_empty() {
+            self.source.start = source.start;
+        }
+        self.text.push_str(text);
+        self.source.end = source.end;
+    }
+
+    pub(super) fn source(&self) -> Range<usize> {
+        self.source.clone()
+    }
+
+    pub(super) fn ends_with_space(&self) -> bool {
+        self.text.ends_with(|c: char| c.is_ascii_whitespace())
+    }
+
+    /// Returns it as plain text after the text of its line; `None` where it is empty.
+    pub(super) fn text_after(&self, before: &str) -> Option<String> {
+        let words: Vec<&str> = self.text.split_ascii_whitespace().collect();
+        let text = words.join(" ");
+        if text.is_empty() {
+            return None;
+        }
+        // `[3]` is how the mark of a footnote is written where it is not raised
+        let number = text.trim_start_matches('[').trim_end_matches(']');
+        let is_mark = self.is_linked || number.len() < text.len();
+        let inner = if is_mark { number } else { &text };
+
+        let raised = self.raise(inner);
+        let is_word = inner.chars().all(char::is_alphabetic) && inner.chars().nth(1).is_some();
+        Some(match raised {
+            Some(raised) if self.is_apart_from(before, is_mark) => format!(" {raised}"),
+            Some(raised) => raised,
+            None if is_mark && !before.is_empty() => format!(" {text}"),
+            // 1st, Mme
+            None if is_word || before.is_empty() || self.kind == ScriptKind::Below => text,
+            None if inner.chars().nth(1).is_none() && inner.starts_with(char::is_alphanumeric) => {
+                format!("^{inner}")
+            }
+            None if inner.starts_with(|c: char| c.is_alphanumeric() || "+-−".contains(c)) => {
+                format!("^({inner})")
+            }
+            None => text,
+        })
+    }
+
+    /// Returns the characters as raised or lowered ones, where each has one.
+    fn raise(&self, text: &str) -> Option<String> {
+        let table = match self.kind {
+            ScriptKind::Above => ABOVE,
+            ScriptKind::Below => BELOW,
+        };
+        let raise_one = |c: char| {
+            let at = table.chars().step_by(2).position(|plain| plain == c)?;
+            table.chars().nth(at * 2 + 1)
+        };
+        text.chars().map(raise_one).collect()
+    }
+
+    /// Returns whether it is no power of the word before it, but a mark beside it.
+    fn is_apart_from(&self, before: &str, is_mark: bool) -> bool {
+        if self.kind == ScriptKind::Below {
+            return false;
+        }
+        let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let word = before.rsplit(|c: char| !c.is_alphabetic()).next();
+        let word = word.unwrap_or_default();
+        let is_long_word = word.chars().nth(1).is_some() && !UNITS.contains(&word);
+        let ends_word = before.ends_with(|c: char| c.is_alphanumeric() || c == ')');
+        (is_mark && ends_word) || digits > MAX_BASE_DIGITS || is_long_word
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_stay_and_footnotes_stand_apart() {
+        let cases = [
+            ("holds 10", "6", false, "⁶"),
+            ("4 × 10", "−7", false, "⁻⁷"),
+            ("12 km", "2", false, "²"),
+            ("x", "n", false, "ⁿ"),
+            ("e", "-kt", false, "^(-kt)"),
+            ("2", "k", false, "^k"),
+            ("in 1931", "3", false, " ³"),
+            ("the county", "12", false, " ¹²"),
+            ("the county.", "12", false, "¹²"),
+            ("in 47", "2", true, " ²"),
+            ("Reeve", "[3]", false, " ³"),
+            ("Reeve", "[note 3]", true, " [note 3]"),
+            ("1", "st", false, "st"),
+            ("M", "me", false, "me"),
+            ("price", "*", false, "*"),
+            ("", "3", false, "³"),
+        ];
+        for (before, text, is_linked, expected) in cases {
+            let mut script = Script::new(ScriptKind::Above, is_linked);
+            script.add(text, 0..text.len());
+            let found = script.text_after(before);
+            assert_eq!(found.as_deref(), Some(expected), "{before}<sup>{text}");
+        }
+        for (before, text, expected) in [("CO", "2", "₂"), ("x", "max", "max")] {
+            let mut script = Script::new(ScriptKind::Below, false);
+            script.add(text, 0..text.len());
+            assert_eq!(script.text_after(before).as_deref(), Some(expected));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The places of mail: the messages of a mailbox, and files that are messages by their content.
+
+use std::borrow::Cow;
+
+/// Fields that mail begins with; three of them make a file a message.
+const FIELDS: &[&str] = &[
+    "from",
+    "to",
+    "date",
+    "subject",
+    "message-id",
+    "received",
+    "return-path",
+    "delivered-to",
+    "reply-to",
+    "mime-version",
+    "content-type",
+    "newsgroups",
+    "organization",
+];
+const MIN_FIELDS: usize = 3;
+/// A head that is longer says nothing new.
+const MAX_HEAD_LINES: usize = 200;
+
+/// Returns the messages of a mailbox. A line that begins with `From ` begins a message only where a
+/// field of its head follows, as Thunderbird has it: the sentence of a message may begin so, too.
+pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
+    let mut messages = Vec::new();
+    let mut start = None;
+    let mut is_after_blank = true;
+    let mut at = 0;
+    for line in mailbox.split_inclusive(|byte| *byte == b'\n') {
+        let next = at + line.len();
+        if is_envelope(line, is_after_blank) && begins_with_field(&mailbox[next..]) {
+            messages.extend(start.map(|start| unquote(&mailbox[start..at])));
+            start = Some(next);
+        }
+        is_after_blank = line.trim_ascii().is_empty();
+        at = next;
+    }
+    messages.extend(start.map(|start| unquote(&mailbox[start..])));
+    messages
+}
+
+/// Returns whether bytes begin as the mailbox of a program does. A patch of git does too.
+pub(super) fn is_mailbox(bytes: &[u8]) -> bool {
+    let line = first_line(bytes);
+    let sender = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    let is_patch = sender.len() == 40 && sender.iter().all(u8::is_ascii_hexdigit);
+    let rest = bytes.get(line.len() + 1..).unwrap_or_default();
+    !is_patch && is_envelope(line, false) && begins_with_field(rest)
+}
+
+/// Returns whether bytes begin with the head of a message.
+pub(super) fn is_message(bytes: &[u8]) -> bool {
+    let mut found = 0;
+    for line in bytes.split(|byte| *byte == b'\n').take(MAX_HEAD_LINES) {
+        let line = line.trim_ascii_end();
+        if line.is_empty() {
+            return found >= MIN_FIELDS;
+        }
+        if line.starts_with(b" ") || line.starts_with(b"\t") {
+            continue;
+        }
+        let Some(field) = field(line) else {
+            return false;
+        };
+        let is_known = |known: &&str| field.eq_ignore_ascii_case(known.as_bytes());
+        found += usize::from(FIELDS.iter().any(is_known));
+    }
+    false
+}
+
+/// Returns whether a line may begin a message: it is the first of its paragraph, or has a time.
+fn is_envelope(line: &[u8], is_after_blank: bool) -> bool {
+    let has_time = || {
+        let is_time = |part: &[u8]| {
+            let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+            part.len() >= 5 && part[2] == b':' && digits >= 4
+        };
+        line.split(u8::is_ascii_whitespace).any(is_time)
+    };
+    line.starts_with(b"From ") && (is_after_blank || has_time())
+}
+
+fn begins_with_field(bytes: &[u8]) -> bool {
+    let line = first_line(bytes);
+    // some programs write the sender a second time
+    field(line).is_some() || line.starts_with(b">From ")
+}
+
+fn first_line(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes)
+}
+
+/// Returns the name of the field that a line begins with.
+fn field(line: &[u8]) -> Option<&[u8]> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let name = &line[..colon];
+    let is_name = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
+    is_name.then_some(name)
+}
+
+/// Returns a message without the `>` that mailboxes put before `From ` in its text.
+fn unquote(message: &[u8]) -> Cow<'_, [u8]> {
+    let is_quoted = |line: &[u8]| {
+        let from = line.iter().position(|byte| *byte != b'>').unwrap_or(0);
+        from > 0 && line[from..].starts_with(b"From ")
+    };
+    let lines = || message.split_inclusive(|byte| *byte == b'\n');
+    if !lines().any(is_quoted) {
+        return Cow::Borrowed(message);
+    }
+    let unquoted = lines().map(|line| if is_quoted(line) { &line[1..] } else { line });
+    Cow::Owned(unquoted.collect::<Vec<_>>().concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_no_message() {
+        let mailbox = "From a@b Tue Mar  3 06:10:00 2026\nSubject: one\n\nText.\n\nFrom the quay\nyou walk.\n>From here\n>>From there\n\nFrom - Tue Mar 03 07:30:00 2026\nSubject: two\n\nb\nFrom c@d Tue Mar  3 08:00:00 2026\nSubject: three\n\nc\n";
+        let found: Vec<String> = messages(mailbox.as_bytes())
+            .iter()
+            .map(|message| String::from_utf8_lossy(message).into_owned())
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "Subject: one\n\nText.\n\nFrom the quay\nyou walk.\nFrom here\n>From there\n\n",
+                "Subject: two\n\nb\n",
+                "Subject: three\n\nc\n",
+            ]
+        );
+        assert!(messages(b"From the quay\nyou walk.\n").is_empty());
+    }
+
+    #[test]
+    fn mail_is_known_by_its_head() {
+        let message = "Return-Path: <a@b>\nReceived: from c\n\tby d\nSubject: x\n\nbody";
+        let cases = [
+            (message, (true, false)),
+            (
+                "From a@b Tue Mar  3 06:10:00 2026\nSubject: x\n\nbody",
+                (false, true),
+            ),
+            (
+                "Subject: x\nFrom: a\n\nA note about a mail.",
+                (false, false),
+            ),
+            (
+                "From: Ann\nDear Bob,\nDate: today\nSubject: x\n\n",
+                (false, false),
+            ),
+            (
+                "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nFrom: a\n\n",
+                (false, false),
+            ),
+            ("", (false, false)),
+        ];
+        for (text, expected) in cases {
+            let found = (is_message(text.as_bytes()), is_mailbox(text.as_bytes()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
