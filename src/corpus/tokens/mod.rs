@@ -1,20 +1,16 @@
 //! Counts the tokens of a text for the embedder: in parallel, and with the results of llama.cpp.
 //!
 //! The vocabulary comes from the model's own file. BPE and both kinds of SentencePiece run on the
-//! `tokenizers` crate. WordPiece is implemented here as llama.cpp reads it ([`wordpiece`]), which
-//! differs from the crate: other normal forms, no limit on the length of a word, and no time
-//! quadratic in it. A vocabulary that these do not know (the `tokenizer.ggml.pre` of a new model)
-//! is counted by llama.cpp.
+//! `tokenizers` crate. WordPiece, and a vocabulary that these do not know (the `tokenizer.ggml.pre`
+//! of a new model), is counted by llama.cpp, which takes linear time for it: the crate normalises
+//! text in another way, takes time quadratic in a word, and counts one unknown token for a long
+//! one, so that a chunk would not fit the embedder.
 //!
-//! Why not always by llama.cpp: every piece of every document is counted while a folder is indexed.
-//! Over whole documents these counters read 13.2 MB/s and llama.cpp's vocabulary 3.3 MB/s; sentence
-//! by sentence on two threads it is 18.1 against 6.1 MB/s. The counts are equal: on 123,291
-//! sentences, and in the tests of this module.
+//! The counts are those of llama.cpp, in the tests of this module. It reads 3.3 MB/s over whole
+//! documents, and 6.1 MB/s sentence by sentence on two threads.
 
 mod count;
 mod vocabulary;
-mod characters;
-mod wordpiece;
 mod bpe;
 mod sentencepiece;
 mod unigram;
@@ -111,7 +107,6 @@ fn known_vocabulary(metadata: &Metadata) -> Option<Result<Arc<dyn CountTokens>, 
     }
 
     match metadata.text("tokenizer.ggml.model")? {
-        "bert" => Some(shared(wordpiece::WordPiece::new(metadata))),
         "gpt2" => {
             let pattern = bpe::WordPattern::from_metadata(metadata)?;
             Some(shared(bpe::Bpe::new(metadata, pattern)))
