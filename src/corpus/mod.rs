@@ -34,7 +34,6 @@ pub use language::language;
 pub use options::ReadOptions;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
-pub(crate) use walk::modified_ns;
-pub use walk::{FoundFile, Walked, locate, walk};
+pub use walk::{FileTimes, FoundFile, Walked, locate, walk};
 pub use watch::Watcher;
 pub use worker::{SUBCOMMAND, run_reader};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
+use serde::{Deserialize, Serialize};
 use super::error::{CorpusError, unreadable};
 use super::formats::Unread;
 use crate::config::{CorpusSettings, Paths};
@@ -26,9 +27,48 @@ pub struct FoundFile {
     pub file: PathBuf,
     /// Size of the file.
     pub bytes: u64,
-    /// Time of the last change, in nanoseconds since 1970-01-01 UTC; 0 when unknown.
+    pub times: FileTimes,
+}
+
+/// The times of a file, in nanoseconds since 1970-01-01 UTC; 0 where they are unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTimes {
+    /// The last change of its content, as its programs say: a copy may keep that of its source.
     pub modified_ns: u64,
 }
+    /// The last change of the file on this disk, which a program cannot set. A file that replaces
+    /// one of the same size and time has another.
+    #[serde(default)]
+    pub changed_ns: u64,
+}
+
+impl From<&Metadata> for FileTimes {
+    fn from(about: &Metadata) -> Self {
+        let since = about
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
+        Self {
+            modified_ns: modified_ns.unwrap_or(0),
+            changed_ns: changed_ns(about),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn changed_ns(about: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let [seconds, rest] = [about.ctime(), about.ctime_nsec()].map(|part| u64::try_from(part).ok());
+    let nanoseconds =
+        seconds.and_then(|seconds| seconds.checked_mul(1_000_000_000)?.checked_add(rest?));
+    nanoseconds.unwrap_or(0)
+}
+
+/// Returns 0: the standard library has no time of this kind there.
+#[cfg(not(unix))]
+fn changed_ns(_about: &Metadata) -> u64 {
+    0
 
 /// The result of a walk, in the order of the paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -264,20 +304,8 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
         path: path.to_owned(),
         file: entry.path().to_owned(),
         bytes: about.len(),
-        modified_ns: modified_ns(&about),
+        times: FileTimes::from(&about),
     })
-}
-
-/// Returns when a file was last modified, in nanoseconds since 1970; 0 where the file system has no
-/// time.
-pub(crate) fn modified_ns(about: &Metadata) -> u64 {
-    let since = about
-        .modified()
-        .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since
-        .and_then(|since| u64::try_from(since.as_nanos()).ok())
-        .unwrap_or(0)
 }
 
 /// Returns the file that an error of the walk skips. A fault in an ignore file skips none: only its

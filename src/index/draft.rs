@@ -130,10 +130,10 @@ impl Draft {
         }
     }
 
-    /// Notes the new time of a file whose content did not change.
+    /// Notes the new times of a file whose content did not change.
     pub fn touch(&mut self, file: &FoundFile) {
         if let Some(entry) = self.manifest.documents.get_mut(&file.path) {
-            entry.modified_ns = file.modified_ns;
+            entry.times = file.times;
         }
     }
 

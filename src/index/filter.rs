@@ -21,7 +21,7 @@ pub(super) fn date(entry: &DocumentEntry) -> String {
     if let Some(date) = &entry.metadata.date {
         return date.clone();
     }
-    let seconds = i64::try_from(entry.modified_ns / 1_000_000_000).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(entry.times.modified_ns / 1_000_000_000).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds)
         .map(|time| time.to_zoned(TimeZone::system()).date().to_string())
         .unwrap_or_default()

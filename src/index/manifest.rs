@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::FileError;
-use crate::corpus::SplitMethod;
+use crate::corpus::{FileTimes, SplitMethod};
 use crate::event::Metadata;
 use crate::files;
 
@@ -48,11 +48,12 @@ pub(super) struct Manifest {
     pub program: String,
 }
 
-/// A file without text, with its size and time when it was read.
+/// A file without text, with its size and times when it was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SkippedEntry {
     pub bytes: u64,
-    pub modified_ns: u64,
+    #[serde(flatten)]
+    pub times: FileTimes,
     pub reason: String,
     /// The settings of reading it; with others it may have text.
     #[serde(default)]
@@ -91,11 +92,12 @@ pub(super) struct StoredFile {
     pub blake3: String,
 }
 
-/// A document, with its size and time when it was indexed.
+/// A document, with its size and times when it was indexed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct DocumentEntry {
     pub bytes: u64,
-    pub modified_ns: u64,
+    #[serde(flatten)]
+    pub times: FileTimes,
     /// Hash of the file's bytes, hex.
     pub blake3: String,
     pub language: String,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::error::IndexError;
 use super::folder::Index;
 use super::manifest::DocumentEntry;
-use crate::corpus::{self, SourceLines, modified_ns};
+use crate::corpus::{self, FileTimes, SourceLines};
 use crate::event::{Source, SourceForm, harmless, saturating_u32};
 use crate::files;
 
@@ -91,7 +91,7 @@ fn is_touched(file: &Path, entry: &DocumentEntry) -> bool {
     let Ok(now) = std::fs::metadata(file) else {
         return true;
     };
-    now.len() != entry.bytes || modified_ns(&now) != entry.modified_ns
+    now.len() != entry.bytes || FileTimes::from(&now) != entry.times
 }
 
 fn checksum(file: &std::path::Path) -> Option<String> {

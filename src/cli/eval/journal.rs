@@ -113,7 +113,8 @@ pub(super) fn name(
         hasher.update(format!("{question:?} {limit:?}").as_bytes());
     }
     for file in files {
-        hasher.update(format!("{} {} {}", file.path, file.bytes, file.modified_ns).as_bytes());
+        hasher
+            .update(format!("{} {} {}", file.path, file.bytes, file.times.modified_ns).as_bytes());
     }
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::corpus::SharedCorpus;
+use crate::corpus::FileTimes;
 use crate::event::{ChunkText, Flow, IndexPhase, saturating_u32};
 use crate::index::error::IndexError;
 use crate::index::folder::Index;
@@ -305,9 +306,9 @@ fn take(
 
 /// Returns the hash of everything that the chunks of a document depend on.
 fn key(entry: &DocumentEntry, recipe: Option<&Recipe>) -> String {
-    // the time of a file says nothing about its text
+    // the times of a file say nothing about its text
     let entry = DocumentEntry {
-        modified_ns: 0,
+        times: FileTimes::default(),
         ..entry.clone()
     };
     let text = serde_json::to_string(&(entry, recipe)).unwrap_or_default();

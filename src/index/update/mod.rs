@@ -364,7 +364,7 @@ impl UpdateRun<'_> {
     fn skip_until_it_changes(&mut self, file: &FoundFile, reason: String) -> Result<(), Halt> {
         let entry = SkippedEntry {
             bytes: file.bytes,
-            modified_ns: file.modified_ns,
+            times: file.times,
             reason: reason.clone(),
             reading: self.options.key(),
         };

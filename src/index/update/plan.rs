@@ -22,7 +22,7 @@ pub(in crate::index) struct UpdatePlan {
 }
 
 impl UpdatePlan {
-    /// Compares a walk with the manifest. A file whose size or time changed is read; its checksum
+    /// Compares a walk with the manifest. A file whose size or times changed is read; its checksum
     /// then decides whether it changed. `can_extend` says that the new generation shares files with
     /// the previous one; `indexes` is the canonical path of the folder of indexes.
     pub fn compare(
@@ -51,15 +51,15 @@ impl UpdatePlan {
         let is_own = |file: &Path| indexes.is_some_and(|indexes| file.starts_with(indexes));
         let files = walked.files.into_iter();
         for file in files.filter(|found| !is_own(&found.file)) {
-            let now = (file.bytes, file.modified_ns);
+            let now = (file.bytes, file.times);
             let skipped = unread
                 .remove(&file.path)
-                .filter(|skipped| (skipped.bytes, skipped.modified_ns) == now);
+                .filter(|skipped| (skipped.bytes, skipped.times) == now);
             let known = gone
                 .remove(&file.path)
                 .filter(|entry| can_extend && entry.is_read_with(options));
             match (known, skipped) {
-                (Some(entry), _) if (entry.bytes, entry.modified_ns) == now => plan.unchanged += 1,
+                (Some(entry), _) if (entry.bytes, entry.times) == now => plan.unchanged += 1,
                 (Some(entry), _) if entry.bytes == file.bytes => {
                     plan.candidates.push(FileToRead {
                         file,

@@ -166,7 +166,7 @@ fn read(candidate: &FileToRead, how: &How) -> Result<FileOutcome, SkippedFile> {
 fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> FileOutcome {
     let entry = DocumentEntry {
         bytes: file.bytes,
-        modified_ns: file.modified_ns,
+        times: file.times,
         blake3,
         language: document.language.to_owned(),
         chunks: 0,
@@ -204,6 +204,7 @@ pub(in crate::index) struct ChunkedDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::FileTimes;
 
     #[test]
     fn batches_are_bounded_by_bytes_and_by_files() {
@@ -212,7 +213,7 @@ mod tests {
                 path: "a".into(),
                 file: "a".into(),
                 bytes: *bytes,
-                modified_ns: 0,
+                times: FileTimes::default(),
             };
             sizes
                 .iter()

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ragscope::config::CorpusSettings;
 use ragscope::corpus::{
-    CorpusError, FoundFile, ReadOptions, Walked, locate, read, source_lines, walk,
+    CorpusError, FileTimes, FoundFile, ReadOptions, Walked, locate, read, source_lines, walk,
 };
 use ragscope::event::{Flow, HeadingLines, IndexPhase, MarkupLanguage, SessionEvent, SourceForm};
 use tempfile::TempDir;
@@ -141,9 +141,9 @@ fn skipped_files_are_listed_with_their_reason() {
     let file = &walked.files[0];
     assert_eq!(file.bytes, 4);
     assert!(
-        file.modified_ns > 1_600_000_000_000_000_000,
+        file.times.modified_ns > 1_600_000_000_000_000_000,
         "{}",
-        file.modified_ns
+        file.times.modified_ns
     );
 }
 
@@ -367,7 +367,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
             path: name.to_owned(),
             file,
             bytes: content.len() as u64,
-            modified_ns: 0,
+            times: FileTimes::default(),
         };
         let skipped = read(&found, &ReadOptions::default()).expect_err(name);
         assert_eq!(skipped.path, name);
@@ -381,7 +381,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
         path: "x".into(),
         file: folder.path().to_owned(),
         bytes: 0,
-        modified_ns: 0,
+        times: FileTimes::default(),
     };
     assert!(
         read(&not_a_file, &ReadOptions::default())

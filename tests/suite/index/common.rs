@@ -66,6 +66,20 @@ impl Corpus {
         fs::rename(self.folder().join(from), self.folder().join(to)).expect("renamed");
     }
 
+    /// Replaces a file by another one with its time.
+    pub fn replace_in_time(&self, path: &str, text: &str) {
+        let file = self.folder().join(path);
+        let time = fs::metadata(&file).and_then(|about| about.modified());
+        let other = self.folder().join("replacement");
+        fs::write(&other, text).expect("written");
+        fs::File::options()
+            .append(true)
+            .open(&other)
+            .and_then(|other| other.set_modified(time?))
+            .expect("dated");
+        fs::rename(other, file).expect("replaced");
+    }
+
     pub fn touch(&self, path: &str) {
         let file = fs::File::options()
             .append(true)

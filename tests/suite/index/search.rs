@@ -318,6 +318,31 @@ fn a_filter_limits_both_lists_to_its_documents() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_in_the_place_of_one_of_the_same_size_and_time_is_noticed() {
+    let corpus = Corpus::with(&[("a.md", "Ann keeps the light."), ("b.md", "Bob sails.")]);
+    let mut index = corpus.open();
+    let mut embedder = WordEmbedder::new("one");
+    update(&mut index, &mut embedder);
+    corpus.replace_in_time("a.md", "Eve keeps the light.");
+    let report = update(&mut index, &mut embedder);
+    assert_eq!((report.changed, report.unchanged), (1, 1));
+    let settings = config().retriever;
+    let vector = embedder.embed(&["Eve"]).expect("a vector").remove(0);
+    let found = index
+        .search("Eve", &vector, "one", &settings)
+        .expect("an answer");
+    assert_eq!(found.hits[0].chunk.text, "Eve keeps the light.");
+
+    // the same content again is read once, and changes nothing
+    corpus.replace_in_time("a.md", "Eve keeps the light.");
+    let report = update(&mut index, &mut embedder);
+    assert_eq!((report.changed, report.unchanged), (0, 2));
+    let config = config();
+    assert!(index.is_current(&config.corpus).expect("a walk"));
+}
+
 #[test]
 fn an_index_for_bm25_has_no_vectors_and_gets_them_when_they_are_wanted() {
     let corpus = Corpus::with(&[
