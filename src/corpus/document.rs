@@ -10,6 +10,7 @@ use super::decode::decode;
 use super::error::unreadable;
 use super::formats::{Extract, Format, Input, Reader, recognise};
 use super::language::language;
+use super::name_date::date_in_path;
 use super::offsets::Offsets;
 use super::options::ReadOptions;
 use super::outline::{Heading, Outline};
@@ -165,6 +166,8 @@ impl Document {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
         extract.shorten();
+        let named = extract.metadata.date.take();
+        extract.metadata.date = named.or_else(|| date_in_path(path));
         Ok(Self {
             path: path.to_owned(),
             format,

@@ -21,6 +21,7 @@ mod worker;
 mod walk;
 mod watch;
 mod document;
+mod name_date;
 mod tokens;
 mod chunk;
 

@@ -7,7 +7,7 @@ pub struct Metadata {
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// The date that the document gives itself, as `2024-01-31`.
+    /// The date that the document gives itself, or its file name has, as `2024-01-31`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
 }

@@ -9,14 +9,17 @@ use super::manifest::DocumentEntry;
 pub(super) struct Filter {
     /// Paths of the documents.
     pub documents: Vec<String>,
-    /// Whether each row of the vectors is one of their chunks.
+    /// The ids of their chunks, in ascending order.
+    pub chunks: Vec<u64>,
+    /// Whether each row of the vectors is one of their chunks, and perhaps of others as well: equal
+    /// texts share a row.
     pub rows: Vec<bool>,
     /// Number of such rows.
     pub row_count: usize,
 }
 
-/// Returns the date of a document: the one that it gives itself, otherwise the day of its file's
-/// last change, here.
+/// Returns the date of a document: the one that it gives itself or its file name has, otherwise
+/// the day of its file's last change, here.
 pub(super) fn date(entry: &DocumentEntry) -> String {
     if let Some(date) = &entry.metadata.date {
         return date.clone();

@@ -141,15 +141,18 @@ impl Generation {
             .map(|(path, _)| path.clone())
             .collect();
 
+        let mut chunks = self.lexical.ids_in(&documents)?;
+        chunks.sort_unstable();
         let mut rows = vec![false; self.manifest.vectors.rows as usize];
-        for id in self.lexical.ids_in(&documents)? {
-            if let Some(chunk) = self.chunk(id) {
+        for id in &chunks {
+            if let Some(chunk) = self.chunk(*id) {
                 rows[chunk.row as usize] = true;
             }
         }
         Ok(Some(Filter {
             row_count: rows.iter().filter(|is_used| **is_used).count(),
             documents,
+            chunks,
             rows,
         }))
     }
@@ -180,7 +183,13 @@ impl Generation {
             is_used: &is_used,
         };
         let near = vectors.nearest(query, rows, wanted)?;
-        Ok(self.with_chunks(near).take(count).collect())
+        let is_let_through =
+            |id: &u64| filter.is_none_or(|filter| filter.chunks.binary_search(id).is_ok());
+        let near = self.with_chunks(near);
+        Ok(near
+            .filter(|(_, id)| is_let_through(id))
+            .take(count)
+            .collect())
     }
 
     /// Returns every chunk with its cosine similarity, best first.

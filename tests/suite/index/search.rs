@@ -344,6 +344,49 @@ fn a_file_in_the_place_of_one_of_the_same_size_and_time_is_noticed() {
 }
 
 #[test]
+fn a_date_in_a_file_name_comes_after_the_one_that_a_document_gives_itself() {
+    let mail = "From: a@b.c\nDate: Tue, 5 Feb 2019 10:00:00 +0000\nSubject: Oil\n\nThe lamp burns.";
+    let corpus = Corpus::with(&[
+        ("2021-03-04.md", "The lamp burns."),
+        ("2021/05/06 tides.txt", "The lamp burns."),
+        (
+            "2021-03-05 old.md",
+            "---\ndate: 2019-01-31\n---\nThe lamp burns.",
+        ),
+        ("2021-03-06.eml", mail),
+        ("20241399.md", "The lamp burns."),
+    ]);
+    let mut index = corpus.open();
+    let mut embedder = WordEmbedder::new("one");
+    update(&mut index, &mut embedder);
+    let cases = [
+        (
+            "after:2021-01-01 before:2021-12-31",
+            "2021-03-04.md 2021/05/06 tides.txt",
+        ),
+        ("before:2019", "2021-03-05 old.md 2021-03-06.eml"),
+        ("after:2025", "20241399.md"),
+    ];
+    let vector = embedder.embed(&["lamp"]).expect("a vector").remove(0);
+    for (filter, expected) in cases {
+        let settings = RetrieverSettings {
+            filter: filter.parse().expect(filter),
+            ..config().retriever
+        };
+        let found = index
+            .search("lamp", &vector, "one", &settings)
+            .expect("an answer");
+        let mut documents: Vec<&str> = found
+            .hits
+            .iter()
+            .map(|hit| hit.chunk.document.as_str())
+            .collect();
+        documents.sort_unstable();
+        assert_eq!(documents.join(" "), expected, "{filter}");
+    }
+}
+
+#[test]
 fn an_index_for_bm25_has_no_vectors_and_gets_them_when_they_are_wanted() {
     let corpus = Corpus::with(&[
         ("a.md", "The lighthouse keeper is Mara Voss."),
