@@ -176,7 +176,7 @@ fn rows_are_whole_and_have_the_names_of_their_columns() {
     // the cells hold ends of sentences and of lines, and the overlap is shorter than a row
     let cells = |row: u32| {
         let id = format!("HX-{row:03}");
-        let note = format!("Lifts {row} kg. Was mended twice, by Ann. See page {row}.");
+        let note = format!("Lifts {row} kg. Was repaired twice, by Ann. See page {row}.");
         [id, note, (row * 2).to_string()]
     };
     let rows = 1..=60;
@@ -189,7 +189,7 @@ fn rows_are_whole_and_have_the_names_of_their_columns() {
             "a.md",
             "# Winches\n\n| Id | Note | Hours |\n|---|---|---|\n".to_owned()
                 + &joined(&|cells| format!("| {} |", cells.join(" | "))),
-            "| Id: HX-007 | Note: Lifts 7 kg. Was mended twice, by Ann. See page 7. | Hours: 14 |",
+            "| Id: HX-007 | Note: Lifts 7 kg. Was repaired twice, by Ann. See page 7. | Hours: 14 |",
         ),
         (
             "a.html",
@@ -197,13 +197,13 @@ fn rows_are_whole_and_have_the_names_of_their_columns() {
                 + &joined(&|cells| {
                     format!("<tr><td>{}", cells.join("<td>").replace(". ", ".<br>"))
                 }),
-            "| Id: HX-007 | Note: Lifts 7 kg.\nWas mended twice, by Ann.\nSee page 7. | Hours: 14",
+            "| Id: HX-007 | Note: Lifts 7 kg.\nWas repaired twice, by Ann.\nSee page 7. | Hours: 14",
         ),
         (
             "a.csv",
             "Id,Note,Hours\n".to_owned()
                 + &joined(&|[id, note, hours]| format!("{id},\"{note}\",{hours}")),
-            "Id: HX-007; Note: Lifts 7 kg. Was mended twice, by Ann. See page 7.; Hours: 14",
+            "Id: HX-007; Note: Lifts 7 kg. Was repaired twice, by Ann. See page 7.; Hours: 14",
         ),
     ];
     for (path, file, seventh) in files {
@@ -239,7 +239,7 @@ fn rows_are_whole_and_have_the_names_of_their_columns() {
 
 #[test]
 fn a_row_that_is_longer_than_a_chunk_is_split() {
-    let note = "The lamp was mended by Ann. ".repeat(40);
+    let note = "The lamp was repaired by Ann. ".repeat(40);
     let text = format!("| Id | Note |\n|---|---|\n| 1 | {note}|\n| 2 | short |\n");
     let chunks = chunks(&document("a.md", &text), 64, 16);
     assert!(chunks.len() > 4);
