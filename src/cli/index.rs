@@ -88,6 +88,9 @@ fn summary(report: &IndexReport) -> String {
     if let Some(neighbours) = report.neighbours {
         text.push_str(&format!("{}\n", words::sentence_joins(neighbours)));
     }
+    if let Some(omitted) = words::omitted_files(report) {
+        text.push_str(&format!("{omitted}\n"));
+    }
     if !report.skipped.is_empty() {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));
     }

@@ -1,6 +1,7 @@
 //! Lists the files of a folder that become documents, and why the others do not.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
-
 use serde::{Deserialize, Serialize};
+
 use super::error::{CorpusError, unreadable};
 use super::formats::Unread;
 use crate::config::{CorpusSettings, Paths};
@@ -35,7 +36,6 @@ pub struct FoundFile {
 pub struct FileTimes {
     /// The last change of its content, as its programs say: a copy may keep that of its source.
     pub modified_ns: u64,
-}
     /// The last change of the file on this disk, which a program cannot set. A file that replaces
     /// one of the same size and time has another.
     #[serde(default)]
@@ -69,6 +69,7 @@ fn changed_ns(about: &Metadata) -> u64 {
 #[cfg(not(unix))]
 fn changed_ns(_about: &Metadata) -> u64 {
     0
+}
 
 /// The result of a walk, in the order of the paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub struct Walked {
     /// settings leave out (hidden ones, ignored ones, those that no `include` glob names) are not
     /// listed.
     pub skipped: Vec<SkippedFile>,
+    /// The folders that were entered, each with the number of its entries that were come to.
+    pub(super) folders: HashMap<PathBuf, usize>,
 }
 
 /// Walks `folder`. `publish` receives [`IndexPhase::Scanning`] about five times a second.
@@ -158,7 +161,7 @@ fn check_folder(folder: &Path) -> Result<(), CorpusError> {
     }
 }
 
-fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
+pub(super) fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
     let bad = |glob: &str, error: &ignore::Error| CorpusError::BadGlob {
         glob: glob.to_owned(),
         reason: error.to_string(),
@@ -179,16 +182,10 @@ fn walker(folder: &Path, settings: &CorpusSettings, refused: &RefusedFolders) ->
     let root = folder.to_owned();
     let refused = Arc::clone(refused);
     let has_limit = settings.gitignore;
-    let below = |own: &PathBuf| own.starts_with(folder) && own != folder;
-    let own: Vec<PathBuf> = Paths::for_user()
-        .folders()
-        .into_iter()
-        .map(|own| own.canonicalize().unwrap_or(own))
-        .filter(below)
-        .collect();
+    let own = own_folders(folder);
 
     let is_entered = move |entry: &DirEntry| {
-        if entry.file_name() == ".git" || is_own(entry.path(), &own) {
+        if entry.file_name() == ".git" || own.iter().any(|own| own == entry.path()) {
             return false;
         }
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
@@ -224,8 +221,20 @@ fn walker(folder: &Path, settings: &CorpusSettings, refused: &RefusedFolders) ->
     walker
 }
 
+/// Returns the folders of the program that are inside a corpus: recordings and indexes are no
+/// documents of it.
+pub(super) fn own_folders(folder: &Path) -> Vec<PathBuf> {
+    let below = |own: &PathBuf| own.starts_with(folder) && own != folder;
+    Paths::for_user()
+        .folders()
+        .into_iter()
+        .map(|own| own.canonicalize().unwrap_or(own))
+        .filter(below)
+        .collect()
+}
+
 /// Files of a folder that say what a walk leaves out.
-const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
+pub(super) const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
 /// Maximum size of the ignore files of a folder and of those above it in the corpus: in memory
 /// their globs take 400 times as much, and no list that users write is as long.
 const MAX_IGNORE_BYTES: u64 = 256 << 10;
@@ -252,12 +261,6 @@ fn fault_of_ignore_files(folder: &Path, root: &Path) -> Option<String> {
     })
 }
 
-/// Returns whether a folder is one of the program's own: recordings and indexes of a corpus are no
-/// documents of it. The folder that is walked is never left out.
-fn is_own(path: &Path, own: &[PathBuf]) -> bool {
-    own.iter().any(|folder| path == folder)
-}
-
 /// Adds the entry to the files or to the skipped ones, unless the settings leave it out.
 fn visit(
     folder: &Path,
@@ -266,9 +269,17 @@ fn visit(
     settings: &CorpusSettings,
     walked: &mut Walked,
 ) {
-    let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
+    let parent = entry.path().parent();
+    if let Some(entries) = parent.and_then(|parent| walked.folders.get_mut(parent)) {
+        *entries += 1;
+    }
+    let Some(kind) = entry.file_type() else {
         return;
     };
+    if kind.is_dir() {
+        walked.folders.insert(entry.path().to_owned(), 0);
+        return;
+    }
     let is_included = include.is_empty() || include.matched(entry.path(), false).is_whitelist();
     if !is_included {
         return;
@@ -352,7 +363,7 @@ fn reason(error: &ignore::Error) -> String {
 }
 
 /// Returns the path inside the corpus.
-fn inside(folder: &Path, path: &Path) -> String {
+pub(super) fn inside(folder: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let parts: Vec<Cow<'_, str>> = relative
         .iter()

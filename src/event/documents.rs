@@ -119,6 +119,9 @@ pub struct IndexReport {
     pub neighbours: Option<NeighbouringSentences>,
     /// Files that are not in the index and why.
     pub skipped: Vec<SkippedFile>,
+    /// Files that settings leave out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<OmittedFiles>,
     /// Files that are in the index, with what could not be read of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noted: Vec<NotedFile>,
@@ -128,6 +131,57 @@ pub struct IndexReport {
 impl IndexReport {
     /// Maximum number of paths in `updated`.
     pub const MAX_UPDATED: usize = 1000;
+}
+
+/// Files that a setting leaves out of a corpus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OmittedFiles {
+    pub by: OmittedBy,
+    /// The number of files; counting ends at [`OmittedFiles::MAX_FILES`].
+    pub files: u64,
+    /// The first ones; the name of a folder that is left out whole ends with `/`.
+    pub names: Vec<String>,
+}
+
+/// The settings that leave out files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OmittedBy {
+    /// `corpus.gitignore`: the globs of .gitignore and .ignore files.
+    IgnoreFiles,
+    /// `corpus.hidden`: names that begin with a dot.
+    Hidden,
+}
+
+impl OmittedFiles {
+    /// Maximum number of files that are counted.
+    pub const MAX_FILES: u64 = 10_000;
+    /// Maximum number of names.
+    const MAX_NAMES: usize = 3;
+
+    #[must_use]
+    pub fn new(by: OmittedBy) -> Self {
+        Self {
+            by,
+            files: 0,
+            names: Vec::new(),
+        }
+    }
+
+    /// Adds files that are left out under this name.
+    pub fn add(&mut self, files: u64, name: String) {
+        self.files = (self.files + files).min(Self::MAX_FILES);
+        if self.names.len() < Self::MAX_NAMES {
+            self.names.push(name);
+        }
+    }
+
+    /// Adds those of another folder.
+    pub fn merge(&mut self, other: Self) {
+        self.files = (self.files + other.files).min(Self::MAX_FILES);
+        self.names.extend(other.names);
+        self.names.truncate(Self::MAX_NAMES);
+    }
 }
 
 /// A file that was read, with a remark on how.

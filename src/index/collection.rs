@@ -18,8 +18,8 @@ use super::shared::{FolderPart, SharedCorpus};
 use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{
-    ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, Retrieval, SessionEvent,
-    Source, TracedChunk, is_stop,
+    ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, OmittedFiles, Retrieval,
+    SessionEvent, Source, TracedChunk, is_stop,
 };
 use crate::llm::{Embedder, LlmError, Random};
 use crate::remote::{MAX_PARTS, is_address, with_address};
@@ -257,6 +257,7 @@ impl Collection {
             reused: 0,
             neighbours: None,
             skipped: Vec::new(),
+            omitted: Vec::new(),
             noted: Vec::new(),
             wall_ms: 0,
         }
@@ -544,9 +545,20 @@ fn sum(one: IndexReport, other: IndexReport) -> IndexReport {
             (known, None) | (None, known) => known,
         },
         skipped: [one.skipped, other.skipped].concat(),
+        omitted: merge_omitted(one.omitted, other.omitted),
         noted: [one.noted, other.noted].concat(),
         wall_ms: one.wall_ms + other.wall_ms,
     }
+}
+
+fn merge_omitted(mut all: Vec<OmittedFiles>, other: Vec<OmittedFiles>) -> Vec<OmittedFiles> {
+    for one in other {
+        match all.iter_mut().find(|known| known.by == one.by) {
+            Some(known) => known.merge(one),
+            None => all.push(one),
+        }
+    }
+    all
 }
 
 impl Search for Collection {

@@ -98,7 +98,9 @@ impl Names {
         let updated = report.updated.iter_mut();
         let skipped = report.skipped.iter_mut().map(|file| &mut file.path);
         let noted = report.noted.iter_mut().map(|file| &mut file.path);
-        for path in updated.chain(skipped).chain(noted) {
+        let omitted = report.omitted.iter_mut();
+        let omitted = omitted.flat_map(|files| &mut files.names);
+        for path in updated.chain(skipped).chain(noted).chain(omitted) {
             *path = self.document(path);
         }
         report

@@ -86,7 +86,7 @@ fn form_of(mut form: SourceForm, shown: &std::ops::Range<usize>) -> SourceForm {
     form
 }
 
-/// Returns whether the size or the time of a file changed since it was indexed, or it is gone.
+/// Returns whether the size or a time of a file changed since it was indexed, or it is gone.
 fn is_touched(file: &Path, entry: &DocumentEntry) -> bool {
     let Ok(now) = std::fs::metadata(file) else {
         return true;

@@ -458,6 +458,7 @@ mod tests {
                 reused: 0,
                 neighbours: None,
                 skipped: Vec::new(),
+                omitted: Vec::new(),
                 noted: Vec::new(),
                 wall_ms: 1,
             },

@@ -19,8 +19,8 @@ use super::vectors::{MAX_EXACT_ROWS, VectorStore};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
-    Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, SessionEvent,
-    SkippedFile, elapsed_ms,
+    Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, OmittedFiles,
+    SessionEvent, SkippedFile, elapsed_ms,
 };
 use crate::index::error::Halt;
 use crate::llm::Embedder;
@@ -124,7 +124,7 @@ impl Index {
         Ok(self.compare(true, walked, &options).is_empty())
     }
 
-    /// Walks the folder and compares it with the index.
+    /// Walks the folder, compares it with the index and counts what settings leave out.
     fn plan(
         &self,
         recipe: &Recipe,
@@ -132,8 +132,12 @@ impl Index {
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<UpdatePlan, CorpusError> {
         let walked = corpus::walk(&self.canonical, &config.corpus, publish)?;
+        let omitted = corpus::count_omitted(&self.canonical, &config.corpus, &walked);
         let options = ReadOptions::from(&config.corpus);
-        Ok(self.compare(self.can_extend(recipe), walked, &options))
+        Ok(UpdatePlan {
+            omitted,
+            ..self.compare(self.can_extend(recipe), walked, &options)
+        })
     }
 
     fn compare(&self, can_extend: bool, walked: Walked, options: &ReadOptions) -> UpdatePlan {
@@ -165,6 +169,7 @@ impl Index {
             embedded,
             reused,
             mut skipped,
+            omitted,
         } = counts;
 
         let documents = self
@@ -192,6 +197,7 @@ impl Index {
             reused,
             neighbours,
             skipped,
+            omitted,
             noted,
             wall_ms,
         }
@@ -221,6 +227,7 @@ struct Counts {
     embedded: u64,
     reused: u64,
     skipped: Vec<SkippedFile>,
+    omitted: Vec<OmittedFiles>,
 }
 
 impl Counts {
@@ -249,6 +256,7 @@ impl UpdateRun<'_> {
     fn all(&mut self, mut plan: UpdatePlan) -> Result<(), Halt> {
         self.report.unchanged = plan.unchanged;
         self.report.skipped = std::mem::take(&mut plan.skipped);
+        self.report.omitted = std::mem::take(&mut plan.omitted);
         if !plan.is_empty() || self.is_new() || self.is_segment_due() {
             let mut vectors = self
                 .index

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::reading::FileToRead;
 use crate::corpus::{Format, ReadOptions, Walked};
-use crate::event::SkippedFile;
+use crate::event::{OmittedFiles, SkippedFile};
 use crate::index::manifest::{DocumentEntry, Manifest, SkippedEntry};
 
 /// The work of an update.
@@ -19,6 +19,8 @@ pub(in crate::index) struct UpdatePlan {
     pub unchanged: u64,
     /// Files that are not read, and why.
     pub skipped: Vec<SkippedFile>,
+    /// Files that settings leave out, once they were counted.
+    pub omitted: Vec<OmittedFiles>,
 }
 
 impl UpdatePlan {
@@ -45,6 +47,7 @@ impl UpdatePlan {
             forgotten: Vec::new(),
             unchanged: 0,
             skipped: walked.skipped,
+            omitted: Vec::new(),
         };
 
         // an index inside the corpus is not part of it

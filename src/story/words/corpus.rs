@@ -2,6 +2,7 @@
 
 use crate::event::{
     CorpusCard, Filtered, IndexPhase, IndexProgress, IndexReport, Metadata, NeighbouringSentences,
+    OmittedBy, OmittedFiles,
 };
 use crate::story::text::one_line;
 
@@ -109,6 +110,42 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
         names => format!(": {}", names.join(", ")),
     };
     Some(format!("{}{names}{more}", parts.join(", ")))
+}
+
+/// Returns the files that settings leave out, with the settings that read them; `None` without
+/// any.
+#[must_use]
+pub fn omitted_files(report: &IndexReport) -> Option<String> {
+    let parts: Vec<String> = report.omitted.iter().map(files_left_out).collect();
+    (!parts.is_empty()).then(|| format!("left out: {}", parts.join("; ")))
+}
+
+fn files_left_out(omitted: &OmittedFiles) -> String {
+    let (files, way_in) = match omitted.by {
+        OmittedBy::IgnoreFiles => (
+            counted(omitted.files, "file") + " by .gitignore or .ignore",
+            "corpus.gitignore = false",
+        ),
+        OmittedBy::Hidden => (
+            counted(omitted.files, "hidden file"),
+            "corpus.hidden = true",
+        ),
+    };
+    let least = if omitted.files < OmittedFiles::MAX_FILES {
+        ""
+    } else {
+        "at least "
+    };
+    let names: Vec<String> = omitted.names.iter().map(|name| one_line(name)).collect();
+    let more = if omitted.names.len() as u64 == omitted.files {
+        ""
+    } else {
+        ", …"
+    };
+    format!(
+        "{least}{files} ({way_in} reads them): {}{more}",
+        names.join(", ")
+    )
 }
 
 /// Returns that a folder is ready for questions.

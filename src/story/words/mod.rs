@@ -10,7 +10,7 @@ mod chunks;
 pub use chunks::{LOST, drop_reason, drop_reason_in_full, mark, mark_stage};
 pub use corpus::{
     corpus_size, filter, index_change, index_done, index_phase, index_ready, metadata,
-    sentence_joins,
+    omitted_files, sentence_joins,
 };
 pub use models::{PRACTICE, device, is_for_practice, memory, prefixes, pull_progress};
 pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};

@@ -52,6 +52,9 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     }
     page.gap();
     skipped_rows(&mut page, report);
+    if let Some(omitted) = words::omitted_files(report) {
+        page.remark(&omitted);
+    }
     page.content
 }
 

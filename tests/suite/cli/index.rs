@@ -43,6 +43,26 @@ fn files_that_cannot_be_read_are_counted_and_the_rest_is_indexed() {
 }
 
 #[test]
+fn files_that_settings_leave_out_are_named_in_the_report() {
+    let test = TestEnvironment::new();
+    test.write("notes/.gitignore", "private/\n");
+    test.write(
+        "notes/private/salaries.md",
+        "The pump keeper earns nine crowns.",
+    );
+    test.write("notes/.plan.md", "Repair the pump.");
+    let line = "left out: 1 file by .gitignore or .ignore (corpus.gitignore = false reads them): private/; 1 hidden file (corpus.hidden = true reads them): .plan.md\n";
+    test.run("index notes").succeeds().prints(line);
+    // also where nothing changed
+    test.run("index notes").succeeds().prints(line);
+    test.run("index notes --json")
+        .prints("\"omitted\":[{\"by\":\"ignore_files\",\"files\":1,\"names\":[\"private/\"]}");
+    test.run("index notes --set corpus.gitignore=false --set corpus.hidden=true")
+        .succeeds()
+        .does_not_print("left out");
+}
+
+#[test]
 fn the_second_process_on_a_corpus_reads_and_does_not_write() {
     let test = TestEnvironment::new();
     test.run("index notes").succeeds();

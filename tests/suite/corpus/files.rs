@@ -5,9 +5,12 @@ use std::time::Instant;
 
 use ragscope::config::CorpusSettings;
 use ragscope::corpus::{
-    CorpusError, FileTimes, FoundFile, ReadOptions, Walked, locate, read, source_lines, walk,
+    CorpusError, FileTimes, FoundFile, ReadOptions, Walked, count_omitted, locate, read,
+    source_lines, walk,
 };
-use ragscope::event::{Flow, HeadingLines, IndexPhase, MarkupLanguage, SessionEvent, SourceForm};
+use ragscope::event::{
+    Flow, HeadingLines, IndexPhase, MarkupLanguage, OmittedFiles, SessionEvent, SourceForm,
+};
 use tempfile::TempDir;
 
 use crate::support::effort::check_times;
@@ -110,6 +113,95 @@ fn settings_choose_the_files() {
 }
 
 #[test]
+fn files_that_settings_leave_out_are_counted() {
+    let folder = folder(&[
+        (".gitignore", b"*.draft.md\nbuild/\n!keep.draft.md\n"),
+        (".archive/2019.md", b"a"),
+        (".archive/deep/.more/2020.md", b"a"),
+        (".git/config", b"never read"),
+        (".ignore", b"sub/x.md"),
+        ("a.md", b"a"),
+        ("b.draft.md", b"a"),
+        ("build/out/one.txt", b"b"),
+        ("build/two.md", b"b"),
+        ("keep.draft.md", b"a"),
+        ("sub/.gitignore", b"/c.md\n!d.draft.md"),
+        ("sub/c.md", b"c"),
+        ("sub/d.draft.md", b"d"),
+        ("sub/e.draft.md", b"d"),
+        ("sub/x.md", b"x"),
+        ("sub/y/c.md", b"c"),
+    ]);
+    type Change = fn(&mut CorpusSettings);
+    let cases: [(Change, &[&str], &str); 4] = [
+        (
+            |_| {},
+            &["a.md", "keep.draft.md", "sub/d.draft.md", "sub/y/c.md"],
+            "IgnoreFiles 6: b.draft.md build/ sub/c.md; Hidden 2: .archive/",
+        ),
+        (
+            |s| s.gitignore = false,
+            &[
+                "a.md",
+                "b.draft.md",
+                "build/out/one.txt",
+                "build/two.md",
+                "keep.draft.md",
+                "sub/c.md",
+                "sub/d.draft.md",
+                "sub/e.draft.md",
+                "sub/x.md",
+                "sub/y/c.md",
+            ],
+            "Hidden 2: .archive/",
+        ),
+        (
+            |s| s.include = vec!["*.txt".into(), "sub/**".into()],
+            &["sub/d.draft.md", "sub/y/c.md"],
+            "IgnoreFiles 4: build/ sub/c.md sub/e.draft.md",
+        ),
+        (
+            |s| (s.gitignore, s.include) = (false, vec!["a.md".into()]),
+            &["a.md"],
+            "",
+        ),
+    ];
+    for (change, files, expected) in cases {
+        let mut settings = settings();
+        change(&mut settings);
+        let walked = walk_quietly(folder.path(), &settings);
+        assert_eq!(found(&walked), files, "{settings:?}");
+        let omitted: Vec<String> = count_omitted(folder.path(), &settings, &walked)
+            .iter()
+            .map(|one| format!("{:?} {}: {}", one.by, one.files, one.names.join(" ")))
+            .collect();
+        assert_eq!(omitted.join("; "), expected, "{settings:?}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_left_out_is_counted_up_to_a_limit() {
+    let folder = folder(&[(".gitignore", b"packages\n"), ("a.md", b"a")]);
+    for number in 0..OmittedFiles::MAX_FILES + 50 {
+        let file = folder
+            .path()
+            .join(format!("packages/{}/{number}", number % 9));
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, b"").expect("written");
+    }
+    let walked = walk_quietly(folder.path(), &settings());
+    let found = count_omitted(folder.path(), &settings(), &walked);
+    let [one] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert!(
+        one.files >= OmittedFiles::MAX_FILES - 20 && one.files <= OmittedFiles::MAX_FILES,
+        "{}",
+        one.files
+    );
+}
+
+#[test]
 fn skipped_files_are_listed_with_their_reason() {
     let folder = folder(&[
         ("big.txt", &[b'x'; 2000]),
@@ -176,7 +268,7 @@ fn paths_that_are_not_folders_are_refused() {
 fn an_empty_folder_is_an_empty_corpus() {
     let folder = folder(&[]);
     let walked = walk(folder.path(), &settings(), &mut |_| Flow::Continue).expect("a walk");
-    assert_eq!(walked, Walked::default());
+    assert_eq!((found(&walked), walked.skipped.len()), (Vec::new(), 0));
 }
 
 #[test]

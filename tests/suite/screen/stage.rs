@@ -9,9 +9,9 @@ use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
     IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole,
-    NeighbouringSentences, NotedFile, OfferedModel, Problem, PullPhase, PullProgress, Ranked,
-    Record, RunEvent, RunSummary, SESSION, SampledUncertainty, SePerForm, SessionEvent,
-    SkippedFile, Source, SourceForm, TableRow, TracedChunk, TracedLookup, Utility,
+    NeighbouringSentences, NotedFile, OfferedModel, OmittedBy, OmittedFiles, Problem, PullPhase,
+    PullProgress, Ranked, Record, RunEvent, RunSummary, SESSION, SampledUncertainty, SePerForm,
+    SessionEvent, SkippedFile, Source, SourceForm, TableRow, TracedChunk, TracedLookup, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -335,6 +335,11 @@ pub fn report() -> SessionEvent {
                     reason: reason.to_owned(),
                 })
                 .to_vec(),
+            omitted: vec![OmittedFiles {
+                by: OmittedBy::IgnoreFiles,
+                files: 14,
+                names: vec!["drafts/".to_owned(), "old.md".to_owned()],
+            }],
             noted: vec![NotedFile {
                 path: "old/letter.txt".to_owned(),
                 note: "read as windows-1252: it is not UTF-8".to_owned(),
