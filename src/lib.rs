@@ -45,6 +45,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`letters`] | the letters of a text in one form, by which texts are compared |
 //! | [`event`] | the public run format: everything that happens is a typed record |
 //! | [`config`] | every setting, merged from its sources and read once |
 //! | [`process`] | this program again, as another process that is spoken with over pipes |
@@ -70,6 +71,7 @@
 //!
 //! `tests/suite/layers.rs` holds the modules that each module may use, and asserts it.
 
+pub mod letters;
 pub mod event;
 pub mod config;
 pub mod guide;

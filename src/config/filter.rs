@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::letters;
+
 /// The documents that a search is limited to: those that satisfy every kind of condition. An empty
 /// filter lets all through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +96,7 @@ impl Matcher<'_> {
         // a shorter date stands for every day in it
         let up_to =
             |day: &String| &document.date[..day.len().min(document.date.len())] <= day.as_str();
-        (globs.is_empty() || self.globs.is_match(document.path))
+        (globs.is_empty() || self.globs.is_match(&*letters::normal(document.path)))
             && (types.is_empty() || types.iter().any(is_of_type))
             && after
                 .as_ref()
@@ -103,8 +105,10 @@ impl Matcher<'_> {
     }
 }
 
-/// A glob of paths; `reports` and `reports/` stand for everything below that folder as well.
+/// A glob of paths in normal form; `reports` and `reports/` stand for everything below that folder
+/// as well.
 fn glob(text: &str) -> Result<globset::Glob, globset::Error> {
+    let text = &*letters::normal(text);
     let text = match text.strip_suffix('/') {
         Some(folder) => format!("{folder}/**"),
         None if text.contains(['*', '?', '[', '{']) => text.to_owned(),

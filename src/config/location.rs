@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::event::ChunkText;
+use crate::letters;
 
 /// A document of the corpus, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Location {
     }
 
     fn covers_range(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
-        self.document == document
+        letters::are_same(&self.document, document)
             && match self.part {
                 LocationPart::Whole => true,
                 LocationPart::Lines([first, last]) => first <= lines[1] && lines[0] <= last,

@@ -191,6 +191,15 @@ impl Collection {
         &self.covered
     }
 
+    /// Returns the folders whose indexes were of an older format and begin again.
+    pub fn outdated_folders(&self) -> impl Iterator<Item = &str> {
+        let outdated = self
+            .folders
+            .iter()
+            .filter(|folder| folder.index.was_outdated);
+        outdated.map(|folder| folder.index.name.as_str())
+    }
+
     /// Returns the canonical paths of the folders.
     pub fn paths(&self) -> Vec<&Path> {
         let paths = self.folders.iter();
@@ -206,13 +215,16 @@ impl Collection {
             .collect()
     }
 
-    /// Returns the index that holds a document, with the path of the document inside its folder.
-    fn holder<'c, 'p>(&'c self, document: &'p str) -> Option<(&'c OpenFolder, &'p str)> {
+    /// Returns the index that holds a document, with the path of the document inside its folder:
+    /// the one of the index where only the forms of its letters differ.
+    fn holder<'c>(&'c self, document: &'c str) -> Option<(&'c OpenFolder, &'c str)> {
         let inside = |folder: &'c OpenFolder| {
             let path = folder.names.own_document(document)?;
+            if let Some(known) = folder.index.known_path(path) {
+                return Some((folder, known));
+            }
             // paths of a part without a name of its own begin with anything
-            let is_own = self.remote.is_none() || folder.index.has_document(path);
-            is_own.then_some((folder, path))
+            self.remote.is_none().then_some((folder, path))
         };
         self.folders.iter().find_map(inside)
     }

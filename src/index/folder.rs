@@ -12,13 +12,14 @@ use super::error::FileError;
 use super::error::IndexError;
 use super::generation::Generation;
 use super::layout::{Layout, Lock, Pointer};
-use super::manifest::{Manifest, Recipe};
+use super::manifest::{FORMAT, Manifest, Recipe};
 use super::vectors::VectorStore;
 
 use crate::config::demo_corpus;
 use crate::corpus::{self, Document, ReadOptions};
 use crate::event::{CorpusCard, IndexReport};
 use crate::files::{self, FileLock};
+use crate::letters;
 
 /// Up to this many vectors of chunks that are gone are not worth a new file.
 const MAX_WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
@@ -54,21 +55,27 @@ pub struct Index {
     pub(super) links: RefCell<Option<LinkStore>>,
     /// Whether its vectors are searched here, and not only sent elsewhere.
     pub(super) is_searched: bool,
+    /// Whether it was of an older format and begins again.
+    pub(super) was_outdated: bool,
 }
 
 impl Index {
     /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified
-    /// and loaded. Without an index yet, nothing is found until the first [`Self::update`]. Takes
-    /// the writer lock when it is free, else only reads.
+    /// and loaded. Without an index yet, or with one of an older format, nothing is found until the
+    /// first [`Self::update`]. Takes the writer lock when it is free, else only reads.
     ///
     /// # Errors
-    /// A folder that cannot be opened; an index that is damaged or of another format
+    /// A folder that cannot be opened; an index that is damaged or of a newer format
     /// ([`Self::rebuild`] makes a new one).
     pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let mut index = Self::locate(folder, indexes)?;
-        index
-            .refresh()
-            .map_err(|error| error.for_folder(&index.name))?;
+        match index.refresh() {
+            Err(FileError::OtherFormat { found, .. }) if found < FORMAT && index.lock.is_some() => {
+                index.clear()?;
+                index.was_outdated = true;
+            }
+            loaded => loaded.map_err(|error| error.for_folder(&index.name))?,
+        }
         Ok(index)
     }
 
@@ -129,6 +136,7 @@ impl Index {
             rechunked: RefCell::default(),
             links: RefCell::default(),
             is_searched: true,
+            was_outdated: false,
         })
     }
 
@@ -192,10 +200,14 @@ impl Index {
         Document::read(path, bytes, &ReadOptions::default())
     }
 
-    /// Returns whether a document is in the index.
-    pub(super) fn has_document(&self, path: &str) -> bool {
-        let manifest = self.manifest();
-        manifest.is_some_and(|manifest| manifest.documents.contains_key(path))
+    /// Returns the path of a document as the index has it, for a path with its letters in any form.
+    pub(super) fn known_path(&self, path: &str) -> Option<&str> {
+        let documents = &self.manifest()?.documents;
+        let known = documents.get_key_value(path).or_else(|| {
+            let mut others = documents.iter().filter(|_| !path.is_ascii());
+            others.find(|(known, _)| letters::are_same(known, path))
+        });
+        known.map(|(known, _)| known.as_str())
     }
 
     pub(super) fn manifest(&self) -> Option<&Manifest> {

@@ -13,11 +13,7 @@ use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts).
-pub(super) const FORMAT: u32 = 4;
-/// The format before, whose generations have a graph over all rows in one file: it is not used, and
-/// the next update builds segments.
-const GRAPH_FORMAT: u32 = 3;
-const GRAPH_FILE: &str = "graph";
+pub(super) const FORMAT: u32 = 5;
 
 /// The manifest of a generation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -153,12 +149,6 @@ impl Manifest {
         let Header { format: found } = parse(&file, &text)?;
         match found {
             FORMAT => parse(&file, &text),
-            GRAPH_FORMAT => {
-                let mut manifest: Self = parse(&file, &text)?;
-                manifest.graph_rows = 0;
-                manifest.files.retain(|file| file.name != GRAPH_FILE);
-                Ok(manifest)
-            }
             found => Err(FileError::OtherFormat {
                 found,
                 expected: FORMAT,

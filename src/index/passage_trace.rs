@@ -9,6 +9,7 @@ use super::retrieval::{self, NamedIndex, Query};
 use crate::config::RetrieverSettings;
 use crate::corpus::fold_white_space;
 use crate::event::{ChunkText, Ranked, TracedChunk};
+use crate::letters;
 
 /// Maximum number of chunks in a trace: a phrase in more of them is too common to be missed.
 const MAX_CHUNKS: usize = 20;
@@ -70,7 +71,7 @@ impl Matches {
 }
 
 fn normalise(text: &str) -> String {
-    fold_white_space(text).to_lowercase()
+    letters::normal(&fold_white_space(text)).to_lowercase()
 }
 
 /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the

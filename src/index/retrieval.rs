@@ -205,8 +205,12 @@ fn by_words(
     let generations = searched.iter().map(|part| part.generation);
     let languages = generations.clone().flat_map(|from| &from.languages);
     let languages: BTreeSet<&str> = languages.map(String::as_str).collect();
-    let words = analyser::query_words(query.text, languages.into_iter());
-    let statistics = Statistics::new(generations.map(|from| &from.lexical));
+    let words = analyser::query_words(query.text, &languages);
+    let Some(first) = searched.first() else {
+        return Ok(Vec::new());
+    };
+    let statistics = Statistics::new(generations.map(|from| &from.lexical), &words)
+        .map_err(|error| first.part.index.damaged(error))?;
 
     let mut lists = Vec::new();
     for Searched {

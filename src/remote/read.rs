@@ -178,10 +178,10 @@ impl<'a> Snapshot<'a> {
         rows.iter().map(|row| self.chunk(row)).collect()
     }
 
-    /// Returns the best chunks for any of the words with their BM25 scores, best first.
+    /// Returns the best chunks for any form of the words with their BM25 scores, best first.
     pub fn by_words(
         &mut self,
-        words: &[String],
+        words: &[Vec<String>],
         count: usize,
         allowed: Option<&Allowed>,
     ) -> Result<Vec<ScoredId>, RemoteError> {
@@ -189,7 +189,8 @@ impl<'a> Snapshot<'a> {
         let asked =
             format!("select word, bucket, count, data from {schema}.posting where word = any($1)");
         let mut of_words: HashMap<String, Vec<Block>> = HashMap::new();
-        for row in self.query(&asked, &[&words])? {
+        let forms: Vec<&String> = words.iter().flatten().collect();
+        for row in self.query(&asked, &[&forms])? {
             let block = Block {
                 bucket: row.get::<_, i64>(1) as u64,
                 count: row.get::<_, i32>(2) as u32,
@@ -204,7 +205,10 @@ impl<'a> Snapshot<'a> {
             words: parts.iter().map(|part| part.words).sum(),
         };
         // in the order of the query, so that the sums of scores are the same every time
-        let blocks = words.iter().filter_map(|word| of_words.remove(word));
+        let blocks = words.iter().map(|forms| {
+            let of_forms = forms.iter().filter_map(|form| of_words.remove(form));
+            of_forms.flatten().collect()
+        });
         let blocks: Vec<Vec<Block>> = blocks.collect();
         Ok(postings::best(&blocks, counts, count, allowed))
     }

@@ -10,7 +10,7 @@ use super::ids::{MAX_PARTS, part_start};
 use crate::event::ChunkText;
 
 /// Increases when older collections can no longer be read, or would be searched wrongly.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 /// Maximum number of vectors that are compared one by one; more get a graph.
 pub const MAX_EXACT_VECTORS: u64 = 50_000;
 

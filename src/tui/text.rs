@@ -11,6 +11,7 @@ use jiff::{Timestamp, Zoned};
 use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
+pub use crate::letters::is_dense;
 pub use crate::story::text::{many_lines, one_line};
 pub use crate::story::words::{count, counted, duration, lines, location, time_left};
 
@@ -232,25 +233,6 @@ pub fn content_words(text: &str) -> Vec<String> {
         }
     }
     words
-}
-
-/// Returns whether a character is of a script without spaces between words, whose pairs of
-/// characters the index searches.
-pub fn is_dense(character: char) -> bool {
-    matches!(
-        character,
-        // Thai, Lao, Burmese, Khmer
-        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-        // kana, ideographs, Hangul
-        | '\u{3005}'..='\u{3007}'
-        | '\u{3040}'..='\u{30fa}'
-        | '\u{30fc}'..='\u{31ff}'
-        | '\u{3400}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{ff66}'..='\u{ff9f}'
-        | '\u{20000}'..='\u{3ffff}'
-    )
 }
 
 #[cfg(test)]

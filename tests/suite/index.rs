@@ -9,6 +9,7 @@ mod kills;
 mod real;
 mod search;
 mod semantic;
+mod words;
 mod collection;
 
 use std::fs;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// Module, and what it may use besides itself.
 const MAY_USE: &[(&str, &[&str])] = &[
+    ("letters", &[]),
     ("event", &[]),
-    ("config", &["event"]),
+    ("config", &["letters", "event"]),
     ("guide", &["event", "config"]),
     ("append_log", &[]),
     ("files", &[]),
@@ -22,6 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "index",
         &[
+            "letters",
             "event",
             "config",
             "append_log",
@@ -66,7 +68,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "remote", "index", "probe", "engine", "eval", "host", "serve",
         ],
     ),
-    ("tui", &["event", "config", "guide", "files", "story"]),
+    (
+        "tui",
+        &["letters", "event", "config", "guide", "files", "story"],
+    ),
 ];
 
 #[test]

@@ -119,6 +119,12 @@ impl Worker {
                 )),
             }));
         }
+        for folder in index.outdated_folders() {
+            let _ = publish(self.session.record(SessionEvent::Warned {
+                text: format!("the index of {folder} is of an older version and is built again"),
+                advice: None,
+            }));
+        }
         let corpus = index.card();
         self.index = Some(index);
         self.emit(SessionEvent::CorpusOpened { corpus }, publish);

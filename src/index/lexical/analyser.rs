@@ -1,34 +1,98 @@
 //! Splits text into the words of the lexical index: by the document's language, with pairs of
-//! characters where a script writes without spaces. An identifier (`parseHeader`, `parse_header`)
-//! is a word as a whole, and so is each of its parts.
+//! characters where a script writes without spaces.
+//!
+//! An expression is what stands together: `parse_header`, `HX-201`, `.NET`, `v1.2.3`. It is a word
+//! as a whole, without what joins its parts, and so is each of its parts. Stop words are indexed
+//! apart from the others: a question leaves them out, and "to be or not to be" is found all the
+//! same.
 
-use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter,
-    TextAnalyzer, Token, TokenStream, Tokenizer,
-};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use frostem::{Algorithm, Stemmer};
+use tantivy::tokenizer::Token;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::expressions::{Expression, Expressions, Splitting, is_emphasised};
+use super::stop_words::{StopWords, question_language};
+use crate::letters;
 
 /// Longer words are noise: encoded data, rows of hashes.
 const MAX_WORD_BYTES: usize = 100;
 /// A question has fewer words; a pasted page must not become a query of thousands of clauses.
 const MAX_QUERY_WORDS: usize = 256;
+/// Expressions of a language that are remembered: texts repeat their words.
+const MAX_KNOWN: usize = 16_384;
+/// The sign in front of a stop word, so that it is another word than a content word that is written
+/// alike: `it` and `IT`, the English `die` and the German one.
+const STOP_MARK: char = '~';
+
+/// A word of a question: the forms that it has in the languages of the documents. They count as one
+/// word.
+pub(in crate::index) type QueryWord = Vec<String>;
 
 /// Returns the words of a chunk, with positions.
 pub(in crate::index) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
-    words(text, language, Pairs::AndSingles)
+    let mut tokens = Vec::with_capacity(text.len() / 5);
+    let mut position = 0;
+    with_analyser(language, |analyser| {
+        for expression in Expressions::new(text, analyser.splitting) {
+            let forms = analyser.forms(&expression, Pairs::AndSingles);
+            for form in forms.iter() {
+                tokens.push(Token {
+                    offset_from: expression.at.start,
+                    offset_to: expression.at.end,
+                    position: position + form.position as usize,
+                    text: form.term(form.is_stop_word(text, &expression.at)),
+                    position_length: 1,
+                });
+            }
+            position += forms.last().map_or(1, |last| last.position as usize + 1);
+        }
+    });
+    tokens
 }
 
-/// Returns the distinct words of a question as documents in any of `languages` would contain them.
-/// The question is plain text: nothing in it is syntax.
-pub(in crate::index) fn query_words<'a>(
-    text: &str,
-    languages: impl Iterator<Item = &'a str>,
-) -> Vec<String> {
-    let mut distinct = Vec::new();
+/// Returns the distinct words of a question, with the forms that they have in documents in these
+/// languages. The question is plain text: nothing in it is syntax.
+///
+/// A stop word of the question's own language is left out, whatever it is in those of the
+/// documents; a question that has no other words is searched by them.
+pub(in crate::index) fn query_words(text: &str, languages: &BTreeSet<&str>) -> Vec<QueryWord> {
+    let own = question_language(text, languages);
+    let own_forms = own.map_or_else(Vec::new, |own| query_forms(text, own));
+    let stop_words = own_forms.into_iter().filter(|form| form.is_stop_word);
+    let left_out: HashSet<WordKey> = stop_words.map(|form| form.key).collect();
+    let is_left_out = |(start, word): WordKey| left_out.contains(&(start, word & !1));
+
+    let mut content: BTreeMap<WordKey, QueryWord> = BTreeMap::new();
+    let mut others: BTreeMap<WordKey, QueryWord> = BTreeMap::new();
     for language in languages {
-        for token in words(text, language, Pairs::Alone) {
-            if distinct.len() < MAX_QUERY_WORDS && !distinct.contains(&token.text) {
-                distinct.push(token.text);
+        for QueryForm {
+            key,
+            form,
+            is_stop_word,
+        } in query_forms(text, language)
+        {
+            if is_stop_word || is_left_out(key) {
+                let forms = others.entry(key).or_default();
+                forms.extend([form.term(true), form.term(false)]);
+            } else {
+                content.entry(key).or_default().push(form.text);
             }
+        }
+    }
+    let words = if content.is_empty() { others } else { content };
+
+    let mut seen = HashSet::new();
+    let mut distinct = Vec::new();
+    for mut forms in words.into_values() {
+        forms.retain(|form| seen.len() < MAX_QUERY_WORDS && seen.insert(form.clone()));
+        if !forms.is_empty() {
+            distinct.push(forms);
         }
     }
     distinct
@@ -36,60 +100,34 @@ pub(in crate::index) fn query_words<'a>(
 
 /// Returns whether the word is none of the language's stop words.
 pub fn is_content_word(word: &str, language: &str) -> bool {
-    !words(word, language, Pairs::Alone).is_empty()
+    let forms = query_forms(word, language);
+    forms.iter().any(|form| !form.is_stop_word)
 }
 
-fn words(text: &str, language: &str, pairs: Pairs) -> Vec<Token> {
-    let mut words = Vec::new();
-    analyser(language, pairs)
-        .token_stream(text)
-        .process(&mut |token| words.push(token.clone()));
-    words
+/// A word of a question: where its expression begins, and its number there.
+type WordKey = (usize, u32);
+
+/// A form of a word of a question.
+struct QueryForm {
+    key: WordKey,
+    form: Form,
+    is_stop_word: bool,
 }
 
-fn analyser(code: &str, pairs: Pairs) -> TextAnalyzer {
-    let language = language(code);
-    let splitter = Splitter {
-        pairs,
-        keeps_apostrophes: !matches!(language, Some(Language::French | Language::Italian)),
-    };
-    let mut builder = TextAnalyzer::builder(splitter)
-        .filter(RemoveLongFilter::limit(MAX_WORD_BYTES))
-        .filter(LowerCaser)
-        .dynamic();
-    if let Some(language) = language {
-        if let Some(stop_words) = StopWordFilter::new(language) {
-            builder = builder.filter_dynamic(stop_words);
+/// Returns the forms of the words of a question in documents in a language.
+fn query_forms(text: &str, language: &str) -> Vec<QueryForm> {
+    let mut found = Vec::new();
+    with_analyser(language, |analyser| {
+        for expression in Expressions::new(text, analyser.splitting) {
+            let forms = analyser.forms(&expression, Pairs::Alone);
+            found.extend(forms.iter().map(|form| QueryForm {
+                key: (expression.at.start, form.word),
+                is_stop_word: form.is_stop_word(text, &expression.at),
+                form: form.clone(),
+            }));
         }
-        builder = builder.filter_dynamic(Stemmer::new(language));
-    }
-    // last: stemmers know accents, users leave them out
-    builder.filter_dynamic(AsciiFoldingFilter).build()
-}
-
-/// Returns the stemmer of an ISO 639 code of two or three letters.
-fn language(code: &str) -> Option<Language> {
-    Some(match code {
-        "ar" | "ara" => Language::Arabic,
-        "da" | "dan" => Language::Danish,
-        "nl" | "nld" => Language::Dutch,
-        "en" | "eng" => Language::English,
-        "fi" | "fin" => Language::Finnish,
-        "fr" | "fra" => Language::French,
-        "de" | "deu" => Language::German,
-        "el" | "ell" => Language::Greek,
-        "hu" | "hun" => Language::Hungarian,
-        "it" | "ita" => Language::Italian,
-        "no" | "nb" | "nn" | "nob" | "nno" => Language::Norwegian,
-        "pt" | "por" => Language::Portuguese,
-        "ro" | "ron" => Language::Romanian,
-        "ru" | "rus" => Language::Russian,
-        "es" | "spa" => Language::Spanish,
-        "sv" | "swe" => Language::Swedish,
-        "ta" | "tam" => Language::Tamil,
-        "tr" | "tur" => Language::Turkish,
-        _ => return None,
-    })
+    });
+    found
 }
 
 /// The words that a run of characters without spaces becomes.
@@ -102,171 +140,234 @@ enum Pairs {
     Alone,
 }
 
-/// Splits text into words.
-#[derive(Clone)]
-struct Splitter {
-    pairs: Pairs,
-    /// Whether an apostrophe is part of a word, as in `don't`; in French and Italian it divides two
-    /// (`l'homme`).
-    keeps_apostrophes: bool,
+/// A word as it is indexed.
+#[derive(Debug, Clone, PartialEq)]
+struct Form {
+    text: String,
+    /// Number of its first part in the expression.
+    position: u32,
+    /// Number of the word that it is a form of, the same in every language.
+    word: u32,
+    is_stop_word: bool,
+    is_upper_case: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CharacterKind {
-    Word,
-    Dense,
-    Apostrophe,
-    Underscore,
-    Other,
-}
+impl Form {
+    /// Returns whether it is a stop word there, and not a content word in capitals that is written
+    /// alike.
+    fn is_stop_word(&self, text: &str, at: &Range<usize>) -> bool {
+        self.is_stop_word && !(self.is_upper_case && is_emphasised(text, at))
+    }
 
-fn kind(c: char) -> CharacterKind {
-    match c {
-        // Thai, Lao, Burmese, Khmer; kana, ideographs, Hangul
-        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => {
-            CharacterKind::Dense
-        }
-        '\u{3005}'..='\u{3007}'
-        | '\u{3040}'..='\u{30fa}'
-        | '\u{30fc}'..='\u{31ff}'
-        | '\u{3400}'..='\u{9fff}' => CharacterKind::Dense,
-        '\u{ac00}'..='\u{d7af}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{ff66}'..='\u{ff9f}'
-        | '\u{20000}'..='\u{3ffff}' => CharacterKind::Dense,
-        '\'' | '\u{2019}' => CharacterKind::Apostrophe,
-        '_' => CharacterKind::Underscore,
-        // signs that belong to the previous letter: combining accents, Arabic and Hebrew points,
-        // Indic vowels
-        '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => {
-            CharacterKind::Word
-        }
-        '\u{0964}' | '\u{0965}' => CharacterKind::Other,
-        '\u{0900}'..='\u{0dff}' => CharacterKind::Word,
-        c if c.is_alphanumeric() => CharacterKind::Word,
-        _ => CharacterKind::Other,
+    fn term(&self, is_stop_word: bool) -> String {
+        let mut term = String::with_capacity(self.text.len() + 1);
+        term.extend(is_stop_word.then_some(STOP_MARK));
+        term.push_str(&self.text);
+        term
     }
 }
 
-impl Tokenizer for Splitter {
-    type TokenStream<'a> = Words;
+/// The analysis of a language.
+struct Analyser {
+    splitting: Splitting,
+    stemmer: Option<Stemmer>,
+    stop_words: StopWords,
+    is_turkish: bool,
+    /// Whether a capital says that a word is a name.
+    has_capital_names: bool,
+    known: HashMap<Box<str>, Rc<[Form]>>,
+}
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
-        let mut words = Words::default();
-        let mut run = (CharacterKind::Other, 0);
-        let mut before = None;
-        for (at, c) in text.char_indices() {
-            let mut kind = kind(c);
-            if matches!(kind, CharacterKind::Apostrophe | CharacterKind::Underscore) {
-                let next = text[at + c.len_utf8()..].chars().next().map(self::kind);
-                let is_inside = run.0 == CharacterKind::Word
-                    && before.is_some()
-                    && next == Some(CharacterKind::Word);
-                kind = if is_inside && (self.keeps_apostrophes || kind == CharacterKind::Underscore)
-                {
-                    CharacterKind::Word
-                } else {
-                    CharacterKind::Other
-                };
-            }
-            if kind != run.0 {
-                words.add_run(text, run.0, run.1..at, self.pairs);
-                run = (kind, at);
-            }
-            before = Some(c);
-        }
-        words.add_run(text, run.0, run.1..text.len(), self.pairs);
-        words
+/// Uses the analyser of a language, which this thread keeps.
+fn with_analyser<T>(language: &str, uses: impl FnOnce(&mut Analyser) -> T) -> T {
+    thread_local! {
+        static ANALYSERS: RefCell<HashMap<String, Analyser>> = RefCell::default();
     }
+    ANALYSERS.with_borrow_mut(|analysers| {
+        let analyser = analysers.entry(language.to_owned());
+        uses(analyser.or_insert_with(|| Analyser::new(language)))
+    })
 }
 
-/// The words of a text, one after another.
-#[derive(Default)]
-struct Words {
-    tokens: Vec<Token>,
-    /// Number of tokens that the stream has returned.
-    given: usize,
-    positions: usize,
-}
+impl Analyser {
+    fn new(code: &str) -> Self {
+        // the Persian one knows Persian letters alone, and the parts of a word are words anyway
+        let algorithm = Algorithm::from_name(code).ok();
+        let algorithm = algorithm.filter(|algorithm| *algorithm != Algorithm::Persian);
+        Self {
+            splitting: match algorithm {
+                Some(Algorithm::English) => Splitting::Possessive,
+                Some(
+                    Algorithm::Catalan
+                    | Algorithm::French
+                    | Algorithm::Italian
+                    | Algorithm::Turkish,
+                ) => Splitting::AtApostrophes,
+                Some(_) | None => Splitting::Joined,
+            },
+            stemmer: algorithm.map(Stemmer::new),
+            stop_words: StopWords::new(code),
+            is_turkish: algorithm == Some(Algorithm::Turkish),
+            has_capital_names: algorithm != Some(Algorithm::German),
+            known: HashMap::new(),
+        }
+    }
 
-impl Words {
-    fn add_run(
+    /// Returns the forms of the words of an expression.
+    fn forms(&mut self, expression: &Expression<'_>, pairs: Pairs) -> Rc<[Form]> {
+        if expression.is_dense {
+            return dense_forms(expression.text, pairs).into();
+        }
+        if let Some(forms) = self.known.get(expression.text) {
+            return Rc::clone(forms);
+        }
+
+        let forms: Rc<[Form]> = self.analyse(expression).into();
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(expression.text.into(), Rc::clone(&forms));
+        forms
+    }
+
+    fn analyse(&mut self, expression: &Expression<'_>) -> Vec<Form> {
+        let mut forms = Vec::new();
+        let mut word = 0;
+        let mut position = 0;
+        if let Some(whole) = expression.whole() {
+            self.add_forms(&mut forms, &whole, [position, word], false);
+            word += 1;
+        }
+        for part in expression.parts() {
+            let names = identifier_parts(&part);
+            if names != [part.as_str()] {
+                self.add_forms(&mut forms, &part.replace('_', ""), [position, word], false);
+                word += 1;
+            }
+            for name in names {
+                self.add_forms(&mut forms, name, [position, word], true);
+                word += 1;
+                position += 1;
+            }
+        }
+        forms
+    }
+
+    /// Adds the forms of a word: its stem, with and without accents, and a name as it is.
+    fn add_forms(
         &mut self,
-        text: &str,
-        kind: CharacterKind,
-        run: std::ops::Range<usize>,
-        pairs: Pairs,
+        forms: &mut Vec<Form>,
+        name: &str,
+        [position, word]: [u32; 2],
+        can_be_stop_word: bool,
     ) {
-        match kind {
-            CharacterKind::Word => self.add_word(text, run),
-            CharacterKind::Dense => self.add_dense(text, run, pairs),
-            CharacterKind::Apostrophe | CharacterKind::Underscore | CharacterKind::Other => {}
+        if name.len() > MAX_WORD_BYTES {
+            return;
         }
-    }
-
-    /// Adds a word. An identifier has the position of its first part.
-    fn add_word(&mut self, text: &str, run: std::ops::Range<usize>) {
-        let parts = identifier_parts(text, run.clone());
-        if parts.first() != Some(&run) {
-            self.add(text, run, self.positions);
-        }
-        for part in &parts {
-            self.add(text, part.clone(), self.positions);
-            self.positions += 1;
-        }
-        self.positions += usize::from(parts.is_empty());
-    }
-
-    fn add_dense(&mut self, text: &str, run: std::ops::Range<usize>, pairs: Pairs) {
-        let mut starts: Vec<usize> = text[run.clone()]
-            .char_indices()
-            .map(|(at, _)| run.start + at)
-            .collect();
-        let characters = starts.len();
-        starts.push(run.end);
-        for i in 0..characters {
-            if pairs == Pairs::AndSingles || characters == 1 {
-                self.add(text, starts[i]..starts[i + 1], self.positions);
+        let lower = self.lower_case(name);
+        let bare = letters::without_accents(&lower);
+        let is_stop_word = can_be_stop_word && self.stop_words.contains(&lower);
+        let mut add = |text: String, number: u32| {
+            if forms
+                .iter()
+                .all(|form| form.text != text || form.position != position)
+            {
+                forms.push(Form {
+                    text,
+                    position,
+                    // stems have even numbers, names as they are have odd ones
+                    word: number,
+                    is_stop_word,
+                    is_upper_case: !name.contains(char::is_lowercase),
+                });
             }
-            if let Some(end) = starts.get(i + 2) {
-                self.add(text, starts[i]..*end, self.positions);
-            }
-            self.positions += 1;
+        };
+        if is_stop_word {
+            return add(bare.into_owned(), 2 * word);
+        }
+
+        add(
+            letters::without_accents(&self.stem(&lower)).into_owned(),
+            2 * word,
+        );
+        if bare != lower {
+            add(self.stem(&bare).into_owned(), 2 * word);
+        }
+        if self.has_capital_names && name.starts_with(char::is_uppercase) {
+            add(bare.into_owned(), 2 * word + 1);
         }
     }
 
-    fn add(&mut self, text: &str, at: std::ops::Range<usize>, position: usize) {
-        self.tokens.push(Token {
-            offset_from: at.start,
-            offset_to: at.end,
-            position,
-            text: text[at].replace('\u{2019}', "'"),
-            position_length: 1,
+    fn lower_case(&self, name: &str) -> String {
+        if self.is_turkish {
+            name.replace('I', "ı").replace('İ', "i").to_lowercase()
+        } else {
+            name.to_lowercase()
+        }
+    }
+
+    /// Returns the stem of a word; that of a number or a sign is itself.
+    fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        let is_plain = word
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || !byte.is_ascii());
+        match &self.stemmer {
+            Some(stemmer) if is_plain => stemmer.stem(word),
+            Some(_) | None => Cow::Borrowed(word),
+        }
+    }
+}
+
+/// Returns the pairs of characters of a text without spaces, and the characters. Where vowels and
+/// tones are signs around a letter, it is one character with them.
+fn dense_forms(text: &str, pairs: Pairs) -> Vec<Form> {
+    let text = letters::normal(text);
+    let units: Vec<&str> = if text.contains(letters::is_south_east_asian) {
+        text.graphemes(true).collect()
+    } else {
+        text.split("").filter(|unit| !unit.is_empty()).collect()
+    };
+
+    let mut forms = Vec::with_capacity(2 * units.len());
+    let mut add = |text: String, at: usize, word: usize| {
+        forms.push(Form {
+            text,
+            position: at as u32,
+            word: word as u32,
+            is_stop_word: false,
+            is_upper_case: false,
         });
+    };
+    for (at, unit) in units.iter().enumerate() {
+        if pairs == Pairs::AndSingles || units.len() == 1 {
+            add((*unit).to_owned(), at, 2 * at);
+        }
+        if let Some(next) = units.get(at + 1) {
+            add(format!("{unit}{next}"), at, 2 * at + 1);
+        }
     }
+    forms
 }
 
 /// Returns the parts of an identifier that are words of their own: between underscores, and where
 /// capitals begin a part, as in `parse|Http` and `HTTP|Header2`. Digits belong to the part before
 /// them. A word that is no identifier is its only part. Single letters between capitals are left
 /// out.
-fn identifier_parts(text: &str, run: std::ops::Range<usize>) -> Vec<std::ops::Range<usize>> {
+fn identifier_parts(identifier: &str) -> Vec<&str> {
     let mut parts = Vec::new();
-    let mut start = run.start;
-    for name in text[run].split('_') {
-        let end = start + name.len();
-        let mut part_start = start;
+    for name in identifier.split('_') {
+        let before = parts.len();
+        let mut start = 0;
         for capital in capitals(name) {
-            parts.push(part_start..start + capital);
-            part_start = start + capital;
+            parts.push(&name[start..capital]);
+            start = capital;
         }
 
-        let has_capitals = part_start > start;
-        parts.push(part_start..end);
-        if has_capitals {
-            parts.retain(|part| part.start < start || part.len() > 1);
+        parts.push(&name[start..]);
+        if start > 0 {
+            let mut number = 0..;
+            parts.retain(|part| number.next() < Some(before) || part.len() > 1);
         }
-        start = end + 1;
     }
     parts
 }
@@ -289,151 +390,255 @@ fn capitals(name: &str) -> Vec<usize> {
     found
 }
 
-impl TokenStream for Words {
-    fn advance(&mut self) -> bool {
-        self.given += 1;
-        self.given <= self.tokens.len()
-    }
-
-    fn token(&self) -> &Token {
-        &self.tokens[self.given - 1]
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.tokens[self.given - 1]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(language: &str, text: &str, chunk: &[&str], query: &[&str]) {
-        let words: Vec<String> = chunk_words(text, language)
-            .into_iter()
-            .map(|token| token.text)
-            .collect();
-        assert_eq!(words, chunk, "chunk in {language}: {text}");
-        assert_eq!(
-            query_words(text, [language].into_iter()),
-            query,
-            "query in {language}: {text}"
-        );
+    fn words(text: &str, language: &str) -> String {
+        let tokens = chunk_words(text, language).into_iter();
+        tokens.map(|token| token.text).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the words of a question with spaces between them, and `/` between the forms of one.
+    fn query_text(question: &str, languages: &[&str]) -> String {
+        let words = query_words(question, &languages.iter().copied().collect());
+        let words = words.iter().map(|forms| forms.join("/"));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn words_follow_the_language() {
-        check(
-            "en",
-            "The physicists' teaching, don't!",
-            &["physicist", "teach", "don't"],
-            &["physicist", "teach", "don't"],
-        );
-        check("eng", "Bob’s café", &["bob", "cafe"], &["bob", "cafe"]);
-        check("fr", "l'homme et l’été", &["homm", "ete"], &["homm", "ete"]);
-        check(
-            "de",
-            "Die Häuser der Stadt",
-            &["haus", "stadt"],
-            &["haus", "stadt"],
-        );
-        check(
-            "ru",
-            "книги о физике",
-            &["книг", "физик"],
-            &["книг", "физик"],
-        );
-        check(
-            "",
-            "The word, as-is v1.2 __init__",
-            &["the", "word", "as", "is", "v1", "2", "init"],
-            &["the", "word", "as", "is", "v1", "2", "init"],
-        );
-        check("hi", "हिन्दी भाषा।", &["हिन्दी", "भाषा"], &["हिन्दी", "भाषा"]);
+        let cases = [
+            (
+                "en",
+                "The physicists' teaching, don't!",
+                "~the physicist teach dont",
+            ),
+            ("en", "Bob’s café", "bob cafe"),
+            ("fr", "l'homme et l’été", "~l homm ~et ~l ete"),
+            ("de", "Die Häuser der Stadt", "~die haus ~der stadt"),
+            ("ru", "книги о физике", "книг ~о физик"),
+            (
+                "",
+                "The word, as-is v1.2 __init__",
+                "the word asis as is 1.2 v1 init",
+            ),
+            ("hi", "हिन्दी भाषाओं।", "हिन्द भाष"),
+            ("tr", "İZMİR'den Işıl", "izmir den isil"),
+            ("ca", "l'home col·laborar", "l hom collabor col labor"),
+            ("uk", "м'яч мʼяч", "мяч мяч"),
+        ];
+        for (language, text, expected) in cases {
+            assert_eq!(words(text, language), expected, "{text}");
+        }
     }
 
     #[test]
-    fn identifiers_are_words_and_so_are_their_parts() {
-        let cases: [(&str, &[&str]); 9] = [
+    fn expressions_are_words_and_so_are_their_parts() {
+        let cases = [
+            ("parseHttpHeader", "parsehttpheader parse http header"),
+            ("parse_http_header", "parsehttpheader parse http header"),
+            ("HTTPHeader2", "httpheader2 http header2"),
+            ("utf8Decoder", "utf8decoder utf8 decoder"),
+            ("getX_of", "getxof get of"),
+            ("GPU H2O MP3 Ann", "gpu h2o mp3 ann"),
+            ("x_1", "x1 x 1"),
+            ("iOS ÉtatMajor", "ios os etatmajor etat major"),
+            ("self.read_to", "selfreadto self readto read to"),
+            ("HX-201 HX201 HX_201", "hx201 hx 201 hx201 hx201 hx 201"),
+            ("v1.2.3 1.2.3 12.3", "1.2.3 v1 1.2.3 12.3 12"),
+            ("2024-01-31", "2024-01-31 2024 01 31"),
+            ("18,400 1,000,000 3,5 a,b", "18400 1000000 3,5 3 5 a b"),
+            ("node.js e-mail", "nodejs node js email e mail"),
+            ("ann@example.com", "annexamplecom ann example com"),
+            ("U.S. U.S.A. e.g. J.R.R.", "us usa eg jrr"),
+            ("R&D AT&T I/O", "rd att at t i o"),
             (
-                "parseHttpHeader",
-                &["parsehttpheader", "parse", "http", "header"],
+                "O'Brien L’Oréal rock'n'roll",
+                "obrien brien loreal oreal rocknroll",
+            ),
+            ("תל־אביב צה״ל", "תלאביב תל אביב צהל"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(words(text, ""), expected, "{text}");
+            let mut distinct: Vec<&str> = Vec::new();
+            for word in expected.split(' ') {
+                if !distinct.contains(&word) {
+                    distinct.push(word);
+                }
+            }
+            assert_eq!(query_text(text, &[""]), distinct.join(" "), "{text}");
+        }
+        let positions = chunk_words("a bC_de -f HX-2 .g", "");
+        let positions: Vec<_> = positions.iter().map(|token| token.position).collect();
+        assert_eq!(positions, [0, 1, 1, 2, 3, 3, 4, 5]);
+    }
+
+    #[test]
+    fn signs_make_another_word() {
+        let cases = [
+            ("C C++ C# F# R", "c c++ c# f# r"),
+            ("C++17 C#8 Ｃ＋＋ C♯", "c++ 17 c# 8 c++ c♯"),
+            (
+                ".NET ASP.NET .gitignore",
+                ".net net aspnet asp net .gitignore gitignore",
             ),
             (
-                "parse_http_header",
-                &["parse_http_header", "parse", "http", "header"],
+                "-f --force -Wall `--dry-run`",
+                "-f --force force -wall wall --dryrun dry run",
             ),
-            ("HTTPHeader2", &["httpheader2", "http", "header2"]),
+            ("Notepad++ 50+ -5 °C", "notepad++ notepad 50+ 50 -5 5 c"),
+            ("a+b x+=1 foo#z 2-3", "a b x 1 foo z 2-3 2 3"),
             (
-                "MAX_LINE_BYTES",
-                &["max_line_bytes", "max", "line", "bytes"],
-            ),
-            ("utf8Decoder", &["utf8decoder", "utf8", "decoder"]),
-            ("getX_of", &["getx_of", "get", "of"]),
-            ("GPU H2O MP3 Ann", &["gpu", "h2o", "mp3", "ann"]),
-            ("x_1", &["x_1", "x", "1"]),
-            (
-                "iOS ÉtatMajor",
-                &["ios", "os", "etatmajor", "etat", "major"],
+                "end... then word--and f().map it. So",
+                "end then word and f map it so",
             ),
         ];
-        for (text, words) in cases {
-            check("", text, words, words);
+        for (text, expected) in cases {
+            assert_eq!(words(text, ""), expected, "{text}");
         }
-        let positions: Vec<_> = chunk_words("a bC_de f", "")
-            .iter()
-            .map(|token| token.position)
-            .collect();
-        assert_eq!(positions, [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_word_is_found_in_either_form() {
+        let same = [
+            ("de", "Brücke", "Bru\u{308}cke"),
+            ("de", "Brücke", "BRUCKE"),
+            ("de", "München", "Muenchen"),
+            ("de", "Straße", "Strasse"),
+            ("fr", "crème brûlée", "creme brulee"),
+            ("en", "naïve café", "naive cafe"),
+            ("en", "lighthouse", "light\u{ad}house"),
+            ("en", "lighthouse", "light\u{200b}house"),
+            ("en", "office 2019", "oﬃce ２０１９"),
+            ("en", "iron H2O", "ｉｒｏｎ H₂O"),
+            ("en", "U.S. rules", "US rules"),
+            ("ko", "등대", "\u{1103}\u{1173}\u{11bc}\u{1103}\u{1162}"),
+            ("ja", "ガス", "ｶﾞｽ"),
+            ("fa", "دریایی", "دريايي"),
+            ("fa", "۱۴۰۲", "1402"),
+            ("ar", "مُحَمَّد أحمد ٢٠١٩", "محمد احمد 2019"),
+            ("he", "הַמִּגְדַּלּוֹר", "המגדלור"),
+            ("tr", "İZMİR", "izmir"),
+            ("tr", "ışık", "isik"),
+            ("vi", "Việt Nam", "Viet Nam"),
+            ("ru", "ёлка", "елка"),
+            ("el", "άνθρωπος", "ανθρωπος"),
+            ("th", "ห้อง\u{200b}สมุด ๔๕", "ห้องสมุด 45"),
+            ("hi", "क\u{94d}\u{200d}ष १२", "क\u{94d}ष 12"),
+        ];
+        for (language, one, other) in same {
+            for (text, question) in [(one, other), (other, one)] {
+                let words = words(text, language);
+                let words: Vec<&str> = words.split(' ').collect();
+                for forms in query_words(question, &BTreeSet::from([language])) {
+                    let is_found = forms.iter().any(|form| words.contains(&form.as_str()));
+                    assert!(is_found, "{question} in {text}: {forms:?} {words:?}");
+                }
+            }
+        }
+        for other in ["کتابهای", "کتاب های", "كتابهاي"] {
+            let joined = words("کتاب\u{200c}های", "fa");
+            let found = query_text(other, &["fa"]);
+            assert!(
+                found.split(' ').all(|word| joined.contains(word)),
+                "{found} in {joined}"
+            );
+        }
     }
 
     #[test]
     fn scripts_without_spaces_are_split_into_pairs() {
-        check(
-            "zh",
-            "物理老师",
-            &["物", "物理", "理", "理老", "老", "老师", "师"],
-            &["物理", "理老", "老师"],
-        );
-        check(
-            "ja",
-            "GPU上で動く",
-            &["gpu", "上", "上で", "で", "で動", "動", "動く", "く"],
-            &["gpu", "上で", "で動", "動く"],
-        );
-        check("zh", "茶。", &["茶"], &["茶"]);
-        check("ja", "ＡＢＣ", &["abc"], &["abc"]);
+        let cases = [
+            (
+                "zh",
+                "物理老师",
+                "物 物理 理 理老 老 老师 师",
+                "物理 理老 老师",
+            ),
+            (
+                "ja",
+                "GPU上で動く",
+                "gpu 上 上で で で動 動 動く く",
+                "gpu 上で で動 動く",
+            ),
+            ("zh", "茶。", "茶", "茶"),
+            ("ja", "ＡＢＣ", "abc", "abc"),
+            (
+                "ko",
+                "등대지기",
+                "등 등대 대 대지 지 지기 기",
+                "등대 대지 지기",
+            ),
+            ("km", "ភាសាខ្មែរ", "ភា ភាសា សា សាខ្មែ ខ្មែ ខ្មែរ រ", "ភាសា សាខ្មែ ខ្មែរ"),
+            ("lo", "ພາສາ", "ພ ພາ າ າສ ສ ສາ າ", "ພາ າສ ສາ"),
+            ("th", "เก่า", "เ เก่ ก่ ก่า า", "เก่ ก่า"),
+        ];
+        for (language, text, chunk, query) in cases {
+            assert_eq!(words(text, language), chunk, "{text}");
+            assert_eq!(query_text(text, &[language]), query, "{text}");
+        }
     }
 
     #[test]
-    fn positions_count_words_and_offsets_match_the_text() {
-        let text = "Red 物理 fox";
-        let tokens = chunk_words(text, "");
-        let found: Vec<_> = tokens
-            .iter()
-            .map(|t| (t.position, &text[t.offset_from..t.offset_to]))
-            .collect();
+    fn a_stop_word_of_the_question_is_one_everywhere() {
+        let cases: [(&[&str], &str, &str); 11] = [
+            (&["de", "en"], "of the", "~of/of ~the/the"),
+            (&["de", "en"], "the price of pumps", "pric/price pumps/pump"),
+            (&["de"], "what is the price of it", "pric"),
+            (
+                &["de", "en"],
+                "When does the battery die?",
+                "battery/batteri die",
+            ),
+            (
+                &["de", "en"],
+                "Wann ist im Bootshaus Ruhe?",
+                "wann bootshaus ruh/ruhe",
+            ),
+            (&["en"], "What is the extension of IT?", "extens it"),
+            (&["en"], "IT", "it"),
+            (&["en"], "US rules for us", "us rule"),
+            (&["en"], "What is vitamin A? A pill", "vitamin a pill"),
+            (&["en"], "WHAT IS IT", "~what/what ~is/is ~it/it"),
+            (
+                &["en"],
+                "to be or not to be",
+                "~to/to ~be/be ~or/or ~not/not",
+            ),
+        ];
+        for (languages, question, expected) in cases {
+            assert_eq!(query_text(question, languages), expected, "{question}");
+        }
+        for (text, expected) in [
+            ("IT is reached at it", "it ~is reach ~at ~it"),
+            ("A plan B, or a plan A.", "~a plan b ~or ~a plan a"),
+            ("WHAT IT IS", "~what ~it ~is"),
+            ("# IT\n\nIt is", "it ~it ~is"),
+        ] {
+            assert_eq!(words(text, "en"), expected, "{text}");
+        }
+        for (word, expected) in [("the", false), ("who", false), ("IT", true), ("sea", true)] {
+            assert_eq!(is_content_word(word, "en"), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn names_are_indexed_with_what_a_stemmer_takes_off() {
         assert_eq!(
-            found,
-            [(0, "Red"), (1, "物"), (1, "物理"), (2, "理"), (3, "fox")]
+            words("Hastings has haste, AIDS aids", "en"),
+            "hast hastings ~has hast aid aids aid"
         );
+        assert_eq!(query_text("Hastings", &["en"]), "hast hastings");
+        assert_eq!(words("Häuser", "de"), "haus");
     }
 
     #[test]
     fn nothing_in_a_question_is_syntax() {
-        let words = query_words(
-            "AND \"quoted: (x) +y -z* ~2 [a TO b] \\ \u{0}",
-            [""].into_iter(),
-        );
-        assert_eq!(words, ["and", "quoted", "x", "y", "z", "2", "a", "to", "b"]);
-        assert!(query_words("?!", ["en"].into_iter()).is_empty());
-        assert_eq!(
-            query_words(
-                &(0..9000).map(|i| format!("w{i} ")).collect::<String>(),
-                [""].into_iter()
-            )
-            .len(),
-            256
-        );
+        let question = "AND \"quoted: (x) +y -z* ~2 [a TO b] \\ \u{0}";
+        assert_eq!(query_text(question, &[""]), "and quoted x y -z 2 to b");
+        assert_eq!(query_text("?!", &["en"]), "");
+        let long: String = (0..9000).map(|number| format!("w{number} ")).collect();
+        assert_eq!(query_words(&long, &BTreeSet::from([""])).len(), 256);
     }
 }

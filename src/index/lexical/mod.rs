@@ -2,8 +2,11 @@
 //! positions) and stores each chunk as it is shown.
 
 mod read_only;
+mod expressions;
+mod stop_words;
 pub(in crate::index) mod analyser;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use tantivy::collector::{DocSetCollector, TopDocs};
@@ -27,6 +30,7 @@ use super::error::FileError;
 use super::filter::Filter;
 use crate::corpus::Format;
 use crate::event::ChunkText;
+use analyser::QueryWord;
 use read_only::ReadOnly;
 
 /// Memory for words before they are written.
@@ -81,25 +85,58 @@ pub(in crate::index) struct Lexical {
 }
 
 /// The statistics of BM25 over the chunks of several generations as if they were one.
-pub(in crate::index) struct Statistics<'a>(Vec<Living<'a>>);
+pub(in crate::index) struct Statistics<'a> {
+    all: Vec<Living<'a>>,
+    /// The number of chunks that a word of the query is in, for each of its forms: a form that is
+    /// rare among documents of many languages does not make its word a rare one.
+    in_chunks: HashMap<Term, u64>,
+}
 
 impl<'a> Statistics<'a> {
-    pub fn new(all: impl Iterator<Item = &'a Lexical>) -> Self {
-        Self(all.map(Living).collect())
+    /// Counts the chunks that the words of a query are in.
+    pub fn new(
+        all: impl Iterator<Item = &'a Lexical>,
+        query: &[QueryWord],
+    ) -> tantivy::Result<Self> {
+        let mut statistics = Self {
+            all: all.map(Living).collect(),
+            in_chunks: HashMap::new(),
+        };
+        let Some(Living(Lexical { fields, .. })) = statistics.all.first() else {
+            return Ok(statistics);
+        };
+
+        let chunks = statistics.total_num_docs()?;
+        for word in query {
+            let terms = word
+                .iter()
+                .map(|form| Term::from_field_text(fields.words, form));
+            let terms: Vec<Term> = terms.collect();
+            let mut count = 0;
+            for term in &terms {
+                count += statistics.doc_freq(term)?;
+            }
+            let counts = terms.into_iter().map(|term| (term, count.min(chunks)));
+            statistics.in_chunks.extend(counts);
+        }
+        Ok(statistics)
     }
 }
 
 impl Bm25StatisticsProvider for Statistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.0.iter().map(|of| of.total_num_tokens(field)).sum()
+        self.all.iter().map(|of| of.total_num_tokens(field)).sum()
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        self.0.iter().map(Living::total_num_docs).sum()
+        self.all.iter().map(Living::total_num_docs).sum()
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        self.0.iter().map(|of| of.doc_freq(term)).sum()
+        match self.in_chunks.get(term) {
+            Some(count) => Ok(*count),
+            None => self.all.iter().map(|of| of.doc_freq(term)).sum(),
+        }
     }
 }
 
@@ -194,11 +231,11 @@ impl Lexical {
         read().map_err(|error| reading(folder, &error))
     }
 
-    /// Returns the best chunks for any of the words, with their BM25 scores by these statistics,
-    /// best first; at most `count`.
+    /// Returns the best chunks for any form of the words, with their BM25 scores by these
+    /// statistics, best first; at most `count`.
     pub fn search(
         &self,
-        words: &[String],
+        words: &[QueryWord],
         count: usize,
         filter: Option<&Filter>,
         statistics: &Statistics<'_>,
@@ -207,8 +244,8 @@ impl Lexical {
             return Ok(Vec::new());
         }
 
-        let clauses = words.iter().map(|word| {
-            let term = Term::from_field_text(self.fields.words, word);
+        let clauses = words.iter().flatten().map(|form| {
+            let term = Term::from_field_text(self.fields.words, form);
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
             (Occur::Should, Box::new(query) as Box<dyn Query>)
         });

@@ -213,7 +213,7 @@ fn by_words(
     let parts = view.head().parts.iter();
     let languages = parts.flat_map(|part| part.languages.iter().map(String::as_str));
     let languages: BTreeSet<&str> = languages.collect();
-    let words = analyser::query_words(query.text, languages.into_iter());
+    let words = analyser::query_words(query.text, &languages);
     Ok(to_scored(view.by_words(&words, count, allowed)?))
 }
 

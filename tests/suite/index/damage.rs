@@ -127,12 +127,35 @@ fn a_damaged_index_is_rebuilt_on_request() {
 }
 
 #[test]
-fn another_format_is_named() {
+fn a_newer_format_is_named() {
     let corpus = indexed();
+    set_format(&corpus, 99);
+    let error = Index::open(&corpus.folder(), &corpus.indexes())
+        .err()
+        .expect("an error");
+    assert!(
+        matches!(error, IndexError::OtherFormat { found: 99, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_index_of_an_older_format_begins_again() {
+    let corpus = indexed();
+    set_format(&corpus, 4);
+    let mut index = corpus.open();
+    assert_eq!(index.card().documents, 0);
+    let mut embedder = WordEmbedder::new("one");
+    let report = update(&mut index, &mut embedder);
+    assert_eq!((report.added, report.embedded), (2, 2));
+}
+
+/// Gives the manifest of an index another format.
+fn set_format(corpus: &Corpus, format: u32) {
     let manifest = corpus.index_folder().join("gen-1/manifest.json");
     let text = fs::read_to_string(&manifest).expect("text").replacen(
-        "{\"format\":4,",
-        "{\"format\":99,\"new\":1,",
+        "{\"format\":5,",
+        &format!("{{\"format\":{format},\"new\":1,"),
         1,
     );
     fs::write(&manifest, &text).expect("written");
@@ -142,13 +165,6 @@ fn another_format_is_named() {
         format!("gen-1 {checksum}\n"),
     )
     .expect("written");
-    let error = Index::open(&corpus.folder(), &corpus.indexes())
-        .err()
-        .expect("an error");
-    assert!(
-        matches!(error, IndexError::OtherFormat { found: 99, .. }),
-        "{error}"
-    );
 }
 
 #[test]

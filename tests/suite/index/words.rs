@@ -1,0 +1,272 @@
+//! Words as users write them: in any form of their letters, in the language of the question, with
+//! the signs that make another word.
+
+use ragscope::config::{RetrieverKind, RetrieverSettings};
+use ragscope::index::Index;
+use ragscope::llm::NoEmbedder;
+
+use super::common::{Corpus, config, update_with};
+
+/// A folder that is indexed by words alone.
+fn indexed(files: &[(&str, &str)]) -> (Corpus, Index) {
+    let corpus = Corpus::with(files);
+    let mut index = corpus.open();
+    let mut config = config();
+    config.retriever.kind = RetrieverKind::Bm25;
+    update_with(&mut index, &config, &mut NoEmbedder::new("none"));
+    (corpus, index)
+}
+
+/// Returns the documents that are found, best first, with their scores.
+fn find(index: &Index, question: &str, filter: &str) -> Vec<(String, f32)> {
+    let settings = RetrieverSettings {
+        kind: RetrieverKind::Bm25,
+        filter: filter.parse().expect("a filter"),
+        ..config().retriever
+    };
+    let found = index.search(question, &[], "", &settings).expect("hits");
+    let hits = found.hits.into_iter();
+    hits.map(|hit| (hit.chunk.document, hit.bm25.map_or(0.0, |bm25| bm25.score)))
+        .collect()
+}
+
+fn check_first(index: &Index, cases: &[(&str, &str)]) {
+    for (question, expected) in cases {
+        let found = find(index, question, "");
+        let first = found.first().map(|(document, _)| document.as_str());
+        assert_eq!(first, Some(*expected), "{question}: {found:?}");
+    }
+}
+
+#[test]
+fn letters_are_found_in_either_form() {
+    let (_corpus, index) = indexed(&[
+        (
+            "de.md",
+            "Die Bru\u{308}cke u\u{308}ber die O\u{308}lba\u{308}che wurde im Fru\u{308}hjahr gepru\u{308}ft, und die Pfeiler tragen höchstens achtzig Tonnen.",
+        ),
+        (
+            "soft.html",
+            "<p>The light\u{ad}house keeper lives beside the har&shy;bour and the break<wbr>water, and he never leaves it.</p>",
+        ),
+        (
+            "wide.txt",
+            "The invoice ２０１９ of the firm ＡＣＭＥ is in the oﬃce of the accountant, on the second shelf.",
+        ),
+        (
+            "ko.txt",
+            "\u{1103}\u{1173}\u{11bc}\u{1103}\u{1162}는 북쪽 곶에 있으며 매일 밤 불을 밝힌다.",
+        ),
+        (
+            "fa.txt",
+            "کتاب\u{200c}های راهنمای فانوس دریایی در اتاق شمالی نگه\u{200c}داری می\u{200c}شوند و نگهبان هر شب دفترچه را می\u{200c}نویسد.",
+        ),
+        (
+            "ar.txt",
+            "افتتح المَرفَأ الجديد سنة ٢٠٢٤ بعد ثلاث سنوات من العمل، ويبلغ طول الرصيف مئة متر.",
+        ),
+        (
+            "he.txt",
+            "הַמִּגְדַּלּוֹר הַצָּפוֹנִי נִבְנָה לִפְנֵי מֵאָה שָׁנָה, וְהַשּׁוֹמֵר גָּר בַּבַּיִת הַקָּטָן.",
+        ),
+        (
+            "tr.txt",
+            "İZMİR'den gelen gemiler sabah altıda yanaşır ve balıkçılar ağlarını kuzey rıhtımında kurutur.",
+        ),
+        (
+            "th.txt",
+            "ห้อง\u{200b}สมุดแห่งนี้มีหนังสือเก่า ๔๕ เล่มและนักเรียนมาอ่านหนังสือที่นี่ทุกวัน",
+        ),
+    ]);
+    check_first(
+        &index,
+        &[
+            ("Brücke", "de.md"),
+            ("BRUCKE", "de.md"),
+            ("Bruecke", "de.md"),
+            ("lighthouse", "soft.html"),
+            ("harbour", "soft.html"),
+            ("light\u{200b}house", "soft.html"),
+            ("acme 2019", "wide.txt"),
+            ("office", "wide.txt"),
+            ("등대", "ko.txt"),
+            ("کتابهای", "fa.txt"),
+            ("کتاب", "fa.txt"),
+            ("دريايي", "fa.txt"),
+            ("المرفأ", "ar.txt"),
+            ("المرفا", "ar.txt"),
+            ("2024", "ar.txt"),
+            ("המגדלור", "he.txt"),
+            ("izmir", "tr.txt"),
+            ("rihtiminda", "tr.txt"),
+            ("ห้องสมุด", "th.txt"),
+            ("45", "th.txt"),
+        ],
+    );
+}
+
+#[test]
+fn names_are_found_in_either_form() {
+    let (_corpus, index) = indexed(&[
+        (
+            "Pru\u{308}fung/Bru\u{308}cke.md",
+            "The piers are tested in spring.",
+        ),
+        ("ＡＢＣ.md", "The piers are painted in spring."),
+        ("راهنمای.md", "The piers are closed in spring."),
+    ]);
+    for (filter, expected) in [
+        ("Prüfung/*", "Pru\u{308}fung/Bru\u{308}cke.md"),
+        ("**/Brücke.md", "Pru\u{308}fung/Bru\u{308}cke.md"),
+        ("Pru\u{308}fung", "Pru\u{308}fung/Bru\u{308}cke.md"),
+        ("ABC.md", "ＡＢＣ.md"),
+        ("راهنماي.md", "راهنمای.md"),
+    ] {
+        let found = find(&index, "piers", filter);
+        let found: Vec<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(found, [expected], "{filter}");
+    }
+    assert!(find(&index, "piers", "Prufung/*").is_empty());
+}
+
+#[test]
+fn a_stop_word_of_the_question_is_not_a_rare_word_elsewhere() {
+    let german = "Der Kapitän sagte: \"the end of the sea\", und niemand widersprach ihm an diesem langen Abend im Hafen.";
+    let (_corpus, index) = indexed(&[
+        ("de.md", german),
+        (
+            "en.md",
+            "The alarm threshold of the gauge is five metres, and the keeper writes it into the book of the harbour.",
+        ),
+        (
+            "more.md",
+            "The sensors of the harbour run on mains power, and the sensors of the pier on batteries.",
+        ),
+        (
+            "quote.md",
+            "Die Tafel am Kai trägt die Aufschrift \"sensors\", die jeder kennt, der hier einmal gewartet hat.",
+        ),
+    ]);
+    let asked = find(&index, "What is the threshold of the gauge?", "");
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(asked[0].0, "en.md");
+    for question in ["the", "of the"] {
+        let found = find(&index, question, "");
+        assert!(
+            found.iter().all(|(_, score)| *score < 2.0),
+            "{question}: {found:?}"
+        );
+    }
+    // a word that is rare in one language and usual in another counts as one word
+    let found = find(&index, "sensors", "");
+    assert_eq!(found[0].0, "more.md", "{found:?}");
+    assert!(
+        find(&index, "die", "")
+            .iter()
+            .all(|(path, _)| path == "quote.md")
+    );
+}
+
+#[test]
+fn stop_words_are_searched_where_they_are_all_there_is() {
+    let (_corpus, index) = indexed(&[
+        (
+            "desk.md",
+            "IT is reached at extension 410. New badges are made by IT.",
+        ),
+        (
+            "garage.md",
+            "The garage has extension 433, but it is closed, and it has no deputy.",
+        ),
+        ("play.md", "To be, or not to be, that is the question."),
+        ("us.md", "The US office is closed in summer."),
+        ("we.md", "They sent us the keys, and us alone, so us it is."),
+        ("vitamin.md", "There is vitamin A in carrots."),
+        ("carrots.md", "A carrot has a root. A carrot has a leaf."),
+    ]);
+    check_first(
+        &index,
+        &[
+            ("IT", "desk.md"),
+            ("What is the extension of IT?", "desk.md"),
+            ("to be or not to be", "play.md"),
+            ("US", "us.md"),
+            ("U.S.", "us.md"),
+            ("the US office", "us.md"),
+            ("What has vitamin A?", "vitamin.md"),
+        ],
+    );
+}
+
+#[test]
+fn signs_versions_and_compounds_are_different_words() {
+    let (_corpus, index) = indexed(&[
+        (
+            "c.md",
+            "Code in C is checked by the old script, and C files need a guard.",
+        ),
+        (
+            "cpp.md",
+            "Code in C++ is checked by the new script, and C++ files need a pragma.",
+        ),
+        (
+            "cs.md",
+            "Code in C# is checked by the editor, and C# files need a namespace.",
+        ),
+        (
+            "dotnet.md",
+            "The .NET runtime is installed by the script, and .NET tools are pinned.",
+        ),
+        (
+            "net.md",
+            "The net is dried on Fridays; a torn net hangs on the wall beside the net needle.",
+        ),
+        (
+            "force.md",
+            "With --force the branch is replaced, and -f is short for it.",
+        ),
+        ("forced.md", "The forced march took force and more force."),
+        ("f.md", "The F key is below the G key, and F is for find."),
+        ("part.md", "The pump HX-201 has a seal."),
+        (
+            "parts.md",
+            "The pump HX-305 has 201 screws, and HX pumps have 201 nuts.",
+        ),
+        ("new.md", "Version v1.2.3 reads mail."),
+        (
+            "old.md",
+            "Version 1.23 and 2.1.3 read nothing, 3 of 2 and 1.",
+        ),
+        ("node.md", "It runs on node.js alone."),
+        ("mail.md", "Write to ann.berg@example.com about it."),
+        (
+            "mails.md",
+            "Write to berg.ann@example.com or to com.example about ann, ann and berg.",
+        ),
+        ("names.md", "The battle of Hastings was lost by Harold."),
+        ("haste.md", "In haste, hasted by haste, he was hasting."),
+    ]);
+    check_first(
+        &index,
+        &[
+            ("C", "c.md"),
+            ("C++", "cpp.md"),
+            ("Ｃ＋＋", "cpp.md"),
+            ("C#", "cs.md"),
+            (".NET", "dotnet.md"),
+            (".net tools", "dotnet.md"),
+            ("net", "net.md"),
+            ("--force", "force.md"),
+            ("-f", "force.md"),
+            ("F", "f.md"),
+            ("HX-201", "part.md"),
+            ("hx201", "part.md"),
+            ("1.2.3", "new.md"),
+            ("v1.2.3", "new.md"),
+            ("nodejs", "node.md"),
+            ("node", "node.md"),
+            ("ann.berg@example.com", "mail.md"),
+            ("Hastings", "names.md"),
+        ],
+    );
+}
