@@ -505,8 +505,6 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::SystemTime;
 
-    use super::super::layout::Pointer;
-    use super::super::manifest::StoredFile;
     use super::*;
     use crate::config::Layers;
     use crate::event::ModelCard;
@@ -756,40 +754,6 @@ mod tests {
         for i in [0, 19, 20, 150, 399] {
             assert_eq!(nearest(&index, i), format!("{i}.txt"));
         }
-    }
-
-    #[test]
-    fn an_index_with_a_graph_of_the_format_before_answers_and_gets_segments() {
-        let (_home, docs, indexes) = folders(0..60);
-        let mut index = Index::open(&docs, &indexes).expect("an index");
-        let mut embedder = embedder();
-        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
-
-        let mut manifest = index.manifest().expect("a generation").clone();
-        let folder = index.layout.generation(manifest.generation);
-        fs::write(folder.join("graph"), "RGH1").expect("written");
-        manifest.format = 3;
-        let graph = StoredFile::for_file(&folder, "graph").expect("a file");
-        manifest.files.push(graph);
-        let pointer = Pointer {
-            generation: manifest.generation,
-            manifest: manifest.write(&folder).expect("written"),
-        };
-        index.layout.make_current(&pointer).expect("written");
-        drop(index);
-        for file in segments(&indexes).keys() {
-            fs::remove_file(file).expect("removed");
-        }
-
-        let mut index = Index::open(&docs, &indexes).expect("an index");
-        assert_eq!(nearest(&index, 33), "33.txt");
-        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
-        drop(index);
-        let index = Index::open(&docs, &indexes).expect("an index");
-        let manifest = index.manifest().expect("a generation");
-        assert_eq!((manifest.format, manifest.graph_rows), (4, 60));
-        assert_eq!(nearest(&index, 33), "33.txt");
-        assert_eq!(embedder.calls, 60);
     }
 
     #[test]
