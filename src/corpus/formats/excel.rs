@@ -83,7 +83,7 @@ fn cell_text(value: &Data, counts_from_1904: bool) -> String {
         Data::Float(value) => number(*value, NumberForm::General),
         Data::Bool(value) => if *value { "TRUE" } else { "FALSE" }.to_owned(),
         Data::Error(error) => error.to_string(),
-        Data::DateTime(time) if time.is_duration() => number(time.as_f64(), NumberForm::Duration),
-        Data::DateTime(time) => number(time.as_f64(), NumberForm::Date),
+        Data::DateTime(time) if time.is_duration() => number(time.as_f64(), NumberForm::DURATION),
+        Data::DateTime(time) => number(time.as_f64(), NumberForm::DATE),
     }
 }

@@ -1,13 +1,13 @@
 //! Word and PowerPoint files, read by undoc. Macros are never run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use undoc::model::{Block, Document, Paragraph, Section, Table};
 use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
-use super::builder::{Builder, Rows, day, named};
+use super::builder::{Builder, Rows, day, named, one_line};
 use super::format::{Extract, Format, Reader};
 use super::office_parts;
 use super::package::{ENCRYPTED, Package};
@@ -36,21 +36,87 @@ const ZIP: &[u8] = b"PK";
 
 fn read_word(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
+    let mut margins = HashSet::new();
     let mut add = |bytes: &[u8]| -> Result<bool, String> {
         let document = parse(bytes)?;
         builder.metadata(metadata(&document.metadata));
         for section in &document.sections {
+            add_margin(
+                "Header",
+                section.header.as_deref(),
+                &mut margins,
+                &mut builder,
+            );
             add_blocks(section, &mut builder);
+            add_margin(
+                "Footer",
+                section.footer.as_deref(),
+                &mut margins,
+                &mut builder,
+            );
         }
         Ok(!builder.is_full())
     };
     if bytes.starts_with(ZIP) {
-        office_parts::visit_pieces(bytes, &mut add)?;
-        add_comments(&mut Package::open(bytes)?, &mut builder)?;
+        let hidden = office_parts::visit_pieces(bytes, &mut add)?;
+        if hidden > 0 {
+            builder.note(format!("hidden text is left out, in {hidden} places"));
+        }
+        let mut package = Package::open(bytes)?;
+        add_diagrams(&mut package, "word/document.xml", &mut builder)?;
+        add_comments(&mut package, &mut builder)?;
     } else {
         add(bytes)?;
     }
     Ok(builder.finish())
+}
+
+/// Adds the header or footer of a section, unless another section has the same.
+fn add_margin(
+    name: &str,
+    paragraphs: Option<&[Paragraph]>,
+    added: &mut HashSet<String>,
+    builder: &mut Builder,
+) {
+    let lines: Vec<String> = paragraphs.unwrap_or_default().iter().map(text).collect();
+    let lines = one_line(&lines.join(" "));
+    if !lines.is_empty() && added.insert(lines.clone()) {
+        builder.paragraph(&format!("{name}: {lines}"));
+    }
+}
+
+/// Adds the nodes of the diagrams (SmartArt) of a part, which undoc leaves out.
+fn add_diagrams(
+    package: &mut Package<'_>,
+    part: &str,
+    builder: &mut Builder,
+) -> Result<(), String> {
+    for diagram in package.relationships(part)? {
+        if !diagram.is("diagramData") {
+            continue;
+        }
+        let xml = package.xml(&diagram.path)?.unwrap_or_default();
+        let mut node = String::new();
+        let mut is_text = false;
+        walk(xml.as_bytes(), &mut |step| {
+            match step {
+                Node::Open(tag) => match tag.name() {
+                    "pt" => node.clear(),
+                    "t" => is_text = true,
+                    _ => {}
+                },
+                Node::Text(part) if is_text => node.push_str(part),
+                Node::Close("t") => is_text = false,
+                Node::Close("p") => node.push(' '),
+                Node::Close("pt") if !node.trim().is_empty() => {
+                    builder.line(&format!("- {}", one_line(&node)));
+                }
+                Node::Close(_) | Node::Text(_) => {}
+            }
+            !builder.is_full()
+        })?;
+    }
+    Ok(())
 }
 
 /// Adds the comments on a Word document, which undoc leaves out.
@@ -70,7 +136,8 @@ fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
         let document = parse(bytes)?;
         builder.metadata(metadata(&document.metadata));
         for (index, section) in document.sections.iter().enumerate() {
-            add_slide(index, section, &stored_notes(section), &mut builder);
+            add_slide(index, section, &mut builder);
+            add_notes(&stored_notes(section), &mut builder);
         }
         return Ok(builder.finish());
     }
@@ -94,10 +161,9 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let read = parser.for_each_section(options, |event| {
         match event {
             ParseEvent::DocumentStart { metadata: of, .. } => builder.metadata(metadata(of)),
-            ParseEvent::SectionParsed(section) => match notes.read(section.index) {
-                Ok(notes) => add_slide(section.index, section, &notes, builder),
-                Err(reason) => failed = Err(reason),
-            },
+            ParseEvent::SectionParsed(section) => {
+                failed = add_read_slide(section, &mut notes, builder);
+            }
             ParseEvent::SectionFailed { index, .. } => {
                 builder.note(format!("slide {} cannot be read", index + 1));
             }
@@ -113,13 +179,30 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     failed
 }
 
-fn add_slide(index: usize, section: &Section, notes: &str, builder: &mut Builder) {
+/// Adds a slide with what the other parts of its file hold of it.
+fn add_read_slide(
+    section: &Section,
+    notes: &mut Notes<'_>,
+    builder: &mut Builder,
+) -> Result<(), String> {
+    add_slide(section.index, section, builder);
+    if let Some(Some(slide)) = notes.slides.get(section.index) {
+        add_diagrams(&mut notes.package, slide, builder)?;
+    }
+    add_notes(&notes.read(section.index)?, builder);
+    Ok(())
+}
+
+fn add_slide(index: usize, section: &Section, builder: &mut Builder) {
     builder.part();
     builder.place(Place {
         name: title(section),
         ..Place::new(PlaceUnit::Slide, saturating_u32(index + 1))
     });
     add_blocks(section, builder);
+}
+
+fn add_notes(notes: &str, builder: &mut Builder) {
     if !notes.trim().is_empty() {
         builder.paragraph(&format!("Notes: {}", notes.trim()));
     }

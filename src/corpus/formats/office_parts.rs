@@ -1,6 +1,6 @@
 //! An Office file as undoc reads it within bounds: without what holds no text, and a large Word
 //! document in pieces. Formulas (Office Math), which it does not read, become plain runs of text:
-//! `x_1`, `a/b`, `n^2`.
+//! `x_1`, `a/b`, `n^2`. Hidden text is left out, and moved text where it was.
 
 use std::io::{Cursor, Write};
 
@@ -14,6 +14,9 @@ use super::package::{MAX_MEMBER_BYTES, Package, is_xml};
 use crate::corpus::error;
 
 const DOCUMENT: &str = "word/document.xml";
+/// Tags of what undoc does not read as Word shows it. The prefixes are those of every program that
+/// was tried.
+const REWRITTEN: [&str; 3] = ["<m:oMath", "<w:moveFrom ", "<w:vanish"];
 
 /// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each. A larger
 /// one is read in pieces of this size.
@@ -28,14 +31,15 @@ const OF_LAST_PIECE: [&str; 3] = [
 ];
 
 /// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it
-/// returns `false`. They have no pictures, and their formulas are runs of text.
+/// returns `false`. They have no pictures, their formulas are runs of text, and they have no hidden
+/// text, the number of whose places is returned.
 ///
 /// # Errors
 /// The reason why the file cannot be read, or that `visit` gave.
 pub(super) fn visit_pieces(
     bytes: &[u8],
     visit: &mut dyn FnMut(&[u8]) -> Result<bool, String>,
-) -> Result<(), String> {
+) -> Result<usize, String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
     if package.announced_bytes(DOCUMENT) > PIECE_BYTES as u64 {
@@ -43,9 +47,12 @@ pub(super) fn visit_pieces(
     }
 
     let document = package.xml(DOCUMENT)?;
-    let document = document.filter(|document| document.contains("<m:oMath"));
-    let plain = document.map(|document| plain_runs(&document)).transpose()?;
-    visit(&copy_xml(bytes, plain.as_deref(), &[])?).map(|_| ())
+    let is_rewritten = |document: &String| REWRITTEN.iter().any(|tag| document.contains(tag));
+    let plain = document.filter(is_rewritten);
+    let plain = plain.map(|document| plain_runs(&document)).transpose()?;
+    let (plain, hidden) = plain.unzip();
+    visit(&copy_xml(bytes, plain.as_deref(), &[])?)?;
+    Ok(hidden.unwrap_or(0))
 }
 
 /// Copies the XML of a package, with another text of the document where there is one. Pictures and
@@ -83,7 +90,7 @@ pub(super) fn copy_xml(
 struct Pieces<'a> {
     bytes: &'a [u8],
     visit: &'a mut dyn FnMut(&[u8]) -> Result<bool, String>,
-    formulas: Formulas,
+    plain: PlainRuns,
     /// The XML before the first block, and the ends after the last.
     head: Vec<u8>,
     tail: String,
@@ -98,7 +105,7 @@ impl<'a> Pieces<'a> {
         Self {
             bytes,
             visit,
-            formulas: Formulas::default(),
+            plain: PlainRuns::default(),
             head: Vec::new(),
             tail: String::new(),
             piece: Writer::new(Vec::new()),
@@ -107,7 +114,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    fn visit_all(mut self, package: &mut Package<'_>) -> Result<(), String> {
+    fn visit_all(mut self, package: &mut Package<'_>) -> Result<usize, String> {
         let mut reader = Reader::from_reader(package.stream(DOCUMENT, MAX_XML_BYTES)?);
         let mut buffer = Vec::new();
         loop {
@@ -116,14 +123,15 @@ impl<'a> Pieces<'a> {
                 .read_event_into(&mut buffer)
                 .map_err(|error| reason(&error))?;
             if matches!(event, Event::Eof) {
-                return self.end_piece(&[]).map(|_| ());
+                self.end_piece(&[])?;
+                return Ok(self.plain.hidden);
             }
             self.add(event)?;
 
             let is_between = self.is_in_body && self.depth == 2;
             let is_between = is_between && self.piece.get_ref().len() >= PIECE_BYTES;
             if is_between && !self.end_piece(&OF_LAST_PIECE)? {
-                return Ok(());
+                return Ok(self.plain.hidden);
             }
             if self.piece.get_ref().len() as u64 > MAX_MEMBER_BYTES {
                 let mib = MAX_MEMBER_BYTES >> 20;
@@ -166,7 +174,7 @@ impl<'a> Pieces<'a> {
     }
 
     fn write(&mut self, event: Event<'_>) -> Result<(), String> {
-        let written = self.formulas.write(event, &mut self.piece);
+        let written = self.plain.write(event, &mut self.piece);
         written.map_err(|error| reason(&error))
     }
 
@@ -188,18 +196,98 @@ fn reason(error: &quick_xml::Error) -> String {
     }
 }
 
-/// Returns the XML with each run of a formula as a run of text.
-fn plain_runs(xml: &str) -> Result<Vec<u8>, String> {
+/// Returns the XML with plain runs of text, and the number of hidden ones.
+fn plain_runs(xml: &str) -> Result<(Vec<u8>, usize), String> {
     let mut reader = Reader::from_str(xml);
     let mut writer = Writer::new(Vec::with_capacity(xml.len()));
-    let mut formulas = Formulas::default();
+    let mut plain = PlainRuns::default();
     loop {
         let event = reader.read_event().map_err(|error| reason(&error))?;
         if matches!(event, Event::Eof) {
-            return Ok(writer.into_inner());
+            return Ok((writer.into_inner(), plain.hidden));
         }
-        let written = formulas.write(event, &mut writer);
+        let written = plain.write(event, &mut writer);
         written.map_err(|error| reason(&error))?;
+    }
+}
+
+/// Writes the runs of text of a document as Word shows them: moved text once, where it is now, and
+/// no hidden text.
+#[derive(Default)]
+struct PlainRuns {
+    formulas: Formulas,
+    /// Open elements.
+    depth: usize,
+    /// The levels of the runs that are open; a text box holds runs inside of one.
+    runs: Vec<usize>,
+    /// Whether the properties of the innermost run hide it.
+    is_hidden_run: bool,
+    /// The level of the element whose content is left out.
+    left_out: Option<usize>,
+    /// The number of hidden runs so far.
+    hidden: usize,
+}
+
+impl PlainRuns {
+    fn write(
+        &mut self,
+        event: Event<'_>,
+        writer: &mut Writer<Vec<u8>>,
+    ) -> Result<(), quick_xml::Error> {
+        if matches!(event, Event::End(_)) {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        let level = self.depth;
+        let is_inside = self.left_out.is_some_and(|outer| level > outer);
+        match &event {
+            Event::Start(tag) => {
+                if !is_inside {
+                    self.open(tag.name().as_ref(), level);
+                }
+                self.depth += 1;
+            }
+            Event::Empty(tag) if !is_inside => self.note_look(tag),
+            Event::End(tag) if !is_inside => self.close(tag.name().as_ref(), level),
+            _ => {}
+        }
+        if is_inside {
+            return Ok(());
+        }
+        self.formulas.write(event, writer)
+    }
+
+    fn open(&mut self, name: &str, level: usize) {
+        match name {
+            "w:r" => {
+                self.runs.push(level);
+                self.is_hidden_run = false;
+            }
+            "w:moveFrom" => self.left_out = Some(level),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str, level: usize) {
+        self.left_out = self.left_out.filter(|outer| *outer != level);
+        match name {
+            "w:r" => {
+                self.runs.pop();
+            }
+            // the properties are the first element of a run
+            "w:rPr" if std::mem::take(&mut self.is_hidden_run) => {
+                self.hidden += 1;
+                self.left_out = level.checked_sub(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes that the properties of a run hide it.
+    fn note_look(&mut self, tag: &BytesStart<'_>) {
+        let is_own = self.runs.last().is_some_and(|run| self.depth == run + 2);
+        let mut values = tag.attributes().flatten();
+        let is_off = values.any(|value| matches!(value.value.as_ref(), "0" | "false" | "off"));
+        self.is_hidden_run |= tag.name().as_ref() == "w:vanish" && is_own && !is_off;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Excel workbooks since 2007, read as streams: a sheet of a million rows costs the memory of its
-//! text. Formulas give the values that were stored with them.
+//! text. Formulas give the values that were stored with them; one that no program has computed is
+//! shown itself.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,16 @@ struct Workbook {
     strings: Strings,
     /// The forms of numbers, by cell style.
     forms: Vec<NumberForm>,
+    settings: Settings,
+}
+
+/// The settings of a workbook that its values are read by.
+#[derive(Default)]
+struct Settings {
     counts_from_1904: bool,
+    /// Whether programs are asked to compute it when they open it: the library that wrote it stored
+    /// 0 for each formula.
+    is_computed_on_load: bool,
 }
 
 /// The strings that cells share, one behind the other.
@@ -50,6 +60,7 @@ impl Strings {
 struct Listed {
     name: String,
     id: String,
+    is_hidden: bool,
 }
 
 pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
@@ -61,7 +72,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
         return Err("its content is not that of an Excel workbook".to_owned());
     };
 
-    let (sheets, counts_from_1904) = read_list(&xml)?;
+    let (sheets, settings) = read_list(&xml)?;
     let parts = package.relationships(&main)?;
     let path_of = |kind: &str| {
         let part = parts.iter().find(|part| part.is(kind));
@@ -70,7 +81,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let workbook = Workbook {
         strings: read_strings(&mut package, path_of("sharedStrings"))?,
         forms: read_number_forms(&mut package, path_of("styles"))?,
-        counts_from_1904,
+        settings,
     };
 
     let mut builder = Builder::default();
@@ -82,6 +93,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
         ));
     }
 
+    let mut uncomputed = 0;
     for listed in &sheets {
         let part = parts.iter().find(|part| part.id == listed.id);
         let Some(part) = part.filter(|part| part.is("worksheet")) else {
@@ -95,36 +107,58 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
             &mut sheet,
             &mut builder,
         );
-        if let Err(reason) = cut {
-            builder.note(format!("sheet {}: {reason}", listed.name));
+        match cut {
+            Ok(formulas) => uncomputed += formulas,
+            Err(reason) => builder.note(format!("sheet {}: {reason}", listed.name)),
         }
         add_comments(&mut package, &part.path, &mut sheet, &mut builder)?;
     }
+    add_notes(&sheets, uncomputed, &mut builder);
     Ok(builder.finish())
 }
 
-/// Returns the sheets of a workbook, and whether it counts days from 1904.
-fn read_list(xml: &str) -> Result<(Vec<Listed>, bool), String> {
+fn add_notes(sheets: &[Listed], uncomputed: usize, builder: &mut Builder) {
+    let hidden = sheets.iter().filter(|sheet| sheet.is_hidden);
+    let hidden: Vec<&str> = hidden.map(|sheet| sheet.name.as_str()).collect();
+    if !hidden.is_empty() {
+        builder.note(format!(
+            "hidden sheets are read, too: {}",
+            hidden.join(", ")
+        ));
+    }
+    if uncomputed > 0 {
+        builder.note(format!(
+            "formulas without a stored value are read as formulas ({uncomputed}): open it in a spreadsheet program and save it to read their values"
+        ));
+    }
+}
+
+/// Returns the sheets of a workbook, and how its values are to be read.
+fn read_list(xml: &str) -> Result<(Vec<Listed>, Settings), String> {
     let mut sheets = Vec::new();
-    let mut counts_from_1904 = false;
+    let mut settings = Settings::default();
+    let is_true = |value: Option<String>| matches!(value.as_deref(), Some("1" | "true"));
     walk(xml.as_bytes(), &mut |node| {
         if let Node::Open(tag) = node {
             match tag.name() {
                 "sheet" => sheets.push(Listed {
                     name: tag.attribute("name").unwrap_or_default(),
                     id: tag.attribute("id").unwrap_or_default(),
+                    is_hidden: tag
+                        .attribute("state")
+                        .is_some_and(|state| state != "visible"),
                 }),
                 "workbookPr" => {
                     // an extension of Excel 2013 has an element of this name without the attribute
-                    let value = tag.attribute("date1904");
-                    counts_from_1904 |= matches!(value.as_deref(), Some("1" | "true"));
+                    settings.counts_from_1904 |= is_true(tag.attribute("date1904"));
                 }
+                "calcPr" => settings.is_computed_on_load = is_true(tag.attribute("fullCalcOnLoad")),
                 _ => {}
             }
         }
         true
     })?;
-    Ok((sheets, counts_from_1904))
+    Ok((sheets, settings))
 }
 
 /// Returns the shared strings, up to the size of the text of one file.
@@ -207,18 +241,23 @@ struct Cell {
     kind: String,
     style: usize,
     text: String,
+    has_formula: bool,
+    formula: String,
 }
 
+/// Reads the rows of a sheet. Returns the number of formulas without a stored value.
 fn read_sheet(
     package: &mut Package<'_>,
     path: &str,
     workbook: &Workbook,
     sheet: &mut Sheet,
     builder: &mut Builder,
-) -> Result<(), String> {
+) -> Result<usize, String> {
     let mut row = OpenRow::default();
     let mut cell = Cell::default();
     let mut is_value = false;
+    let mut is_formula = false;
+    let mut uncomputed = 0;
     walk(package.stream(path, MAX_XML_BYTES)?, &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
@@ -229,10 +268,20 @@ fn read_sheet(
                 }
                 "v" | "t" => is_value = true,
                 "rPh" => is_value = false,
+                "f" => {
+                    is_formula = true;
+                    cell.has_formula = true;
+                }
                 _ => {}
             },
             Node::Text(part) if is_value => cell.text.push_str(part),
+            Node::Text(part) if is_formula => cell.formula.push_str(part),
             Node::Close("v" | "t") => is_value = false,
+            Node::Close("f") => is_formula = false,
+            Node::Close("c") if cell.is_uncomputed(&workbook.settings) => {
+                uncomputed += 1;
+                row.add(&cell, format!("={}", cell.formula));
+            }
             Node::Close("c") => row.add(&cell, workbook.text(&cell)),
             Node::Close("row") if !row.cells.is_empty() => {
                 sheet.row(row.number, std::mem::take(&mut row.cells), builder);
@@ -249,7 +298,7 @@ fn read_sheet(
             "{cut_cells} cells are left out, in rows of more than {mib} MiB"
         ));
     }
-    Ok(())
+    Ok(uncomputed)
 }
 
 impl OpenRow {
@@ -283,8 +332,15 @@ impl Cell {
             column: column.unwrap_or(next_column),
             kind: kind.unwrap_or_default(),
             style: style.unwrap_or(usize::MAX),
-            text: String::new(),
+            ..Self::default()
         }
+    }
+
+    /// Returns whether it holds a formula and not its value. An empty string is a value.
+    fn is_uncomputed(&self, settings: &Settings) -> bool {
+        let value = self.text.trim();
+        let is_stand_in = settings.is_computed_on_load && value == "0";
+        self.has_formula && self.kind != "str" && (value.is_empty() || is_stand_in)
     }
 }
 
@@ -313,7 +369,7 @@ impl Workbook {
                 let number = value.trim().parse();
                 number.map_or_else(
                     |_| value.to_owned(),
-                    |number| form.text(number, self.counts_from_1904),
+                    |number| form.text(number, self.settings.counts_from_1904),
                 )
             }
             _ => value.to_owned(),

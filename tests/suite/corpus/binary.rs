@@ -441,3 +441,38 @@ fn bad_archives() {
         }
     }
 }
+
+#[test]
+fn what_people_fill_in_and_write_on_a_pdf_is_read() {
+    let objects: Vec<Vec<u8>> = [
+        "<</Type/Catalog/Pages 3 0 R/AcroForm<</Fields[7 0 R 8 0 R 10 0 R 12 0 R]>>>>",
+        "<<>>",
+        "<</Type/Pages/Kids[5 0 R]/Count 1>>",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents 6 0 R/Resources<</Font<</F 4 0 R>>>>\
+         /Annots[8 0 R 7 0 R 10 0 R 11 0 R 12 0 R 13 0 R 14 0 R 15 0 R]>>",
+        "",
+        "<</Subtype/Widget/FT/Tx/T(vessel)/TU(Name of the vessel:)/V(Sandpiper)/Rect[0 700 9 720]>>",
+        // UTF-16
+        "<</Subtype/Widget/FT/Tx/T(berth)/V<FEFF0051007500610079002000FC>/Rect[0 600 9 620]>>",
+        "<</FT/Btn/Ff 32768/T(class)/V/B/Kids[10 0 R 11 0 R]>>",
+        "<</Subtype/Widget/Parent 9 0 R/AS/Off/Rect[0 500 9 520]>>",
+        "<</Subtype/Widget/Parent 9 0 R/AS/B/Rect[20 500 29 520]>>",
+        "<</Subtype/Widget/FT/Ch/T(ice)/V(c)/Opt[[(c)(Class C)]]/Rect[0 400 9 420]>>",
+        "<</Subtype/Text/Contents(Refuse it \u{85} for now)/T(Iris)/Rect[0 300 9 320]>>",
+        "<</Subtype/Highlight/Contents(Never shown)/F 2/Rect[0 200 9 220]>>",
+        "<</Subtype/Widget/FT/Tx/Ff 8192/T(key)/V(secret)/Rect[0 100 9 120]>>",
+    ]
+    .iter()
+    .map(|object| object.chars().map(|c| c as u8).collect())
+    .collect();
+    let mut objects = objects;
+    objects[5] = pdf::stream(&pdf::content(&["Application for a berth"]), "");
+    let document = Document::new("form.pdf", pdf::of_objects(&objects)).expect("a document");
+    assert_eq!(
+        document.text,
+        "Application for a berth\n\nName of the vessel: Sandpiper\nberth: Quay ü\nclass: B\nice: Class C\n\n\
+         Comment by Iris: Refuse it – for now"
+    );
+    assert_eq!(location_of(&document, "Sandpiper"), "form.pdf p. 1");
+}

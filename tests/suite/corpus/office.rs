@@ -695,3 +695,74 @@ fn a_mail_with_500_attachments() {
         "{note}"
     );
 }
+
+#[test]
+fn a_word_file_is_read_as_word_shows_it() {
+    let run = |text: &str| format!("<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>");
+    let paragraph = |inner: &str| format!("<w:p>{inner}</w:p>");
+    let look =
+        |look: &str, text: &str| format!("<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>");
+    let body = [
+        paragraph(&format!("<w:moveFrom w:id='1'>{}</w:moveFrom>", run("A deposit."))),
+        paragraph(&[run("Repairs."), look("<w:b/><w:vanish/>", "Secret."), run(" Roof.")].concat()),
+        paragraph(&look("<w:vanish w:val='0'/>", "Shown.")),
+        paragraph(&format!("<w:moveTo w:id='2'>{}</w:moveTo>", run("A deposit."))),
+        "<w:sectPr><w:headerReference w:type='default' r:id='h' xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'/>\
+         <w:footerReference w:type='default' r:id='f' xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'/></w:sectPr>".to_owned(),
+    ]
+    .concat();
+    let margin = |name: &str, text: &str| {
+        format!(
+            "<w:{name} xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>{}</w:{name}>",
+            paragraph(&run(text))
+        )
+    };
+    let bytes = docx_with(
+        &body,
+        &[
+            (
+                "word/_rels/document.xml.rels",
+                &relationships(&[
+                    ("h", "header", "header1.xml"),
+                    ("f", "footer", "footer1.xml"),
+                    ("d", "diagramData", "diagrams/data1.xml"),
+                ]),
+            ),
+            ("word/header1.xml", &margin("hdr", "HB-2291")),
+            ("word/footer1.xml", &margin("ftr", "Until June")),
+            ("word/diagrams/data1.xml", DIAGRAM),
+        ],
+    );
+    let document = Document::new("lease.docx", bytes).expect("a document");
+    assert_eq!(
+        document.text,
+        "Header: HB-2291\n\nRepairs. Roof.\n\nShown.\n\nA deposit.\n\nFooter: Until June\n\n- Freeze it\n- Sign off"
+    );
+    let note = document.note.expect("a note");
+    assert!(
+        note.contains("hidden text is left out, in 1 places"),
+        "{note}"
+    );
+}
+
+const DIAGRAM: &str = "<dgm:dataModel xmlns:dgm='d' xmlns:a='a'><dgm:ptLst><dgm:pt type='doc'/>\
+    <dgm:pt><dgm:t><a:p><a:r><a:t>Freeze</a:t></a:r></a:p><a:p><a:r><a:t>it</a:t></a:r></a:p></dgm:t></dgm:pt>\
+    <dgm:pt><dgm:t><a:p><a:r><a:t>Sign</a:t></a:r><a:r><a:t> off</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
+
+#[test]
+fn a_formula_without_a_value_is_shown_itself() {
+    let rows = "<row r='1'><c r='A1' t='inlineStr'><is><t>Item</t></is></c><c r='B1' t='inlineStr'><is><t>Total</t></is></c></row>\
+                <row r='2'><c r='A2'><v>1</v></c><c r='B2'><f>A2*2</f><v></v></c></row>\
+                <row r='3'><c r='A3'><v>2</v></c><c r='B3'><f>A3*2</f><v>4</v></c></row>\
+                <row r='4'><c r='A4'><v>3</v></c><c r='B4' t='str'><f>TEXT(A4)</f><v></v></c></row>";
+    let document = Document::new("a.xlsx", xlsx(&[("S", rows)])).expect("a workbook");
+    assert_eq!(
+        document.text,
+        "S\n\nItem; Total\nItem: 1; Total: =A2*2\nItem: 2; Total: 4\nItem: 3"
+    );
+    let note = document.note.expect("a note");
+    assert!(
+        note.contains("formulas without a stored value") && note.contains("(1)"),
+        "{note}"
+    );
+}

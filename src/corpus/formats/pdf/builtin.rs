@@ -155,6 +155,7 @@ fn read_page(page: &unpdf::Page) -> Page {
         number: page.number,
         is_scanned: blocks.is_empty() && has_picture,
         blocks,
+        annotations: Vec::new(),
     }
 }
 

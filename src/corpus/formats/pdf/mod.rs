@@ -1,6 +1,7 @@
 //! PDF: the pages as they are read, by a library in the program or by tools that are installed.
 
 mod pages;
+mod annotations;
 mod builtin;
 mod tools;
 
@@ -24,6 +25,8 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
             Err(missing) => pages.remarks.push(missing),
         }
     }
+    // pdftotext shows the values of a form itself
+    annotations::add(input.bytes, &mut pages, !input.options.pdftotext);
     pages.extract(input.options)
 }
 

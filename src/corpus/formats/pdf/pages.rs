@@ -44,6 +44,8 @@ pub(super) struct Page {
     /// From 1.
     pub number: u32,
     pub blocks: Vec<Block>,
+    /// What is filled in on it, and the comments.
+    pub annotations: Vec<Block>,
     /// Whether it holds a picture and no text.
     pub is_scanned: bool,
 }
@@ -95,7 +97,8 @@ impl Pages {
                 .insert(0, scans(scanned, self.pages.len(), options));
         }
         let note = (!self.remarks.is_empty()).then(|| self.remarks.join("; "));
-        if self.pages.iter().all(|page| page.blocks.is_empty()) {
+        let is_empty = |page: &Page| page.blocks.is_empty() && page.annotations.is_empty();
+        if self.pages.iter().all(is_empty) {
             return Err(note.unwrap_or_else(|| "it holds no text".to_owned()));
         }
 
@@ -104,6 +107,9 @@ impl Pages {
         }
         if !options.keep_page_headers {
             drop_repeated(&mut self.pages);
+        }
+        for page in &mut self.pages {
+            page.blocks.append(&mut page.annotations);
         }
         let extract = joined(&self.pages, &self.outline);
         Ok(Extract {
@@ -354,6 +360,7 @@ mod tests {
             number,
             blocks: blocks.iter().map(block).collect(),
             is_scanned: false,
+            annotations: Vec::new(),
         }
     }
 
@@ -436,6 +443,7 @@ mod tests {
             number: 1,
             blocks,
             is_scanned: false,
+            annotations: Vec::new(),
         }];
         assert_eq!(heading_sizes(&pages), HashSet::from(["Harbour"]));
     }
@@ -445,6 +453,7 @@ mod tests {
         let scan = |number| Page {
             number,
             is_scanned: true,
+            annotations: Vec::new(),
             ..Page::default()
         };
         let all = Pages {

@@ -105,6 +105,7 @@ fn page(number: u32, text: &str) -> Page {
                 ..Block::default()
             })
             .collect(),
+        annotations: Vec::new(),
         is_scanned: false,
     }
 }

@@ -1,0 +1,221 @@
+//! The annotations of a PDF: the values of its form, and the comments of people. unpdf reads the
+//! objects of a file, and leaves these out of the text of its pages.
+
+use std::collections::HashMap;
+
+use encoding_rs::UTF_16BE;
+use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
+
+use super::pages::{Block, Page, Pages};
+use crate::corpus::formats::builder::one_line;
+
+/// Annotations of a page beyond this are not read.
+const MAX_ANNOTATIONS: usize = 10_000;
+/// Fields of a form hold fields; deeper ones are not read.
+const MAX_DEPTH: usize = 16;
+/// Annotations in which people write. A link, a picture or the window of another one is none.
+const COMMENTS: &[&[u8]] = &[
+    b"Text",
+    b"FreeText",
+    b"Highlight",
+    b"Underline",
+    b"Squiggly",
+    b"StrikeOut",
+    b"Caret",
+    b"Line",
+    b"Square",
+    b"Circle",
+    b"Polygon",
+    b"PolyLine",
+    b"Ink",
+    b"Stamp",
+    b"FileAttachment",
+];
+/// Flags of an annotation that is not shown: hidden, or only printed.
+const HIDDEN: i64 = 1 << 1 | 1 << 5;
+/// Flags of a field (ISO 32000-1, 12.7.4): a password, one of several, a button.
+const PASSWORD: i64 = 1 << 13;
+const RADIO: i64 = 1 << 15;
+const PUSH_BUTTON: i64 = 1 << 16;
+/// The characters of PDFDocEncoding from 0x80 on that are not those of Latin-1.
+const DOC_ENCODING: &str = "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž";
+
+/// Adds the annotations to the pages that they are on, with or without the values of the form. A
+/// file that cannot be read has none.
+pub(super) fn add(bytes: &[u8], pages: &mut Pages, with_fields: bool) {
+    let Ok(document) = RawDocument::load(bytes) else {
+        return;
+    };
+    let numbers = document.pages();
+    let mut by_number: HashMap<u32, &mut Page> = pages
+        .pages
+        .iter_mut()
+        .map(|page| (page.number, page))
+        .collect();
+    for (number, id) in numbers {
+        let page = by_number.get_mut(&number);
+        if let (Some(page), Ok(dictionary)) = (page, document.get_dict(id)) {
+            page.annotations = Annotations(&document).blocks(dictionary, with_fields);
+        }
+    }
+}
+
+/// Reads annotations from the objects of a file.
+struct Annotations<'a>(&'a RawDocument);
+
+impl<'a> Annotations<'a> {
+    /// Returns the filled fields of a page as one block, and each comment as one.
+    fn blocks(&self, page: &'a PdfDict, with_fields: bool) -> Vec<Block> {
+        let listed = self.get(page, b"Annots").and_then(PdfObject::as_array);
+        let mut shown: Vec<&PdfDict> = listed
+            .unwrap_or_default()
+            .iter()
+            .take(MAX_ANNOTATIONS)
+            .filter_map(|annotation| self.0.resolve(annotation).as_dict())
+            .filter(|annotation| self.number(annotation, b"F") & HIDDEN == 0)
+            .collect();
+        shown.sort_by_key(|annotation| self.position(annotation));
+
+        let fields = shown.iter().filter(|_| with_fields);
+        let fields: Vec<String> = fields.filter_map(|one| self.field(one)).collect();
+        let comments = shown.iter().filter_map(|one| self.comment(one));
+        let fields = (!fields.is_empty()).then(|| Block {
+            text: fields.join("\n"),
+            is_table: true,
+            ..Block::default()
+        });
+        let comments = comments.map(|text| Block {
+            text,
+            ..Block::default()
+        });
+        fields.into_iter().chain(comments).collect()
+    }
+
+    /// Returns the name and the value of a field that is filled in.
+    fn field(&self, widget: &'a PdfDict) -> Option<String> {
+        if self.name(widget, b"Subtype")? != b"Widget" {
+            return None;
+        }
+        let flags = self.inherit(widget, b"Ff").and_then(PdfObject::as_i64);
+        let flags = flags.unwrap_or(0);
+        let value = self.inherit(widget, b"V");
+        let value = match self.inherit(widget, b"FT")?.as_name()? {
+            b"Tx" if flags & PASSWORD == 0 => string(value?)?,
+            b"Ch" => self.choices(widget, value?),
+            b"Btn" if flags & PUSH_BUTTON == 0 => {
+                let own = self.name(widget, b"AS");
+                let state = own.or_else(|| value.and_then(PdfObject::as_name))?;
+                match state {
+                    b"Off" => return None,
+                    _ if flags & RADIO == 0 => "yes".to_owned(),
+                    _ => decode(state),
+                }
+            }
+            _ => return None,
+        };
+
+        let value = one_line(&value);
+        let label = [b"TU".as_slice(), b"T"].into_iter();
+        let label = label.filter_map(|key| string(self.inherit(widget, key)?));
+        let label = label
+            .map(|label| one_line(&label))
+            .find(|label| !label.is_empty());
+        (!value.is_empty()).then(|| match label {
+            Some(label) => format!("{}: {value}", label.trim_end_matches(':')),
+            None => value,
+        })
+    }
+
+    /// Returns what is chosen of a list, as the list shows it: an option may be a pair of the value
+    /// that is sent and the text.
+    fn choices(&self, widget: &'a PdfDict, value: &'a PdfObject) -> String {
+        let options = self.inherit(widget, b"Opt").and_then(PdfObject::as_array);
+        let options = options.unwrap_or_default();
+        let shown = |chosen: String| {
+            let pairs = options.iter().filter_map(|option| {
+                let pair = self.0.resolve(option).as_array()?;
+                let [sent, text] = pair else { return None };
+                Some((string(self.0.resolve(sent))?, string(self.0.resolve(text))?))
+            });
+            let text = pairs.into_iter().find(|(sent, _)| *sent == chosen);
+            text.map_or(chosen, |(_, text)| text)
+        };
+        let chosen = match value.as_array() {
+            Some(several) => several
+                .iter()
+                .filter_map(|one| string(self.0.resolve(one)))
+                .collect(),
+            None => Vec::from_iter(string(value)),
+        };
+        chosen.into_iter().map(shown).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns a comment with its author.
+    fn comment(&self, annotation: &'a PdfDict) -> Option<String> {
+        if !COMMENTS.contains(&self.name(annotation, b"Subtype")?) {
+            return None;
+        }
+        let text = string(self.get(annotation, b"Contents")?)?;
+        let text = one_line(&text);
+        let author = self.get(annotation, b"T").and_then(string);
+        let by = author
+            .map(|author| one_line(&author))
+            .filter(|author| !author.is_empty());
+        let by = by.map_or_else(String::new, |author| format!(" by {author}"));
+        (!text.is_empty()).then(|| format!("Comment{by}: {text}"))
+    }
+
+    /// Returns the place of an annotation in reading order: from the top, then from the left.
+    fn position(&self, annotation: &'a PdfDict) -> (i64, i64) {
+        let corners = self.get(annotation, b"Rect").and_then(PdfObject::as_array);
+        let corner = |at: usize| {
+            let number = corners.and_then(|corners| self.0.resolve(corners.get(at)?).as_f64());
+            number.unwrap_or(0.0) as i64
+        };
+        (-corner(3).max(corner(1)), corner(0).min(corner(2)))
+    }
+
+    fn get(&self, dictionary: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
+        dictionary.get(key).map(|value| self.0.resolve(value))
+    }
+
+    /// Returns a value of a field, or of a field around it.
+    fn inherit(&self, field: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
+        let parent = |field: &&'a PdfDict| self.get(field, b"Parent")?.as_dict();
+        let mut fields = std::iter::successors(Some(field), parent).take(MAX_DEPTH);
+        fields.find_map(|field| self.get(field, key))
+    }
+
+    fn name(&self, dictionary: &'a PdfDict, key: &[u8]) -> Option<&'a [u8]> {
+        self.get(dictionary, key)?.as_name()
+    }
+
+    fn number(&self, dictionary: &'a PdfDict, key: &[u8]) -> i64 {
+        let number = self.get(dictionary, key).and_then(PdfObject::as_i64);
+        number.unwrap_or(0)
+    }
+}
+
+fn string(value: &PdfObject) -> Option<String> {
+    value.as_str_bytes().map(decode)
+}
+
+/// Decodes a text of a PDF: UTF-16 and UTF-8 have their mark, others are PDFDocEncoding.
+fn decode(bytes: &[u8]) -> String {
+    match bytes {
+        [0xfe, 0xff, text @ ..] => UTF_16BE.decode_without_bom_handling(text).0.into_owned(),
+        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
+        _ => bytes.iter().map(|byte| doc_character(*byte)).collect(),
+    }
+}
+
+fn doc_character(byte: u8) -> char {
+    let own = DOC_ENCODING
+        .chars()
+        .nth(usize::from(byte.saturating_sub(0x80)));
+    match byte {
+        0x80..=0x9e => own.unwrap_or('\u{fffd}'),
+        0xa0 => '€',
+        _ => char::from(byte),
+    }
+}
