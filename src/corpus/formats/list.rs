@@ -65,8 +65,7 @@ impl Format {
             .iter()
             .find(|(format, ..)| *format == self)
         {
-            let headings = extract(text.to_owned()).headings;
-            let headings = markup_lines::heading_lines(text, headings);
+            let headings = markup_lines::heading_lines(text, extract(text.to_owned()));
             SourceForm::Markup {
                 language: *language,
                 headings,

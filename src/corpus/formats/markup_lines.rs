@@ -1,8 +1,10 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file,
 //! and LaTeX without its preamble and comments.
 
+use super::columns::Tables;
 use super::format::{Extract, Format, Reader};
 use super::lines::lines;
+use super::markup_tables::{add_asciidoc_table, org_tables, restructured_tables};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
@@ -53,8 +55,8 @@ pub(super) const LANGUAGES: [Language; 3] = [
     (&ORG, MarkupLanguage::Org, org),
 ];
 
-/// Returns the lines of headings of a text, in order.
-pub(super) fn heading_lines(text: &str, headings: Vec<Heading>) -> Vec<HeadingLines> {
+/// Returns the lines of the headings of a file, in order, by its text and what was extracted.
+pub(super) fn heading_lines(text: &str, extract: Extract) -> Vec<HeadingLines> {
     let mut line = 1;
     let mut counted = 0;
     let mut line_at = |at: usize| {
@@ -62,13 +64,17 @@ pub(super) fn heading_lines(text: &str, headings: Vec<Heading>) -> Vec<HeadingLi
         counted = at;
         saturating_u32(line)
     };
+    let headings = extract.headings.into_iter();
     headings
-        .into_iter()
-        .map(|heading| HeadingLines {
-            first_line: line_at(heading.range.start),
-            last_line: line_at(heading.range.start + text[heading.range].trim_end().len()),
-            level: heading.level,
-            title: heading.title,
+        .map(|heading| {
+            let [start, end] = [heading.range.start, heading.range.end]
+                .map(|at| usize::try_from(extract.origin.source(at)).unwrap_or(usize::MAX));
+            HeadingLines {
+                first_line: line_at(start),
+                last_line: line_at(start + text[start..end].trim_end().len()),
+                level: heading.level,
+                title: heading.title,
+            }
         })
         .collect()
 }
@@ -82,26 +88,34 @@ fn asciidoc(text: String) -> Extract {
     let mut metadata = Metadata::default();
     let mut block: Option<&str> = None;
     let mut was_title = false;
+    let mut tables = Tables::default();
+    let mut attributes = "";
+    // the lines of the block that is read
+    let mut inside = Vec::new();
     for (number, (start, line)) in lines(&text).enumerate() {
         let content = line.trim_end();
         if is_delimiter(content) {
-            block = match block {
-                Some(open) if open == content => None,
-                Some(open) => Some(open),
-                None => Some(content),
-            };
+            if block == Some(content) {
+                if content.starts_with("|===") {
+                    add_asciidoc_table(&text, attributes, &inside, &mut tables);
+                }
+                inside.clear();
+                block = None;
+            } else {
+                block = block.or(Some(content));
+            }
             continue;
         }
         if block.is_some() {
+            inside.push((start, line));
             continue;
         }
+        if content.is_empty() || content.starts_with('[') {
+            attributes = content;
+        }
 
-        let title = content.trim_start_matches(['=', '#']);
-        let marks = content.len() - title.len();
-        let is_heading =
-            (1..=6).contains(&marks) && title.starts_with(' ') && !title.trim().is_empty();
-        if is_heading {
-            let title = title.trim().trim_end_matches(['=', ' ']);
+        let title = asciidoc_title(content);
+        if let Some((marks, title)) = title {
             if marks == 1 {
                 metadata.set("title", title);
             }
@@ -113,13 +127,21 @@ fn asciidoc(text: String) -> Extract {
         {
             metadata.set(name, value);
         }
-        was_title = is_heading && marks == 1;
+        was_title = title.is_some_and(|(marks, _)| marks == 1);
     }
-    Extract {
+    tables.label(Extract {
         headings,
         metadata,
         ..Extract::verbatim(text)
-    }
+    })
+}
+
+/// Returns the level and the title of a heading of AsciiDoc.
+fn asciidoc_title(content: &str) -> Option<(usize, &str)> {
+    let title = content.trim_start_matches(['=', '#']);
+    let marks = content.len() - title.len();
+    let is_title = (1..=6).contains(&marks) && title.starts_with(' ') && !title.trim().is_empty();
+    is_title.then(|| (marks, title.trim().trim_end_matches(['=', ' '])))
 }
 
 /// Returns whether a line opens or closes a block of AsciiDoc whose lines are no titles.
@@ -187,11 +209,12 @@ fn restructured_text(text: String) -> Extract {
         });
         next = last + 1;
     }
-    Extract {
+    let tables = restructured_tables(&text, &all);
+    tables.label(Extract {
         headings,
         metadata,
         ..Extract::verbatim(text)
-    }
+    })
 }
 
 /// Returns the sign of a line that is nothing but a run of it.
@@ -211,6 +234,7 @@ fn org(text: String) -> Extract {
     let mut headings = Vec::new();
     let mut metadata = Metadata::default();
     let mut is_in_block = false;
+    let mut outside = Vec::new();
     for (start, line) in lines(&text) {
         let lower = line
             .trim_start()
@@ -227,6 +251,7 @@ fn org(text: String) -> Extract {
         {
             metadata.set(name, value.trim().trim_matches(['<', '>', '[', ']']));
         }
+        outside.push((start, if is_in_block { "" } else { line }));
         if is_in_block {
             continue;
         }
@@ -237,11 +262,12 @@ fn org(text: String) -> Extract {
             headings.push(heading(start, line, stars, org_title(title)));
         }
     }
-    Extract {
+    let tables = org_tables(&text, &outside);
+    tables.label(Extract {
         headings,
         metadata,
         ..Extract::verbatim(text)
-    }
+    })
 }
 
 /// Returns a title of Org without the state before it and the tags after it.
@@ -455,5 +481,17 @@ mod tests {
             &[(1, "One"), (2, "Two")],
             ["Guide", "Ann", "2024-01-31"],
         );
+    }
+
+    #[test]
+    fn headings_are_on_the_lines_of_the_file() {
+        let text = "| Name | Age |\n|------+-----|\n| Ann  |   7 |\n* Title\n";
+        let lines = heading_lines(text, org(text.to_owned()));
+        let found = (
+            lines[0].first_line,
+            lines[0].last_line,
+            lines[0].title.as_str(),
+        );
+        assert_eq!(found, (4, 4, "Title"));
     }
 }

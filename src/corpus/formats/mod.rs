@@ -12,6 +12,7 @@ mod text;
 mod markdown;
 mod html;
 mod code;
+mod markup_tables;
 mod markup_lines;
 mod json;
 mod settings;

@@ -15,6 +15,86 @@ const EXTENSIONS: &[&str] = &[
 ];
 
 #[test]
+fn rows_of_markup_have_the_names_of_their_columns() {
+    let cases: [(&str, &str, &str); 13] = [
+        (
+            "a.org",
+            "| Name | Age |\n|------+-----|\n| Ann  |   7 |\n|      | 8 |\n* Title",
+            "| Name | Age |\n|------+-----|\n| Name: Ann  |   Age: 7 |\n|      | Age: 8 |\n* Title",
+        ),
+        // a rule on top, no header, and a table in a block
+        (
+            "a.org",
+            "|---|\n| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n",
+            "|---|\n| A | B |\n|---+---|\n| A: 1 | B: 2 |\n|---+---|\n",
+        ),
+        (
+            "a.org",
+            "| 1 | 2 |\n| 3 | 4 |\n|---|",
+            "| 1 | 2 |\n| 3 | 4 |\n|---|",
+        ),
+        (
+            "a.org",
+            "#+begin_src\n| A |\n|---|\n| 1 |\n#+end_src\n",
+            "#+begin_src\n| A |\n|---|\n| 1 |\n#+end_src\n",
+        ),
+        (
+            "a.adoc",
+            "|===\n|Name |Age\n\n|Ann\n|7\n|Bob Lee |8\n|===\n== Title",
+            "|===\n|Name |Age\n\n|Name: Ann\n|Age: 7\n|Name: Bob Lee |Age: 8\n|===\n== Title",
+        ),
+        (
+            "a.adoc",
+            "[%header,cols=\"1,2*\"]\n|===\n|A\n|B\n|C\n|1\n2+|both\nlines\n|===\n",
+            "[%header,cols=\"1,2*\"]\n|===\n|A\n|B\n|C\n|A: 1\n2+|B: both\nlines\n|===\n",
+        ),
+        // no header, and a cell over several rows
+        (
+            "a.adoc",
+            "|===\n|1 |2\n|3 |4\n|===\n",
+            "|===\n|1 |2\n|3 |4\n|===\n",
+        ),
+        (
+            "a.adoc",
+            "|===\n|A |B\n\n.2+|1 |2\n|3\n|===\n",
+            "|===\n|A |B\n\n.2+|1 |2\n|3\n|===\n",
+        ),
+        (
+            "a.rst",
+            "+------+-----+\n| Näme | Age |\n+======+=====+\n| Ännå | 7   |\n| L.   |     |\n+------+-----+\n| both       |\n+------+-----+\n",
+            "+------+-----+\n| Näme | Age |\n+======+=====+\n| Näme: Ännå | Age: 7   |\n| L.   |     |\n+------+-----+\n| Näme: both       |\n+------+-----+\n",
+        ),
+        (
+            "a.rst",
+            "+---+---+\n| 1 | 2 |\n+   +---+\n|   | 3 |\n+---+---+\n",
+            "+---+---+\n| 1 | 2 |\n+   +---+\n|   | 3 |\n+---+---+\n",
+        ),
+        (
+            "a.rst",
+            "====  =====\nName  Age\n====  =====\nAnn   7 and\n      more\n\nBob   8\n====  =====\n\nTitle\n-----\n",
+            "====  =====\nName  Age\n====  =====\nName: Ann   Age: 7 and\n      more\n\nName: Bob   Age: 8\n====  =====\n\nTitle\n-----\n",
+        ),
+        (
+            "a.rst",
+            "===  ===\n1    2\n===  ===\n",
+            "===  ===\n1    2\n===  ===\n",
+        ),
+        (
+            "a.rst",
+            "===  ===\n1    2\nnever",
+            "===  ===\n1    2\nnever",
+        ),
+    ];
+    for (path, text, expected) in cases {
+        let document = Document::new(path, text.into()).expect("a document");
+        assert_eq!(document.text, expected);
+        let at = document.text.rfind(char::is_alphanumeric).expect("a word");
+        let [start, end] = document.bytes(at..at + 1);
+        assert_eq!(&text[start as usize..end as usize], &expected[at..=at]);
+    }
+}
+
+#[test]
 fn bad_input_gives_some_text_in_linear_time() {
     let long = 100_000;
     let cases: Vec<(&str, String)> = vec![
@@ -38,6 +118,29 @@ fn bad_input_gives_some_text_in_linear_time() {
         ("spaces", " ".repeat(long) + "#" + &" ".repeat(long) + "/"),
         ("commands", "\\a{\\b[".repeat(long / 4)),
         ("sections", "\\section{\\title{\\'{".repeat(long / 16)),
+        ("column rules", "== ==\na  b\n".repeat(long / 8)),
+        (
+            "a wide rule",
+            "= ".repeat(long) + "\na b\n" + &"a\n".repeat(long / 4) + "= =\n",
+        ),
+        ("grids", "+-+-+\n| a | b\n".repeat(long / 8)),
+        (
+            "a wide grid",
+            "+-".repeat(long) + "+\n" + &"|\n".repeat(long / 4),
+        ),
+        (
+            "cells",
+            format!("|===\n{}\n|===\n", "2+|a|b\n".repeat(long / 4)),
+        ),
+        ("bars", "|a\n|-\n".repeat(long / 4)),
+        (
+            "a wide table",
+            "|a".repeat(long / 4) + "\n" + &"|-".repeat(long / 4) + "\n" + &"|b\n".repeat(long / 8),
+        ),
+        (
+            "rows",
+            "<table><th>a<th>b<tr><td rowspan=9 colspan=900>c".repeat(long / 64),
+        ),
         ("dollars", "$".repeat(long) + "x"),
         ("dashes", "a: \n- ".repeat(long / 4)),
         ("separators", ",;\t|".repeat(long / 2) + "x"),

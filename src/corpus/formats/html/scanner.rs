@@ -13,8 +13,8 @@ const MAX_VALUE_BYTES: usize = 4096;
 
 /// Receives the tokens of html5gum and keeps count of where they are in the source.
 ///
-/// Of attributes only those count that hide an element, and the columns and rows of a cell; comments
-/// and document types are no text.
+/// Of attributes only those count that hide an element, and the columns and rows of a cell;
+/// comments and document types are no text.
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,

@@ -1,0 +1,356 @@
+//! The tables of markup whose rows are lines: Org, AsciiDoc and reStructuredText.
+
+use std::ops::Range;
+
+use super::columns::{Columns, Tables};
+use crate::corpus::sentence::fold_white_space;
+
+/// Columns that have names: a rule of many signs would cost time in each row.
+const MAX_COLUMNS: usize = 1_000;
+
+/// A line without its end, with its start in the text.
+pub(super) type Line<'t> = (usize, &'t str);
+/// The ranges of cells in the text, with their columns.
+type Cells = Vec<(usize, Range<usize>)>;
+
+/// Finds the tables of Org among these lines. The rows above a rule name the columns.
+pub(super) fn org_tables(text: &str, lines: &[Line<'_>]) -> Tables {
+    let is_row = |(_, line): &Line<'_>| line.trim_start().starts_with('|');
+    let is_rule = |(_, line): &Line<'_>| line.trim_start().starts_with("|-");
+    let mut tables = Tables::default();
+    for table in lines.chunk_by(|line, next| is_row(line) == is_row(next)) {
+        if !is_row(&table[0]) {
+            continue;
+        }
+        let first = table.iter().take_while(|line| is_rule(line)).count();
+        let rule = table[first..].iter().position(is_rule);
+        let header_end = rule.map_or(first, |rule| first + rule);
+        let has_values = table[header_end..].iter().any(|line| !is_rule(line));
+
+        let mut columns = Columns::default();
+        for (index, line) in table.iter().enumerate().filter(|(_, line)| !is_rule(line)) {
+            let cells = bar_cells(*line);
+            let row = line.0..line.0 + line.1.len();
+            if has_values && index < header_end {
+                for (column, name) in &cells {
+                    columns.set(*column, &text[name.clone()]);
+                }
+                tables.add_row(text, row, &[], &columns);
+            } else {
+                tables.add_row(text, row, &cells, &columns);
+            }
+        }
+    }
+    tables
+}
+
+/// Returns the cells between the bars of a line, with their columns.
+fn bar_cells((start, line): Line<'_>) -> Cells {
+    let Some(bar) = line.find('|') else {
+        return Vec::new();
+    };
+    let mut at = start + bar + 1;
+    let cells = line[bar + 1..].split('|').enumerate();
+    cells
+        .map(|(column, cell)| {
+            let range = at..at + cell.len();
+            at = range.end + 1;
+            (column, range)
+        })
+        .collect()
+}
+
+/// A cell of AsciiDoc.
+struct AsciiDocCell {
+    start: usize,
+    content: Range<usize>,
+    /// The number of columns that it takes.
+    columns: usize,
+}
+
+/// Adds a table of AsciiDoc, by the lines between its delimiters and its attributes. Where a cell
+/// reaches into other rows, no column is sure.
+pub(super) fn add_asciidoc_table(
+    text: &str,
+    attributes: &str,
+    lines: &[Line<'_>],
+    tables: &mut Tables,
+) {
+    let Some(cells) = asciidoc_cells(lines) else {
+        return;
+    };
+    let first = lines.first().map_or(0, |(start, line)| start + line.len());
+    let in_first_line = cells.iter().take_while(|cell| cell.start < first);
+    let in_first_line: usize = in_first_line.map(|cell| cell.columns).sum();
+    let width = asciidoc_columns(attributes).unwrap_or(in_first_line);
+    let is_set_off = lines.get(1).is_some_and(|(_, line)| line.trim().is_empty());
+    let has_header = !attributes.contains("noheader")
+        && (attributes.contains("header") || is_set_off && in_first_line == width);
+
+    let mut columns = Columns::default();
+    let mut row: Cells = Vec::new();
+    let mut start = 0;
+    let mut column = 0;
+    let mut is_header = has_header;
+    for cell in cells {
+        if column == 0 {
+            start = cell.start;
+        }
+        let end = cell.content.end;
+        row.push((column, cell.content));
+        column += cell.columns;
+        if column < width {
+            continue;
+        }
+
+        if std::mem::take(&mut is_header) {
+            for (column, name) in &row {
+                columns.set(*column, &fold_white_space(&text[name.clone()]));
+            }
+            tables.add_row(text, start..end, &[], &columns);
+        } else {
+            tables.add_row(text, start..end, &row, &columns);
+        }
+        row.clear();
+        column = 0;
+    }
+}
+
+/// Returns the cells of a table, each from its bar to the next one; `None` where one reaches into
+/// other rows.
+fn asciidoc_cells(lines: &[Line<'_>]) -> Option<Vec<AsciiDocCell>> {
+    let mut cells: Vec<AsciiDocCell> = Vec::new();
+    for (start, line) in lines {
+        let mut after = 0;
+        for (bar, _) in line.match_indices('|') {
+            let before = &line[after..bar];
+            if before.ends_with('\\') {
+                continue;
+            }
+            // the columns and the style of a cell stand before its bar: `2+|`, `a|`
+            let rest = before
+                .trim_end_matches(|c: char| c.is_ascii_alphanumeric() || ".+*<>^".contains(c));
+            let is_mark = rest.is_empty() || rest.ends_with([' ', '\t']);
+            let mark = if is_mark { &before[rest.len()..] } else { "" };
+            let number = mark.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            if number.contains('.') && number.ends_with('+') {
+                return None;
+            }
+            let columns = number
+                .strip_suffix(['+', '*'])
+                .and_then(|number| number.parse().ok());
+
+            let begin = start + bar - mark.len();
+            if let Some(last) = cells.last_mut() {
+                last.content.end = begin;
+            }
+            cells.push(AsciiDocCell {
+                start: begin,
+                content: start + bar + 1..start + line.len(),
+                columns: columns.unwrap_or(1).clamp(1, MAX_COLUMNS),
+            });
+            after = bar + 1;
+        }
+        if let Some(last) = cells.last_mut() {
+            last.content.end = start + line.len();
+        }
+    }
+    Some(cells)
+}
+
+/// Returns the number of columns that the attributes of a table say: `cols="1,2"`, `cols=3*`.
+fn asciidoc_columns(attributes: &str) -> Option<usize> {
+    let value = attributes.split("cols=").nth(1)?;
+    let value = match value.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next()?,
+        None => value.split([',', ']']).next()?,
+    };
+    let columns = value.split([',', ';']).map(|column| {
+        let times = column
+            .split_once('*')
+            .map(|(times, _)| times.trim().parse());
+        times.and_then(Result::ok).unwrap_or(1_usize)
+    });
+    Some(columns.sum::<usize>().clamp(1, MAX_COLUMNS))
+}
+
+/// Finds the tables of reStructuredText: grids of signs, and columns under rules of `=`.
+pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
+    let mut tables = Tables::default();
+    let mut next = 0;
+    while let Some((_, line)) = lines.get(next) {
+        let rest = &lines[next..];
+        next += if is_grid_rule(line) {
+            add_grid(text, rest, &mut tables)
+        } else if is_column_rule(line) {
+            add_columns(text, rest, &mut tables)
+        } else {
+            1
+        };
+    }
+    tables
+}
+
+fn is_grid_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.len() > 2
+        && line.starts_with('+')
+        && line.ends_with('+')
+        && line.bytes().all(|byte| b"+-=".contains(&byte))
+}
+
+fn is_column_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('=') && line.contains(' ') && line.bytes().all(|byte| b"= ".contains(&byte))
+}
+
+/// Adds a table of cells between `+---+` and `|`, and returns the number of its lines. Cells over
+/// several rows stay without names.
+fn add_grid(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
+    let is_line = |(_, line): &&Line<'_>| line.trim_start().starts_with(['+', '|']);
+    let table = &lines[..lines.iter().take_while(is_line).count()];
+    let is_simple = |(_, line): &Line<'_>| is_grid_rule(line) || !line.contains("+-");
+    if !table.iter().all(is_simple) {
+        return table.len();
+    }
+
+    let corners: Vec<usize> = (0..)
+        .zip(table[0].1.chars())
+        .filter(|(_, c)| *c == '+')
+        .map(|(at, _)| at)
+        .take(MAX_COLUMNS)
+        .collect();
+    let split = |line: Line<'_>| {
+        let bytes = bytes_at(line.1, &corners);
+        // a cell over several columns has no bar between them
+        let bars = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, at)| line.1[**at..].starts_with('|'));
+        let bars: Vec<(usize, usize)> = bars.map(|(column, at)| (column, *at)).collect();
+        bars.windows(2)
+            .map(|pair| (pair[0].0, line.0 + pair[0].1 + 1..line.0 + pair[1].1))
+            .collect()
+    };
+    let header_rule = table
+        .iter()
+        .position(|(_, line)| is_grid_rule(line) && line.contains('='));
+    let mut columns = Columns::default();
+    let mut at = 0;
+    for row in table.split(|(_, line)| is_grid_rule(line)) {
+        let is_header = header_rule.is_some_and(|rule| at < rule);
+        at += row.len() + 1;
+        add_row(text, row, &split, is_header, &mut columns, tables);
+    }
+    table.len()
+}
+
+/// Adds a table whose columns are under the signs of a rule, and returns the number of its lines.
+fn add_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
+    // without an end there is none further down either
+    let Some((header_rule, end)) = column_rules(lines) else {
+        return lines.len();
+    };
+
+    let signs: Vec<char> = lines[0].1.chars().collect();
+    let begins =
+        (0..signs.len()).filter(|at| signs[*at] == '=' && (*at == 0 || signs[*at - 1] != '='));
+    let begins: Vec<usize> = begins.take(MAX_COLUMNS).collect();
+    let split = |line: Line<'_>| {
+        let mut bytes = bytes_at(line.1, &begins);
+        bytes.push(line.1.len());
+        bytes
+            .windows(2)
+            .enumerate()
+            .map(|(column, pair)| (column, line.0 + pair[0]..line.0 + pair[1]))
+            .collect()
+    };
+    let is_row_begin = |line: Line<'_>| {
+        let first: Cells = split(line);
+        !text[first[0].1.clone()].trim().is_empty()
+    };
+    let is_of_row = |(_, line): &Line<'_>| {
+        let is_underline = line.bytes().all(|byte| b"- ".contains(&byte));
+        !is_underline && !is_column_rule(line)
+    };
+    let mut columns = Columns::default();
+    let rows: Vec<Line<'_>> = lines[1..end]
+        .iter()
+        .filter(|line| is_of_row(line))
+        .copied()
+        .collect();
+    for row in rows.chunk_by(|_, next| !is_row_begin(*next)) {
+        let is_header = header_rule.is_some_and(|rule| row[0].0 < lines[rule].0);
+        add_row(text, row, &split, is_header, &mut columns, tables);
+    }
+    end + 1
+}
+
+/// Returns the rule below the names of the columns, if there is one, and the one before a blank
+/// line that ends the table.
+fn column_rules(lines: &[Line<'_>]) -> Option<(Option<usize>, usize)> {
+    let is_end = |at: usize| {
+        let next = lines.get(at + 1);
+        next.is_none_or(|(_, line)| line.trim().is_empty())
+    };
+    let mut header_rule = None;
+    for rule in (1..lines.len()).filter(|at| is_column_rule(lines[*at].1)) {
+        if is_end(rule) {
+            return Some((header_rule, rule));
+        }
+        header_rule = header_rule.or(Some(rule));
+    }
+    None
+}
+
+/// Adds a row of one or more lines, or names the columns by it.
+fn add_row(
+    text: &str,
+    lines: &[Line<'_>],
+    split: &dyn Fn(Line<'_>) -> Cells,
+    is_header: bool,
+    columns: &mut Columns,
+    tables: &mut Tables,
+) {
+    let ([(start, _), ..], [.., (last, line)]) = (lines, lines) else {
+        return;
+    };
+    let parts = lines.iter().flat_map(|line| split(*line));
+    let mut cells: Vec<(usize, Range<usize>, String)> = Vec::new();
+    for (column, part) in parts.filter(|(_, part)| !text[part.clone()].trim().is_empty()) {
+        let words = fold_white_space(&text[part.clone()]);
+        match cells.binary_search_by_key(&column, |(column, ..)| *column) {
+            Ok(at) => cells[at].2 += &format!(" {words}"),
+            Err(at) => cells.insert(at, (column, part, words)),
+        }
+    }
+
+    let row = *start..last + line.len();
+    if is_header {
+        for (column, _, name) in &cells {
+            columns.set(*column, name);
+        }
+        return tables.add_row(text, row, &[], columns);
+    }
+    let mut cells: Cells = cells
+        .into_iter()
+        .map(|(column, part, _)| (column, part))
+        .collect();
+    // those of a later line come later in the text
+    cells.sort_by_key(|(_, part)| part.start);
+    tables.add_row(text, row, &cells, columns);
+}
+
+/// Returns the positions of characters of a line, by their numbers in ascending order; the end of
+/// the line where it is shorter.
+fn bytes_at(line: &str, characters: &[usize]) -> Vec<usize> {
+    let mut wanted = characters.iter().peekable();
+    let mut bytes = Vec::with_capacity(characters.len() + 1);
+    for (number, (at, _)) in line.char_indices().enumerate() {
+        if wanted.next_if_eq(&&number).is_some() {
+            bytes.push(at);
+        }
+    }
+    bytes.resize(characters.len(), line.len());
+    bytes
+}
