@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::DocumentFilter;
 use crate::event::{Hit, Ranked, harmless};
 use crate::host::search_settings;
 use crate::story::text::one_line;
@@ -24,8 +25,23 @@ impl Work<'_> {
         check_asked(folders, query)?;
         self.observer.be_silent();
         self.prepare(folders)?;
-        let settings = search_settings(&self.layers.config()?, limit);
-        let mut retrieval = self.run(|worker, publish| worker.search(query, &settings, publish))?;
+        let config = self.layers.config()?;
+        let mut settings = search_settings(&config, limit);
+        let query = SearchQuery::new(query);
+        if !query.terms.is_empty() {
+            let filter = format!("{} {}", config.retriever.filter, query.terms.join(" "));
+            let filter = filter.parse::<DocumentFilter>();
+            let filter = filter.map_err(|error| {
+                Failure::usage(
+                    error,
+                    "`ragscope guide searching` lists what a query can hold",
+                )
+            })?;
+            let value = toml::Value::from(filter.to_string()).to_string();
+            settings.push(("retriever.filter".to_owned(), value));
+        }
+        let text = query.text.as_str();
+        let mut retrieval = self.run(|worker, publish| worker.search(text, &settings, publish))?;
         retrieval.hits.truncate(limit as usize);
 
         let out = &mut *self.observer.out;
@@ -46,6 +62,58 @@ impl Work<'_> {
         }
         Ok(Exit::Done)
     }
+}
+
+/// A query as it is typed: its text, and the terms of a filter that are in it.
+#[derive(Debug, PartialEq)]
+struct SearchQuery {
+    text: String,
+    terms: Vec<String>,
+}
+
+impl SearchQuery {
+    /// Splits `"a phrase"`, `-word` and `path:GLOB` from a query. Options (`-f`, `--force`) are
+    /// words, and so is all of a query that has nothing else.
+    fn new(query: &str) -> Self {
+        let mut words: Vec<&str> = Vec::new();
+        let mut terms = Vec::new();
+        let mut is_quoted = false;
+        let parts = query.split(|c: char| {
+            is_quoted ^= c == '"';
+            c.is_whitespace() && !is_quoted
+        });
+        for part in parts.filter(|part| !part.is_empty()) {
+            let inside = part
+                .strip_prefix('"')
+                .and_then(|part| part.strip_suffix('"'));
+            if let Some(phrase) = inside.filter(|phrase| !phrase.trim().is_empty()) {
+                terms.push(format!("has:{part}"));
+                words.push(phrase);
+            } else if let Some(glob) = part.strip_prefix("path:").filter(|glob| !glob.is_empty()) {
+                terms.push(format!("only:{glob}"));
+            } else if let Some(excluded) = part.strip_prefix('-').filter(|word| is_excluded(word)) {
+                terms.push(format!("not:{excluded}"));
+            } else {
+                words.push(part);
+            }
+        }
+
+        if words.is_empty() || is_quoted {
+            return Self {
+                text: query.to_owned(),
+                terms: Vec::new(),
+            };
+        }
+        Self {
+            text: words.join(" "),
+            terms,
+        }
+    }
+}
+
+/// Returns whether a word behind a dash is excluded; `-f` and `--force` are options.
+fn is_excluded(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphanumeric() || c == '"') && word.chars().nth(1).is_some()
 }
 
 /// Returns the scores of a hit with its ranks in the two lists, and what found it when only one
@@ -72,4 +140,44 @@ fn start_of(text: &str) -> String {
     }
     let start: String = line.chars().take(MAX_CHARACTERS).collect();
     format!("{}…", start.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_has_phrases_exclusions_and_paths() {
+        let cases: [(&str, &str, &[&str]); 10] = [
+            ("wind and sail", "wind and sail", &[]),
+            (
+                "\"wind and sail\" sea",
+                "wind and sail sea",
+                &["has:\"wind and sail\""],
+            ),
+            (
+                "sea -storm -\"dead calm\"",
+                "sea",
+                &["not:storm", "not:\"dead calm\""],
+            ),
+            (
+                "sea path:log/** path:\"my notes\"",
+                "sea",
+                &["only:log/**", "only:\"my notes\""],
+            ),
+            ("git push -f --force", "git push -f --force", &[]),
+            ("compile \"-Wall\"", "compile -Wall", &["has:\"-Wall\""]),
+            ("-Wall", "-Wall", &[]),
+            ("path:notes", "path:notes", &[]),
+            ("a \"b c", "a \"b c", &[]),
+            ("a \"\" - b", "a \"\" - b", &[]),
+        ];
+        for (query, text, terms) in cases {
+            let expected = SearchQuery {
+                text: text.to_owned(),
+                terms: terms.iter().map(|term| (*term).to_owned()).collect(),
+            };
+            assert_eq!(SearchQuery::new(query), expected);
+        }
+    }
 }

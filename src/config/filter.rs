@@ -1,5 +1,5 @@
 //! A filter of documents: `reports/** type:pdf after:2024-01-01`, as a question is limited to some
-//! of a folder's documents.
+//! of a folder's documents; and of their chunks, by phrases: `has:"wind and sail" not:storm`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +16,9 @@ pub struct DocumentFilter {
     globs: Vec<String>,
     /// Names or extensions of formats, in lower case, one of which must be the document's.
     types: Vec<String>,
+    /// Phrases that a chunk must hold, and phrases that it must not hold.
+    pub phrases: Vec<String>,
+    pub excluded: Vec<String>,
     /// The first and the last day, as `2024-01-31`, `2024-01` or `2024`.
     after: Option<String>,
     before: Option<String>,
@@ -66,6 +69,8 @@ impl DocumentFilter {
             }
             Some(("after", day)) => self.after = Some(date(day)?),
             Some(("before", day)) => self.before = Some(date(day)?),
+            Some(("has", text)) if !text.is_empty() => self.phrases.push(text.to_owned()),
+            Some(("not", text)) if !text.is_empty() => self.excluded.push(text.to_owned()),
             Some(("only", text)) => self.add_glob(text)?,
             Some(_) | None => self.add_glob(term)?,
         }
@@ -87,6 +92,8 @@ impl Matcher<'_> {
             types,
             after,
             before,
+            phrases: _,
+            excluded: _,
         } = self.filter;
         let extension = document.path.rsplit_once('.').map_or("", |(_, end)| end);
         let is_of_type = |name: &String| {
@@ -141,7 +148,7 @@ fn date(text: &str) -> Result<String, String> {
 impl FromStr for DocumentFilter {
     type Err = String;
 
-    /// Reads terms with blanks between them; a glob with a blank in it is quoted.
+    /// Reads terms with blanks between them; a glob or phrase with a blank in it is quoted.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut filter = Self::default();
         let mut term = String::new();
@@ -176,11 +183,21 @@ impl fmt::Display for DocumentFilter {
                 glob.clone()
             }
         };
+        let phrase = |kind: &str, text: &String| {
+            let mark = if text.contains(char::is_whitespace) {
+                "\""
+            } else {
+                ""
+            };
+            format!("{kind}:{mark}{text}{mark}")
+        };
         let terms: Vec<String> = self
             .globs
             .iter()
             .map(quoted)
             .chain(self.types.iter().map(|name| format!("type:{name}")))
+            .chain(self.phrases.iter().map(|text| phrase("has", text)))
+            .chain(self.excluded.iter().map(|text| phrase("not", text)))
             .chain(self.after.iter().map(|day| format!("after:{day}")))
             .chain(self.before.iter().map(|day| format!("before:{day}")))
             .collect();
@@ -239,6 +256,7 @@ mod tests {
             "",
             "reports/** type:pdf after:2024-01-31 before:2025",
             "\"my notes/**\" only:a:b.md",
+            "type:md has:\"wind and sail\" has:sea not:storm",
         ] {
             assert_eq!(filter(text).to_string(), text);
             assert_eq!(filter(&filter(text).to_string()), filter(text));

@@ -184,8 +184,8 @@ settings! {
         /// Retrieve for the question before anything is written; otherwise only for sentences that
         /// the gate finds uncertain.
         at_start: bool = true;
-        /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31"; empty
-        /// takes all.
+        /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31", and
+        /// phrases of their chunks, such as "has:sail not:storm"; empty takes all.
         filter: DocumentFilter = DocumentFilter::default();
         /// Number of chunks in the context.
         k: u32 = 3, in 1..=1000;

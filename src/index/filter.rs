@@ -1,17 +1,24 @@
 //! Limits a search to some documents of the index.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::manifest::DocumentEntry;
 
+/// The words of a phrase with their places in it, as documents in each language have them; none for
+/// a text without words.
+pub(super) type Phrase = BTreeSet<Vec<(usize, String)>>;
+
 /// The documents and chunks that a search is limited to.
 pub(super) struct Filter {
     /// Paths of the documents.
     pub documents: Vec<String>,
-    /// The ids of their chunks, in ascending order.
-    pub chunks: Vec<u64>,
-    /// Whether each row of the vectors is one of their chunks, and perhaps of others as well: equal
+    /// The ids of the chunks, in ascending order.
+    pub chunks: Arc<[u64]>,
+    /// Whether each row of the vectors is one of the chunks, and perhaps of others as well: equal
     /// texts share a row.
     pub rows: Vec<bool>,
     /// Number of such rows.

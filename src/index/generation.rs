@@ -1,11 +1,12 @@
 //! A finished generation that can be searched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use super::error::FileError;
 use super::filter::{Filter, date};
 use super::layout::{Layout, Pointer};
+use super::lexical::analyser::phrase_words;
 use super::lexical::{Lexical, StoredChunk};
 use super::manifest::{DocumentEntry, Manifest};
 use super::names::Names;
@@ -141,8 +142,7 @@ impl Generation {
             .map(|(path, _)| path.clone())
             .collect();
 
-        let mut chunks = self.lexical.ids_in(&documents)?;
-        chunks.sort_unstable();
+        let chunks = self.filtered_chunks(&documents, filter)?;
         let mut rows = vec![false; self.manifest.vectors.rows as usize];
         for id in &chunks {
             if let Some(chunk) = self.chunk(*id) {
@@ -152,9 +152,32 @@ impl Generation {
         Ok(Some(Filter {
             row_count: rows.iter().filter(|is_used| **is_used).count(),
             documents,
-            chunks,
+            chunks: chunks.into(),
             rows,
         }))
+    }
+
+    /// Returns the ids of the chunks of these documents that hold the phrases of a filter and none
+    /// of those that it excludes, in ascending order.
+    fn filtered_chunks(
+        &self,
+        documents: &[String],
+        filter: &DocumentFilter,
+    ) -> tantivy::Result<Vec<u64>> {
+        let mut chunks = self.lexical.ids_in(documents)?;
+        chunks.sort_unstable();
+        let languages: BTreeSet<&str> = self.languages.iter().map(String::as_str).collect();
+        let wanted = filter.phrases.iter().map(|text| (text, true));
+        let excluded = filter.excluded.iter().map(|text| (text, false));
+        for (text, is_wanted) in wanted.chain(excluded) {
+            let phrase = phrase_words(text, &languages);
+            // without words it says nothing
+            if !phrase.is_empty() {
+                let holding: HashSet<u64> = self.lexical.ids_with(&phrase)?.into_iter().collect();
+                chunks.retain(|id| holding.contains(id) == is_wanted);
+            }
+        }
+        Ok(chunks)
     }
 
     /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows

@@ -18,6 +18,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::expressions::{Expression, Expressions, Splitting, is_emphasised};
 use super::stop_words::{StopWords, question_language};
+use crate::index::filter::Phrase;
 use crate::letters;
 
 /// Longer words are noise: encoded data, rows of hashes.
@@ -96,6 +97,22 @@ pub(in crate::index) fn query_words(text: &str, languages: &BTreeSet<&str>) -> V
         }
     }
     distinct
+}
+
+/// Returns the words of a phrase in documents in these languages.
+pub(in crate::index) fn phrase_words(text: &str, languages: &BTreeSet<&str>) -> Phrase {
+    let in_language = |language: &&str| {
+        let mut words: Vec<(usize, String)> = Vec::new();
+        for token in chunk_words(text, language) {
+            // the first word at a place is the whole expression
+            if words.last().is_none_or(|(at, _)| *at != token.position) {
+                words.push((token.position, token.text));
+            }
+        }
+        words
+    };
+    let phrases = languages.iter().map(in_language);
+    phrases.filter(|words| !words.is_empty()).collect()
 }
 
 /// Returns whether the word is none of the language's stop words.

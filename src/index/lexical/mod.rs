@@ -8,13 +8,14 @@ pub(in crate::index) mod analyser;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use tantivy::collector::{DocSetCollector, TopDocs};
+use tantivy::collector::{DocSetCollector, FilterCollector, TopDocs};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::indexer::NoMergePolicy;
 use tantivy::query::{
-    Bm25StatisticsProvider, BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery,
+    Bm25StatisticsProvider, BooleanQuery, Occur, PhraseQuery, Query, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -27,7 +28,7 @@ use tantivy::{
 };
 
 use super::error::FileError;
-use super::filter::Filter;
+use super::filter::{Filter, Phrase};
 use crate::corpus::Format;
 use crate::event::ChunkText;
 use analyser::QueryWord;
@@ -249,20 +250,17 @@ impl Lexical {
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
             (Occur::Should, Box::new(query) as Box<dyn Query>)
         });
-        let mut query = BooleanQuery::new(clauses.collect());
-        if let Some(filter) = filter {
-            // it must match, and adds nothing to the score
-            let documents = ConstScoreQuery::new(self.in_documents(&filter.documents), 0.0);
-            let clauses: Vec<(Occur, Box<dyn Query>)> = vec![
-                (Occur::Must, Box::new(query)),
-                (Occur::Must, Box::new(documents)),
-            ];
-            query = BooleanQuery::new(clauses);
-        }
+        let query = BooleanQuery::new(clauses.collect());
         let best = TopDocs::with_limit(count).order_by_score();
-        let found = self
-            .searcher
-            .search_with_statistics_provider(&query, &best, statistics)?;
+        let searcher = &self.searcher;
+        let found = if let Some(filter) = filter {
+            let chunks = Arc::clone(&filter.chunks);
+            let is_let_through = move |id: u64| chunks.binary_search(&id).is_ok();
+            let best = FilterCollector::new("id".to_owned(), is_let_through, best);
+            searcher.search_with_statistics_provider(&query, &best, statistics)?
+        } else {
+            searcher.search_with_statistics_provider(&query, &best, statistics)?
+        };
 
         let mut listed = Vec::with_capacity(found.len());
         for (score, address) in found {
@@ -277,20 +275,33 @@ impl Lexical {
         Ok(listed)
     }
 
-    /// Returns the query of the chunks of these documents.
-    fn in_documents(&self, documents: &[String]) -> Box<dyn Query> {
+    /// Returns the ids of the chunks of these documents.
+    pub fn ids_in(&self, documents: &[String]) -> tantivy::Result<Vec<u64>> {
         let field = self.fields.document;
         let terms = documents
             .iter()
             .map(|path| Term::from_field_text(field, path));
-        Box::new(TermSetQuery::new(terms))
+        self.ids(&TermSetQuery::new(terms))
     }
 
-    /// Returns the ids of the chunks of these documents.
-    pub fn ids_in(&self, documents: &[String]) -> tantivy::Result<Vec<u64>> {
-        let found = self
-            .searcher
-            .search(&*self.in_documents(documents), &DocSetCollector)?;
+    /// Returns the ids of the chunks that hold a phrase in one of its forms.
+    pub fn ids_with(&self, phrase: &Phrase) -> tantivy::Result<Vec<u64>> {
+        let mut ids = Vec::new();
+        for words in phrase {
+            let terms = words
+                .iter()
+                .map(|(at, word)| (*at, Term::from_field_text(self.fields.words, word)));
+            let terms: Vec<(usize, Term)> = terms.collect();
+            ids.extend(match terms.as_slice() {
+                [(_, term)] => self.ids(&TermQuery::new(term.clone(), IndexRecordOption::Basic))?,
+                _ => self.ids(&PhraseQuery::new_with_offset(terms))?,
+            });
+        }
+        Ok(ids)
+    }
+
+    fn ids(&self, query: &dyn Query) -> tantivy::Result<Vec<u64>> {
+        let found = self.searcher.search(query, &DocSetCollector)?;
         let mut ids = Vec::with_capacity(found.len());
         for address in found {
             let reader = self.searcher.segment_reader(address.segment_ord);

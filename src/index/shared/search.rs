@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use super::corpus::SharedCorpus;
 use crate::config::{FilteredDocument, RetrieverSettings};
-use crate::event::{ChunkText, Filtered, Hit, Metadata, Retrieval, TracedChunk, elapsed_us};
+use crate::event::{
+    ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
+};
 use crate::index::filter::date;
 use crate::index::fusion::{ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
@@ -156,6 +158,12 @@ impl SharedCorpus {
     ) -> Result<Option<(Allowed, Filtered)>, RemoteError> {
         if settings.filter.is_empty() {
             return Ok(None);
+        }
+        if !settings.filter.phrases.is_empty() || !settings.filter.excluded.is_empty() {
+            return Err(RemoteError::Settings(Problem::new(
+                "a database does not know the order of words",
+                "leave phrases, `has:` and `not:` out of the search",
+            )));
         }
         let matcher = settings.filter.matcher();
         let documents = view.documents()?;

@@ -270,3 +270,45 @@ fn signs_versions_and_compounds_are_different_words() {
         ],
     );
 }
+
+#[test]
+fn chunks_are_limited_by_phrases() {
+    let (_corpus, index) = indexed(&[
+        (
+            "sail.md",
+            "The load of the bridge was tested by the crew of the sailing ship.",
+        ),
+        (
+            "bridge.md",
+            "The bridge has a load, of which the crew of the ship knows nothing.",
+        ),
+        ("ships.md", "Ships load HX-201 pumps; to be or not to be."),
+        (
+            "de.md",
+            "Die Last der Brücken wurde von der Besatzung des Schiffs am Abend geprüft.",
+        ),
+        (
+            "zh.md",
+            "这位物理老师在北京的一所学校教书，他的学生都很喜欢他的课。",
+        ),
+    ]);
+    let cases: [(&str, &str, &[&str]); 11] = [
+        ("load", "", &["bridge.md", "sail.md", "ships.md"]),
+        ("load", "has:\"load of the bridge\"", &["sail.md"]),
+        ("load", "has:\"loads of the bridges\"", &["sail.md"]),
+        ("load", "has:\"load of a bridge\"", &[]),
+        ("load", "not:ship", &[]),
+        ("load", "not:\"sailing ship\"", &["bridge.md", "ships.md"]),
+        ("load", "has:\"to be or not to be\"", &["ships.md"]),
+        ("load", "has:\"HX-201 pump\"", &["ships.md"]),
+        ("load", "has:? not:?", &["bridge.md", "sail.md", "ships.md"]),
+        ("Last", "has:\"last der brucke\"", &["de.md"]),
+        ("老师", "has:物理老师", &["zh.md"]),
+    ];
+    for (question, filter, expected) in cases {
+        let mut found = find(&index, question, filter);
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        let found: Vec<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(found, expected, "{filter}");
+    }
+}
