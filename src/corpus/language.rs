@@ -3,7 +3,10 @@
 use whatlang::{Detector, Lang};
 
 /// Bytes of the text that the detector reads.
-const SAMPLE_BYTES: usize = 4096;
+const SAMPLE_BYTES: usize = 2048;
+/// Parts of a long text that are read: its beginning may be a licence or a summary in another
+/// language.
+const SAMPLES: usize = 3;
 /// Minimum number of letters; a shorter ASCII text is taken for English.
 const MIN_LETTERS: usize = 60;
 pub(super) const DEFAULT: &str = "en";
@@ -55,26 +58,60 @@ const LANGUAGES: &[(Lang, &str)] = &[
     (Lang::Vie, "vi"),
 ];
 
-/// Returns the ISO 639-1 code of the language of `text`; English when it is too short or too mixed
-/// to detect it.
+/// Returns the ISO 639-1 code of the language that most of `text` is in; English when it is too
+/// short or too mixed to detect it.
 pub fn language(text: &str) -> &'static str {
-    let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
-    if sample.chars().filter(|c| c.is_alphabetic()).count() < MIN_LETTERS && sample.is_ascii() {
-        return DEFAULT;
-    }
     let detector = Detector::with_allowlist(LANGUAGES.iter().map(|(lang, _)| *lang).collect());
-    let Some(info) = detector.detect(sample).filter(whatlang::Info::is_reliable) else {
-        return DEFAULT;
-    };
-    LANGUAGES
-        .iter()
-        .find(|(lang, _)| *lang == info.lang())
-        .map_or(DEFAULT, |(_, code)| code)
+    let samples = samples(text).into_iter();
+    let found: Vec<Lang> = samples
+        .filter_map(|sample| detect(&detector, sample))
+        .collect();
+    let votes = |lang: &&Lang| found.iter().filter(|other| other == lang).count();
+    // the last of several with as many votes is the first in the text
+    let most = found.iter().rev().max_by_key(votes);
+    let code = LANGUAGES.iter().find(|(lang, _)| Some(lang) == most);
+    code.map_or(DEFAULT, |(_, code)| code)
+}
+
+/// Returns a short text, or parts of a long one.
+fn samples(text: &str) -> Vec<&str> {
+    if text.len() <= SAMPLE_BYTES {
+        return vec![text];
+    }
+    let parts = (0..SAMPLES).map(|part| {
+        let start = text.floor_char_boundary(text.len() / SAMPLES * part);
+        let end = text.floor_char_boundary(start + SAMPLE_BYTES / SAMPLES);
+        &text[start..end]
+    });
+    parts.collect()
+}
+
+fn detect(detector: &Detector, sample: &str) -> Option<Lang> {
+    let letters = sample.chars().filter(|c| c.is_alphabetic()).count();
+    if letters < MIN_LETTERS && sample.is_ascii() {
+        return None;
+    }
+    let detected = detector.detect(sample)?;
+    detected.is_reliable().then(|| detected.lang())
 }
 
 #[cfg(test)]
 mod tests {
     use super::language;
+
+    #[test]
+    fn a_long_text_is_read_in_several_places() {
+        let licence =
+            "This text may be copied and changed by all who keep this notice. ".repeat(70);
+        let text = "Der Leuchtturm am Kap wird noch immer von einer Familie betreut. ".repeat(400);
+        assert!(licence.len() > 2 * super::SAMPLE_BYTES);
+        assert_eq!(language(&format!("{licence}{text}")), "de");
+        assert_eq!(language(&format!("{text}{licence}")), "de");
+        assert_eq!(
+            language(&"灯台は今でも同じ家族が守っています。".repeat(300)),
+            "ja"
+        );
+    }
 
     #[test]
     fn languages_are_detected() {

@@ -419,10 +419,7 @@ fn each_query_writer_writes_its_own_query() {
         ),
         ("uncertainty_aware", "Where was he born? Lorby"),
         ("certain_words", "Tam Reeve was born in"),
-        (
-            "attended_words",
-            "Where he born Mira Oakes student Tam Reeve",
-        ),
+        ("attended_words", "born Mira Oakes student Tam Reeve"),
         (
             "in_turn",
             "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
