@@ -2,8 +2,9 @@
 
 use super::format::{Format, extension};
 use super::{
-    archive, code, elements, epub, excel, fiction_book, html, json, mail, markdown, markup_lines,
-    notebook, office, open_document, pdf, rtf, settings, sheet_rows, subtitles, table, text,
+    archive, calendar, code, elements, epub, excel, fiction_book, html, json, mail, markdown,
+    markup_lines, notebook, office, open_document, pdf, rtf, settings, sheet_rows, subtitles,
+    table, text,
 };
 use crate::event::{PlaceFrom, SourceForm};
 
@@ -24,6 +25,7 @@ pub static FORMATS: &[&Format] = &[
     &fiction_book::FORMAT,
     &mail::MESSAGE,
     &mail::MAILBOX,
+    &calendar::FORMAT,
     &table::FORMAT,
     &json::FORMAT,
     &settings::YAML,

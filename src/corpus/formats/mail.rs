@@ -343,6 +343,7 @@ fn attachment_name(part: &MessagePart<'_>) -> String {
     let kind = part.content_type().and_then(|kind| kind.subtype());
     match kind {
         None | Some("plain") => "attachment.txt".to_owned(),
+        Some("calendar") => "attachment.ics".to_owned(),
         Some(kind) => format!("attachment.{kind}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use undoc::model::{Block, Document, Paragraph, Section, Table};
+use undoc::model::{Block, Document, Paragraph, Section, Table, TextRun};
 use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
@@ -11,6 +11,7 @@ use super::builder::{Builder, Rows, day, named, one_line};
 use super::format::{Extract, Format, Reader};
 use super::office_parts;
 use super::package::{ENCRYPTED, Package};
+use super::script::{Script, ScriptKind};
 use super::xml::{Node, walk};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
@@ -92,29 +93,12 @@ fn add_diagrams(
     builder: &mut Builder,
 ) -> Result<(), String> {
     for diagram in package.relationships(part)? {
-        if !diagram.is("diagramData") {
-            continue;
+        if diagram.is("diagramData") {
+            let nodes = package.diagram_nodes(&diagram.path)?;
+            nodes
+                .iter()
+                .for_each(|node| builder.line(&format!("- {node}")));
         }
-        let xml = package.xml(&diagram.path)?.unwrap_or_default();
-        let mut node = String::new();
-        let mut is_text = false;
-        walk(xml.as_bytes(), &mut |step| {
-            match step {
-                Node::Open(tag) => match tag.name() {
-                    "pt" => node.clear(),
-                    "t" => is_text = true,
-                    _ => {}
-                },
-                Node::Text(part) if is_text => node.push_str(part),
-                Node::Close("t") => is_text = false,
-                Node::Close("p") => node.push(' '),
-                Node::Close("pt") if !node.trim().is_empty() => {
-                    builder.line(&format!("- {}", one_line(&node)));
-                }
-                Node::Close(_) | Node::Text(_) => {}
-            }
-            !builder.is_full()
-        })?;
     }
     Ok(())
 }
@@ -268,13 +252,45 @@ fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
 /// Returns the text of a paragraph, without the numbers of its notes.
 fn text(paragraph: &Paragraph) -> String {
     let mut text = String::new();
+    let mut script: Option<Script> = None;
     for run in &paragraph.runs {
-        text.push_str(&run.text);
+        let kind = script_kind(run);
+        // an exponent may be several runs
+        if script.as_ref().map(Script::kind) != kind {
+            end_script(script.take(), &mut text);
+        }
+        match kind {
+            Some(kind) => {
+                let script = script.get_or_insert_with(|| Script::new(kind, false));
+                script.add(&run.text, 0..0);
+            }
+            None => text.push_str(&run.text),
+        }
+
         if run.line_break || run.page_break {
+            end_script(script.take(), &mut text);
             text.push('\n');
         }
     }
+    end_script(script, &mut text);
     text
+}
+
+fn script_kind(run: &TextRun) -> Option<ScriptKind> {
+    if run.style.superscript {
+        Some(ScriptKind::Above)
+    } else {
+        run.style.subscript.then_some(ScriptKind::Below)
+    }
+}
+
+fn end_script(script: Option<Script>, text: &mut String) {
+    let Some(script) = script else { return };
+    let raised = script.text_after(text);
+    text.push_str(&raised.unwrap_or_default());
+    if script.ends_with_space() {
+        text.push(' ');
+    }
 }
 
 fn add_table(table: &Table, depth: u8, builder: &mut Builder) {

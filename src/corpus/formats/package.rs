@@ -153,6 +153,33 @@ impl<'a> Package<'a> {
         })
     }
 
+    /// Returns the texts of the nodes of a diagram (SmartArt).
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn diagram_nodes(&mut self, part: &str) -> Result<Vec<String>, String> {
+        let xml = self.xml(part)?.unwrap_or_default();
+        let mut nodes = Vec::new();
+        let mut node = String::new();
+        let mut is_text = false;
+        walk(xml.as_bytes(), &mut |step| {
+            match step {
+                Node::Open(tag) => match tag.name() {
+                    "pt" => node.clear(),
+                    "t" => is_text = true,
+                    _ => {}
+                },
+                Node::Text(part) if is_text => node.push_str(part),
+                Node::Close("t") => is_text = false,
+                Node::Close("p") => node.push(' '),
+                Node::Close("pt") => nodes.extend(named(&node)),
+                Node::Close(_) | Node::Text(_) => {}
+            }
+            true
+        })?;
+        Ok(nodes)
+    }
+
     /// Returns the relationships of a part of an Office file to its other parts. Those to other
     /// files are left out.
     ///

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
+use super::drawings;
 use super::format::Extract;
 use super::number_form::NumberForm;
 use super::package::Package;
@@ -112,6 +113,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
             Err(reason) => builder.note(format!("sheet {}: {reason}", listed.name)),
         }
         add_comments(&mut package, &part.path, &mut sheet, &mut builder)?;
+        drawings::add(&mut package, &part.path, &mut sheet, &mut builder)?;
     }
     add_notes(&sheets, uncomputed, &mut builder);
     Ok(builder.finish())

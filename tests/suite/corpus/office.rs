@@ -706,6 +706,7 @@ fn a_word_file_is_read_as_word_shows_it() {
         paragraph(&format!("<w:moveFrom w:id='1'>{}</w:moveFrom>", run("A deposit."))),
         paragraph(&[run("Repairs."), look("<w:b/><w:vanish/>", "Secret."), run(" Roof.")].concat()),
         paragraph(&look("<w:vanish w:val='0'/>", "Shown.")),
+        paragraph(&[run("It holds 10"), look("<w:vertAlign w:val='superscript'/>", "6"), run(" litres.")].concat()),
         paragraph(&format!("<w:moveTo w:id='2'>{}</w:moveTo>", run("A deposit."))),
         "<w:sectPr><w:headerReference w:type='default' r:id='h' xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'/>\
          <w:footerReference w:type='default' r:id='f' xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'/></w:sectPr>".to_owned(),
@@ -736,7 +737,7 @@ fn a_word_file_is_read_as_word_shows_it() {
     let document = Document::new("lease.docx", bytes).expect("a document");
     assert_eq!(
         document.text,
-        "Header: HB-2291\n\nRepairs. Roof.\n\nShown.\n\nA deposit.\n\nFooter: Until June\n\n- Freeze it\n- Sign off"
+        "Header: HB-2291\n\nRepairs. Roof.\n\nShown.\n\nIt holds 10⁶ litres.\n\nA deposit.\n\nFooter: Until June\n\n- Freeze it\n- Sign off"
     );
     let note = document.note.expect("a note");
     assert!(

@@ -6,7 +6,6 @@
 
 mod head;
 mod table;
-mod script;
 mod open_elements;
 mod page;
 mod scanner;

@@ -9,8 +9,8 @@ use crate::corpus::sentence::fold_white_space;
 use crate::corpus::terminal::is_invisible;
 use crate::event::saturating_u32;
 
+use super::super::script::{Script, ScriptKind};
 use super::open_elements::{OpenElements, line_ends_around};
-use super::script::{Script, ScriptKind};
 
 /// The text of a page and its headings.
 #[derive(Debug, Default)]

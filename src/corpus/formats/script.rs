@@ -18,7 +18,7 @@ pub(super) enum ScriptKind {
     Below,
 }
 
-/// The text of a `<sup>` or `<sub>` while it is read.
+/// The text of a superscript or subscript while it is read.
 #[derive(Debug)]
 pub(super) struct Script {
     kind: ScriptKind,
@@ -44,6 +44,10 @@ impl Script {
         }
         self.text.push_str(text);
         self.source.end = source.end;
+    }
+
+    pub(super) fn kind(&self) -> ScriptKind {
+        self.kind
     }
 
     pub(super) fn source(&self) -> Range<usize> {

@@ -1,0 +1,185 @@
+//! The texts that float over a sheet: its text boxes, the titles of charts with the names of their
+//! series, the nodes of diagrams (SmartArt).
+
+use super::builder::{Builder, Sheet, named};
+use super::package::Package;
+use super::xml::{Node, Tag, walk};
+
+/// A drawing of a sheet.
+enum Drawing {
+    Text(String),
+    /// The id of the part that holds it.
+    Chart(String),
+    Diagram(String),
+}
+
+/// Adds the drawings of a sheet as remarks on the rows that they begin in.
+///
+/// # Errors
+/// A member that is damaged, encrypted or exceeds the limits.
+pub(super) fn add(
+    package: &mut Package<'_>,
+    sheet_path: &str,
+    sheet: &mut Sheet,
+    builder: &mut Builder,
+) -> Result<(), String> {
+    let parts = package.relationships(sheet_path)?;
+    for part in parts.iter().filter(|part| part.is("drawing")) {
+        let xml = package.xml(&part.path)?.unwrap_or_default();
+        let inner = package.relationships(&part.path)?;
+        let path = |id: &str| {
+            let part = inner.iter().find(|part| part.id == id);
+            part.map_or_else(String::new, |part| part.path.clone())
+        };
+        for (row, drawing) in read(&xml)? {
+            let (name, texts) = match drawing {
+                Drawing::Text(text) => ("Text box", vec![text]),
+                Drawing::Chart(id) => {
+                    let xml = package.xml(&path(&id))?.unwrap_or_default();
+                    ("Chart", chart_texts(&xml)?)
+                }
+                Drawing::Diagram(id) => ("Diagram", package.diagram_nodes(&path(&id))?),
+            };
+            if !texts.is_empty() {
+                sheet.remark(row, &format!("{name}: {}", texts.join("; ")), builder);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The drawings of a sheet while they are read.
+struct Drawings {
+    found: Vec<(u32, Drawing)>,
+    /// The row, from 1, that the drawing begins in.
+    row: u32,
+    /// The text of the box so far.
+    text: String,
+    is_start: bool,
+    is_row: bool,
+    is_text: bool,
+}
+
+/// Returns the drawings with the rows, from 1, that they begin in.
+fn read(xml: &str) -> Result<Vec<(u32, Drawing)>, String> {
+    let mut drawings = Drawings {
+        found: Vec::new(),
+        row: 1,
+        text: String::new(),
+        is_start: false,
+        is_row: false,
+        is_text: false,
+    };
+    walk(xml.as_bytes(), &mut |node| {
+        match node {
+            Node::Open(tag) => drawings.open(tag),
+            Node::Text(part) if drawings.is_row => {
+                let row: Option<u32> = part.trim().parse().ok();
+                drawings.row = row.map_or(1, |row| row.saturating_add(1));
+            }
+            Node::Text(part) if drawings.is_text => drawings.text.push_str(part),
+            Node::Text(_) => {}
+            Node::Close(name) => drawings.close(name),
+        }
+        true
+    })?;
+    Ok(drawings.found)
+}
+
+impl Drawings {
+    fn open(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "from" => self.is_start = true,
+            "row" => self.is_row = self.is_start,
+            "sp" => self.text.clear(),
+            "t" => self.is_text = true,
+            "chart" => self.add(tag.attribute("id").map(Drawing::Chart)),
+            "relIds" => self.add(tag.attribute("dm").map(Drawing::Diagram)),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match name {
+            "from" => self.is_start = false,
+            "row" => self.is_row = false,
+            "t" => self.is_text = false,
+            "p" => self.text.push(' '),
+            "sp" => self.add(named(&self.text).map(Drawing::Text)),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, drawing: Option<Drawing>) {
+        self.found
+            .extend(drawing.map(|drawing| (self.row, drawing)));
+    }
+}
+
+/// Returns the titles of a chart and of its axes, and the names of its series.
+fn chart_texts(xml: &str) -> Result<Vec<String>, String> {
+    let mut texts = Vec::new();
+    let mut text = String::new();
+    let mut names = 0;
+    let mut is_text = false;
+    walk(xml.as_bytes(), &mut |node| {
+        match node {
+            Node::Open(tag) => match tag.name() {
+                // a title holds its text in an element of the name that a series has for its own
+                "title" | "tx" => names += 1,
+                "t" | "v" => is_text = names > 0,
+                _ => {}
+            },
+            Node::Text(part) if is_text => text.push_str(part),
+            Node::Close("t" | "v") => is_text = false,
+            Node::Close("title" | "tx") if names > 0 => {
+                names -= 1;
+                if names == 0 {
+                    texts.extend(named(&std::mem::take(&mut text)));
+                }
+            }
+            Node::Close(_) | Node::Text(_) => {}
+        }
+        true
+    })?;
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawings_have_the_rows_that_they_begin_in() {
+        let anchor = |row: u32, inner: &str| {
+            format!("<a><from><row>{row}</row></from><to><row>99</row></to>{inner}</a>")
+        };
+        let xml = [
+            "<wsDr>".to_owned(),
+            anchor(4, "<sp><p><t>Two</t><t>-part</t></p><p><t>box</t></p></sp>"),
+            anchor(7, "<graphic><chart r:id='c'/></graphic>"),
+            anchor(9, "<sp/><graphic><relIds r:dm='d'/></graphic></wsDr>"),
+        ]
+        .concat();
+        let found: Vec<String> = read(&xml)
+            .expect("sound")
+            .iter()
+            .map(|(row, drawing)| match drawing {
+                Drawing::Text(text) => format!("{row} {text}"),
+                Drawing::Chart(id) | Drawing::Diagram(id) => format!("{row} {id}"),
+            })
+            .collect();
+        assert_eq!(found, ["5 Two-part box", "8 c", "10 d"]);
+    }
+
+    #[test]
+    fn titles_and_series_of_a_chart() {
+        let xml = "<chart><title><tx><rich><p><t>Catch</t><t> of</t></p></rich></tx></title>\
+                   <ser><tx><strRef><f>B1</f><strCache><pt><v>Cod</v></pt></strCache></strRef></tx>\
+                   <val><pt><v>12</v></pt></val></ser></chart>";
+        assert_eq!(
+            chart_texts(xml),
+            Ok(vec!["Catch of".to_owned(), "Cod".to_owned()])
+        );
+    }
+}
