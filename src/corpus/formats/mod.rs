@@ -31,6 +31,7 @@ mod drawings;
 mod xlsx;
 mod excel;
 mod office;
+mod open_table;
 mod open_document;
 mod epub;
 mod fiction_book;

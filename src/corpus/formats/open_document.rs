@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::io::BufRead;
 
-use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
+use super::builder::{Builder, Sheet, named};
 use super::format::{Extract, Format, Reader};
+use super::open_table::{SheetTable, count};
 use super::package::{ENCRYPTED, Package};
+use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk};
 use crate::event::{Place, PlaceUnit};
 
@@ -36,10 +38,6 @@ pub(super) const SLIDES: Format = Format {
 const CONTENT: &str = "content.xml";
 /// Maximum XML of a document that is read.
 const MAX_XML_BYTES: u64 = 1 << 30;
-/// Repeated cells beyond this are not text that somebody wrote.
-const MAX_REPEATED_CELLS: usize = 1_000;
-const MAX_REPEATED_ROWS: u32 = 1_000;
-const MAX_COLUMNS: usize = 16_384;
 /// Maximum number of spaces that one element stands for.
 const MAX_SPACES: usize = 100;
 /// Maximum number of bytes of the text of a formula, a chart or another object.
@@ -60,8 +58,12 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         document.package = Some(package);
         let mut package = Package::open(bytes)?;
         document.read(package.stream(CONTENT, MAX_XML_BYTES)?);
+        document.add_margins(&package.xml("styles.xml")?.unwrap_or_default())?;
     } else {
         document.read(super::xml::decode(bytes).as_bytes());
+    }
+    if document.uncomputed > 0 {
+        document.builder.note(uncomputed_note(document.uncomputed));
     }
     Ok(document.builder.finish())
 }
@@ -77,7 +79,7 @@ struct Content<'a> {
     /// The paragraphs that are open, the innermost last: notes and text boxes are inside others.
     paragraphs: Vec<Paragraph>,
     /// The tables that are open, the innermost last.
-    tables: Vec<Table>,
+    tables: Vec<SheetTable>,
     /// Notes of the paragraph that is open.
     notes: Vec<String>,
     slides: u32,
@@ -87,6 +89,8 @@ struct Content<'a> {
     is_first_of_item: bool,
     notes_page: u32,
     is_spreadsheet: bool,
+    /// The number of formulas without a stored value.
+    uncomputed: usize,
     /// Depth inside an element whose text is left out.
     skipped: u32,
 }
@@ -98,21 +102,6 @@ struct Paragraph {
     text: String,
     is_note: bool,
     is_item: bool,
-}
-
-#[derive(Default)]
-struct Table {
-    rows: Rows,
-    sheet: Option<Sheet>,
-    cells: Vec<(usize, String)>,
-    /// The text of the cell that is open, and how often it repeats.
-    cell: Option<(String, usize)>,
-    column: usize,
-    /// The text of the cells of the row so far.
-    row_bytes: usize,
-    /// The number of the row that is open, and how often it repeats.
-    row: u32,
-    repeated: u32,
 }
 
 impl Content<'_> {
@@ -195,7 +184,8 @@ impl Content<'_> {
             "frame" => self.is_title = false,
             "notes" => self.notes_page = self.notes_page.saturating_sub(1),
             "table" => {
-                self.tables.pop();
+                let table = self.tables.pop();
+                self.uncomputed += table.map_or(0, |table| table.uncomputed);
             }
             _ => {
                 if let Some(table) = self.tables.last_mut() {
@@ -203,6 +193,38 @@ impl Content<'_> {
                 }
             }
         }
+    }
+
+    /// Adds the headers and footers of the pages of a text, each once.
+    fn add_margins(&mut self, styles: &str) -> Result<(), String> {
+        if self.is_spreadsheet || self.slides > 0 {
+            return Ok(());
+        }
+        let mut added = HashSet::new();
+        let mut label = None;
+        let mut text = String::new();
+        walk(styles.as_bytes(), &mut |node| {
+            match node {
+                Node::Open(tag) => match margin(tag.name()) {
+                    Some(found) => {
+                        label = Some(found);
+                        text.clear();
+                    }
+                    None if tag.name() == "s" || tag.name() == "tab" => text.push(' '),
+                    None => {}
+                },
+                Node::Text(part) if label.is_some() => text.push_str(part),
+                Node::Close("p") => text.push(' '),
+                Node::Close(name) if margin(name).is_some() => {
+                    let text = named(&text).filter(|text| added.insert(text.clone()));
+                    if let (Some(label), Some(text)) = (label.take(), text) {
+                        self.builder.paragraph(&format!("{label}: {text}"));
+                    }
+                }
+                Node::Close(_) | Node::Text(_) => {}
+            }
+            true
+        })
     }
 
     fn begin_heading(&mut self, level: usize) {
@@ -279,7 +301,7 @@ impl Content<'_> {
     }
 
     fn begin_table(&mut self, tag: &Tag<'_>) {
-        let mut table = Table::default();
+        let mut table = SheetTable::default();
         if self.is_spreadsheet && self.tables.is_empty() {
             let name = tag.attribute("name").unwrap_or_default();
             table.sheet = Some(Sheet::begin(&name, &mut self.builder));
@@ -338,68 +360,6 @@ impl Content<'_> {
     }
 }
 
-impl Table {
-    fn open(&mut self, tag: &Tag<'_>) {
-        match tag.name() {
-            "table-row" => self.begin_row(count(tag, "number-rows-repeated")),
-            "table-cell" | "covered-table-cell" => {
-                let repeated = count(tag, "number-columns-repeated").max(1);
-                self.cell = Some((String::new(), repeated));
-            }
-            _ => {}
-        }
-    }
-
-    fn close(&mut self, name: &str, builder: &mut Builder) {
-        match name {
-            "table-row" => self.end_row(builder),
-            "table-cell" | "covered-table-cell" => self.end_cell(),
-            _ => {}
-        }
-    }
-
-    fn begin_row(&mut self, repeated: usize) {
-        self.row += 1;
-        self.repeated = u32::try_from(repeated.max(1)).unwrap_or(u32::MAX);
-        self.column = 0;
-        self.row_bytes = 0;
-        self.cells.clear();
-    }
-
-    fn end_cell(&mut self) {
-        let Some((text, repeated)) = self.cell.take() else {
-            return;
-        };
-        // the first is in the file, so only its copies can multiply it
-        let fit = MAX_ROW_BYTES.saturating_sub(self.row_bytes) / text.len().max(1);
-        let copies = repeated.min(MAX_REPEATED_CELLS).min(fit + 1);
-        self.row_bytes += copies * text.len();
-        if !text.trim().is_empty() {
-            let columns = (self.column..self.column.saturating_add(copies))
-                .take_while(|at| *at < MAX_COLUMNS);
-            self.cells.extend(columns.map(|at| (at, text.clone())));
-        }
-        self.column = self.column.saturating_add(repeated);
-    }
-
-    /// Adds the row as often as it repeats. Empty rows only count.
-    fn end_row(&mut self, builder: &mut Builder) {
-        let cells = std::mem::take(&mut self.cells);
-        let copies = if cells.is_empty() {
-            0
-        } else {
-            self.repeated.min(MAX_REPEATED_ROWS)
-        };
-        for copy in 0..copies {
-            match &mut self.sheet {
-                Some(sheet) => sheet.row(self.row.saturating_add(copy), cells.clone(), builder),
-                None => self.rows.add(cells.clone(), builder),
-            }
-        }
-        self.row = self.row.saturating_add(self.repeated - 1);
-    }
-}
-
 /// Returns the text of an object: a formula as it was typed (its annotation), otherwise the tokens
 /// of its MathML; the paragraphs of a chart, a sheet or a text.
 fn object_text(xml: &str) -> String {
@@ -439,6 +399,15 @@ fn object_text(xml: &str) -> String {
     format!(" {} ", words.join(" "))
 }
 
+/// Returns the name of a header or footer of pages, also of left and first ones.
+fn margin(element: &str) -> Option<&'static str> {
+    match element {
+        "header" | "header-left" | "header-first" => Some("Header"),
+        "footer" | "footer-left" | "footer-first" => Some("Footer"),
+        _ => None,
+    }
+}
+
 /// Returns whether the text of an element is not text of the document: former text, the mark of a
 /// note, data of a picture.
 fn is_skipped(name: &str) -> bool {
@@ -461,9 +430,4 @@ fn is_skipped(name: &str) -> bool {
             | "table-of-content-source"
             | "date-time-decl"
     )
-}
-
-fn count(tag: &Tag<'_>, attribute: &str) -> usize {
-    let count = tag.attribute(attribute);
-    count.and_then(|count| count.parse().ok()).unwrap_or(0)
 }

@@ -8,6 +8,13 @@ const SEPARATOR: &str = "; ";
 /// Rows below a header that show that it is one.
 const SAMPLE_ROWS: usize = 20;
 
+/// Returns the remark on formulas that no program has computed.
+pub(super) fn uncomputed_note(count: usize) -> String {
+    format!(
+        "formulas without a stored value are read as formulas ({count}): open it in a spreadsheet program and save it to read their values"
+    )
+}
+
 /// Returns the rows of the sheets whose columns have names, each from its header on. A line that
 /// does not begin with a name is no row.
 pub(super) fn rows(text: &str, places: &[PlaceFrom]) -> Vec<TableRow> {

@@ -9,6 +9,7 @@ use super::drawings;
 use super::format::Extract;
 use super::number_form::NumberForm;
 use super::package::Package;
+use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk};
 
 /// Maximum XML of a sheet or of all shared strings that is read.
@@ -129,9 +130,7 @@ fn add_notes(sheets: &[Listed], uncomputed: usize, builder: &mut Builder) {
         ));
     }
     if uncomputed > 0 {
-        builder.note(format!(
-            "formulas without a stored value are read as formulas ({uncomputed}): open it in a spreadsheet program and save it to read their values"
-        ));
+        builder.note(uncomputed_note(uncomputed));
     }
 }
 

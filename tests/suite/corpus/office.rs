@@ -767,3 +767,39 @@ fn a_formula_without_a_value_is_shown_itself() {
         "{note}"
     );
 }
+
+#[test]
+fn margins_and_formulas_of_open_documents_are_read() {
+    let content = |body: &str| {
+        format!("<office:c xmlns:office='o'><office:body>{body}</office:body></office:c>")
+    };
+    let styles = "<office:s><style:header><text:p>HB-2291</text:p></style:header>\
+                  <style:header-first><text:p>HB-2291</text:p></style:header-first>\
+                  <style:footer><text:p>Until<text:s/>June</text:p></style:footer></office:s>";
+    let text = content("<office:text><text:p>Lease</text:p></office:text>");
+    let file = zipped(&[("content.xml", &text), ("styles.xml", styles)]);
+    let document = Document::new("a.odt", file).expect("a text");
+    assert_eq!(
+        document.text,
+        "Lease\n\nHeader: HB-2291\n\nFooter: Until June"
+    );
+
+    let sheet = content(
+        "<office:spreadsheet><table:table table:name='S'><table:table-row>\
+         <table:table-cell office:value-type='string'><text:p>Sum</text:p></table:table-cell>\
+         <table:table-cell table:formula='of:=SUM([.B2:.B4])'/>\
+         <table:table-cell table:formula='of:=1+1' office:value-type='float'><text:p>2</text:p></table:table-cell>\
+         </table:table-row></table:table></office:spreadsheet>",
+    );
+    let document = Document::new(
+        "a.ods",
+        zipped(&[("content.xml", &sheet), ("styles.xml", styles)]),
+    );
+    let document = document.expect("a workbook");
+    assert_eq!(document.text, "S\n\nSum; =SUM(B2:B4); 2");
+    assert!(
+        document
+            .note
+            .is_some_and(|note| note.contains("formulas without a stored value"))
+    );
+}

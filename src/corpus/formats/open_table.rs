@@ -1,0 +1,113 @@
+//! The tables of OpenDocument: their cells with the columns that they are in, as often as they
+//! repeat.
+
+use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
+use super::xml::Tag;
+
+/// Repeated cells beyond this are not text that somebody wrote.
+const MAX_REPEATED_CELLS: usize = 1_000;
+const MAX_REPEATED_ROWS: u32 = 1_000;
+const MAX_COLUMNS: usize = 16_384;
+
+/// A table, or a sheet, while it is read.
+#[derive(Default)]
+pub(super) struct SheetTable {
+    rows: Rows,
+    pub sheet: Option<Sheet>,
+    cells: Vec<(usize, String)>,
+    /// The text of the cell that is open, and how often it repeats.
+    pub cell: Option<(String, usize)>,
+    /// The formula of that cell, where its value is not stored.
+    formula: Option<String>,
+    /// The number of such cells.
+    pub uncomputed: usize,
+    column: usize,
+    /// The text of the cells of the row so far.
+    row_bytes: usize,
+    /// The number of the row that is open, and how often it repeats.
+    row: u32,
+    repeated: u32,
+}
+
+impl SheetTable {
+    pub(super) fn open(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "table-row" => self.begin_row(count(tag, "number-rows-repeated")),
+            "table-cell" | "covered-table-cell" => {
+                let repeated = count(tag, "number-columns-repeated").max(1);
+                self.cell = Some((String::new(), repeated));
+                let [formula, kind] = tag.attributes(["formula", "value-type"]);
+                self.formula = formula.filter(|_| kind.is_none());
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn close(&mut self, name: &str, builder: &mut Builder) {
+        match name {
+            "table-row" => self.end_row(builder),
+            "table-cell" | "covered-table-cell" => self.end_cell(),
+            _ => {}
+        }
+    }
+
+    fn begin_row(&mut self, repeated: usize) {
+        self.row += 1;
+        self.repeated = u32::try_from(repeated.max(1)).unwrap_or(u32::MAX);
+        self.column = 0;
+        self.row_bytes = 0;
+        self.cells.clear();
+    }
+
+    fn end_cell(&mut self) {
+        let Some((mut text, repeated)) = self.cell.take() else {
+            return;
+        };
+        let formula = self.formula.take();
+        if let Some(formula) = formula.filter(|_| text.trim().is_empty()) {
+            // `of:=[.B2]*[.C2]`: with the name of its language, and marks around references
+            let formula = formula.split_once('=').map_or("", |(_, formula)| formula);
+            text = format!(
+                "={}",
+                formula
+                    .replace("[.", "")
+                    .replace(":.", ":")
+                    .replace(']', "")
+            );
+            self.uncomputed += 1;
+        }
+        // the first is in the file, so only its copies can multiply it
+        let fit = MAX_ROW_BYTES.saturating_sub(self.row_bytes) / text.len().max(1);
+        let copies = repeated.min(MAX_REPEATED_CELLS).min(fit + 1);
+        self.row_bytes += copies * text.len();
+        if !text.trim().is_empty() {
+            let columns = (self.column..self.column.saturating_add(copies))
+                .take_while(|at| *at < MAX_COLUMNS);
+            self.cells.extend(columns.map(|at| (at, text.clone())));
+        }
+        self.column = self.column.saturating_add(repeated);
+    }
+
+    /// Adds the row as often as it repeats. Empty rows only count.
+    fn end_row(&mut self, builder: &mut Builder) {
+        let cells = std::mem::take(&mut self.cells);
+        let copies = if cells.is_empty() {
+            0
+        } else {
+            self.repeated.min(MAX_REPEATED_ROWS)
+        };
+        for copy in 0..copies {
+            match &mut self.sheet {
+                Some(sheet) => sheet.row(self.row.saturating_add(copy), cells.clone(), builder),
+                None => self.rows.add(cells.clone(), builder),
+            }
+        }
+        self.row = self.row.saturating_add(self.repeated - 1);
+    }
+}
+
+/// Returns a number that an attribute names; 0 without one.
+pub(super) fn count(tag: &Tag<'_>, attribute: &str) -> usize {
+    let count = tag.attribute(attribute);
+    count.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
