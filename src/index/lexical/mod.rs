@@ -7,6 +7,7 @@ mod stop_words;
 pub(in crate::index) mod analyser;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -430,22 +431,27 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
     Ok(words)
 }
 
-/// Returns the words by which a chunk is found. Code says in its path, and not in the function
-/// itself, what it is part of; prose repeats it.
+/// Returns the words by which a chunk is found: those of its text, then those of its file's name
+/// and of its headings, since a section seldom repeats the name that stands above it. A word that
+/// is in both counts twice: the chunk that says it stays ahead of its neighbours below the same
+/// heading. Of code the whole path counts: its folders are modules.
 pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
-    if Format::for_path(&chunk.document).is_source_code() {
-        let path = format!("{} {}", chunk.document, chunk.headings.join(" "));
-        let after = words.last().map_or(0, |word| word.position + 1);
-        words.extend(
-            analyser::chunk_words(&path, language)
-                .into_iter()
-                .map(|word| Token {
-                    position: word.position + after,
-                    ..word
-                }),
-        );
-    }
+    let after = words.last().map_or(0, |word| word.position + 1);
+
+    let path = Path::new(&chunk.document);
+    let name = if Format::for_path(&chunk.document).is_source_code() {
+        Some(path.as_os_str())
+    } else {
+        path.file_stem()
+    };
+    let name = name.and_then(OsStr::to_str).unwrap_or_default();
+    let place = format!("{name} {}", chunk.headings.join(" "));
+    let place = analyser::chunk_words(&place, language).into_iter();
+    words.extend(place.map(|word| Token {
+        position: word.position + after,
+        ..word
+    }));
     words
 }
 

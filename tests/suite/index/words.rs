@@ -312,3 +312,52 @@ fn chunks_are_limited_by_phrases() {
         assert_eq!(found, expected, "{filter}");
     }
 }
+
+#[test]
+fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
+    let manual = |name: &str, months: &str| {
+        let motor = "Fill the tank, then start the motor and wait for the lamp. ".repeat(60);
+        format!("# {name}\n\n{motor}\n\n## Guarantee\n\nIt ends after {months} months.\n")
+    };
+    let [osprey, merlin] = [manual("Osprey XL", "38"), manual("Merlin 12", "14")];
+    let (_corpus, index) = indexed(&[
+        ("m1.md", &osprey),
+        ("m2.md", &merlin),
+        (
+            "People/Ilse Brandt.md",
+            "Phone: 555 0134, on the second floor.",
+        ),
+        (
+            "People/Oona Lisk.md",
+            "Phone: 555 0178, on the first floor.",
+        ),
+        (
+            "minutes-2024-03.md",
+            "The gravel pit was closed by seven votes to two.",
+        ),
+        (
+            "minutes-2023-11.md",
+            "The gravel pit was discussed, and nothing decided.",
+        ),
+    ]);
+
+    check_first(
+        &index,
+        &[
+            ("the phone of Oona Lisk", "People/Oona Lisk.md"),
+            ("Ilse Brandt, phone", "People/Ilse Brandt.md"),
+            ("gravel pit in minutes-2023-11.md", "minutes-2023-11.md"),
+            ("gravel pit, minutes of 2024-03", "minutes-2024-03.md"),
+        ],
+    );
+    let settings = RetrieverSettings {
+        kind: RetrieverKind::Bm25,
+        ..config().retriever
+    };
+    for (name, months) in [("Osprey XL", "38 months"), ("Merlin 12", "14 months")] {
+        let question = format!("the guarantee of the {name}");
+        let found = index.search(&question, &[], "", &settings).expect("hits");
+        let first = &found.hits[0].chunk;
+        assert!(first.text.contains(months), "{name}: {first:?}");
+    }
+}
