@@ -1,15 +1,20 @@
-//! Citations: the chunk that supports a sentence of the answer, by the label that the model wrote,
-//! or else by the source sentence that holds its words.
+//! Citations: the chunk that supports a sentence of the answer, by the label that the model wrote
+//! where that chunk holds what the sentence says, or else by the source sentence that holds its
+//! words.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::corpus::sentences;
+use crate::corpus::{language, sentences};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
+/// The same of a passage that the model names: it may word freely what it read there.
+const MIN_MARKED_SHARE: f32 = 0.2;
+/// Weight of a word that the question has, too: an answer repeats it, and says nothing by it.
+const QUESTION_WEIGHT: f32 = 0.5;
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
 pub struct Supports {
@@ -17,6 +22,16 @@ pub struct Supports {
     sources: Vec<SourceSentence>,
     /// The number of source sentences that hold a word: a word that is in all of them says little.
     sources_with: HashMap<String, usize>,
+    /// By passage, the words of its text and its place.
+    words: Vec<HashSet<String>>,
+    question: HashSet<String>,
+}
+
+/// A sentence of the answer, without its marks.
+struct Claim {
+    words: HashSet<String>,
+    /// Numbers and names that the question does not have: a source must hold them all.
+    facts: HashSet<String>,
 }
 
 struct SourceSentence {
@@ -43,13 +58,19 @@ impl SourceSentence {
 
 impl Supports {
     /// Splits the passages into sentences.
-    pub fn new(passages: &Passages) -> Self {
+    pub fn new(question: &str, passages: &Passages) -> Self {
         let mut supports = Self {
             passages: Vec::new(),
             sources: Vec::new(),
             sources_with: HashMap::new(),
+            words: Vec::new(),
+            question: words(question),
         };
         for (label, hit) in (1..).zip(&passages.hits) {
+            let mut whole = words(&hit.chunk.text);
+            whole.extend(words(&hit.chunk.document));
+            whole.extend(hit.chunk.headings.iter().flat_map(|heading| words(heading)));
+            supports.words.push(whole);
             for range in sentences(&hit.chunk.text, "") {
                 let words = words(&hit.chunk.text[range.clone()]);
                 for word in &words {
@@ -69,28 +90,72 @@ impl Supports {
         supports
     }
 
-    /// Returns the citations of `sentence`: the passages that it marks with a label, otherwise the
-    /// source sentence that holds most of its words, if any holds enough of them.
+    /// Returns the citations of `sentence`: the passages that it marks with a label and that hold
+    /// what it says, otherwise the source sentence that holds most of its words, if any holds
+    /// enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
+        let text = without_marks(sentence);
+        let claim = self.claim(&text);
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
-            .filter_map(|label| self.find_marked(label, sentence))
+            .filter(|label| !self.is_copied(*label, &claim))
+            .filter_map(|label| self.find_marked(label, &claim, &text))
             .collect();
         if marked.is_empty() {
-            self.best_by_words(sentence).into_iter().collect()
+            self.best_by_words(&claim).into_iter().collect()
         } else {
             marked
         }
     }
 
-    /// Returns the citation of a passage that a sentence marks, with the source sentence in it.
-    fn find_marked(&self, label: u32, sentence: &str) -> Option<Citation> {
+    fn claim(&self, text: &str) -> Claim {
+        // German writes every noun as English writes a name
+        let has_names = language(text) != "de";
+        let mut facts = numbers(text);
+        facts.extend(names(text).filter(|_| has_names));
+        facts.retain(|fact| !self.question.contains(fact));
+        Claim {
+            words: words(text),
+            facts,
+        }
+    }
+
+    /// Returns whether a mark is the passage's own, a reference to its notes, which the model
+    /// copied with the sentence before it.
+    fn is_copied(&self, label: u32, claim: &Claim) -> bool {
+        let best = self.best(claim, self.sources.iter());
+        best.is_some_and(|(_, source)| marks(&source.text).contains(&label))
+    }
+
+    /// Returns whether a passage holds the numbers and the names of a claim.
+    fn holds_facts(&self, passage: usize, claim: &Claim) -> bool {
+        claim
+            .facts
+            .iter()
+            .all(|fact| self.words[passage].contains(fact))
+    }
+
+    /// Returns the citation of a passage that a sentence marks, with the source sentence in it;
+    /// `None` where the passage does not hold what the sentence says.
+    fn find_marked(&self, label: u32, claim: &Claim, text: &str) -> Option<Citation> {
         let at = self
             .passages
             .iter()
             .position(|passage| passage.label == label)?;
-        let sources = self.sources.iter().filter(|source| source.passage == at);
-        let best = self.best(&without_marks(sentence), sources);
+        let sources: Vec<&SourceSentence> = self.sources_in(at).collect();
+        let is_comparable = sources
+            .first()
+            .is_some_and(|source| language(&source.text) == language(text));
+        // "both say so" has no words to compare, and a translation has other ones
+        let is_said = !is_comparable
+            || claim.words.len() <= 3 && claim.facts.is_empty()
+            || self.share(claim, &self.words[at]) >= MIN_MARKED_SHARE
+                && self.holds_facts(at, claim);
+        if !is_said {
+            return None;
+        }
+
+        let best = self.best(claim, sources.into_iter());
         let passage = self.passages[at].clone();
         Some(match best {
             Some((_, source)) => source.cited_of(passage),
@@ -98,8 +163,15 @@ impl Supports {
         })
     }
 
-    fn best_by_words(&self, sentence: &str) -> Option<Citation> {
-        let (share, source) = self.best(sentence, self.sources.iter())?;
+    fn sources_in(&self, passage: usize) -> impl Iterator<Item = &SourceSentence> {
+        let sources = self.sources.iter();
+        sources.filter(move |source| source.passage == passage)
+    }
+
+    fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
+        let sources = self.sources.iter();
+        let holding = sources.filter(|source| self.holds_facts(source.passage, claim));
+        let (share, source) = self.best(claim, holding)?;
         let passage = self.passages.get(source.passage)?.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share },
@@ -107,31 +179,39 @@ impl Supports {
         })
     }
 
-    /// Returns the source sentence that holds most of the words of `sentence`, with its share of
+    /// Returns the source sentence that holds most of the words of a claim, with its share of
     /// them, if it is large enough.
     fn best<'a>(
         &self,
-        sentence: &str,
+        claim: &Claim,
         sources: impl Iterator<Item = &'a SourceSentence>,
     ) -> Option<(f32, &'a SourceSentence)> {
-        let words = words(sentence);
-        let total: f32 = words.iter().map(|word| self.weight(word)).sum();
         sources
-            .map(|source| {
-                let held = words.intersection(&source.words);
-                let weight: f32 = held.map(|word| self.weight(word)).sum();
-                (weight / total, source)
-            })
+            .map(|source| (self.share(claim, &source.words), source))
             .filter(|(share, _)| *share >= MIN_SHARE)
             // of equal ones the first: passages come best first
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
+    }
+
+    /// Returns the weighted share of the words of a claim among `held`.
+    fn share(&self, claim: &Claim, held: &HashSet<String>) -> f32 {
+        let total: f32 = claim.words.iter().map(|word| self.weight(word)).sum();
+        let common = claim.words.intersection(held);
+        let common: f32 = common.map(|word| self.weight(word)).sum();
+        if total > 0.0 { common / total } else { 0.0 }
     }
 
     /// Returns the inverse document frequency over the source sentences: a word that none of them
     /// holds weighs most.
     fn weight(&self, word: &str) -> f32 {
         let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
-        (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
+        let rarity = (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln();
+        let is_asked = self.question.contains(word);
+        if is_asked {
+            rarity * QUESTION_WEIGHT
+        } else {
+            rarity
+        }
     }
 }
 
@@ -171,35 +251,74 @@ fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
     [start, end.min(last)]
 }
 
+/// Returns the words in lower case, and numbers without the signs between groups of digits.
 fn words(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
+    let split = text.split(|c: char| !c.is_alphanumeric());
+    let words = split.filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).chain(numbers(text)).collect()
+}
+
+/// Returns the numbers of a text: digits, without the signs between groups of three.
+fn numbers(text: &str) -> HashSet<String> {
+    let mut numbers = HashSet::new();
+    let mut number = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_next_digit = rest.peek().is_some_and(char::is_ascii_digit);
+        let is_between = matches!(c, ',' | '.' | '\'' | '\u{a0}' | '\u{202f}') && is_next_digit;
+        if c.is_ascii_digit() {
+            number.push(c);
+        } else if !is_between && !number.is_empty() {
+            numbers.insert(std::mem::take(&mut number));
+        }
+    }
+    if !number.is_empty() {
+        numbers.insert(number);
+    }
+    numbers
+}
+
+/// Returns the names of a sentence in lower case: words with a capital, the first word aside.
+fn names(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty()).skip(1);
+    let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
+    words.filter(is_name).map(str::to_lowercase)
 }
 
 /// Returns a sentence without the labels that it names.
 fn without_marks(sentence: &str) -> String {
-    let is_label = |label: &str| label.trim().parse::<u32>().is_ok();
     let mut kept = String::with_capacity(sentence.len());
-    for part in sentence.split('[') {
-        match part.split_once(']') {
-            Some((inside, rest)) if inside.split(',').all(is_label) => kept.push_str(rest),
-            _ => kept.push_str(part),
-        }
+    let mut end = 0;
+    for (range, _) in find_marks(sentence) {
+        kept.push_str(&sentence[end..range.start]);
+        end = range.end;
     }
-    kept
+    kept + &sentence[end..]
 }
 
 /// Returns the labels that a sentence names: `[2]`, `[1, 3]`.
 fn marks(sentence: &str) -> Vec<u32> {
-    sentence
-        .split('[')
-        .skip(1)
-        .filter_map(|rest| rest.split_once(']'))
-        .flat_map(|(inside, _)| inside.split(','))
-        .filter_map(|label| label.trim().parse().ok())
-        .collect()
+    let found = find_marks(sentence);
+    found.into_iter().flat_map(|(_, labels)| labels).collect()
+}
+
+/// Returns where a sentence names labels, with them. Brackets in code are none: `rows[3]`.
+fn find_marks(sentence: &str) -> Vec<(Range<usize>, Vec<u32>)> {
+    let mut found = Vec::new();
+    for (start, _) in sentence.match_indices('[') {
+        let Some(length) = sentence[start..].find(']') else {
+            break;
+        };
+        let inside = &sentence[start + 1..start + length];
+        let labels = inside.split(',').map(|label| label.trim().parse().ok());
+        let labels: Option<Vec<u32>> = labels.collect();
+        let is_code = sentence[..start].matches('`').count() % 2 == 1;
+        if let Some(labels) = labels.filter(|_| !is_code) {
+            found.push((start..start + length + 1, labels));
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -239,11 +358,14 @@ mod tests {
             ],
             ..Passages::default()
         };
-        let supports = Supports::new(&passages);
+        let supports = Supports::new("", &passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
-        let cases: [(&str, Cited); 6] = [
-            ("Tam Reeve came from Lorby [1].", &[(1, 3, 4)]),
+        let cases: [(&str, Cited); 9] = [
+            ("Tam Reeve came from Lorby [1].", &[]),
+            ("Oakes paints 780 boats [1].", &[]),
+            ("Tam was born in Aldmouth [1].", &[(2, 7, 8)]),
+            ("The list is `rows[2]`.", &[]),
             ("Mira Oakes lives in Lorby [1].", &[(1, 3, 3)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Tam Reeve was born in Aldmouth.", &[(2, 7, 8)]),

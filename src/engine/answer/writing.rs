@@ -94,7 +94,7 @@ impl<'w> Writing<'w> {
         let rules = Rules {
             decide_early,
             is_last: &is_last,
-            supports: Supports::new(passages),
+            supports: Supports::new(run.question, passages),
             attribution: Attribution::to(passages),
             last_step: settings.max_sentences,
         };
