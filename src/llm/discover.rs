@@ -494,6 +494,7 @@ fn read_json<T: for<'de> Deserialize<'de>>(file: &Path) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::model_file::tests::gguf;
 
     /// Everything under one folder, without environment variables.
     fn search_paths(home: &Path) -> SearchPaths {
@@ -510,29 +511,6 @@ mod tests {
     fn put(file: &Path, bytes: impl AsRef<[u8]>) {
         fs::create_dir_all(file.parent().expect("a parent")).expect("made");
         fs::write(file, bytes).expect("written");
-    }
-
-    /// A GGUF file without tensors: magic, version 3, no tensors, text and number values.
-    fn gguf(texts: &[(&str, &str)], numbers: &[(&str, u32)]) -> Vec<u8> {
-        let mut bytes = b"GGUF".to_vec();
-        bytes.extend(3u32.to_le_bytes());
-        bytes.extend(0u64.to_le_bytes());
-        bytes.extend(((texts.len() + numbers.len()) as u64).to_le_bytes());
-        let string = |bytes: &mut Vec<u8>, text: &str| {
-            bytes.extend((text.len() as u64).to_le_bytes());
-            bytes.extend(text.as_bytes());
-        };
-        for (key, text) in texts {
-            string(&mut bytes, key);
-            bytes.extend(8u32.to_le_bytes());
-            string(&mut bytes, text);
-        }
-        for (key, number) in numbers {
-            string(&mut bytes, key);
-            bytes.extend(4u32.to_le_bytes());
-            bytes.extend(number.to_le_bytes());
-        }
-        bytes
     }
 
     #[test]

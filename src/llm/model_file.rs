@@ -171,7 +171,7 @@ fn unusable(file: &Path, reason: String) -> LlmError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn put(file: &Path, bytes: impl AsRef<[u8]>) {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     /// A GGUF file without tensors: magic, version 3, no tensors, text and number values.
-    fn gguf(texts: &[(&str, &str)], numbers: &[(&str, u32)]) -> Vec<u8> {
+    pub fn gguf(texts: &[(&str, &str)], numbers: &[(&str, u32)]) -> Vec<u8> {
         let mut bytes = b"GGUF".to_vec();
         bytes.extend(3u32.to_le_bytes());
         bytes.extend(0u64.to_le_bytes());
