@@ -80,14 +80,13 @@ fn line(progress: &Progress) -> String {
 /// A worker with the settings of one preset.
 struct UnderPreset<'a> {
     worker: Worker,
-    asked: &'a AskedQuestions,
-    retrieval_only: bool,
+    setting: &'a Setting<'a>,
 }
 
 impl<'a> UnderPreset<'a> {
     fn open(
         layers: Layers,
-        setting: &Setting<'a>,
+        setting: &'a Setting<'a>,
         report: &dyn Fn(&Event) -> Flow,
     ) -> Result<Self, Stopped> {
         let searches = layers.config()?.retriever.kind != RetrieverKind::Off;
@@ -112,11 +111,7 @@ impl<'a> UnderPreset<'a> {
                 Err(error) => return Err(stopped(error)),
             }
         }
-        Ok(Self {
-            worker,
-            asked: setting.asked,
-            retrieval_only: setting.retrieval_only,
-        })
+        Ok(Self { worker, setting })
     }
 
     /// Searches for a question as the retriever of its run does.
@@ -146,12 +141,12 @@ impl Answers for UnderPreset<'_> {
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem> {
-        let limit = self.asked.limits.get(&question.id);
+        let limit = self.setting.asked.limits.get(&question.id);
         let mut overrides: Vec<(String, String)> = limit
             .map(|limit| ("retriever.filter".to_owned(), limit.clone()))
             .into_iter()
             .collect();
-        if self.retrieval_only {
+        if self.setting.retrieval_only {
             return self.find(question, &overrides, publish);
         }
 
