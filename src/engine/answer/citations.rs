@@ -27,8 +27,9 @@ pub struct Supports {
     question: HashSet<String>,
 }
 
-/// A sentence of the answer, without its marks.
+/// A sentence of the answer, without its marks and its number in a list.
 struct Claim {
+    language: &'static str,
     words: HashSet<String>,
     /// Numbers and names that the question does not have: a source must hold them all.
     facts: HashSet<String>,
@@ -95,11 +96,11 @@ impl Supports {
     /// enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
         let text = without_marks(sentence);
-        let claim = self.claim(&text);
+        let claim = self.claim(without_item_number(&text));
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
             .filter(|label| !self.is_copied(*label, &claim))
-            .filter_map(|label| self.find_marked(label, &claim, &text))
+            .filter_map(|label| self.find_marked(label, &claim))
             .collect();
         if marked.is_empty() {
             self.best_by_words(&claim).into_iter().collect()
@@ -109,12 +110,14 @@ impl Supports {
     }
 
     fn claim(&self, text: &str) -> Claim {
+        let language = language(text);
         // German writes every noun as English writes a name
-        let has_names = language(text) != "de";
+        let has_names = language != "de";
         let mut facts = numbers(text);
         facts.extend(names(text).filter(|_| has_names));
         facts.retain(|fact| !self.question.contains(fact));
         Claim {
+            language,
             words: words(text),
             facts,
         }
@@ -137,7 +140,7 @@ impl Supports {
 
     /// Returns the citation of a passage that a sentence marks, with the source sentence in it;
     /// `None` where the passage does not hold what the sentence says.
-    fn find_marked(&self, label: u32, claim: &Claim, text: &str) -> Option<Citation> {
+    fn find_marked(&self, label: u32, claim: &Claim) -> Option<Citation> {
         let at = self
             .passages
             .iter()
@@ -145,7 +148,7 @@ impl Supports {
         let sources: Vec<&SourceSentence> = self.sources_in(at).collect();
         let is_comparable = sources
             .first()
-            .is_some_and(|source| language(&source.text) == language(text));
+            .is_some_and(|source| language(&source.text) == claim.language);
         // "both say so" has no words to compare, and a translation has other ones
         let is_said = !is_comparable
             || claim.words.len() <= 3 && claim.facts.is_empty()
@@ -297,6 +300,14 @@ fn without_marks(sentence: &str) -> String {
     kept + &sentence[end..]
 }
 
+/// Returns a sentence without the number of an item of a list before it: no source holds that.
+fn without_item_number(sentence: &str) -> &str {
+    let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = rest.strip_prefix(['.', ')']);
+    let item = item.filter(|item| rest.len() < sentence.len() && item.starts_with(' '));
+    item.map_or(sentence, str::trim_start)
+}
+
 /// Returns the labels that a sentence names: `[2]`, `[1, 3]`.
 fn marks(sentence: &str) -> Vec<u32> {
     let found = find_marks(sentence);
@@ -361,11 +372,13 @@ mod tests {
         let supports = Supports::new("", &passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
-        let cases: [(&str, Cited); 9] = [
+        let cases: [(&str, Cited); 11] = [
             ("Tam Reeve came from Lorby [1].", &[]),
             ("Oakes paints 780 boats [1].", &[]),
             ("Tam was born in Aldmouth [1].", &[(2, 7, 8)]),
             ("The list is `rows[2]`.", &[]),
+            ("7. Tam Reeve was born in Aldmouth [2].", &[(2, 7, 8)]),
+            ("7 boats were born in Aldmouth [2].", &[]),
             ("Mira Oakes lives in Lorby [1].", &[(1, 3, 3)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Tam Reeve was born in Aldmouth.", &[(2, 7, 8)]),
