@@ -37,7 +37,7 @@ pub fn fold_white_space(text: &str) -> String {
 fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<Range<usize>>) {
     let mut mark = None;
     for found in sentencex::get_sentence_boundaries(language, &text[window.clone()]) {
-        let mut sentence = trimmed(
+        let mut sentence = trim_range(
             text,
             window.start + found.start_byte..window.start + found.end_byte,
         );
@@ -55,7 +55,7 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
         } else {
             sentences.extend(
                 lines_of(text, sentence)
-                    .map(|line| trimmed(text, line))
+                    .map(|line| trim_range(text, line))
                     .filter(|line| !line.is_empty()),
             );
         }
@@ -180,7 +180,7 @@ fn windows(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// Returns the part without the white space around it.
-fn trimmed(text: &str, part: Range<usize>) -> Range<usize> {
+pub(super) fn trim_range(text: &str, part: Range<usize>) -> Range<usize> {
     let inner = text[part.clone()].trim();
     let start = part.start + (text[part.clone()].len() - text[part].trim_start().len());
     start..start + inner.len()

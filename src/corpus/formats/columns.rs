@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::format::Extract;
 use crate::corpus::offsets::Traced;
+use crate::corpus::sentence::trim_range;
 
 /// Maximum size of the names that a row has with it: the values count.
 const MAX_NAMES_BYTES: usize = 600;
@@ -90,9 +91,8 @@ impl Tables {
             }
         }
 
-        let end = row.start + text[row.clone()].trim_end().len();
-        self.rows
-            .extend(Some(row.start..end).filter(|row| !row.is_empty()));
+        let row = trim_range(text, row);
+        self.rows.extend(Some(row).filter(|row| !row.is_empty()));
     }
 
     /// Inserts the names into the text of a file, and gives it the rows.
@@ -175,6 +175,20 @@ mod tests {
         let at = found.text.find("Age: 7").expect("a label");
         let source = found.origin.source_range(at..at + "Age: 7".len());
         assert_eq!(&text[source.start as usize..source.end as usize], "7");
+    }
+
+    #[test]
+    fn a_row_is_without_the_white_space_around_it() {
+        let text = "  a | b \n  \n";
+        let mut columns = Columns::default();
+        columns.set(0, "Name");
+        let mut tables = Tables::default();
+        tables.add_row(text, 0..8, &[(0, 0..4), (1, 5..8)], &columns);
+        tables.add_row(text, 9..11, &[], &columns);
+        let found = tables.label(Extract::verbatim(text.to_owned()));
+        assert_eq!(found.text, "  Name: a | b \n  \n");
+        assert_eq!(found.rows.len(), 1);
+        assert_eq!(&found.text[found.rows[0].clone()], "Name: a | b");
     }
 
     #[test]

@@ -84,6 +84,14 @@ fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<Chu
 }
 
 #[test]
+fn the_white_space_around_a_row_is_in_no_chunk() {
+    for path in ["a.md", "a.rst", "a.adoc", "a.org"] {
+        let text = " |   JcZun    x  \n";
+        check(text.as_bytes(), &document(path, text), 50, 10);
+    }
+}
+
+#[test]
 fn a_text_in_chunks_of_many_sizes() {
     let text = include_str!("../../../LICENSE");
     for (tokens, overlap) in [
