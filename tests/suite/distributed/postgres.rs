@@ -162,7 +162,7 @@ fn postgres_failures_say_what_to_do() {
     check(
         &first,
         "one",
-        "has format 7 and this program reads 1",
+        "has format 7 and this program reads",
         "index.collection",
     );
 }
