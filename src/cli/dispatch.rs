@@ -21,6 +21,15 @@ use super::{
     demo, doctor, eval, formats, guide, inspect, mcp, probe, pull, replay, serve, settings, worker,
 };
 
+/// The settings of `ask --quotes`: the prompt and the passages of the preset, and the generator
+/// that loads fastest, since it writes nothing.
+const QUOTES: [(&str, &str); 4] = [
+    ("answer.prompt", "quotes"),
+    ("retriever.k", "6"),
+    ("generator.model", "ragscope-demo.Q8_0.gguf"),
+    ("generator.url", ""),
+];
+
 /// A command with what all of them need.
 struct CommandCall<'a> {
     flags: &'a Shared,
@@ -68,8 +77,15 @@ impl<'a> CommandCall<'a> {
             Subcommands::Ask {
                 asked,
                 thread,
+                quotes,
                 documents,
-            } => self.ask(asked, thread.as_deref(), documents),
+            } => {
+                let mut layers = self.limited_layers(documents)?;
+                for (key, value) in QUOTES.into_iter().filter(|_| *quotes) {
+                    layers.set("--quotes", key, value)?;
+                }
+                self.ask(asked, thread.as_deref(), layers)
+            }
             Subcommands::Search {
                 asked,
                 limit,
@@ -161,13 +177,7 @@ impl<'a> CommandCall<'a> {
         }
     }
 
-    fn ask(
-        self,
-        asked: &Asked,
-        thread: Option<&str>,
-        documents: &DocumentFlags,
-    ) -> Result<Exit, Stopped> {
-        let layers = self.limited_layers(documents)?;
+    fn ask(self, asked: &Asked, thread: Option<&str>, layers: Layers) -> Result<Exit, Stopped> {
         let thread = match thread {
             Some(name) => Some(NamedThread::open(name, &layers.config()?, &self.paths)?),
             None => None,

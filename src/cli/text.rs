@@ -84,6 +84,7 @@ impl RunText {
                 self.token(*step, out)
             }
             RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
+            RunEvent::StepGiven { step, .. } => self.given(*step, out),
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }
@@ -174,6 +175,16 @@ impl RunText {
         out.text(&labels)
     }
 
+    /// Prints a sentence that was not generated, on a line of its own.
+    fn given(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
+        let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
+            return Ok(());
+        };
+        let sentence = format!("{}{}", step.text, labels(step));
+        self.end_line(out)?;
+        self.print(&sentence, out)
+    }
+
     /// Begins a sentence: on a line of its own where it replaces one that was printed.
     fn begin(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
         self.printed = 0;
@@ -231,13 +242,14 @@ impl RunText {
             out.text("\n")?;
         }
         out.text(&sources(&self.run))?;
+        if let Some(verdict) = self.run.verdict_line() {
+            out.text(&format!("\n{verdict}\n"))?;
+        }
         out.dim(&utilities(&self.run))?;
         out.dim(&footer(&self.run))?;
-        if self.run.is_practice() {
-            out.dim(&format!(
-                "{}; `ragscope models recommend` lists others\n",
-                words::PRACTICE
-            ))?;
+        if let Some(remark) = self.run.practice_remark() {
+            let others = "`ragscope models recommend` lists models that write answers";
+            out.dim(&format!("{remark}; {others}\n"))?;
         }
         Ok(())
     }

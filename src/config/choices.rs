@@ -302,6 +302,14 @@ choices! {
     }
     /// Prompt of the answer.
     AnswerPrompt {
+        /// sources; with a bundled generator quotes, and step_by_step in the demo, which it was
+        /// trained for.
+        Auto = "auto",
+        /// From the numbered sources alone, cited, in the form that the question asks for; where
+        /// they do not answer it, that they do not.
+        Sources = "sources",
+        /// The sentences of the documents that fit the question best; nothing is generated.
+        Quotes = "quotes",
         /// One short sentence at a time, then the answer.
         StepByStep = "step_by_step",
         /// The answer alone.

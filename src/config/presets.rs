@@ -16,6 +16,7 @@ macro_rules! presets {
 presets![
     "closed-book",
     "naive",
+    "quotes",
     "dense-rag",
     "dense-rag-paper",
     "searag",

@@ -48,6 +48,10 @@ macro_rules! prompts {
 }
 
 prompts! {
+    /// An answer from numbered sources, in the form that the question asks for.
+    Sources = "sources",
+    /// Whether the sources state the answer.
+    SourcesState = "sources_state",
     /// The answer alone, from passages.
     QaShort = "qa_short" in "few_shot",
     /// The answer alone, from passages only.
@@ -419,8 +423,15 @@ mod tests {
             ]
             .contains(prompt);
             assert_eq!(of(&paper).ends_with(':'), is_begun, "{prompt:?}");
-            let is_follow_up = [PromptName::FollowUp, PromptName::FollowUpTurns].contains(prompt);
-            assert_eq!(of(&few_shot).ends_with(':'), !is_follow_up, "{prompt:?}");
+            // an instruction that only instruct models are given
+            let is_instruction = [
+                PromptName::FollowUp,
+                PromptName::FollowUpTurns,
+                PromptName::Sources,
+                PromptName::SourcesState,
+            ]
+            .contains(prompt);
+            assert_eq!(of(&few_shot).ends_with(':'), !is_instruction, "{prompt:?}");
         }
     }
 }

@@ -343,7 +343,12 @@ settings! {
     /// The answer.
     answer: AnswerSettings, for ProbeJournal {
         /// Prompt of the answer.
-        prompt: AnswerPrompt = AnswerPrompt::StepByStep;
+        prompt: AnswerPrompt = AnswerPrompt::Auto;
+        /// Ask for a short answer after a reply that need not state one; an evaluation does.
+        short: bool = false;
+        /// With the prompt sources, the probability from which the sources count as answering the
+        /// question; below it the answer is that the documents do not say. 0 always answers.
+        min_support: f32 = 0.5, in 0..=1;
         /// The wording of all prompts; your own files in the prompts folder count more.
         prompt_set: PromptSet = PromptSet::Auto, for ProbeJournal;
         /// Worked examples before a question that is answered step by step with the papers' prompts

@@ -106,6 +106,63 @@ pub struct AttendedChunk {
     pub share: f32,
 }
 
+/// How far the sources of an answer state it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Support {
+    /// The generator's probability that the sources state the answer to exactly this question, in
+    /// 0..=1; `None` where it was not asked.
+    pub stated: Option<f32>,
+    /// The largest share of the question's words, weighted by how rare they are, that one source
+    /// holds, in 0..=1.
+    pub coverage: f32,
+    /// The largest score of a sentence of the sources: its cosine similarity to the question and
+    /// the weighted share of the question's words in it and around it.
+    pub score: f32,
+    /// The probability that the sources answer the question, from all of these, in 0..=1.
+    pub probability: f32,
+    /// Whether the probability reaches `answer.min_support`.
+    pub supported: bool,
+}
+
+/// Whether an answer can be trusted, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub kind: VerdictKind,
+    /// The probability that the answer is right by its sources, in 0..=1.
+    pub probability: f32,
+    /// Sources that it was written from.
+    pub sources: u32,
+    /// Sentences that state something and were generated.
+    pub statements: u32,
+    /// Statements that a source holds.
+    pub cited: u32,
+    /// The word that carries the answer and that the model was least sure of.
+    pub least_certain: Option<UncertainWord>,
+}
+
+/// The verdict in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// A source holds each statement, and the model was sure.
+    Supported,
+    /// A source holds some of the statements.
+    Partly,
+    /// The sources do not answer the question.
+    NotInDocuments,
+    /// There is an answer, and little speaks for it.
+    Doubtful,
+}
+
+/// A word of an answer that the model was unsure of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UncertainWord {
+    pub step: u32,
+    pub text: String,
+    /// The probability of its least likely token, in 0..=1.
+    pub probability: f32,
+}
+
 /// A chunk that supports a sentence of the answer, and the lines in it that do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Citation {

@@ -42,6 +42,11 @@ impl Numbering {
                 text,
                 citations,
                 ..
+            }
+            | RunEvent::StepGiven {
+                step,
+                text,
+                citations,
             } => {
                 let mut labels = self.labels(*step);
                 labels.extend(citations.iter().map(|cited| {
@@ -82,7 +87,9 @@ impl Numbering {
                 }
             }
             RunEvent::UtilityMeasured { utility, .. } => self.number_utility(utility),
-            RunEvent::StepFinished { citations, .. } | RunEvent::RunFinished { citations, .. } => {
+            RunEvent::StepFinished { citations, .. }
+            | RunEvent::StepGiven { citations, .. }
+            | RunEvent::RunFinished { citations, .. } => {
                 self.number_citations(citations);
             }
             _ => {}

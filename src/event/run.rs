@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::{
-    Alternative, AttendedChunk, CallUsage, Citation, Outcome, RunUsage, Uncertainty,
+    Alternative, AttendedChunk, CallUsage, Citation, Outcome, RunUsage, Support, Uncertainty,
+    Verdict,
 };
 use super::chunks::{
     Context, DroppedChunk, Hit, QueryWord, RerankedChunk, Retrieval, UncertainRegion,
@@ -256,6 +257,17 @@ pub enum RunEvent {
         step: u32,
         chunks: Vec<AttendedChunk>,
     },
+    /// A sentence of the answer that was not generated: a quotation of a passage, or that the
+    /// documents do not say.
+    StepGiven {
+        step: u32,
+        text: String,
+        citations: Vec<Citation>,
+    },
+    /// How far the sources state the answer, before it is written.
+    SupportMeasured { support: Support },
+    /// Whether the answer can be trusted.
+    VerdictGiven { verdict: Verdict },
     /// How much the context helped the model.
     UtilityMeasured { step: u32, utility: Utility },
     /// Last record of every run.

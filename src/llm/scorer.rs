@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::error::LlmError;
 use super::generator::LlamaGenerator;
-use super::role::Scorer;
-use super::schedule::{self, JobEnd, LogitRow, Next, Report, RowReader};
+use super::role::{Scorer, Tap as _};
+use super::schedule::{self, Evaluator, JobEnd, LogitRow, Next, Report, RowReader};
 use super::tree::Job;
 use super::values::{Labelled, Prompt};
 use super::{labels, template};
@@ -69,6 +69,11 @@ impl Scorer for LlamaGenerator {
             let tokens = self.answer_prompt(prompt)?;
             self.check_length(tokens.len() + longest.unwrap_or(0), 0)?;
             rendered.push(tokens);
+        }
+
+        // a single judgement is about the sources that the answer is written from with attention
+        if prompts.len() == 1 && self.is_attention_cheap() {
+            self.unfused_evaluator()?;
         }
 
         let started = Instant::now();
@@ -172,6 +177,20 @@ impl LlamaGenerator {
         fitting.count().max(1)
     }
 
+    /// Returns the context for these jobs: for a single one that for attention, where it has as
+    /// much of it in its cache as the other. It holds one sequence, and several jobs need more.
+    fn evaluator_for(&mut self, jobs: &[Job]) -> &mut Evaluator {
+        match (&mut self.unfused, jobs) {
+            (Some(unfused), [job])
+                if unfused.cells.cached_tokens(&job.tokens)
+                    >= self.evaluator.cells.cached_tokens(&job.tokens) =>
+            {
+                unfused
+            }
+            _ => &mut self.evaluator,
+        }
+    }
+
     /// Reads each spelling after each prompt, where the reply has its first word. The prompts are
     /// evaluated once: spellings of several tokens continue from the cache.
     fn likelihoods(
@@ -193,7 +212,7 @@ impl LlamaGenerator {
             leads: vec![Vec::new(); jobs.len()],
             rows: jobs.iter().map(|_| SpellingRow::default()).collect(),
         };
-        let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
+        let report = schedule::run(self.evaluator_for(&jobs), &jobs, &mut reader)?;
         let FirstTokens {
             leads, mut rows, ..
         } = reader;
@@ -308,7 +327,7 @@ impl LlamaGenerator {
             scored: jobs.iter().map(|_| Scored::default()).collect(),
             targets,
         };
-        let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
+        let report = schedule::run(self.evaluator_for(&jobs), &jobs, &mut reader)?;
         let scored = reader.scored;
         total.add(&report);
         check_done(&report)?;

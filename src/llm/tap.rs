@@ -362,7 +362,7 @@ impl Tap for LlamaGenerator {
 
 impl LlamaGenerator {
     /// Returns the context in which attention can be read, and creates it when it is first needed.
-    fn unfused_evaluator(&mut self) -> Result<&mut Evaluator, LlmError> {
+    pub(super) fn unfused_evaluator(&mut self) -> Result<&mut Evaluator, LlmError> {
         if self.unfused.is_none() {
             let params = ContextParams {
                 purpose: Purpose::Attend,

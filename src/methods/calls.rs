@@ -28,6 +28,13 @@ impl<'a> JudgementKind<'a> {
         labels: &["yes", "no"],
     };
 
+    /// Whether the sources state the answer.
+    pub const SOURCES_STATE: Self = Self {
+        purpose: "support",
+        prompt: PromptName::SourcesState,
+        labels: &["yes", "no"],
+    };
+
     /// Returns the judgement whether a text is relevant, 1 or 0, for this purpose.
     pub fn relevance(purpose: &'a str) -> Self {
         Self {

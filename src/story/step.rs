@@ -20,7 +20,7 @@ pub struct Step {
     pub attended: Vec<AttendedChunk>,
     /// The uncertain sentences that this one replaced, oldest first.
     pub replaced: Vec<Replaced>,
-    /// True when the sentence was reused from an earlier run.
+    /// True when the sentence was not generated: reused from an earlier run, or a quotation.
     pub given: bool,
 }
 
@@ -104,6 +104,13 @@ impl Step {
         self.text = many_lines(text).trim().to_owned();
         self.uncertainty = Some(uncertainty.clone());
         self.citations = text::citations(cited);
+    }
+
+    /// Takes in a sentence that was not generated.
+    pub(super) fn give(&mut self, text: &str, cited: &[Citation]) {
+        self.text = many_lines(text).trim().to_owned();
+        self.citations = text::citations(cited);
+        self.given = true;
     }
 
     pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {

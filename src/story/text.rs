@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Alternative, ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, harmless,
+    Alternative, ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, Verdict, harmless,
 };
 
 const TAB: &str = "    ";
@@ -56,6 +56,15 @@ pub(super) fn hit(hit: &Hit) -> Hit {
         *heading = one_line(heading);
     }
     hit
+}
+
+/// Returns a verdict whose word is harmless.
+pub(super) fn verdict(verdict: &Verdict) -> Verdict {
+    let mut verdict = verdict.clone();
+    if let Some(word) = &mut verdict.least_certain {
+        word.text = one_line(&word.text);
+    }
+    verdict
 }
 
 /// Returns citations whose quotes are harmless. The path stays as it is, as that of a hit does.

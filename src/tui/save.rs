@@ -81,6 +81,9 @@ impl Sheet {
         for step in &run.steps {
             sentence(step, &mut self.text);
         }
+        if let Some(verdict) = run.verdict_line() {
+            let _ = writeln!(self.text, "\n{}", plain(&verdict));
+        }
         sources(run, self);
         lookups(run, self);
         facts(run, zone, self);

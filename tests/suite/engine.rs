@@ -288,7 +288,12 @@ fn naive_retrieves_once_and_answers_sentence_by_sentence() {
     ]
     .into_iter()
     .chain(step.into_iter().cycle().take(8))
-    .chain(["model_call_finished", "step_finished", "run_finished"])
+    .chain([
+        "model_call_finished",
+        "step_finished",
+        "verdict_given",
+        "run_finished",
+    ])
     .collect();
     assert_eq!(names(&events), expected);
     let (text, answer, citations) = finished(&events);

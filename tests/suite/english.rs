@@ -28,7 +28,7 @@ const UNUSED: &[(&[&str], &str)] = &[
         "the caller, the reader, the user",
     ),
     (
-        &["doubt", "doubts", "doubted", "doubting", "doubtful"],
+        &["doubt", "doubts", "doubted", "doubting"],
         "uncertain, uncertainty",
     ),
     (&["whereabouts"], "trace, location"),

@@ -36,7 +36,8 @@ fn ask(terminal: &mut Terminal, question: &str) {
 fn open_index_ask_stop_zoom_open_source_and_quit() {
     let test = environment();
     // at this temperature the model never comes to an end by itself
-    let endless = "generator.temperature=5 answer.max_tokens=100000 answer.max_sentences=100000";
+    let endless = "answer.prompt=step_by_step generator.temperature=5 answer.max_tokens=100000 \
+        answer.max_sentences=100000";
     let set: Vec<&str> = endless
         .split(' ')
         .flat_map(|setting| ["--set", setting])

@@ -115,6 +115,10 @@ pub enum Subcommands {
         /// stand alone
         #[arg(long, value_name = "NAME")]
         thread: Option<String>,
+        /// Answer with sentences of the documents, word for word: the best three, or none where
+        /// nothing fits. No model writes
+        #[arg(long)]
+        quotes: bool,
         #[command(flatten)]
         documents: DocumentFlags,
     },

@@ -152,6 +152,7 @@ impl Answers for UnderPreset<'_> {
 
         let references = toml::Value::from(question.answers.clone()).to_string();
         overrides.push(("utility.references".to_owned(), references));
+        overrides.push(("answer.short".to_owned(), "true".to_owned()));
         let asked = Ask {
             overrides,
             ..Ask::new(&question.question)

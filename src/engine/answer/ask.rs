@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::iter;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::config::Config;
 use crate::config::prompts::Prompts;
+use crate::config::{AnswerPrompt, Config};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
@@ -13,6 +13,9 @@ use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent, is_stop};
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
+use super::quotes::give;
+use super::support;
+use super::verdict::{Statements, judge};
 use super::write::write;
 
 /// Answers a question with these tools, whose settings already include its overrides. Every event
@@ -105,8 +108,32 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         Passages::default()
     };
 
-    let answer = write(run, roles, &passages, confirmed)?;
+    let mut support = None;
+    let answer = match config.answer.prompt {
+        AnswerPrompt::Quotes | AnswerPrompt::Sources if context::needs_corpus(config) => {
+            let (measured, ranked) = support::measure(run, &passages)?;
+            support = Some(measured);
+            if config.answer.prompt == AnswerPrompt::Quotes || !measured.supported {
+                give(run, ranked, measured.supported)
+            } else {
+                write(run, roles, &passages, confirmed)?
+            }
+        }
+        AnswerPrompt::Auto
+        | AnswerPrompt::Quotes
+        | AnswerPrompt::Sources
+        | AnswerPrompt::StepByStep
+        | AnswerPrompt::QaShort
+        | AnswerPrompt::QaGrounded => write(run, roles, &passages, confirmed)?,
+    };
     run.keep(answer.clone());
+    if context::needs_corpus(config) {
+        let statements = Statements::new(run.question, &answer.sentences);
+        let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
+        let sources = sources.chain([&passages]).map(|known| known.hits.len());
+        let verdict = judge(&statements, support, sources.sum());
+        run.emit(RunEvent::VerdictGiven { verdict });
+    }
 
     let of_steps = answer
         .lookups

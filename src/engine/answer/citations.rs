@@ -109,6 +109,15 @@ impl Supports {
         }
     }
 
+    /// Returns a citation of each sentence of the passages, in their order.
+    pub fn quotations(&self) -> Vec<Citation> {
+        let cited = |source: &SourceSentence| {
+            let passage = self.passages[source.passage].clone();
+            source.cited_of(passage)
+        };
+        self.sources.iter().map(cited).collect()
+    }
+
     fn claim(&self, text: &str) -> Claim {
         let language = language(text);
         // German writes every noun as English writes a name

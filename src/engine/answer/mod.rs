@@ -2,6 +2,9 @@
 
 mod lookup;
 mod citations;
+mod quotes;
+mod support;
+mod verdict;
 mod attribution;
 mod short;
 mod steps;

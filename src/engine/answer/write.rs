@@ -38,6 +38,7 @@ pub fn write(
         citations: writing.citations,
         limit_reached: writing.limit_reached,
         lookups: writing.lookups,
+        sentences: writing.sentences,
     };
     run.keep(answer.clone());
 
@@ -121,7 +122,15 @@ fn short_answer(
     let reply = reply.trim_end();
     match run.tools.config.answer.prompt {
         AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => return Ok(short::find_stated(reply)),
-        AnswerPrompt::StepByStep => {}
+        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes
+            if !run.tools.config.answer.short =>
+        {
+            return Ok(None);
+        }
+        AnswerPrompt::Auto
+        | AnswerPrompt::Sources
+        | AnswerPrompt::Quotes
+        | AnswerPrompt::StepByStep => {}
     }
     let found = short::short_answer(reply);
     if found.is_some() || reply.is_empty() || run.is_stopped() {

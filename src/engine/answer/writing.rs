@@ -5,7 +5,6 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow, saturating_u32};
 use crate::llm::{Decoding, End, Prompt};
-use crate::methods::context_lines;
 
 use super::attribution::Attribution;
 use super::citations::Supports;
@@ -23,6 +22,8 @@ pub struct Writing<'w> {
     pub text: String,
     pub citations: Vec<Citation>,
     pub lookups: Vec<StepLookup>,
+    /// The confirmed sentences that were generated.
+    pub sentences: Vec<Sentence>,
     pub limit_reached: bool,
     /// An undecided sentence whose completion failed.
     pub interrupted: Option<Sentence>,
@@ -50,6 +51,7 @@ impl<'w> Writing<'w> {
             text,
             citations: Vec::new(),
             lookups: Vec::new(),
+            sentences: Vec::new(),
             limit_reached: false,
             interrupted: None,
             tokens: 0,
@@ -148,11 +150,12 @@ impl<'w> Writing<'w> {
         self.tokens += sentence.tokens.len();
         self.confirmed.push(sentence.text().to_owned());
         self.text.push_str(&sentence.raw);
-        for citation in sentence.citations {
-            if !self.citations.contains(&citation) {
-                self.citations.push(citation);
+        for citation in &sentence.citations {
+            if !self.citations.contains(citation) {
+                self.citations.push(citation.clone());
             }
         }
+        self.sentences.push(sentence);
     }
 }
 
@@ -164,7 +167,7 @@ fn attended_lines(run: &Run<'_>, passages: &Passages) -> Vec<String> {
         AttributionKind::Off => false,
     };
     if is_measured {
-        context_lines(&passages.texts())
+        context::labelled(run.tools.config.answer.prompt, &passages.texts())
     } else {
         Vec::new()
     }

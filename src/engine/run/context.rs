@@ -86,6 +86,10 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
 
 /// Returns whether the prompt of the answer holds these chunks.
 pub fn fits(run: &Run<'_>, hits: &[Hit]) -> Result<bool, RunError> {
+    // quotations are in no prompt
+    if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
+        return Ok(true);
+    }
     Ok(Room::new(run, hits)?.is_enough())
 }
 
@@ -250,10 +254,16 @@ pub fn prompt_of_kind(
     question: &str,
     passages: &[&str],
 ) -> Prompt {
-    let lines = context_lines(passages).join("\n");
+    let lines = labelled(kind, passages).join("\n");
     let question = ("question", question);
     let context = ("context", lines.as_str());
     let filled = match (kind, passages.is_empty()) {
+        (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, true) => {
+            return Prompt::user(question.1);
+        }
+        (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, false) => {
+            prompts.fill(PromptName::Sources, &[context, question])
+        }
         (AnswerPrompt::StepByStep, true) => {
             prompts.fill(PromptName::StepByStep, &[("context", ""), question])
         }
@@ -270,6 +280,20 @@ pub fn prompt_of_kind(
         }
     };
     filled.into()
+}
+
+/// Returns the passages as the prompt of this kind shows them, labelled from 1.
+pub fn labelled(kind: AnswerPrompt, passages: &[&str]) -> Vec<String> {
+    match kind {
+        // code, lists and tables are read by their lines
+        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)
+            .zip(passages)
+            .map(|(label, text)| format!("[{label}] {}\n", text.trim()))
+            .collect(),
+        AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {
+            context_lines(passages)
+        }
+    }
 }
 
 /// Returns the prompt whose answers show the utility of passages: with and without them it has the

@@ -187,6 +187,8 @@ pub struct Answer {
     pub limit_reached: bool,
     /// The lookups of uncertain sentences.
     pub lookups: Vec<StepLookup>,
+    /// The sentences that were generated, with their tokens.
+    pub sentences: Vec<Sentence>,
 }
 
 /// The stages that a lookup goes through.

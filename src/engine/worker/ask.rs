@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
-use crate::config::{Config, ConfigError, LinkerKind, Paths};
+use crate::config::{AnswerPrompt, Config, ConfigError, LinkerKind, Paths};
 use crate::engine::answer::{ask, check_question};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::context::needs_corpus;
@@ -11,7 +11,7 @@ use crate::engine::run::{Corpus, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, Ask, CorpusCard, Flow, LinkReport, Outcome, Problem, RunEvent, SessionEvent,
+    Advice, Ask, CorpusCard, Flow, LinkReport, ModelCard, Outcome, Problem, RunEvent, SessionEvent,
     TracedLookup,
 };
 use crate::index::{Collection, LinkRecipe, Query, Search};
@@ -58,6 +58,8 @@ impl Worker {
             let _ = emit(without_vectors());
         }
         let card = corpus.as_ref().map(Corpus::card);
+        let is_demo = card.as_ref().is_some_and(|card| card.demo);
+        config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
         if let Some(card) = card.filter(|card| card.chunks == 0) {
             let _ = emit(without_documents(&card));
         }
@@ -298,6 +300,21 @@ fn without_documents(corpus: &CorpusCard) -> SessionEvent {
     SessionEvent::Warned {
         text: text.to_owned(),
         advice: Some(advice.to_owned()),
+    }
+}
+
+/// Returns the prompt of the answer, chosen where the settings leave it open.
+fn answer_prompt(config: &Config, generator: &ModelCard, is_demo: bool) -> AnswerPrompt {
+    match config.answer.prompt {
+        // a base model follows worked examples, and no instructions
+        AnswerPrompt::Auto if generator.has_plain_prompts() => AnswerPrompt::StepByStep,
+        AnswerPrompt::Auto if !generator.practice => AnswerPrompt::Sources,
+        // it was trained for the demo, and an evaluation measures the model
+        AnswerPrompt::Auto if is_demo || config.answer.short || !needs_corpus(config) => {
+            AnswerPrompt::StepByStep
+        }
+        AnswerPrompt::Auto => AnswerPrompt::Quotes,
+        chosen => chosen,
     }
 }
 

@@ -115,6 +115,14 @@ pub(in crate::index) fn phrase_words(text: &str, languages: &BTreeSet<&str>) -> 
     phrases.filter(|words| !words.is_empty()).collect()
 }
 
+/// Returns the words of a text, stemmed, without the stop words of its language.
+pub fn content_words(text: &str, language: &str) -> Vec<String> {
+    let words = chunk_words(text, language)
+        .into_iter()
+        .map(|token| token.text);
+    words.filter(|word| !word.starts_with(STOP_MARK)).collect()
+}
+
 /// Returns whether the word is none of the language's stop words.
 pub fn is_content_word(word: &str, language: &str) -> bool {
     let forms = query_forms(word, language);

@@ -3,7 +3,7 @@
 
 mod read_only;
 mod expressions;
-mod stop_words;
+pub(in crate::index) mod stop_words;
 pub(in crate::index) mod analyser;
 
 use std::collections::HashMap;

@@ -64,6 +64,13 @@ impl StopWords {
     }
 }
 
+/// Returns the language of a text that is too short to detect it by its letters: the one with most
+/// of its stop words.
+pub fn short_text_language(text: &str) -> Option<&'static str> {
+    let all = LISTED.iter().map(|(language, ..)| *language).collect();
+    question_language(text, &all)
+}
+
 /// Returns the language whose stop words a question has most of: one of those of the
 /// documents, or another if the question says so clearly. `None` for a question without stop words.
 pub(super) fn question_language(

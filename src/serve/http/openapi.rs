@@ -45,7 +45,7 @@ fn paths(generator: &mut SchemaGenerator) -> Value {
     let chat = post::<ChatRequest>(
         "Answers a question",
         "A `chat.completion`, or server-sent `chat.completion.chunk`s. The field `ragscope` has run, sentences with their \
-         uncertainty, citations and sources",
+         uncertainty, citations, sources and the verdict",
         generator,
     );
     let embeddings = post::<EmbeddingsRequest>(

@@ -88,8 +88,8 @@ impl ToolName {
             Self::Ask => {
                 "Answers a question from the documents with a local language model. Returns the answer, its sentences with the \
                  uncertainty of the model and citations, and the cited chunks (`sources`, by `number`). A sentence whose \
-                 `uncertain` is true, or without citations, needs checking with `search` or `read_source`. Takes seconds to \
-                 minutes."
+                 `uncertain` is true, or without citations, needs checking with `search` or `read_source`, and so does an answer \
+                 whose `verdict` is not `supported`. Takes seconds to minutes."
             }
             Self::Explain => {
                 "Returns what happened in a run of `ask`, step by step: the queries, the chunks that were retrieved, kept and \

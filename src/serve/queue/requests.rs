@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::config::{Config, RetrieverKind};
 use crate::event::{
     Ask, Command, Embedding, Event, Hit, Outcome, Problem, Record, Retrieval, RunEvent,
-    SessionEvent, Side, Thread, Turn,
+    SessionEvent, Side, Thread, Turn, Verdict,
 };
 use crate::host::{DocumentFlags, search_settings};
 
@@ -55,9 +55,11 @@ struct RunAnswer<'a> {
     /// The event `run_finished`.
     #[serde(flatten)]
     finished: &'a RunEvent,
-    /// The event `step_finished` of each sentence of the answer.
+    /// The event `step_finished` or `step_given` of each sentence of the answer.
     sentences: Vec<&'a RunEvent>,
     sources: Vec<NumberedHit<'a>>,
+    /// Whether the answer can be trusted; `null` for one that reads no documents.
+    verdict: Option<&'a Verdict>,
     warnings: Vec<&'a RunEvent>,
 }
 
@@ -198,7 +200,7 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
     // a sentence that was written again replaces the one before
     let mut sentences: Vec<(u32, &RunEvent)> = Vec::new();
     for event in events() {
-        if let RunEvent::StepFinished { step, .. } = event {
+        if let RunEvent::StepFinished { step, .. } | RunEvent::StepGiven { step, .. } = event {
             sentences.retain(|(known, _)| known != step);
             sentences.push((*step, event));
         }
@@ -212,6 +214,7 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
         sources: hits
             .map(|(number, hit)| NumberedHit { number, hit })
             .collect(),
+        verdict: run.verdict.as_ref(),
         warnings: events()
             .filter(|event| matches!(event, RunEvent::Warned { .. }))
             .collect(),

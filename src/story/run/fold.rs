@@ -231,6 +231,13 @@ impl Run {
                 uncertainty,
                 citations,
             } => self.step(*step).finish(text, uncertainty, citations),
+            RunEvent::StepGiven {
+                step,
+                text,
+                citations,
+            } => self.step(*step).give(text, citations),
+            RunEvent::SupportMeasured { support } => self.support = Some(*support),
+            RunEvent::VerdictGiven { verdict } => self.verdict = Some(text::verdict(verdict)),
             RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
 
             RunEvent::UtilityMeasured { step, utility } => {
@@ -282,6 +289,7 @@ impl Run {
                 | RunEvent::UnderstandingMeasured { .. }
                 | RunEvent::UnderstandingSkipped { .. }
                 | RunEvent::StepFinished { .. }
+                | RunEvent::StepGiven { .. }
                 | RunEvent::StepAttributed { .. }
                 | RunEvent::UtilityMeasured { .. }
                 | RunEvent::RunFinished { .. }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
-    Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, RunUsage, Turn,
-    Utility,
+    Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, RunUsage,
+    Support, Turn, Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::question::{FollowUp, Rewritten};
@@ -40,6 +40,10 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// The gate that decides about each sentence, where one is on.
     pub gate: Option<GateCard>,
+    /// How far the sources state the answer, where that was measured.
+    pub support: Option<Support>,
+    /// Whether the answer can be trusted, once it is written.
+    pub verdict: Option<Verdict>,
     pub outcome: Option<Outcome>,
     /// The whole answer and its short form, once the run is over.
     pub text: String,
@@ -184,6 +188,25 @@ impl Run {
     pub fn is_practice(&self) -> bool {
         let generator = self.model(ModelRole::Generator);
         generator.is_some_and(|model| words::is_for_practice(model, self.corpus.as_ref()))
+    }
+
+    /// Returns the verdict on the answer with its reason; `None` before there is one.
+    #[must_use]
+    pub fn verdict_line(&self) -> Option<String> {
+        let verdict = self.verdict.as_ref()?;
+        Some(words::verdict(verdict, self.support))
+    }
+
+    /// Returns the remark about a generator that is for practice; `None` for one that is not.
+    #[must_use]
+    pub fn practice_remark(&self) -> Option<&'static str> {
+        let is_quoted = !self.steps.is_empty() && self.steps.iter().all(|step| step.given);
+        let remark = if is_quoted {
+            "quotations: no model wrote them"
+        } else {
+            words::PRACTICE
+        };
+        self.is_practice().then_some(remark)
     }
 
     /// Returns the chunks of the last context, in the order of their labels.

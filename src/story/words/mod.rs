@@ -6,6 +6,7 @@ mod models;
 mod corpus;
 mod runs;
 mod chunks;
+mod verdict;
 
 pub use chunks::{LOST, drop_reason, drop_reason_in_full, mark, mark_stage};
 pub use corpus::{
@@ -16,3 +17,4 @@ pub use models::{PRACTICE, device, is_for_practice, memory, prefixes, pull_progr
 pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};
 pub use places::{chunk_location, chunk_place, citation_location, lines, location, place_caption};
 pub use runs::{call, follow_up, is_in_nats, measure, omission, operation, outcome, reference};
+pub use verdict::verdict;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome};
+use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome, VerdictKind};
 use crate::story::words::{self, LOST, measure};
 use crate::story::{Run, Step};
 use crate::tui::hyperlinks::fragment;
@@ -138,6 +138,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     match &run.outcome {
         Some(outcome) => {
             answer_rows(&mut page, run);
+            verdict_row(&mut page, run);
             outcome_rows(&mut page, outcome);
             changed_rows(&mut page, run);
             practice_row(&mut page, run);
@@ -401,7 +402,7 @@ fn answer_rows(page: &mut Page<'_>, run: &Run) {
     if run.steps.is_empty() && !whole.is_empty() {
         page.text(Tone::Text, "    ", whole);
     }
-    if run.answer.is_empty() || run.answer == whole {
+    if run.answer.is_empty() || run.answer == text::one_line(whole) {
         return;
     }
 
@@ -419,6 +420,19 @@ fn answer_rows(page: &mut Page<'_>, run: &Run) {
             page.span(Tone::Strong, run.answer[range].to_owned()),
         ]));
     }
+}
+
+/// Says whether the answer can be trusted, and why.
+fn verdict_row(page: &mut Page<'_>, run: &Run) {
+    let (Some(verdict), Some(words)) = (&run.verdict, run.verdict_line()) else {
+        return;
+    };
+    let tone = match verdict.kind {
+        VerdictKind::Supported => Tone::Good,
+        VerdictKind::Partly | VerdictKind::Doubtful => Tone::Warning,
+        VerdictKind::NotInDocuments => Tone::Strong,
+    };
+    note(page, tone, &words);
 }
 
 fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
@@ -474,12 +488,15 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
     page.gap();
 }
 
-/// Says that the answer is of a model for practice.
+/// Says that the answer is of a model for practice, or of none.
 fn practice_row(page: &mut Page<'_>, run: &Run) {
-    if run.is_practice() {
+    if let Some(remark) = run.practice_remark() {
         let models = page.scene.keymap.sign(Action::Models);
-        let words = format!("{}; {models} chooses another", words::PRACTICE);
-        note(page, Tone::Quiet, &words);
+        note(
+            page,
+            Tone::Quiet,
+            &format!("{remark}; {models} chooses another"),
+        );
     }
 }
 

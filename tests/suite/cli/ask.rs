@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use ragscope::event::{AsAsked, Event, Outcome, Record, RunEvent, SESSION};
+use ragscope::event::{AsAsked, Event, Outcome, Record, RunEvent, SESSION, VerdictKind};
 use ragscope::trace::{list_runs, read_run};
 use serde_json::Value;
 
@@ -287,4 +287,57 @@ fn the_plain_mode_asks_line_by_line() {
         ])
         .does_not_print("not asked");
     test.run("notes --plain --json").exits(2);
+}
+
+#[test]
+fn a_folder_of_your_own_is_quoted_without_a_model_of_your_own() {
+    let test = TestEnvironment::new();
+    test.write(
+        "notes/ships.md",
+        "# Ships\n\nThe Heron sails north.\nShe was built in 1911.\n",
+    );
+    let verdict_on = |question: &str, flags: &str| {
+        let line = [
+            "ask",
+            "notes",
+            question,
+            "--json",
+            "--set",
+            "answer.prompt=auto",
+        ];
+        let arguments = [
+            line.as_slice(),
+            &flags.split_whitespace().collect::<Vec<_>>(),
+        ]
+        .concat();
+        let events = test.run(arguments).succeeds().events();
+        let verdict = find!(
+            events.iter(),
+            Event::Run(RunEvent::VerdictGiven { verdict }) => verdict.kind
+        );
+        let finished = find!(
+            events.iter(),
+            Event::Run(RunEvent::RunFinished { text, citations, usage, .. }) =>
+                (text.clone(), citations.clone(), usage.tokens_generated)
+        );
+        let (text, citations, generated) = finished.expect("the end");
+        assert_eq!(generated, 0, "{text}");
+        (verdict.expect("a verdict"), text, citations)
+    };
+
+    for flags in ["", "--quotes"] {
+        let (verdict, text, citations) = verdict_on(QUESTION, flags);
+        assert_eq!(verdict, VerdictKind::Supported, "{text}");
+        assert!(
+            text.starts_with("“Tam Reeve was born in Lorbymouth.” [1]"),
+            "{text}"
+        );
+        let quote = citations[0].quote.as_deref().map(str::trim);
+        assert_eq!(quote, Some("Tam Reeve was born in Lorbymouth."));
+    }
+    let (verdict, text, _) = verdict_on("What does a kilogram of copper cost in Chile?", "");
+    assert_eq!(verdict, VerdictKind::NotInDocuments, "{text}");
+    assert!(text.starts_with("Your documents do not say."), "{text}");
+    let (_, text, _) = verdict_on("Was kostet ein Kilogramm Kupfer in Chile?", "");
+    assert!(text.starts_with("Ihre Dokumente sagen es nicht."), "{text}");
 }

@@ -40,6 +40,7 @@ fn settings<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         ("preset", "dense-rag"),
         ("retriever.k", "3"),
         ("understanding.check_rephrasings", "off"),
+        ("answer.prompt", "qa_short"),
     ];
     settings.extend(more);
     settings

@@ -22,12 +22,16 @@ const PEOPLE: &str =
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ragscope");
 
-/// Returns the default settings with the smaller generator.
+/// Returns the default settings with the smaller generator, which answers step by step: over a
+/// folder that is not the demo it would quote.
 pub fn small_settings() -> Layers {
     let mut layers = Layers::defaults();
-    layers
-        .set("test", "generator.model", SMALL_GENERATOR)
-        .expect("a known key");
+    for (key, value) in [
+        ("generator.model", SMALL_GENERATOR),
+        ("answer.prompt", "step_by_step"),
+    ] {
+        layers.set("test", key, value).expect("a known key");
+    }
     layers
 }
 
@@ -98,6 +102,7 @@ impl TestEnvironment {
             .env("RAGSCOPE_HOME", self.path("home"))
             .env("HOME", self.folder())
             .env("RAGSCOPE_GENERATOR__MODEL", SMALL_GENERATOR)
+            .env("RAGSCOPE_ANSWER__PROMPT", "step_by_step")
             .stdin(Stdio::null());
         command
     }

@@ -1,0 +1,76 @@
+//! Whether the sources answer the question, before an answer is written from them.
+
+use crate::config::AnswerPrompt;
+use crate::config::prompts::PromptName;
+use crate::engine::error::RunError;
+use crate::engine::run::{Passages, Run, context};
+use crate::event::{RunEvent, Support};
+use crate::llm::LlmError;
+use crate::methods::{JudgementKind, ModelCalls as _};
+
+use super::quotes::RankedSentences;
+
+/// Measures how far the sources answer the question, and emits it. Returns it with their
+/// sentences, best first.
+///
+/// # Errors
+///
+/// Failures of the models.
+pub fn measure(
+    run: &mut Run<'_>,
+    passages: &Passages,
+) -> Result<(Support, RankedSentences), RunError> {
+    let settings = &run.tools.config.answer;
+    let (prompt, min_support) = (settings.prompt, settings.min_support);
+    let ranked = RankedSentences::new(run, passages)?;
+    let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty();
+    let stated = if is_asked {
+        states(run, passages)?
+    } else {
+        None
+    };
+
+    let score = ranked.score();
+    let probability = if passages.hits.is_empty() {
+        0.0
+    } else {
+        probability(stated, score)
+    };
+    let support = Support {
+        stated,
+        coverage: ranked.coverage,
+        score,
+        probability,
+        supported: probability >= min_support,
+    };
+    run.emit(RunEvent::SupportMeasured { support });
+    Ok((support, ranked))
+}
+
+/// Returns the generator's probability that the sources state the answer; `None` when the prompt is
+/// too long. It begins as the prompt of the answer does, so that the sources are evaluated once.
+fn states(run: &mut Run<'_>, passages: &Passages) -> Result<Option<f32>, RunError> {
+    let kind = run.tools.config.answer.prompt;
+    let context = context::labelled(kind, &passages.texts()).join("\n");
+    let values = [("context", context.as_str()), ("question", run.question)];
+    let prompt = run.prompt(PromptName::SourcesState, &values);
+
+    match run.classify(JudgementKind::SOURCES_STATE, &[prompt]) {
+        Err(LlmError::PromptTooLong { .. }) => Ok(None),
+        rows => Ok(rows?.first().and_then(|row| row.shares.first().copied())),
+    }
+}
+
+/// Returns the probability that the sources answer the question: a logistic regression over
+/// answerable questions of SQuAD and foreign ones, for the score alone, and over answerable and
+/// unanswerable ones with what the generator says (`benches/RESULTS.md`).
+fn probability(stated: Option<f32>, score: f32) -> f32 {
+    let logit = match stated {
+        Some(stated) => {
+            let stated = stated.clamp(1e-3, 0.999);
+            1.85 * (stated / (1.0 - stated)).ln() + 0.37
+        }
+        None => 13.0 * (score - 0.66),
+    };
+    1.0 / (1.0 + (-logit).exp())
+}

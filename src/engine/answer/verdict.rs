@@ -1,0 +1,274 @@
+//! The verdict: whether an answer can be trusted, from what its sources state, its citations, and
+//! the words that the model was unsure of.
+
+use crate::corpus::language;
+use crate::engine::run::Sentence;
+use crate::event::{Support, UncertainWord, Verdict, VerdictKind, saturating_u32};
+use crate::index::{content_words, is_content_word};
+use crate::llm::Token;
+
+/// Least probability of an answer that is not doubtful.
+const SUPPORTED: f32 = 0.45;
+
+/// Ways to say that the sources have no answer, in lower case.
+const UNANSWERED: &[&str] = &[
+    "do not answer",
+    "do not contain",
+    "do not mention",
+    "do not provide",
+    "do not say",
+    "do not specify",
+    "do not state",
+    "does not answer",
+    "does not contain",
+    "does not mention",
+    "does not provide",
+    "does not say",
+    "does not specify",
+    "does not state",
+    "is not mentioned",
+    "is not provided",
+    "is not specified",
+    "is not stated",
+    "no information",
+    "no mention of",
+    "cannot be answered",
+    "cannot be determined",
+    "nicht erwähnt",
+    "nicht angegeben",
+    "keine information",
+    "enthalten keine",
+    "ne mentionne",
+    "pas mentionné",
+    "pas précisé",
+    "aucune information",
+    "no menciona",
+    "no se menciona",
+    "no contiene",
+    "no hay información",
+    "没有提到",
+    "没有提及",
+    "未提及",
+    "没有说明",
+];
+
+/// The sentences of an answer, with the signs for and against them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Statements {
+    /// Sentences that state something.
+    count: u32,
+    /// Statements that a source holds.
+    cited: u32,
+    /// Whether a sentence says that the sources have no answer.
+    says_unanswered: bool,
+    /// The word that carries the answer and that the model was least sure of.
+    least_certain: Option<UncertainWord>,
+    /// The mean log-probability of all tokens, nats.
+    mean_logprob: f32,
+}
+
+impl Statements {
+    /// Weighs the sentences that were written for a question.
+    pub fn new(question: &str, sentences: &[Sentence]) -> Self {
+        let tokens = sentences.iter().flat_map(|sentence| &sentence.tokens);
+        let logprobs: Vec<f32> = tokens.map(|token| token.logprob).collect();
+        let mut statements = Self {
+            mean_logprob: logprobs.iter().sum::<f32>() / logprobs.len().max(1) as f32,
+            ..Self::default()
+        };
+        for sentence in sentences {
+            let text = sentence.text();
+            let lower = text.to_lowercase();
+            if UNANSWERED.iter().any(|phrase| lower.contains(phrase)) {
+                statements.says_unanswered = true;
+            } else if !text.ends_with(':') && !content_words(text, language(text)).is_empty() {
+                statements.count += 1;
+                statements.cited += u32::from(!sentence.citations.is_empty());
+                statements.find_least_certain(question, sentence);
+            }
+        }
+        statements
+    }
+
+    fn find_least_certain(&mut self, question: &str, sentence: &Sentence) {
+        let language = language(sentence.text());
+        let asked = content_words(question, language);
+        let carries = |word: &str| {
+            is_content_word(word, language)
+                && !content_words(word, language)
+                    .iter()
+                    .any(|form| asked.contains(form))
+        };
+
+        for (word, probability) in words(&sentence.tokens) {
+            let is_least = self
+                .least_certain
+                .as_ref()
+                .is_none_or(|known| probability < known.probability);
+            if is_least && carries(&word) {
+                self.least_certain = Some(UncertainWord {
+                    step: sentence.step,
+                    text: word,
+                    probability,
+                });
+            }
+        }
+    }
+}
+
+/// Returns the words of a sentence without the signs around them, each with the probability of its
+/// least likely token.
+fn words(tokens: &[Token]) -> Vec<(String, f32)> {
+    let mut words: Vec<(String, f32)> = Vec::new();
+    for token in tokens {
+        let probability = token.logprob.exp();
+        match words.last_mut() {
+            Some((word, least)) if !token.text.starts_with(char::is_whitespace) => {
+                word.push_str(&token.text);
+                *least = least.min(probability);
+            }
+            _ => words.push((token.text.clone(), probability)),
+        }
+    }
+
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    words
+        .into_iter()
+        .map(|(word, probability)| (bare(&word), probability))
+        .filter(|(word, _)| !word.is_empty())
+        .collect()
+}
+
+/// Judges an answer from `sources` passages.
+pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) -> Verdict {
+    let Statements {
+        count,
+        cited,
+        says_unanswered,
+        ref least_certain,
+        ..
+    } = *statements;
+    let is_refused = support.is_some_and(|support| !support.supported);
+    let is_unanswered = is_refused || says_unanswered && cited == 0;
+
+    let probability = match support {
+        Some(support) if count == 0 => support.probability,
+        _ => probability(statements, support),
+    };
+    let kind = if is_unanswered {
+        VerdictKind::NotInDocuments
+    } else if sources == 0 || probability < SUPPORTED || (cited == 0 && count > 0) {
+        VerdictKind::Doubtful
+    } else if cited < count {
+        VerdictKind::Partly
+    } else {
+        VerdictKind::Supported
+    };
+    Verdict {
+        kind,
+        probability,
+        sources: saturating_u32(sources),
+        statements: count,
+        cited,
+        least_certain: least_certain.clone(),
+    }
+}
+
+/// Returns the probability that an answer is right by its sources: a logistic regression over 80
+/// answers of a model of 1.5 billion parameters to questions of SQuAD, half of them unanswerable
+/// (`benches/RESULTS.md`).
+fn probability(statements: &Statements, support: Option<Support>) -> f32 {
+    let sure = statements.mean_logprob;
+    let logit = match support.and_then(|support| support.stated) {
+        Some(stated) => {
+            let stated = stated.clamp(1e-3, 0.999);
+            1.6 * (stated / (1.0 - stated)).ln() + 4.3 * sure
+        }
+        None => 0.7 + 6.5 * sure,
+    };
+    1.0 / (1.0 + (-logit).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Citation, Evidence};
+
+    fn sentence(text: &str, is_cited: bool, probability: f32) -> Sentence {
+        let token = |word: &str| Token {
+            id: 1,
+            text: format!(" {word}"),
+            logprob: probability.ln(),
+            entropy: 0.1,
+            attention: Vec::new(),
+            is_thought: false,
+            alternatives: Vec::new(),
+        };
+        let citation = Citation {
+            label: 1,
+            chunk: 1,
+            chunk_lines: None,
+            chunk_place: None,
+            file: "people.md".to_owned(),
+            first_line: 1,
+            last_line: 1,
+            place: None,
+            quote: None,
+            evidence: Evidence::Marked,
+        };
+        Sentence {
+            step: 1,
+            raw: text.to_owned(),
+            tokens: text.split(' ').map(token).collect(),
+            citations: vec![citation; usize::from(is_cited)],
+            uncertainty: None,
+        }
+    }
+
+    fn support(stated: f32) -> Option<Support> {
+        Some(Support {
+            stated: Some(stated),
+            coverage: 1.0,
+            score: 1.0,
+            probability: stated,
+            supported: stated >= 0.5,
+        })
+    }
+
+    #[test]
+    fn the_verdict_follows_from_sources_citations_and_certainty() {
+        let cited = || sentence("Tam Reeve was born in Lorby.", true, 0.95);
+        let uncited = || sentence("He taught Mira.", false, 0.95);
+        let says_no = || sentence("The sources do not mention it.", false, 0.9);
+        let unsure = || sentence("Tam Reeve was born in 1825.", true, 0.4);
+        let cases = [
+            (vec![cited()], support(0.8), 3, VerdictKind::Supported),
+            (vec![cited()], None, 3, VerdictKind::Supported),
+            (
+                vec![cited(), uncited()],
+                support(0.8),
+                3,
+                VerdictKind::Partly,
+            ),
+            (vec![uncited()], support(0.8), 3, VerdictKind::Doubtful),
+            (vec![unsure()], support(0.6), 3, VerdictKind::Doubtful),
+            (vec![cited()], None, 0, VerdictKind::Doubtful),
+            (
+                vec![says_no()],
+                support(0.8),
+                3,
+                VerdictKind::NotInDocuments,
+            ),
+            (vec![], support(0.2), 3, VerdictKind::NotInDocuments),
+        ];
+        for (sentences, support, sources, expected) in cases {
+            let statements = Statements::new("Where was he born?", &sentences);
+            let verdict = judge(&statements, support, sources);
+            assert_eq!(verdict.kind, expected, "{sentences:?}");
+        }
+
+        let statements = Statements::new("When was Tam Reeve born?", &[unsure()]);
+        let word = statements.least_certain.map(|word| word.text);
+        assert_eq!(word.as_deref(), Some("1825"), "not a word of the question");
+    }
+}

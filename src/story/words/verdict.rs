@@ -1,0 +1,77 @@
+//! The verdict on an answer as one line.
+
+use crate::event::{Support, Verdict, VerdictKind};
+
+use super::numbers::{counted, percent};
+
+/// Returns the sign and the word of a verdict.
+fn verdict_name(kind: VerdictKind) -> &'static str {
+    match kind {
+        VerdictKind::Supported => "● supported",
+        VerdictKind::Partly => "◐ partly supported",
+        VerdictKind::NotInDocuments => "○ not in your documents",
+        VerdictKind::Doubtful => "? doubtful",
+    }
+}
+
+/// Returns the verdict on an answer with its reason.
+#[must_use]
+pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
+    let reason = reason(verdict, support.and_then(|support| support.stated));
+    format!("{}: {reason}", verdict_name(verdict.kind))
+}
+
+fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
+    let Verdict {
+        statements, cited, ..
+    } = *verdict;
+    match verdict.kind {
+        VerdictKind::Supported if statements == 0 => {
+            "word for word; nothing was generated".to_owned()
+        }
+        VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
+        VerdictKind::Supported => format!("a source holds each of {statements} statements"),
+        VerdictKind::Partly => {
+            let without = statements - cited;
+            format!("no source holds {without} of {statements} statements")
+        }
+        VerdictKind::NotInDocuments => match stated {
+            _ if verdict.sources == 0 => "nothing fits the question".to_owned(),
+            Some(stated) => format!(
+                "the model gives {} that they state it; the nearest passages are quoted",
+                percent(stated)
+            ),
+            None => "the nearest passages are quoted".to_owned(),
+        },
+        VerdictKind::Doubtful => {
+            let mut reasons = Vec::new();
+            if verdict.sources == 0 {
+                reasons.push("no document was read".to_owned());
+            } else if statements > 0 && cited == 0 {
+                reasons.push("no source holds what it says".to_owned());
+            } else if cited < statements {
+                let without = counted(u64::from(statements - cited), "statement");
+                reasons.push(format!("no source holds {without}"));
+            }
+            if let Some(word) = verdict
+                .least_certain
+                .as_ref()
+                .filter(|word| word.probability < 0.5)
+            {
+                let share = percent(word.probability);
+                reasons.push(format!("the model was unsure of “{}” ({share})", word.text));
+            }
+            if let Some(stated) = stated.filter(|stated| *stated < 0.5) {
+                let share = percent(stated);
+                reasons.push(format!(
+                    "it gives {share} that the sources state the answer"
+                ));
+            }
+            if reasons.is_empty() {
+                let share = percent(verdict.probability);
+                reasons.push(format!("it is right with {share}, by its signs together"));
+            }
+            reasons.join("; ")
+        }
+    }
+}
