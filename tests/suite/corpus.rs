@@ -8,6 +8,7 @@ mod textual;
 mod binary;
 mod documents;
 mod untrusted;
+mod pathological;
 mod watch;
 mod peak_memory;
 
