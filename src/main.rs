@@ -21,7 +21,12 @@ fn main() -> ExitCode {
     }
 
     let arguments = Arguments::read(std::env::args_os());
-    let is_worker = |arguments: &Arguments| matches!(arguments.command, Some(Subcommands::Extract));
+    let is_worker = |arguments: &Arguments| {
+        matches!(
+            arguments.command,
+            Some(Subcommands::Extract | Subcommands::Template)
+        )
+    };
     // what ended a worker is seen by the process that started it
     if !arguments.as_ref().is_ok_and(is_worker) {
         llm::contain_crashes();

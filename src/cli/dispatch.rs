@@ -6,7 +6,7 @@ use crate::config::{Layers, LinkerKind, Paths};
 use crate::corpus;
 use crate::event::Problem;
 use crate::host::{self, DocumentFlags};
-use crate::llm::isolated;
+use crate::llm::{isolated, sandbox};
 
 use super::args::{Arguments, Asked, ModelsCommand, Shared, Subcommands};
 use super::ask::AskedQuestion;
@@ -146,6 +146,10 @@ impl<'a> CommandCall<'a> {
             },
             Subcommands::Generate => {
                 let _ = isolated::run_generator();
+                Ok(Exit::Done)
+            }
+            Subcommands::Template => {
+                let _ = sandbox::run_template();
                 Ok(Exit::Done)
             }
         }

@@ -63,7 +63,7 @@ pub use role::{
     Embedder, EntailmentJudge, Generator, LoadedGenerator, OpenGenerator, Reranker, Scorer, Tap,
 };
 pub use runtime::{Device, Runtime, contain_crashes};
-pub use template::{TEMPLATE_ADVICE, jinja};
+pub use template::{TEMPLATE_ADVICE, jinja, sandbox};
 pub use threads::limit_spinning;
 pub use values::{
     Completion, Decoding, End, Entailment, Hidden, HiddenAt, Labelled, Layers, Prompt, Rendered,

@@ -1,11 +1,12 @@
 //! This program again, as another process: started with a hidden subcommand, spoken with over
 //! pipes.
 //!
-//! What can abort, hang or allocate without bound runs there: the readers of binary files, and
-//! llama.cpp behind the screen and the servers.
+//! What can abort, hang or allocate without bound runs there: the readers of binary files, the chat
+//! templates of model files, and llama.cpp behind the screen and the servers.
 
 pub mod frame;
 pub mod group;
+pub mod limit;
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,32 @@ pub struct Ending {
     pub status: Option<ExitStatus>,
     /// The end of what it wrote to stderr.
     pub stderr: String,
+}
+
+/// The reason why a process ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    Memory,
+    Time,
+    /// A stack that overflowed.
+    Nesting,
+    /// A panic, or an end from outside.
+    Other,
+}
+
+impl Ending {
+    /// Returns why the process ended, by its signal and the last words of Rust's runtime.
+    pub fn cause(&self) -> Cause {
+        if self.status.and_then(group::signal) == Some("SIGXCPU") {
+            Cause::Time
+        } else if self.stderr.contains("memory allocation of") {
+            Cause::Memory
+        } else if self.stderr.contains("overflowed its stack") {
+            Cause::Nesting
+        } else {
+            Cause::Other
+        }
+    }
 }
 
 impl Process {

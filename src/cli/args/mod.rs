@@ -20,8 +20,8 @@ use clap::{Args as _, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::corpus;
 use crate::host::{self, DocumentFlags};
-use crate::llm::isolated;
 use crate::llm::rpc::WORKER_PORT;
+use crate::llm::{isolated, sandbox};
 
 /// Ask a local model about your documents, and see how it arrives at its answers.
 ///
@@ -239,6 +239,9 @@ pub enum Subcommands {
     /// Run a generator for the program that starts it
     #[command(name = isolated::SUBCOMMAND, hide = true)]
     Generate,
+    /// Render a chat template for the program that starts it
+    #[command(name = sandbox::SUBCOMMAND, hide = true)]
+    Template,
 }
 
 /// What `threads` can do besides listing them.

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{Pipes, Process, frame, group};
+use crate::process::{Cause, Pipes, Process, frame};
 
 use super::formats::{Extract, Format, Input};
 use message::{Answer, Request};
@@ -179,18 +179,12 @@ impl Worker {
         }
     }
 
-    /// Returns why the process ended, by the last words of Rust's runtime.
     fn ended(&mut self) -> Ended {
-        let ending = self.process.end();
-        if ending.status.and_then(group::signal) == Some("SIGXCPU") {
-            return Ended::Time;
-        }
-        if ending.stderr.contains("memory allocation of") {
-            Ended::Memory
-        } else if ending.stderr.contains("overflowed its stack") {
-            Ended::Nesting
-        } else {
-            Ended::Died
+        match self.process.end().cause() {
+            Cause::Memory => Ended::Memory,
+            Cause::Time => Ended::Time,
+            Cause::Nesting => Ended::Nesting,
+            Cause::Other => Ended::Died,
         }
     }
 

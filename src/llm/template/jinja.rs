@@ -2,7 +2,8 @@
 //! `apply_chat_template` renders them.
 //!
 //! A template is a program of a stranger: it runs with a limited amount of fuel, which pays for its
-//! steps and for the bytes that it produces, so that one that loops ends with an error.
+//! steps and for the bytes that it produces, so that one that loops ends with an error. What fuel
+//! does not bound, the process of the [`sandbox`](super::sandbox) does.
 
 use jiff::Zoned;
 use minijinja::syntax::SyntaxConfig;
@@ -18,6 +19,8 @@ const FUEL: u64 = 1_000_000;
 const MAX_SOURCE_BYTES: usize = 1 << 20;
 /// Maximum depth of macros that call each other.
 const MAX_DEPTH: usize = 64;
+/// Maximum number of spaces per level of JSON.
+const MAX_INDENT: usize = 64;
 /// Name of the template in its environment.
 const NAME: &str = "chat";
 
@@ -181,6 +184,10 @@ fn tojson(value: &Value, options: Kwargs) -> Result<String, Error> {
     let is_ascii: Option<bool> = options.get("ensure_ascii")?;
     let is_sorted: Option<bool> = options.get("sort_keys")?;
     options.assert_all_used()?;
+    if indent.is_some_and(|indent| indent > MAX_INDENT) {
+        let message = format!("an indent of more than {MAX_INDENT} spaces");
+        return Err(Error::new(ErrorKind::InvalidOperation, message));
+    }
 
     let item_separator = if indent.is_some() { "," } else { ", " };
     let separator = |at: usize, default: &str| {

@@ -3,6 +3,7 @@
 
 pub mod jinja;
 pub(super) mod parts;
+pub mod sandbox;
 pub(super) mod thought;
 
 use std::collections::HashSet;
@@ -13,8 +14,9 @@ use llama_cpp_2::model::{LlamaChatMessage, LlamaChatTemplate, LlamaModel};
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token_type::LlamaTokenAttr;
 
-use self::jinja::{ChatTemplate, Surroundings, TemplateError, Turn};
+use self::jinja::{Surroundings, TemplateError};
 use self::parts::{SYSTEM_MARK, USER_MARK};
+use self::sandbox::{Renderings, spaced};
 use self::thought::{Marks, Splitter};
 use super::error::LlmError;
 use super::ffi;
@@ -70,7 +72,7 @@ pub(super) struct Template {
 
 /// The rules of a template.
 enum Source {
-    Jinja(Box<ChatTemplate>),
+    Jinja(Box<Renderings>),
     /// A template of llama.cpp.
     Named(LlamaChatTemplate),
     Plain,
@@ -227,7 +229,6 @@ impl Template {
         is_thinking: bool,
         tail: &str,
     ) -> Result<Vec<i32>, LlmError> {
-        let spaced = |mark: &str| format!(" {mark} ");
         let system_mark = if prompt.system.is_empty() {
             String::new()
         } else {
@@ -320,38 +321,11 @@ impl Source {
         match self {
             Self::Plain => Ok(parts::plain_turns(&system, &user)),
             Self::Named(template) => apply_named(model, template, &system, &user),
-            Self::Jinja(template) => apply_jinja(template, &system, &user, is_thinking)
+            Self::Jinja(renderings) => renderings
+                .fill(&system, &user, is_thinking)
                 .map_err(|error| template_error(&error)),
         }
     }
-}
-
-fn apply_jinja(
-    template: &ChatTemplate,
-    system: &str,
-    user: &str,
-    is_thinking: bool,
-) -> Result<String, TemplateError> {
-    fn user_turn(content: &str) -> Turn<'_> {
-        Turn {
-            role: "user",
-            content,
-        }
-    }
-    if system.is_empty() {
-        return template.render(&[user_turn(user)], is_thinking);
-    }
-
-    let system_turn = Turn {
-        role: "system",
-        content: system,
-    };
-    let turns = [system_turn, user_turn(user)];
-    template.render(&turns, is_thinking).or_else(|_| {
-        // the templates of Gemma refuse a system turn: its text goes in front of the user's
-        let joined = format!("{system}\n\n{user}");
-        template.render(&[user_turn(&joined)], is_thinking)
-    })
 }
 
 fn apply_named(
@@ -433,12 +407,12 @@ fn parse(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
         now: Zoned::now(),
     };
 
-    let template = ChatTemplate::parse(text, surroundings)?;
-    let sample = apply_jinja(&template, "", SAMPLE, false)?;
+    let renderings = Renderings::new(text, &surroundings)?;
+    let sample = renderings.fill("", SAMPLE, false)?;
     if !sample.contains(SAMPLE) {
         return Err(TemplateError::new("it leaves the question out"));
     }
-    Ok(Source::Jinja(Box::new(template)))
+    Ok(Source::Jinja(Box::new(renderings)))
 }
 
 /// Returns the template of a file.

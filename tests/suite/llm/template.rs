@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use ragscope::config::{GeneratorSettings, Thinking};
 use ragscope::event::{Advice as _, Flow, StopFlag};
 use ragscope::llm::jinja::{ChatTemplate, Surroundings, TemplateError, Turn};
+use ragscope::llm::sandbox::Renderings;
 use ragscope::llm::{
     Completion, End, Generator, LlamaGenerator, LlmError, Prompt, Scorer, load_generator,
 };
@@ -22,14 +23,17 @@ fn chatml(end: &str) -> String {
     )
 }
 
-fn parse(source: &str) -> Result<ChatTemplate, TemplateError> {
+fn surroundings() -> Surroundings {
     let now = date(2026, 1, 5).at(9, 30, 0, 0).to_zoned(TimeZone::UTC);
-    let surroundings = Surroundings {
+    Surroundings {
         bos_token: "<s>".to_owned(),
         eos_token: "</s>".to_owned(),
         now: now.expect("a time"),
-    };
-    ChatTemplate::parse(source, surroundings)
+    }
+}
+
+fn parse(source: &str) -> Result<ChatTemplate, TemplateError> {
+    ChatTemplate::parse(source, surroundings())
 }
 
 #[test]
@@ -113,6 +117,110 @@ fn templates_that_cannot_be_used_end_with_the_reason() {
         let error = error.expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Templates by what they do to the process that renders them, with the reason where it is always
+/// the same: the others end with an error of the template or of its limits.
+fn hostile_templates() -> Vec<(String, &'static str)> {
+    let deep = |open: &str, count: usize, close: &str| {
+        format!("{{{{ {}1{} }}}}", open.repeat(count), close.repeat(count))
+    };
+    let nested = |end: &str| {
+        format!(
+            "{{% set n = namespace() %}}{{% set n.a = 1 %}}{{% for i in range(100000) %}}{{% set n.a = [n.a] %}}{{% endfor %}}{end}"
+        )
+    };
+    let doubled = |start: &str, step: &str, end: &str| {
+        format!(
+            "{{% set n = namespace() %}}{{% set n.a = {start} %}}{{% for i in range(60) %}}{{% set n.a = {step} %}}{{% endfor %}}{{{{ {end} }}}}"
+        )
+    };
+    let plain = |source: &str, reason| (source.to_owned(), reason);
+    let any = |source: String| (source, "");
+    vec![
+        any("{% set n = namespace() %}{% set n.a = n %}{{ n }}".to_owned()),
+        any("{% set n = namespace() %}{% set n.a = n %}{{ n | tojson }}".to_owned()),
+        any(deep("not ", 200_000, "")),
+        any(deep("-", 200_000, "")),
+        any(deep("(", 200_000, ")")),
+        any(deep("[", 200_000, "]")),
+        any(deep("1 + ", 200_000, "")),
+        any(deep("1 ~ ", 200_000, "")),
+        any(deep("1 if 0 else ", 100_000, "")),
+        any(format!("{{{{ 1{} }}}}", " | abs".repeat(100_000))),
+        any(format!("{{{{ messages{} }}}}", ".a".repeat(100_000))),
+        any(format!(
+            "{}{}",
+            "{% if 1 %}".repeat(4_000),
+            "{% endif %}".repeat(4_000)
+        )),
+        any(format!(
+            "{{% if 0 %}}{}{{% endif %}}",
+            "{% elif 0 %}".repeat(5_000)
+        )),
+        any(nested("{{ n.a }}")),
+        any(nested("{{ n.a | tojson }}")),
+        any(nested("{{ n.a == n.a }}")),
+        plain("{{ [1] | tojson(indent=4000000000) }}", "more than 64"),
+        plain(
+            "{{ [[1]] | tojson(indent=18446744073709551615) }}",
+            "more than 64",
+        ),
+        plain("{{ '{:>3000000000}'.format(1) }}", ""),
+        plain("{{ '{:.3000000000f}'.format(1.0) }}", ""),
+        plain("{{ 'a' | indent(4000000000) }}", ""),
+        plain("{{ 'a' * 4000000000 }}", ""),
+        plain("{{ [1] * 4000000000 }}", ""),
+        plain("{{ 'a'.center(4000000000) }}", ""),
+        plain("{{ range(4000000000) | list }}", ""),
+        any(doubled("'ab'", "n.a ~ n.a", "n.a")),
+        any(doubled("'ab'", "n.a | replace('a', 'abab')", "n.a")),
+        any(doubled("['ab']", "n.a + n.a", "n.a | join(n.a | join)")),
+        plain(
+            "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
+            "recursion",
+        ),
+        plain(
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            "it does not end",
+        ),
+        any(format!("{{{{ '{}' }}}}", "x".repeat(2 << 20))),
+        plain("{% include '/etc/passwd' %}", "line 1"),
+        plain("{% import '/etc/passwd' as x %}", "line 1"),
+        plain(
+            "{{ messages.__class__.__mro__[1].__subclasses__() }}",
+            "line 1",
+        ),
+    ]
+}
+
+#[test]
+fn a_hostile_template_costs_only_itself() {
+    use rayon::prelude::*;
+
+    let templates = hostile_templates();
+    templates.par_iter().for_each(|(template, expected)| {
+        let start: String = template.chars().take(80).collect();
+        match Renderings::new(template, &surroundings()) {
+            // some are only absurd, and give a short text
+            Ok(renderings) => {
+                let text = renderings.fill("", "Who?", false);
+                let error = text.map_or_else(|error| error.to_string(), |_| String::new());
+                assert!(error.contains(expected), "{start}: {error}");
+            }
+            Err(error) => assert!(error.to_string().contains(expected), "{start}: {error}"),
+        }
+    });
+
+    // and the next one is rendered as ever
+    let friendly = Renderings::new(&chatml(""), &surroundings()).expect("a template");
+    let text = friendly
+        .fill("Be brief.", " Who? ", true)
+        .expect("a prompt");
+    assert_eq!(
+        text,
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Who? <|im_end|>\n<|im_start|>assistant\n"
+    );
 }
 
 /// Loads the bundled generator with its metadata changed.
