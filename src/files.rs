@@ -23,8 +23,24 @@ pub enum Links {
 /// # Errors
 /// A file that cannot be opened, a link that is refused, anything that is not a regular file.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    open_with(path, OpenOptions::new().read(true), links)
+}
+
+/// Opens a regular file for reading and writing, and creates it where it is missing.
+///
+/// # Errors
+/// As [`open`]; a file that cannot be created.
+pub fn open_or_create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true);
+    let options = options.read(true).write(true).create(true).truncate(false);
+    open_with(path, options, Links::Followed)
+}
+
+/// Opens a regular file with these options.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
     #[cfg(unix)]
     {
         use nix::fcntl::OFlag;
@@ -218,6 +234,21 @@ mod tests {
         drop(first);
         drop(FileLock::try_take(&other).expect("free again"));
         drop(copy);
+    }
+
+    #[test]
+    fn only_regular_files_are_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let mut writing = OpenOptions::new();
+        writing.write(true);
+
+        open_or_create(&at("new")).expect("created");
+        open_with(&at("new"), &mut writing, Links::Followed).expect("a file");
+        open_or_create(&at("pipe")).expect_err("a pipe");
+        open_with(&at("pipe"), &mut writing, Links::Followed)
+            .expect_err("a pipe that nobody reads");
     }
 
     #[test]

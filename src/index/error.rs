@@ -102,7 +102,9 @@ impl FileError {
     pub fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound => Self::damaged(file, "it is missing"),
-            std::io::ErrorKind::InvalidInput => Self::damaged(file, error),
+            std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge => {
+                Self::damaged(file, error)
+            }
             _ => Self::read(file, error),
         }
     }

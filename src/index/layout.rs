@@ -13,7 +13,7 @@
 //!   gen-<n>/        manifest.json, lexical/ (tantivy)
 //! ```
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,13 @@ use super::caches::extracts::Extracts;
 use super::caches::similarity_cache::SimilarityCache;
 use super::error::FileError;
 use super::vectors::segment::Segment;
-use crate::files;
-use crate::files::FileLock;
+use crate::files::{self, FileLock, Links};
 use crate::index::caches::link_store::link_files;
 
 /// The folder of one index.
+/// Maximum size of `current`: a number and a checksum have less than 100 bytes.
+const MAX_POINTER_BYTES: u64 = 1024;
+
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub root: PathBuf,
@@ -65,13 +67,7 @@ impl Layout {
     /// Creates the folder and takes the writer lock when it is free.
     pub fn lock(&self, folder: &Path) -> Lock {
         let file = self.root.join("lock");
-        let opened = fs::create_dir_all(&self.root).and_then(|()| {
-            File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(&file)
-        });
+        let opened = fs::create_dir_all(&self.root).and_then(|()| files::open_or_create(&file));
         let opened = match opened {
             Ok(opened) => opened,
             Err(error) => return Lock::Refused(FileError::write(&file, error)),
@@ -104,15 +100,14 @@ impl Layout {
     /// Returns the generation in use; `None` before the first one.
     pub fn current(&self) -> Result<Option<Pointer>, FileError> {
         let file = self.current_file();
-        let text = match fs::read_to_string(&file) {
-            Ok(text) => text,
+        let bytes = match files::read_limited(&file, Links::Followed, MAX_POINTER_BYTES) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                return Err(FileError::damaged(&file, "not text"));
-            }
-            Err(error) => return Err(FileError::read(&file, error)),
+            Err(error) => return Err(FileError::missing_or_unreadable(&file, &error)),
         };
-        parse_pointer(&text)
+        str::from_utf8(&bytes)
+            .ok()
+            .and_then(parse_pointer)
             .map(Some)
             .ok_or_else(|| FileError::damaged(&file, "it names no generation"))
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
 use crate::event::Advice;
-use crate::files::FileLock;
+use crate::files::{self, FileLock, Links};
 
 /// An open journal of rows `T`. While it is open no other process writes it.
 #[derive(Debug)]
@@ -57,13 +57,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         path.parent()
             .map_or(Ok(()), fs::create_dir_all)
             .map_err(failed)?;
-        let file = fs::File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+        let file = files::open_or_create(path).map_err(failed)?;
 
         let lock = match FileLock::try_take(&file) {
             Ok(lock) => lock,
@@ -95,7 +89,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// A file that cannot be read.
     pub fn read(path: &Path, name: &str) -> Result<Option<Vec<T>>, JournalError> {
         let failed = |error: io::Error| file_error(path, error);
-        let file = fs::File::open(path).map_err(failed)?;
+        let file = files::open(path, Links::Followed).map_err(failed)?;
         let head = Head {
             work: name.to_owned(),
         };

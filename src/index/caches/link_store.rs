@@ -93,10 +93,9 @@ impl LinkStore {
         self.log = None;
         self.spans.clear();
 
-        let opened = File::options()
-            .read(true)
-            .write(self.is_writable)
-            .open(&self.file);
+        let mut options = File::options();
+        let options = options.read(true).write(self.is_writable);
+        let opened = files::open_with(&self.file, options, Links::Followed);
         match opened.and_then(|file| self.load_from(file)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(FileError::read(&self.file, error))
@@ -169,12 +168,7 @@ impl LinkStore {
         let log = match &mut self.log {
             Some(log) => log,
             None => {
-                let file = File::options()
-                    .read(true)
-                    .write(true)
-                    .create(true)
-                    .truncate(false)
-                    .open(&self.file)?;
+                let file = files::open_or_create(&self.file)?;
                 self.file.parent().map_or(Ok(()), files::sync_folder)?;
                 self.log
                     .insert(AppendLog::open(file, &self.recipe, |_, _| {})?)

@@ -2,7 +2,6 @@
 //! sentences of a text are embedded once.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -143,12 +142,7 @@ impl SimilarityCache {
 
     fn append(&mut self, entry: &CacheEntry) -> io::Result<()> {
         if self.log.is_none() {
-            let file = File::options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&self.file)?;
+            let file = files::open_or_create(&self.file)?;
             self.log = Some(AppendLog::open(file, &HEAD, |_, _| {})?);
         }
         self.log

@@ -320,7 +320,7 @@ impl VectorStore {
     }
 
     fn write_behind(&self, bytes: &[u8]) -> std::io::Result<()> {
-        let mut out = File::options().write(true).open(&self.file)?;
+        let mut out = files::open_with(&self.file, File::options().write(true), Links::Followed)?;
         let end = self.end();
         out.seek(SeekFrom::Start(end))?;
         out.write_all(bytes).inspect_err(|_| {
@@ -501,13 +501,9 @@ impl VectorStore {
     }
 
     fn truncate_file(&self) -> Result<(), FileError> {
-        let truncate = || {
-            File::options()
-                .write(true)
-                .open(&self.file)?
-                .set_len(self.end())
-        };
-        truncate().map_err(|error| FileError::write(&self.file, error))
+        files::open_with(&self.file, File::options().write(true), Links::Followed)
+            .and_then(|file| file.set_len(self.end()))
+            .map_err(|error| FileError::write(&self.file, error))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::files;
 use crate::tui::options::Suggestion;
 use crate::tui::text;
 
@@ -125,7 +126,8 @@ impl QuestionLine {
 
 /// Reads the questions asked before, oldest first. No file, no history.
 fn read_history(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = files::read(file).unwrap_or_default();
+    let text = String::from_utf8(text).unwrap_or_default();
 
     // one question per line, as a JSON string, since a question may have several lines
     let newest = text.lines().rev();
