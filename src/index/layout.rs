@@ -10,9 +10,11 @@
 //!   extracts/       the texts of binary documents, by content and reader
 //!   similarity-cache   the chunks of documents that were chunked by similarity
 //!   links-*         append-only links by content, one file per recipe of a linker
+//!   crashes         paths of documents that ended the program as they were read
 //!   gen-<n>/        manifest.json, lexical/ (tantivy)
 //! ```
 
+use std::collections::HashSet;
 use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,10 +26,13 @@ use super::vectors::segment::Segment;
 use crate::files::{self, FileLock, Links};
 use crate::index::caches::link_store::link_files;
 
-/// The folder of one index.
 /// Maximum size of `current`: a number and a checksum have less than 100 bytes.
 const MAX_POINTER_BYTES: u64 = 1024;
 
+/// Maximum size of the notes of crashes: thousands of paths.
+const MAX_CRASHES_BYTES: u64 = 1 << 20;
+
+/// The folder of one index.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub root: PathBuf,
@@ -150,12 +155,35 @@ impl Layout {
         }
     }
 
+    /// Returns the file to which a crash adds the path of the document that was read, and a zero.
+    pub fn crashes_file(&self) -> PathBuf {
+        self.root.join("crashes")
+    }
+
+    /// Returns the paths of the documents that ended the program since the last generation.
+    pub fn crashes(&self) -> HashSet<String> {
+        let notes = files::read_limited(&self.crashes_file(), Links::Followed, MAX_CRASHES_BYTES);
+        let notes = notes.unwrap_or_default();
+        let notes = notes.split(|byte| *byte == 0);
+        notes
+            .filter_map(|path| String::from_utf8(path.to_vec()).ok())
+            .filter(|path| !path.is_empty())
+            .collect()
+    }
+
+    /// Forgets the crashes: the generation in use skips their documents.
+    pub fn forget_crashes(&self) {
+        // what is still there is skipped again
+        let _ = remove(&self.crashes_file());
+    }
+
     /// Deletes everything but the lock.
     pub fn clear(&self) -> Result<(), FileError> {
         // first the pointer: without it nothing of the rest is used, whatever happens next
         let pointer = self.current_file();
         remove(&pointer).map_err(|error| FileError::write(&pointer, error))?;
         self.sweep(&[], &[]);
+        self.forget_crashes();
         // only a cache: what cannot be deleted is still valid
         let _ = remove(&self.similarity_cache());
         self.extracts().sweep(std::iter::empty());

@@ -3,6 +3,8 @@
 //! wrap.
 #![expect(unsafe_code, reason = "llama.cpp is a C library")]
 
+#[cfg(unix)]
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
@@ -814,6 +816,63 @@ pub(super) fn crash_message(sentence: &str) {
 #[cfg(not(unix))]
 pub(super) fn crash_message(_sentence: &str) {}
 
+/// The work of a thread, for the sentence of a crash, and a note that the crash leaves. Until it is
+/// dropped, on the thread that made it.
+#[cfg(unix)]
+pub struct CrashName {
+    before: *const CrashWork,
+    work: Box<CrashWork>,
+}
+
+#[cfg(unix)]
+struct CrashWork {
+    sentence: String,
+    note_file: CString,
+    note: Vec<u8>,
+}
+
+#[cfg(unix)]
+thread_local! {
+    /// The named work of this thread; null for none.
+    static WORK: Cell<*const CrashWork> = const { Cell::new(std::ptr::null()) };
+}
+
+#[cfg(unix)]
+impl CrashName {
+    /// Names the work of this thread: a crash says the sentence, and adds the note to a file.
+    pub fn new(sentence: &str, note_file: &Path, note: Vec<u8>) -> Self {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let work = Box::new(CrashWork {
+            sentence: format!("\nragscope stopped: {sentence}\n"),
+            // a path with a zero cannot be opened, and has no note
+            note_file: CString::new(note_file.as_os_str().as_bytes()).unwrap_or_default(),
+            note,
+        });
+        let before = WORK.replace(&raw const *work);
+        Self { before, work }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for CrashName {
+    fn drop(&mut self) {
+        debug_assert_eq!(WORK.get(), &raw const *self.work);
+        WORK.set(self.before);
+    }
+}
+
+/// Does nothing: there are no signals.
+#[cfg(not(unix))]
+pub struct CrashName;
+
+#[cfg(not(unix))]
+impl CrashName {
+    pub fn new(_sentence: &str, _note_file: &Path, _note: Vec<u8>) -> Self {
+        Self
+    }
+}
+
 /// Receives the message of a failed assertion of ggml, just before it aborts.
 #[cfg(unix)]
 unsafe extern "C" fn ggml_aborts(message: *const c_char) {
@@ -851,8 +910,15 @@ extern "C" fn crashed(signal: i32) {
         }
     }
 
+    // SAFETY: the work is that of this thread, and is there while its name is.
+    if let Some(work) = unsafe { WORK.get().as_ref() } {
+        write(libc::STDERR_FILENO, work.sentence.as_bytes());
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NONBLOCK;
+        // SAFETY: the path ends with a zero.
+        let file = unsafe { libc::open(work.note_file.as_ptr(), flags, 0o600) };
+        write(file, &work.note);
     // SAFETY: a message is never freed.
-    if let Some(message) = unsafe { CRASH.message.load(Ordering::Acquire).as_ref() } {
+    } else if let Some(message) = unsafe { CRASH.message.load(Ordering::Acquire).as_ref() } {
         write(libc::STDERR_FILENO, message.as_bytes());
     }
     // SAFETY: the handler was reset when it was called, so this ends the process.
@@ -905,7 +971,44 @@ pub(super) fn chat_templates() -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Batch;
+    use super::*;
+
+    /// Names the file of the note to the process that is to crash.
+    #[cfg(unix)]
+    const NOTE_FILE: &str = "RAGSCOPE_TEST_CRASH_NOTE";
+
+    #[cfg(unix)]
+    #[test]
+    fn a_crash_names_the_work_of_its_thread() {
+        if let Some(note_file) = std::env::var_os(NOTE_FILE) {
+            let _outer = CrashName::new("outer", Path::new(&note_file), b"a.md\0".to_vec());
+            drop(CrashName::new("inner", Path::new(""), Vec::new()));
+            contain_crashes();
+            crash_message("something else");
+            let other = std::thread::spawn(|| drop(CrashName::new("other", Path::new(""), vec![])));
+            other.join().expect("another thread");
+            std::process::abort();
+        }
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let note_file = folder.path().join("crashes");
+        for notes in ["a.md\0", "a.md\0a.md\0"] {
+            let crashed =
+                std::process::Command::new(std::env::current_exe().expect("this program"))
+                    .args([
+                        "--exact",
+                        "llm::ffi::tests::a_crash_names_the_work_of_its_thread",
+                    ])
+                    .arg("--nocapture")
+                    .env(NOTE_FILE, &note_file)
+                    .output()
+                    .expect("started");
+            let said = String::from_utf8_lossy(&crashed.stderr).into_owned();
+            assert!(said.contains("ragscope stopped: outer\n"), "{said}");
+            let found = std::fs::read_to_string(&note_file).expect("a note");
+            assert_eq!(found, notes);
+        }
+    }
 
     #[test]
     fn a_batch_is_all_tokens_or_all_vectors_of_the_right_width() {

@@ -50,6 +50,7 @@ mod open;
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use error::LlmError;
+pub use ffi::CrashName;
 pub use generator::{LlamaGenerator, load_generator, load_linker};
 pub use isolated::IsolatedGenerator;
 pub use judge::{LlamaClassifier, load_entailment_judge};

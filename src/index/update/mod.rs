@@ -304,12 +304,14 @@ impl UpdateRun<'_> {
     }
 
     fn read(&mut self, candidates: Vec<FileToRead>, vectors: &mut VectorStore) -> Result<(), Halt> {
+        let candidates = self.skip_crashes(candidates)?;
         let mut left = candidates.len();
         let how = How {
             options: self.options.clone(),
             method: self.recipe.chunker,
             counter: self.counter.clone(),
             extracts: self.index.layout.extracts(),
+            crashes: self.index.layout.crashes_file(),
         };
         for (at, batch) in ReadAhead::start(candidates, how).enumerate() {
             if at >= MIN_BATCHES && self.embedding.progress.is_stopped() {
@@ -353,6 +355,19 @@ impl UpdateRun<'_> {
             return Err(FileError::read(&self.index.canonical, reason).into());
         }
         Ok(())
+    }
+
+    /// Skips the files that ended the program as they were read, and returns the others.
+    fn skip_crashes(&mut self, candidates: Vec<FileToRead>) -> Result<Vec<FileToRead>, Halt> {
+        let crashes = self.index.layout.crashes();
+        let (failed, others): (Vec<_>, Vec<_>) = candidates
+            .into_iter()
+            .partition(|candidate| crashes.contains(&candidate.file.path));
+        for FileToRead { file, .. } in failed {
+            let reason = "ragscope stopped while it read it: please report this file";
+            self.skip_until_it_changes(&file, reason.to_owned())?;
+        }
+        Ok(others)
     }
 
     fn skip(&mut self, skipped: SkippedFile) -> Result<(), Halt> {
@@ -442,10 +457,11 @@ impl UpdateRun<'_> {
     }
 
     fn publish(&mut self, vectors: &VectorStore, should_merge: bool) -> Result<(), Halt> {
-        match self.draft.take() {
-            Some(draft) => Ok(self.index.publish(draft, vectors, should_merge)?),
-            None => Ok(()),
+        if let Some(draft) = self.draft.take() {
+            self.index.publish(draft, vectors, should_merge)?;
+            self.index.layout.forget_crashes();
         }
+        Ok(())
     }
 
     /// Returns whether segments are to be built: not of vectors that are only sent elsewhere.

@@ -2,6 +2,7 @@
 //! batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -12,9 +13,10 @@ use crate::corpus::{
     self, Chunk, Document, FoundFile, ReadOptions, SemanticSplit, Sentences, SplitMethod,
     TokenCounter,
 };
-use crate::event::SkippedFile;
+use crate::event::{SkippedFile, harmless};
 use crate::index::caches::extracts::Extracts;
 use crate::index::manifest::DocumentEntry;
+use crate::llm::CrashName;
 
 /// Limits of a batch. Three batches are in memory at a time: one is read, one waits, one is
 /// embedded.
@@ -37,6 +39,8 @@ pub(in crate::index) struct How {
     pub counter: TokenCounter,
     /// Keeps the texts of binary documents.
     pub extracts: Extracts,
+    /// The file in which a crash notes the document that was read.
+    pub crashes: PathBuf,
 }
 
 /// The result of reading a candidate.
@@ -129,6 +133,14 @@ fn batches_of(candidates: &[FileToRead]) -> impl Iterator<Item = &[FileToRead]> 
 }
 
 fn outcome(candidate: &FileToRead, how: &How) -> FileOutcome {
+    let path = &candidate.file.path;
+    let sentence = format!(
+        "it failed while it read {}. From now on this file is skipped until it changes: please report it.",
+        harmless(path)
+    );
+    let note = [path.as_bytes(), &[0]].concat();
+    let _name = CrashName::new(&sentence, &how.crashes, note);
+
     // a fault in a parser costs one document, not the run
     let read = catch_unwind(AssertUnwindSafe(|| read(candidate, how)));
     read.unwrap_or_else(|_| {

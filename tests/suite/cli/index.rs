@@ -1,6 +1,7 @@
 //! Indexing on the command line: folders, bad files, two processes, interrupts and damage.
 
 use std::fs;
+use std::path::PathBuf;
 
 #[cfg(unix)]
 use ragscope::event::{Event, IndexPhase, Outcome, Record, RunEvent, SessionEvent};
@@ -76,6 +77,30 @@ fn the_second_process_on_a_corpus_reads_and_does_not_write() {
         .reports("another ragscope");
 }
 
+/// Returns the folder of the one index of a test.
+fn index_folder(test: &TestEnvironment) -> PathBuf {
+    let mut indexes = fs::read_dir(test.paths().indexes()).expect("indexes");
+    indexes.next().expect("one").expect("an entry").path()
+}
+
+#[test]
+fn a_file_that_ended_the_program_is_skipped_until_it_changes() {
+    let test = TestEnvironment::new();
+    test.run("index notes").succeeds();
+    test.write("notes/bad.md", "Ivo Tarn was born in Selmouth.");
+    let note = index_folder(&test).join("crashes");
+    fs::write(&note, "bad.md\0gone.md\0").expect("written");
+
+    for _ in 0..2 {
+        test.run("index notes")
+            .succeeds()
+            .prints("bad.md: ragscope stopped while it read it");
+        assert!(!note.exists(), "the index remembers it");
+    }
+    test.write("notes/bad.md", "Ivo Tarn was born in Selmouth in May.");
+    test.run("index notes").succeeds().prints("1 added");
+}
+
 #[test]
 fn escape_sequences_of_documents_and_file_names_never_reach_the_output() {
     let test = TestEnvironment::new();
@@ -102,9 +127,7 @@ fn escape_sequences_of_documents_and_file_names_never_reach_the_output() {
 fn a_damaged_index_is_never_served_and_is_rebuilt_on_request() {
     let test = TestEnvironment::new();
     test.run("index notes").succeeds();
-    let mut indexes = fs::read_dir(test.paths().indexes()).expect("indexes");
-    let index = indexes.next().expect("one").expect("an entry").path();
-    let manifest = index.join("gen-1/manifest.json");
+    let manifest = index_folder(&test).join("gen-1/manifest.json");
     let mut bytes = fs::read(&manifest).expect("a manifest");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
