@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,20 @@ pub struct Access {
     rates: Mutex<HashMap<Client, Bucket>>,
 }
 
+/// Whether a request of a connection had what this server asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Admission(Arc<AtomicBool>);
+
+impl Admission {
+    pub fn is_given(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn give(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The requests that a client may send now.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
@@ -80,6 +95,9 @@ impl Access {
             return Err(cross_origin("another site"));
         }
         self.check_token(request.headers())?;
+        if let Some(admission) = request.extensions().get::<Admission>() {
+            admission.give();
+        }
         self.check_rate(client, Instant::now())?;
         Ok(foreign)
     }
@@ -239,12 +257,13 @@ fn is_protected(uri: &Uri) -> bool {
     uri.path() != "/openapi.json"
 }
 
-/// Returns the host that a request is for.
+/// Returns the host that a request is for: the one of its target, where it names one (RFC 9112,
+/// section 3.2.2).
 fn host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, HttpFailure> {
     let named = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let named = named.and_then(|host| host.parse().ok());
-    named
-        .or_else(|| uri.authority().cloned())
+    uri.authority()
+        .cloned()
+        .or_else(|| named?.parse().ok())
         .ok_or_else(|| HttpFailure::invalid("the request names no host: send a `Host` header"))
 }
 
@@ -306,7 +325,13 @@ mod tests {
         let bearer = ("authorization", "Bearer a-token-of-my-own-choice");
         let local = ("host", "127.0.0.1:7411");
         type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Result<bool, u16>);
-        let cases: [Case<'_>; 17] = [
+        let cases: [Case<'_>; 19] = [
+            ("http://evil.example/v1/models", &[local, bearer], Err(403)),
+            (
+                "http://localhost:7411/v1/models",
+                &[local, bearer],
+                Ok(false),
+            ),
             ("/openapi.json", &[local], Ok(false)),
             ("/v1/models", &[local, bearer], Ok(false)),
             ("/v1/models", &[("host", "localhost"), bearer], Ok(false)),

@@ -1,6 +1,6 @@
 //! Many clients, slow ones and those that leave; and the end of the engine and of the server.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Barrier;
 use std::thread;
@@ -130,6 +130,33 @@ fn slow_clients_hold_up_nobody() {
     server.is_ready();
     assert_eq!(server.outcome(&run), Outcome::Completed);
     drop((slow, unread));
+}
+
+#[test]
+fn strangers_make_room_for_each_other() {
+    let test = TestEnvironment::new();
+    let server = Server::start(&test, &[]);
+    server.is_ready();
+    // more than the connections that a server has at most
+    let mut strangers: Vec<TcpStream> = (0..520)
+        .map(|_| {
+            let mut stream = server.connect();
+            write!(stream, "POST /v1/search HTTP/1.1\r\n").expect("sent");
+            stream
+        })
+        .collect();
+    server.post("/v1/search", &search()).with_status(200);
+
+    // the first one was ended for the later ones, long before its time
+    let patience = std::time::Duration::from_secs(4);
+    strangers[0]
+        .set_read_timeout(Some(patience))
+        .expect("a limit");
+    let ended = strangers[0].read(&mut [0; 1]).map_err(|error| error.kind());
+    assert!(
+        matches!(ended, Ok(0) | Err(ErrorKind::ConnectionReset)),
+        "{ended:?}"
+    );
 }
 
 #[cfg(target_os = "linux")]
