@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::config::{Layers, Paths};
 use crate::engine::{Publish, Updated, Worker, WorkerError};
-use crate::event::{Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, harmless};
+use crate::event::{
+    Advice as _, Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, harmless,
+};
 use crate::index::IndexError;
 use crate::story::{Run, words};
 
@@ -104,38 +106,45 @@ impl<'a> Work<'a> {
                 }),
             };
             match updated {
-                Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
-                other => other.map(Some),
+                Err(WorkerError::Index(error)) if error.leaves_index() => Ok(Err(error)),
+                other => other.map(Ok),
             }
         })?;
         self.report_update(updated, folders)
     }
 
-    /// Reports what an update leaves to be said; `None` where another process writes the index.
+    /// Reports what an update leaves to be said, or why the last finished index has to do.
     ///
     /// # Errors
     /// Nothing to search.
     fn report_update(
         &mut self,
-        updated: Option<Updated>,
+        updated: Result<Updated, IndexError>,
         folders: &[PathBuf],
     ) -> Result<(), Stopped> {
         let folders = join_names(folders);
         let has_documents = self.observer.documents() > 0;
         match updated {
-            None if !has_documents => {
+            Err(IndexError::InUse { .. }) if !has_documents => {
                 return Err(Failure::new(
                     format!("another ragscope is making the first index of {folders}"),
                     "ask again when it is done",
                 )
                 .into());
             }
-            None => self.observer.out.remark(
+            Err(IndexError::InUse { .. }) => self.observer.out.remark(
                 "another ragscope has this index open; answering from its last complete state",
             ),
-            Some(Updated::Interrupted) => return Err(Stopped::Interrupted),
-            Some(Updated::Finished(report)) => self.report_skipped(&report),
-            Some(Updated::WordsOnly) => self.observer.out.remark(&format!(
+            Err(error) if !has_documents => return Err(WorkerError::Index(error).into()),
+            Err(error) => {
+                let text = format!("{error}; answering from the last finished index");
+                self.observer
+                    .out
+                    .warning(&text, error.advice().as_deref());
+            }
+            Ok(Updated::Interrupted) => return Err(Stopped::Interrupted),
+            Ok(Updated::Finished(report)) => self.report_skipped(&report),
+            Ok(Updated::WordsOnly) => self.observer.out.remark(&format!(
                 "answering from the words alone: the vectors take longer; `ragscope index {folders}` computes them, and --set index.first_answer=vectors waits for them"
             )),
         }

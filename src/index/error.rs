@@ -42,6 +42,13 @@ pub enum IndexError {
     Embedder(#[from] LlmError),
 }
 
+impl IndexError {
+    /// Returns whether the last finished index answers all the same, where there is one.
+    pub fn leaves_index(&self) -> bool {
+        matches!(self, Self::InUse { .. } | Self::Write { .. })
+    }
+}
+
 impl Advice for IndexError {
     fn advice(&self) -> Option<Cow<'_, str>> {
         Some(match self {

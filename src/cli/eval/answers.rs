@@ -11,7 +11,6 @@ use crate::config::{Layers, Paths, RetrieverKind};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{self, Answers, Ended, Plan, Progress, Question, Row};
 use crate::event::{Ask, Event, Flow, Outcome, Problem, RunEvent, SessionEvent, saturating_u32};
-use crate::index::IndexError;
 use crate::story::words;
 use crate::trace::Journal;
 
@@ -105,8 +104,9 @@ impl<'a> UnderPreset<'a> {
                 .map_err(stopped)?;
             match worker.update(&mut publish) {
                 Ok(Some(_)) => {}
-                Err(WorkerError::Index(IndexError::InUse { .. }))
-                    if worker.documents().is_ok_and(|all| !all.is_empty()) => {}
+                Err(WorkerError::Index(error))
+                    if error.leaves_index()
+                        && worker.documents().is_ok_and(|all| !all.is_empty()) => {}
                 Ok(None) => return Err(Stopped::Interrupted),
                 Err(error) => return Err(stopped(error)),
             }

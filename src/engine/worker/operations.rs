@@ -1,12 +1,14 @@
 //! The worker: it alone owns the models and the index, and carries out the operations on them.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::config::{ChunkerKind, Layers, Paths, RetrieverKind};
 use crate::engine::error::WorkerError;
 use crate::event::{
-    ChunkText, Embedding, Flow, IndexReport, Link, Retrieval, SESSION, SessionEvent, Side, StopFlag,
+    Advice as _, ChunkText, Embedding, Flow, IndexReport, Link, Retrieval, SESSION, SessionEvent,
+    Side, StopFlag,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, Search, Update};
 use crate::llm::LlmError;
@@ -265,7 +267,7 @@ impl Worker {
     ///
     /// # Errors
     /// As [`Worker::update`]. Another process that writes the index is none: its update serves as
-    /// well.
+    /// well. Nor is an index that cannot be written, which is reported as a warning.
     pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
         let config = self.layers.with(&self.index_overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
@@ -274,6 +276,14 @@ impl Worker {
         }
         match self.update(publish) {
             Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(true),
+            Err(WorkerError::Index(error)) if error.leaves_index() => {
+                let warned = SessionEvent::Warned {
+                    text: error.to_string(),
+                    advice: error.advice().map(Cow::into_owned),
+                };
+                self.emit(warned, publish);
+                Ok(true)
+            }
             updated => Ok(updated?.is_some()),
         }
     }

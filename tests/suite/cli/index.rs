@@ -84,6 +84,32 @@ fn index_folder(test: &TestEnvironment) -> PathBuf {
 }
 
 #[test]
+fn an_index_that_cannot_be_written_is_searched_as_it_is() {
+    let test = TestEnvironment::new();
+    test.run("index notes").succeeds();
+    test.write("notes/new.md", "Ivo Tarn was born in Selmouth.");
+    // a folder in its place cannot be locked, not even by the administrator
+    let lock = index_folder(&test).join("lock");
+    fs::remove_file(&lock).expect("removed");
+    fs::create_dir(&lock).expect("made");
+
+    for (output, printed) in [
+        (test.run("search notes Reeve"), "people.md"),
+        (test.ask(""), "answer: "),
+    ] {
+        output
+            .succeeds()
+            .prints(printed)
+            .reports("answering from the last finished index");
+    }
+    test.run("index notes").exits(1).reports("lock");
+    fs::remove_dir(&lock).expect("removed");
+    test.run("search notes Selmouth")
+        .succeeds()
+        .prints("new.md");
+}
+
+#[test]
 fn a_file_that_ended_the_program_is_skipped_until_it_changes() {
     let test = TestEnvironment::new();
     test.run("index notes").succeeds();
