@@ -20,6 +20,8 @@ use crate::net::host;
 const MAX_FAILURES: u32 = 5;
 /// Free bytes that a pull leaves on the disk.
 const SPARE_BYTES: u64 = 256 << 20;
+/// Sizes of files are signed numbers of 64 bits: no disk has more.
+const MAX_DISK_BYTES: u64 = i64::MAX as u64;
 const READ_BYTES: usize = 1 << 20;
 /// Time between two tries to get the lock of a file.
 const LOCK_LATENCY: Duration = Duration::from_millis(50);
@@ -76,7 +78,7 @@ pub(super) fn download_all(
     client: &Client,
     meter: &mut Meter<'_>,
 ) -> Result<(), PullError> {
-    meter.expect(targets.iter().map(|target| target.bytes).sum());
+    meter.expect(sum(targets, |target| target.bytes));
     make_folder(destination.folder)?;
     check_space(targets, destination, settings)?;
 
@@ -93,23 +95,25 @@ pub(super) fn download_all(
     Ok(())
 }
 
+/// Returns the bytes of all files; a sum that is too large for any disk stays the largest number.
+fn sum(targets: &[Target], bytes: impl Fn(&Target) -> u64) -> u64 {
+    let bytes = targets.iter().map(bytes);
+    bytes.fold(0, u64::saturating_add)
+}
+
 fn check_space(
     targets: &[Target],
     destination: &Destination<'_>,
     settings: &PullSettings,
 ) -> Result<(), PullError> {
-    let missing: u64 = targets
-        .iter()
-        .map(|target| target.bytes - target.bytes_here())
-        .sum();
+    let missing = sum(targets, |target| target.bytes - target.bytes_here());
     if missing == 0 {
         return Ok(());
     }
     // A disk that does not report its space may still have some.
-    let Ok(free_bytes) = (settings.free_bytes)(destination.folder) else {
-        return Ok(());
-    };
-    let needed_bytes = missing + SPARE_BYTES;
+    let free_bytes = (settings.free_bytes)(destination.folder).unwrap_or(MAX_DISK_BYTES);
+    let free_bytes = free_bytes.min(MAX_DISK_BYTES);
+    let needed_bytes = missing.saturating_add(SPARE_BYTES);
     if free_bytes >= needed_bytes {
         return Ok(());
     }

@@ -353,6 +353,9 @@ fn pieces(weights: &[Weights], first: &Weights) -> Option<Vec<Weights>> {
     let (name, Some((_, count))) = without_piece(&first.path) else {
         return Some(vec![first.clone()]);
     };
+    if count == 0 {
+        return None;
+    }
     (1..=count)
         .map(|number| {
             let is_piece =

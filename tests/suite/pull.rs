@@ -433,6 +433,18 @@ fn what_servers_do_wrong_is_repaired() {
     }
 }
 
+/// A listing of files with these sizes.
+fn of_sizes(files: &[(&str, u64)]) -> Reply {
+    let siblings: Vec<_> = files
+        .iter()
+        .map(|(name, size)| {
+            json!({"rfilename": name, "lfs": {"sha256": sha256(name.as_bytes()), "size": size}})
+        })
+        .collect();
+    let listing = json!({"sha": COMMIT, "siblings": siblings});
+    Reply::new(200, listing.to_string())
+}
+
 #[test]
 fn what_cannot_be_repaired_is_an_error_that_says_what_to_do() {
     let file_cases: [(&str, fn(&Asked, &[u8]) -> Reply, &str); 9] = [
@@ -496,7 +508,27 @@ fn what_cannot_be_repaired_is_an_error_that_says_what_to_do() {
         check(name, &Server::of_model(file), Err(message));
     }
 
-    let listing_cases: [(&str, fn() -> Reply, &str); 8] = [
+    let listing_cases: [(&str, fn() -> Reply, &str); 11] = [
+        (
+            "a size that no disk has",
+            || of_sizes(&[("tiny-Q4_K_M.gguf", u64::MAX)]),
+            "18446744073.7 GB are needed",
+        ),
+        (
+            "sizes whose sum is too large to count",
+            || {
+                of_sizes(&[
+                    ("tiny-Q4_K_M-00001-of-00002.gguf", u64::MAX),
+                    ("tiny-Q4_K_M-00002-of-00002.gguf", 6_386_305),
+                ])
+            },
+            "18446744073.7 GB are needed",
+        ),
+        (
+            "a first of no pieces",
+            || of_sizes(&[("tiny-Q4_K_M-00001-of-00000.gguf", 5)]),
+            "lacks a piece of tiny-Q4_K_M-00001-of-00000.gguf",
+        ),
         (
             "no permission",
             || Reply::new(401, ""),
