@@ -23,6 +23,8 @@ const MAX_ALL_STRING_BYTES: u64 = 256 << 20;
 const MAX_LAYERS: u64 = 1 << 12;
 const MAX_HEADS: u64 = 1 << 14;
 const MAX_WIDTH: u64 = 1 << 20;
+/// llama.cpp counts positions in signed numbers of 32 bits.
+const MAX_CONTEXT_TOKENS: u64 = i32::MAX as u64;
 const MAX_NESTING: u32 = 4;
 const MAX_DIMENSIONS: u32 = 4;
 const DEFAULT_ALIGNMENT: u64 = 32;
@@ -201,6 +203,7 @@ impl Metadata {
             ("block_count", MAX_LAYERS),
             ("embedding_length", MAX_WIDTH),
             ("attention.head_count", MAX_HEADS),
+            ("context_length", MAX_CONTEXT_TOKENS),
         ];
         for (name, most) in limits {
             let key = format!("{architecture}.{name}");

@@ -28,6 +28,8 @@ const END_SIGNALS: &[i32] = &[
     SIGTERM,
     #[cfg(unix)]
     signal_hook::consts::SIGHUP,
+    #[cfg(unix)]
+    signal_hook::consts::SIGQUIT,
 ];
 
 /// The terminal while the screen uses it. Dropping the guard restores it.

@@ -183,7 +183,7 @@ fn with_pages_of_colour(home: &Path) -> String {
 
 #[test]
 fn the_terminal_comes_back_after_a_signal() {
-    for (signal, code) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {
+    for (signal, code) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130), ("-QUIT", 131)] {
         let test = environment();
         let terminal = test.terminal("notes", LARGE);
         terminal.wait_for("2 files, 2 chunks");

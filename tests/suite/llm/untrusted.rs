@@ -82,6 +82,11 @@ fn models_that_would_stop_llama_cpp_are_refused() {
             0_u32.to_le_bytes(),
             "head_count` is 0",
         ),
+        (
+            "llama.context_length",
+            (1_u32 << 31).to_le_bytes(),
+            "`llama.context_length` is 2147483648",
+        ),
     ] {
         let model = mutated(test.folder(), key, &bytes);
         let ended = test
