@@ -139,6 +139,8 @@ fn show(
     let panics = guard.panics();
     // the terminal is restored before anything is reported
     drop(guard);
+    // ratatui's destructor shows the cursor once more, and panics where stderr is closed as well
+    std::mem::forget(terminal);
     shown?;
     if panics.is_empty() {
         Ok(ended)

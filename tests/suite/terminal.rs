@@ -229,13 +229,17 @@ fn the_program_ends_when_its_terminal_is_closed() {
     drop(pair.master);
 
     let deadline = std::time::Instant::now() + crate::support::pty::PATIENCE;
-    while child.try_wait().expect("a process").is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a process") {
+            break status;
+        }
         if std::time::Instant::now() > deadline {
             child.kill().expect("killed");
             panic!("the program still runs after its terminal was closed");
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    };
+    assert_ne!(status.exit_code(), 101, "it panicked");
 }
 
 #[test]
