@@ -1,5 +1,6 @@
 //! Questions on the command line: answers, their records, threads, and what is refused.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
@@ -340,4 +341,97 @@ fn a_folder_of_your_own_is_quoted_without_a_model_of_your_own() {
     assert!(text.starts_with("Your documents do not say."), "{text}");
     let (_, text, _) = verdict_on("Was kostet ein Kilogramm Kupfer in Chile?", "");
     assert!(text.starts_with("Ihre Dokumente sagen es nicht."), "{text}");
+}
+
+/// Returns a record without what differs between two runs: times, ids and numbers of generations.
+/// The last digits of a score depend on the order in which a segment of the index adds its words.
+fn timeless(value: &Value) -> Value {
+    let is_of_run = |key: &str| {
+        let names = [
+            "run",
+            "t_us",
+            "started_at",
+            "generation",
+            "id",
+            "chunk",
+            "threads",
+        ];
+        names.contains(&key) || key.ends_with("_us") || key.ends_with("_ms")
+    };
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(key, value)| !is_of_run(key) || value.is_object())
+            .map(|(key, value)| (key.clone(), timeless(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(timeless).collect(),
+        Value::Number(number) => number.as_f64().map_or(Value::Null, |number| {
+            serde_json::json!((number * 1e5).round() / 1e5)
+        }),
+        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
+    }
+}
+
+#[test]
+fn an_index_of_many_updates_answers_as_a_new_one() {
+    const NAMES: [&str; 5] = [
+        "Mira Oakes",
+        "Tam Reeve",
+        "Ivo Tarn",
+        "Ann Voss",
+        "Bob Lund",
+    ];
+    const TOWNS: [&str; 7] = [
+        "Harwenby",
+        "Lorbymouth",
+        "Selmouth",
+        "Orrin",
+        "Dunlow",
+        "Keswith",
+        "Marle",
+    ];
+    let test = TestEnvironment::empty();
+    let file = |step: usize| format!("notes/{step:02}.md");
+    let text = |step: usize, lines: usize| -> String {
+        let line = |line: usize| {
+            let (name, town) = (NAMES[(step + line) % 5], TOWNS[(step * 3 + line) % 7]);
+            format!(
+                "{name} was born in {town}, {} years ago.\n\n",
+                step * 7 + line
+            )
+        };
+        (0..lines).map(line).collect()
+    };
+    // each step adds a document, changes one and removes one
+    for step in 0..20 {
+        test.write(file(step), text(step, 1 + step % 4));
+        if step >= 3 {
+            test.write(file(step - 3), text(step - 3, 5 + step));
+        }
+        if step % 6 == 5 {
+            fs::remove_file(test.path(file(step - 5))).expect("removed");
+        }
+        test.run("index notes").succeeds();
+    }
+
+    let records = |home: &str, threads: usize| -> Vec<Value> {
+        let threads = format!("generator.threads={threads}");
+        let mut command = vec!["ask", "notes", QUESTION, "--set", &threads];
+        command.extend("--json --preset searag --seed 7".split(' '));
+        let output = test.run_with(("RAGSCOPE_HOME", test.path(home)), command);
+        let records = output.succeeds().records().into_iter();
+        let records = records.filter(|record| record.run != SESSION);
+        records
+            .map(|record| timeless(&serde_json::to_value(record).expect("JSON")))
+            .collect()
+    };
+    let expected = records("home", 1);
+    assert!(expected.len() > 20, "{expected:?}");
+    for (home, threads) in [("home", 2), ("new", 1), ("home", 1)] {
+        assert_eq!(
+            records(home, threads),
+            expected,
+            "{home}, {threads} threads"
+        );
+    }
 }
