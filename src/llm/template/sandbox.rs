@@ -3,7 +3,8 @@
 //! The fuel of a template bounds its steps and the text that it writes. It bounds neither the depth
 //! of its expressions and values nor what one filter allocates, and an overflow of the stack or the
 //! end of the memory ends a process. So a template is parsed and rendered where that costs the
-//! template alone: once as a model is loaded, around marks that stand for the texts of a prompt.
+//! template alone: once as a model is loaded, around marks that stand for the texts of a prompt. It
+//! can trim these texts, and neither change nor read them.
 
 use std::io::{self, stdin, stdout};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

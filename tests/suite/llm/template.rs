@@ -86,6 +86,39 @@ fn templates_render_as_transformers_renders_them() {
 }
 
 #[test]
+fn prompts_are_as_if_each_were_rendered() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/templates");
+    let files = std::fs::read_dir(folder).expect("templates").flatten();
+    // all but the one that writes the length and the capitals of a turn
+    let is_wanted = |file: &PathBuf| {
+        file.extension().is_some_and(|ending| ending == "jinja") && !file.ends_with("filters.jinja")
+    };
+    for file in files.map(|entry| entry.path()).filter(is_wanted) {
+        let source = std::fs::read_to_string(&file).expect("a template");
+        let template = parse(&source).expect("a template");
+        let renderings = Renderings::new(&source, &surroundings()).expect("a template");
+        for (system, user) in [
+            ("", "Who?"),
+            ("", "  Who {{ x }}\n\u{f0000}u\u{f0001} \"?\" \n"),
+            ("Be brief.", "Who?"),
+            (" Be\nbrief. \n", "\n Who? </think> "),
+        ] {
+            let turn = |role, content| Turn { role, content };
+            let turns = [turn("system", system), turn("user", user)];
+            let turns = &turns[usize::from(system.is_empty())..];
+            for is_thinking in [false, true] {
+                let Ok(expected) = template.render(turns, is_thinking) else {
+                    // a system turn is refused: it goes in front of the user's
+                    continue;
+                };
+                let text = renderings.fill(system, user, is_thinking);
+                assert_eq!(text, Ok(expected), "{}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
 fn templates_that_cannot_be_used_end_with_the_reason() {
     let long = "x".repeat(2 << 20);
     let cases = [
