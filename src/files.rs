@@ -75,6 +75,17 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_limited(path, Links::Followed, u64::MAX)
 }
 
+/// Reads a regular file as text, or the one that a link leads to.
+///
+/// # Errors
+/// As [`open`]; bytes that are not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| {
+        let fault = "it is not text in UTF-8";
+        io::Error::new(io::ErrorKind::InvalidData, fault)
+    })
+}
+
 /// Reads a regular file of at most `max` bytes.
 ///
 /// # Errors

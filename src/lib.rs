@@ -47,12 +47,12 @@
 //! |---|---|
 //! | [`letters`] | the letters of a text in one form, by which texts are compared |
 //! | [`event`] | the public run format: everything that happens is a typed record |
+//! | [`files`] | how a file is opened, kept private, or saved for the user |
 //! | [`config`] | every setting, merged from its sources and read once |
 //! | [`process`] | this program again, as another process that is spoken with over pipes |
 //! | [`net`] | connections to other machines: certificates, time-outs, addresses |
 //! | [`guide`] | the pages for users, embedded |
 //! | [`append_log`] | a file of records that only grows, for journals and caches |
-//! | [`files`] | how a file is opened, kept private, or saved for the user |
 //! | [`trace`] | records to a file and back |
 //! | [`story`] | what the records of a run say: folded once, worded once |
 //! | [`llm`] | the models by role, on llama.cpp |
@@ -73,10 +73,10 @@
 
 pub mod letters;
 pub mod event;
+pub mod files;
 pub mod config;
 pub mod guide;
 pub mod append_log;
-pub mod files;
 pub mod process;
 pub mod net;
 pub mod trace;

@@ -11,6 +11,7 @@ use super::paths::Paths;
 use super::presets;
 use super::settings::{Config, SETTINGS, Setting};
 use crate::event::os_path;
+use crate::files;
 
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
@@ -171,7 +172,7 @@ impl Layers {
 impl Layer {
     fn read(file: &Path) -> Result<Self, ConfigError> {
         let origin = file.display().to_string();
-        match std::fs::read_to_string(file) {
+        match files::read_text(file) {
             Ok(text) => Self::parse(origin, &text),
             Err(error) => Err(ConfigError::Unreadable {
                 origin,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::names::names_with_own;
+use crate::files;
 
 /// Embeds the files of `config/presets`, in the order in which they are listed to the user.
 macro_rules! presets {
@@ -44,7 +45,7 @@ pub fn preset_names(presets_folder: &Path) -> Vec<String> {
 pub fn preset_doc(name: &str, presets_folder: &Path) -> String {
     match built_in(name) {
         Some(text) => doc(text),
-        None => std::fs::read_to_string(presets_folder.join(format!("{name}.toml")))
+        None => files::read_text(&presets_folder.join(format!("{name}.toml")))
             .map_or(String::new(), |text| doc(&text)),
     }
 }

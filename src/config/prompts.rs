@@ -13,6 +13,7 @@ use super::choices::{PromptSet, WorkedExamples};
 use super::error::ConfigError;
 use super::settings::AnswerSettings;
 use crate::event::ModelCard;
+use crate::files;
 
 /// A text of a prompt, with the folder of `assets/prompts` that holds it.
 type Version = (&'static str, &'static str);
@@ -136,7 +137,7 @@ impl Prompts {
         for prompt in PromptName::ALL {
             let file = folder.join(format!("{}.md", prompt.name()));
             let origin = || file.display().to_string();
-            let text = match std::fs::read_to_string(&file) {
+            let text = match files::read_text(&file) {
                 Ok(text) => text,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => {

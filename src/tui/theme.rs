@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::config::{names_with_own, nearest};
 use crate::event::Problem;
+use crate::files;
 
 const BUILT_IN: &[(&str, &str)] = &[
     ("dark", include_str!("../../assets/themes/dark.toml")),
@@ -217,7 +218,7 @@ fn gather(
     }
     if let Some(file) = own {
         let origin = file.display().to_string();
-        let text = std::fs::read_to_string(&file).map_err(|error| {
+        let text = files::read_text(&file).map_err(|error| {
             Problem::new(
                 format!("cannot read {origin} ({error})"),
                 "check the file and its permissions",

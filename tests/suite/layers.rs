@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("letters", &[]),
     ("event", &[]),
-    ("config", &["letters", "event"]),
+    ("files", &[]),
+    ("config", &["letters", "event", "files"]),
     ("guide", &["event", "config"]),
     ("append_log", &[]),
-    ("files", &[]),
     ("process", &[]),
     ("net", &["event"]),
     ("trace", &["event", "append_log", "files"]),

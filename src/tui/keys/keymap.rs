@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::config::nearest;
 use crate::event::Problem;
+use crate::files;
 
 use super::action::Action;
 use super::context::Context;
@@ -52,7 +53,7 @@ impl Keymap {
     /// meanings in one context.
     pub fn load(file: &Path) -> Result<Self, Problem> {
         let origin = file.display().to_string();
-        match std::fs::read_to_string(file) {
+        match files::read_text(file) {
             Ok(text) => Self::built_in()?.with(&text, &origin),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::built_in(),
             Err(error) => Err(Problem::new(

@@ -19,6 +19,18 @@ fn recordings_below_a_corpus_are_no_documents_of_it() {
 
 #[cfg(unix)]
 #[test]
+fn a_pipe_in_the_place_of_a_settings_file_is_an_error() {
+    let test = TestEnvironment::new();
+    let pipe = test.paths().config_file();
+    fs::create_dir_all(pipe.parent().expect("a folder")).expect("made");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    test.run("config --effective")
+        .exits(1)
+        .reports("not a regular file");
+}
+
+#[cfg(unix)]
+#[test]
 fn what_is_kept_is_for_its_user_alone() {
     use std::os::unix::fs::PermissionsExt;
 
