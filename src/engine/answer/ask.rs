@@ -18,6 +18,13 @@ use super::support;
 use super::verdict::{Statements, judge};
 use super::write::write;
 
+/// Words of greetings and thanks.
+const GREETINGS: &[&str] = &[
+    "hello", "hi", "hey", "good", "morning", "evening", "day", "thanks", "thank", "you", "bye",
+    "hallo", "guten", "tag", "morgen", "abend", "danke", "bonjour", "salut", "merci", "hola",
+    "buenos", "días", "gracias", "你好", "您好", "谢谢",
+];
+
 /// Answers a question with these tools, whose settings already include its overrides. Every event
 /// goes to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and
 /// what was written so far stays.
@@ -97,6 +104,10 @@ pub fn check_question<'q>(
 /// Retrieves, writes the answer, and measures how much each lookup helped.
 fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<Answer, RunError> {
     let config = run.tools.config;
+    if is_greeting(run.question) {
+        return greet(run, roles);
+    }
+
     let passages = if context::needs_corpus(config) && config.retriever.at_start {
         let need = Need {
             confirmed,
@@ -152,6 +163,32 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         }
     }
     Ok(answer)
+}
+
+/// Returns whether a question is no more than a greeting or thanks: nothing is retrieved for it.
+fn is_greeting(question: &str) -> bool {
+    let words = question.split(|c: char| !c.is_alphanumeric());
+    let mut words = words.filter(|word| !word.is_empty()).peekable();
+    let is_known = |word: &str| GREETINGS.contains(&word.to_lowercase().as_str());
+    words.peek().is_some() && words.all(is_known)
+}
+
+/// Answers a greeting: the generator by itself, or a sentence where it is for quotations only.
+fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
+    if run.tools.config.answer.prompt != AnswerPrompt::Quotes {
+        return write(run, roles, &Passages::default(), &[]);
+    }
+    let text = "Ask a question about your documents.".to_owned();
+    run.emit(RunEvent::StepGiven {
+        step: 1,
+        text: text.clone(),
+        citations: Vec::new(),
+    });
+    Ok(Answer {
+        short: text.clone(),
+        text,
+        ..Answer::default()
+    })
 }
 
 /// Emits which gate decides, and why it is not the one of the settings.

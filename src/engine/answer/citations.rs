@@ -31,7 +31,7 @@ pub struct Supports {
 struct Claim {
     language: &'static str,
     words: HashSet<String>,
-    /// Numbers and names that the question does not have: a source must hold them all.
+    /// Numbers, and names that the question does not have: a source must hold them all.
     facts: HashSet<String>,
 }
 
@@ -125,6 +125,10 @@ impl Supports {
         let mut facts = numbers(text);
         facts.extend(names(text).filter(|_| has_names));
         facts.retain(|fact| !self.question.contains(fact));
+        // what was asked of 2.39 is not in a passage about 2.35
+        let is_number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
+        let asked = words(text).into_iter().filter(|word| is_number(word));
+        facts.extend(asked.filter(|word| self.question.contains(word)));
         Claim {
             language,
             words: words(text),
@@ -402,5 +406,17 @@ mod tests {
                 .collect();
             assert_eq!(found, expected, "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_number_of_the_question_must_be_in_the_source_too() {
+        let passages = Passages {
+            hits: vec![hit("Stash learned the option --staged in 2.35.", [1, 1])],
+            ..Passages::default()
+        };
+        let supports = Supports::new("What changed in stash in 2.39?", &passages);
+        let cites = |sentence: &str| !supports.cite(sentence).is_empty();
+        assert!(cites("In 2.35, stash learned the option --staged."));
+        assert!(!cites("In 2.39, stash learned the option --staged [1]."));
     }
 }

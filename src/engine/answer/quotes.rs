@@ -16,6 +16,9 @@ const MAX_QUOTES: usize = 3;
 /// Least score of the others beside the best: of 60 answers in SQuAD, 90 % are in 2.1 sentences,
 /// and 92 % in all three.
 const MIN_RELATIVE: f32 = 0.7;
+/// A sentence of a lower score has nothing to do with the question: half of those that are nearest
+/// to foreign questions.
+const MIN_NEAR: f32 = 0.3;
 /// Sentences with fewer words of content are headings and rests.
 const MIN_WORDS: usize = 2;
 /// Sentences that are compared by meaning: the best by their words.
@@ -175,10 +178,12 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     if !supported {
         steps.push((refusal(run.question).to_owned(), None));
     }
-    let least = ranked.score() * MIN_RELATIVE;
+    let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
     let best = ranked.sentences.into_iter().take(MAX_QUOTES);
     for sentence in best.filter(|sentence| sentence.score() >= least) {
-        steps.push((format!("“{}”", sentence.text()), Some(sentence.citation)));
+        // lines of a paragraph end where its file wraps them
+        let words: Vec<&str> = sentence.text().split_whitespace().collect();
+        steps.push((format!("“{}”", words.join(" ")), Some(sentence.citation)));
     }
 
     let mut answer = Answer::default();
@@ -195,10 +200,11 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
         });
     }
     answer.text = texts.join("\n\n");
-    answer.short = if supported {
-        answer.text.clone()
-    } else {
+    let is_measured = run.tools.config.answer.short;
+    answer.short = if is_measured && !supported {
         UNKNOWN.to_owned()
+    } else {
+        answer.text.clone()
     };
     answer
 }

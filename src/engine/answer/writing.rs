@@ -11,6 +11,9 @@ use super::citations::Supports;
 use super::short;
 use super::steps::{EarlyDecision, Rules, Steps};
 
+/// A sentence that was written this often is a loop, with which an answer ends.
+const MAX_REPEATS: usize = 2;
+
 /// An answer in progress.
 pub struct Writing<'w> {
     /// The passages that each sentence is first written from; none where only uncertain sentences
@@ -89,9 +92,10 @@ impl<'w> Writing<'w> {
         // without a gate one completion writes the whole answer, and its end is the model's
         let has_gate = roles.gate.card(run).is_some();
         let is_last = |text: &str, before: &[Sentence]| {
-            let is_repeated = before.iter().any(|sentence| sentence.text() == text);
-            has_gate
-                && (is_last(text, &self.confirmed) || (is_repeated && short::is_repeatable(text)))
+            let repeats = before.iter().filter(|known| known.text() == text).count();
+            let is_loop = repeats >= MAX_REPEATS && short::is_repeatable(text);
+            let is_repeated = repeats > 0 && short::is_repeatable(text);
+            is_loop || has_gate && (is_last(text, &self.confirmed) || is_repeated)
         };
         let rules = Rules {
             decide_early,

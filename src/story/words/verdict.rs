@@ -38,10 +38,10 @@ fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
         VerdictKind::NotInDocuments => match stated {
             _ if verdict.sources == 0 => "nothing fits the question".to_owned(),
             Some(stated) => format!(
-                "the model gives {} that they state it; the nearest passages are quoted",
+                "the passages that come nearest state it with {}, says the model",
                 percent(stated)
             ),
-            None => "the nearest passages are quoted".to_owned(),
+            None => "no passage comes near enough".to_owned(),
         },
         VerdictKind::Doubtful => {
             let mut reasons = Vec::new();

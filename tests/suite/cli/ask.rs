@@ -341,6 +341,11 @@ fn a_folder_of_your_own_is_quoted_without_a_model_of_your_own() {
     assert!(text.starts_with("Your documents do not say."), "{text}");
     let (_, text, _) = verdict_on("Was kostet ein Kilogramm Kupfer in Chile?", "");
     assert!(text.starts_with("Ihre Dokumente sagen es nicht."), "{text}");
+
+    let greeted = test.run(["ask", "notes", "Hello!", "--quotes"]).succeeds();
+    greeted
+        .prints("Ask a question about your documents.")
+        .does_not_print("not in your documents");
 }
 
 /// Returns a record without what differs between two runs: times, ids and numbers of generations.
