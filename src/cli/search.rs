@@ -59,6 +59,9 @@ impl Work<'_> {
                 found_by(hit)
             )))?;
             out.dim(&format!("    {}\n", start_of(&hit.chunk.text)))?;
+            if let Some(copies) = words::copies(hit) {
+                out.dim(&harmless(&format!("    {copies}\n")))?;
+            }
         }
         Ok(Exit::Done)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::Metadata;
-use super::place::{Place, PlaceFrom, place_of_lines};
+use super::place::{Place, PlaceFrom, place_of_lines, place_text, placed_text};
 
 /// A word of a query with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +95,18 @@ impl ChunkText {
     pub fn place(&self, lines: [u32; 2]) -> Option<Place> {
         place_of_lines(&self.places, lines)
     }
+
+    /// Returns the place of the chunk as text, as far as its own text does not say it.
+    #[must_use]
+    pub fn place_text(&self) -> String {
+        place_text(&self.document, &self.places, &self.headings, &self.text)
+    }
+
+    /// Returns the chunk as models read it: its place, then its text.
+    #[must_use]
+    pub fn placed_text(&self) -> String {
+        placed_text(&self.document, &self.places, &self.headings, &self.text)
+    }
 }
 
 /// A chunk inside a joined text.
@@ -123,8 +135,30 @@ pub struct Hit {
     pub bm25: Option<Ranked>,
     /// Cosine similarity and rank; `None` when that list did not hold the chunk.
     pub vector: Option<Ranked>,
-    /// Score and rank after fusion.
+    /// Score and rank after fusion, those of the best of its copies.
     pub fused: Ranked,
+    /// The chunks that say the same and are no hits of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<ChunkCopy>,
+}
+
+/// A chunk that says the same as a hit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChunkCopy {
+    pub chunk: u64,
+    /// Path of the document inside the corpus.
+    pub document: String,
+    /// Lines of the document, as in [`ChunkText`].
+    pub lines: [u32; 2],
+    /// The place of the lines; `None` where the lines are the place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The date of its document, where that of the hit has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// Whether some of its words are others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub near: bool,
 }
 
 /// The reranker's score of a chunk.

@@ -93,6 +93,84 @@ pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<P
     Some(at(first)?.to(&at(last)?))
 }
 
+/// Maximum size of a path in the place of a chunk, and of everything below it, bytes: the window of
+/// an embedder is for the text.
+const MAX_PATH_BYTES: usize = 100;
+const MAX_NAMES_BYTES: usize = 140;
+
+/// Returns the place of a chunk as text: the path of its document, and the names of the member, the
+/// sheet, the chapter or message and the headings that it is under, as far as its own text does not
+/// hold them. Of long ones the end stays.
+#[must_use]
+pub fn place_text(document: &str, places: &[PlaceFrom], headings: &[String], text: &str) -> String {
+    let place = places.first().map(|from| &from.place);
+    let of_place = place.map(|place| [&place.member, &place.name]);
+    let names = of_place.into_iter().flatten().flatten().chain(headings);
+
+    let mut known = words_of(text) + &words_of(document);
+    let mut added = Vec::new();
+    for name in names {
+        let words = words_of(name);
+        if !known.contains(&words) {
+            known.push_str(&words);
+            added.push(name.as_str());
+        }
+    }
+
+    let mut room = MAX_NAMES_BYTES;
+    let fits = |name: &&&str| {
+        let left = room.checked_sub(name.len());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let mut parts: Vec<&str> = added.iter().rev().take_while(fits).copied().collect();
+    parts.push(end_of_path(document));
+    parts.reverse();
+    parts.join(" › ")
+}
+
+/// Returns a text as models read it: its place, then the text.
+#[must_use]
+pub fn placed_text(
+    document: &str,
+    places: &[PlaceFrom],
+    headings: &[String],
+    text: &str,
+) -> String {
+    format!("{}: {text}", place_text(document, places, headings, text))
+}
+
+/// Returns the words of a text in lower case, each between two spaces, so that a phrase of whole
+/// words can be found in them.
+#[must_use]
+pub fn words_of(text: &str) -> String {
+    let mut words = " ".to_owned();
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            words.extend(c.to_lowercase());
+        } else if !words.ends_with(' ') {
+            words.push(' ');
+        }
+    }
+    if !words.ends_with(' ') {
+        words.push(' ');
+    }
+    words
+}
+
+/// Returns as many folders from the end of a path as have room.
+fn end_of_path(path: &str) -> &str {
+    let Some(excess) = path.len().checked_sub(MAX_PATH_BYTES) else {
+        return path;
+    };
+    let name = path.rfind('/').map_or(0, |at| at + 1);
+    let fitting = path
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= excess && path[..*at].ends_with('/'));
+    &path[fitting.unwrap_or(name)..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,5 +214,57 @@ mod tests {
         let row = |sheet: &str, number| Place::new(PlaceUnit::Row, number).with_name(sheet);
         assert_eq!(row("Hours", 2).to(&row("Hours", 4)).last, 4);
         assert_eq!(row("Hours", 2).to(&row("Rates", 4)).last, 2);
+    }
+
+    #[test]
+    fn the_place_of_a_chunk_is_what_its_text_does_not_say() {
+        let sheet = Place::new(PlaceUnit::Row, 2).with_name("Hours");
+        let places = [PlaceFrom {
+            line: 1,
+            place: sheet,
+        }];
+        let cases: [(&str, &[PlaceFrom], &[&str], &str, &str); 6] = [
+            (
+                "People/Ilse Brandt.md",
+                &[],
+                &["Phone"],
+                "555 0134",
+                "People/Ilse Brandt.md › Phone",
+            ),
+            (
+                "machines.md",
+                &[],
+                &["Workshop machines", "Osprey XL", "Guarantee"],
+                "### Guarantee\n\nThe guarantee runs for 38 months.",
+                "machines.md › Workshop machines › Osprey XL",
+            ),
+            ("a/ferry.md", &[], &["Ferry"], "It leaves.", "a/ferry.md"),
+            ("shop.xlsx", &places, &[], "Mo 9-12", "shop.xlsx › Hours"),
+            ("a.md", &[], &["!?"], "b", "a.md"),
+            ("", &[], &[], "", ""),
+        ];
+        for (document, places, headings, text, expected) in cases {
+            let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
+            let found = place_text(document, places, &headings, text);
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_long_place_stays() {
+        let path = format!("{}/b/c.md", "long folder ".repeat(20));
+        assert_eq!(place_text(&path, &[], &[], ""), "b/c.md");
+        let name = "é".repeat(200);
+        assert_eq!(place_text(&format!("a/{name}"), &[], &[], ""), name);
+        let headings = [
+            "x".repeat(100),
+            "Outer".to_owned(),
+            "y".repeat(100),
+            "Inner".to_owned(),
+        ];
+        assert_eq!(
+            place_text("a.md", &[], &headings, ""),
+            format!("a.md › Outer › {} › Inner", "y".repeat(100))
+        );
     }
 }

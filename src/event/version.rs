@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// Version of the run format. A reader accepts any minor version of its own major one.
-pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 9 };
+pub const FORMAT: FormatVersion = FormatVersion {
+    major: 2,
+    minor: 10,
+};
 
 /// Version of the run format, carried by [`RunEvent::RunStarted`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

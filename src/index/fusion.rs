@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::config::RetrieverSettings;
-use crate::event::Ranked;
+use crate::event::{ChunkText, Hit, Ranked};
 
 /// A chunk with its score in a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,6 +78,17 @@ impl Fused {
                 score: 0.0,
                 rank: 0,
             },
+        }
+    }
+
+    /// Returns the hit with these scores.
+    pub fn to_hit(self, chunk: ChunkText) -> Hit {
+        Hit {
+            chunk,
+            bm25: self.bm25,
+            vector: self.vector,
+            fused: self.fused,
+            copies: Vec::new(),
         }
     }
 }

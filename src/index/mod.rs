@@ -34,6 +34,7 @@ mod rechunk;
 mod link_api;
 mod source;
 mod fusion;
+mod copies;
 mod retrieval;
 mod search;
 mod passage_trace;

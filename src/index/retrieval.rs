@@ -4,14 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use super::copies::{Folding, WIDER, are_crowded};
 use super::error::FileError;
 use super::error::IndexError;
 use super::filter::Filter;
 use super::folder::Index;
-use super::fusion::{ScoredChunk, fuse};
+use super::fusion::{Fused, ScoredChunk, fuse};
 use super::generation::{EF_SEARCH, Generation, Wanted};
 use super::lexical::Statistics;
 use super::lexical::analyser;
+use super::manifest::DocumentEntry;
 use super::names::Names;
 use super::vectors::VectorStore;
 use crate::config::RetrieverSettings;
@@ -66,20 +68,18 @@ impl<'a> NamedIndex<'a> {
 }
 
 impl Searched<'_> {
-    /// Returns a chunk of the fused list; `None` when another part has it.
-    fn hit(&self, fused: &super::fusion::Fused) -> Result<Option<Hit>, IndexError> {
+    /// Returns a chunk of the fused list with its document; `None` when another part has it.
+    fn hit(&self, fused: &Fused) -> Result<Option<(Hit, DocumentEntry)>, IndexError> {
         let id = self.part.names.chunk_id(fused.chunk);
         let Some(stored) = self.generation.chunk(id) else {
             return Ok(None);
         };
         let chunk = self.generation.lexical.chunk(stored.address);
         let chunk = chunk.map_err(|error| self.part.index.damaged(error))?;
-        Ok(Some(Hit {
-            chunk: self.part.names.chunk(chunk),
-            bm25: fused.bm25,
-            vector: fused.vector,
-            fused: fused.fused,
-        }))
+        let documents = &self.generation.manifest.documents;
+        let entry = documents.get(&chunk.document).cloned().unwrap_or_default();
+        let hit = fused.to_hit(self.part.names.chunk(chunk));
+        Ok(Some((hit, entry)))
     }
 
     /// Returns what the document of a hit says of itself, by its path.
@@ -138,15 +138,16 @@ pub(super) fn search(
         searched.extend(part.open(settings)?);
     }
 
-    let pool = settings.pool as usize;
-    let [bm25, vector] = best_lists(&searched, query, settings)?;
-
-    let mut hits = Vec::new();
-    for fused in fuse(&bm25, &vector, settings).iter().take(pool) {
-        for part in &searched {
-            hits.extend(part.hit(fused)?);
+    let mut pool = settings.pool as usize;
+    let (bm25, vector, hits) = loop {
+        let [bm25, vector] = best_lists(&searched, query, settings, pool)?;
+        let hits = fold(&searched, query, &fuse(&bm25, &vector, settings), settings)?;
+        if !are_crowded(&hits, [&bm25, &vector], pool, settings) {
+            break (bm25, vector, hits);
         }
-    }
+        pool *= WIDER;
+    };
+
     let metadata = |hit| searched.iter().find_map(|part| part.metadata(hit));
     Ok(Retrieval {
         query: query.text.to_owned(),
@@ -157,6 +158,26 @@ pub(super) fn search(
         filter: count_filtered(&searched, settings),
         wall_us: elapsed_us(started),
     })
+}
+
+/// Returns the `settings.pool` best hits of a fused list, of which none is a copy of another.
+fn fold(
+    searched: &[Searched<'_>],
+    query: Query<'_>,
+    fused: &[Fused],
+    settings: &RetrieverSettings,
+) -> Result<Vec<Hit>, IndexError> {
+    let mut folding = Folding::new(query.text, settings.pool as usize);
+    'fused: for fused in fused {
+        for part in searched {
+            if let Some((hit, entry)) = part.hit(fused)?
+                && !folding.add(hit, &entry)
+            {
+                break 'fused;
+            }
+        }
+    }
+    Ok(folding.finish())
 }
 
 /// Both ranked lists of a query: every chunk that it finds.
@@ -227,17 +248,17 @@ fn by_words(
     Ok(merge(lists, count))
 }
 
-/// Returns the `settings.pool` best chunks by words, and by vector. The vectors are searched on
-/// another thread meanwhile.
+/// Returns the `pool` best chunks by words, and by vector. The vectors are searched on another
+/// thread meanwhile.
 fn best_lists(
     searched: &[Searched<'_>],
     query: Query<'_>,
     settings: &RetrieverSettings,
+    pool: usize,
 ) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
-    let pool = settings.pool as usize;
     let with_vectors = searched.iter().filter(|_| settings.kind.has_vectors());
     let (parts, searches): (Vec<NamedIndex<'_>>, Vec<VectorSearch<'_>>) = with_vectors
-        .filter_map(|of| Some((of.part, VectorSearch::new(of, query, settings)?)))
+        .filter_map(|of| Some((of.part, VectorSearch::new(of, query, pool)?)))
         .unzip();
 
     let mut by_words_found = Ok(Vec::new());
@@ -264,16 +285,12 @@ struct VectorSearch<'a> {
 
 impl<'a> VectorSearch<'a> {
     /// Returns `None` for a part whose vectors another embedder made.
-    fn new(
-        searched: &'a Searched<'a>,
-        query: Query<'_>,
-        settings: &RetrieverSettings,
-    ) -> Option<Self> {
+    fn new(searched: &'a Searched<'a>, query: Query<'_>, pool: usize) -> Option<Self> {
         Some(Self {
             generation: searched.generation,
             vectors: searched.part.index.comparable_vectors(query)?,
             wanted: Wanted {
-                count: settings.pool as usize,
+                count: pool,
                 ef: EF_SEARCH,
                 filter: searched.filter.as_ref(),
             },

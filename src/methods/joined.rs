@@ -242,6 +242,7 @@ mod tests {
                 score: 1.0,
                 rank: 1,
             },
+            copies: Vec::new(),
         }
     }
 

@@ -12,6 +12,8 @@ use crate::event::{
 pub struct Funnel {
     /// The hits of the retriever, best first.
     hits: Vec<u64>,
+    /// The hit that each copy says the same as.
+    copies: BTreeMap<u64, u64>,
     /// The chunks of each joined text.
     members: BTreeMap<u64, Vec<u64>>,
     passes: Vec<Pass>,
@@ -59,6 +61,8 @@ pub enum Mark {
     Hit { rank: u32, of: u32 },
     /// Not among the retained hits.
     NoHit { of: u32 },
+    /// Says the same as this hit, which takes the place of both.
+    Copy { of: u64 },
     /// Became part of this many joined texts.
     Joined { texts: u32 },
     /// The judges gave this score.
@@ -91,6 +95,7 @@ impl Funnel {
     pub(super) fn new(hits: &[Hit]) -> Self {
         Self {
             hits: hits.iter().map(|hit| hit.chunk.id).collect(),
+            copies: hits.iter().flat_map(copies_of).collect(),
             ..Self::default()
         }
     }
@@ -214,9 +219,20 @@ impl Funnel {
         })
     }
 
-    /// Returns the marks of a chunk, in order.
+    /// Returns the marks of a chunk, in order; for a copy those of its hit.
     #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
+        match self.copies.get(&chunk) {
+            Some(of) if !self.hits.contains(&chunk) => {
+                let mut marks = vec![Mark::Copy { of: *of }];
+                marks.extend(self.marks_of_hit(*of));
+                marks
+            }
+            _ => self.marks_of_hit(chunk),
+        }
+    }
+
+    fn marks_of_hit(&self, chunk: u64) -> Vec<Mark> {
         let of = saturating_u32(self.hits.len());
         let hit = self.hits.iter().position(|hit| *hit == chunk);
         let mut marks = vec![hit.map_or(Mark::NoHit { of }, |at| Mark::Hit { rank: rank(at), of })];
@@ -324,6 +340,12 @@ impl Funnel {
         let members = self.members.get(&text);
         text == chunk || members.is_some_and(|members| members.contains(&chunk))
     }
+}
+
+/// Returns the copies of a hit, each with the hit.
+fn copies_of(hit: &Hit) -> impl Iterator<Item = (u64, u64)> {
+    let of = hit.chunk.id;
+    hit.copies.iter().map(move |copy| (copy.chunk, of))
 }
 
 /// Removes the place in a context that another context replaces.

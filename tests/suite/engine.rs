@@ -57,6 +57,7 @@ impl Shelf {
                 score: 1.0 / rank as f32,
                 rank,
             },
+            copies: Vec::new(),
         };
         (1..).zip(&self.0).map(hit).collect()
     }

@@ -370,6 +370,7 @@ mod tests {
                 score: 1.0,
                 rank: 1,
             },
+            copies: Vec::new(),
         }
     }
 

@@ -62,6 +62,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
                 bm25: None,
                 vector: None,
                 fused: Ranked { score: 0.0, rank },
+                copies: Vec::new(),
             });
         }
     }

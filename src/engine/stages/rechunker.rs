@@ -157,6 +157,7 @@ fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunErro
             bm25: None,
             vector: Some(ranked),
             fused: ranked,
+            copies: Vec::new(),
         });
     }
     Ok(hits)

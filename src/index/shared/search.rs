@@ -9,8 +9,9 @@ use crate::config::{FilteredDocument, RetrieverSettings};
 use crate::event::{
     ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
 };
+use crate::index::copies::{Folding, WIDER, are_crowded};
 use crate::index::filter::date;
-use crate::index::fusion::{ScoredChunk, fuse};
+use crate::index::fusion::{Fused, ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
@@ -35,42 +36,23 @@ impl SharedCorpus {
         self.view(|view| {
             let filter = self.filter(view, settings)?;
             let allowed = filter.as_ref().map(|(allowed, _)| allowed);
-            let pool = settings.pool as usize;
-            let wanted = Nearest {
-                count: pool,
-                ef: EF_SEARCH,
-                allowed,
-                is_exact: false,
-            };
-            let bm25 = by_words(view, query, settings, pool, allowed)?;
-            let vector = by_vector(view, query, settings, wanted)?;
-
-            let mut fused = fuse(&bm25, &vector, settings);
-            fused.truncate(pool);
-            let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
-            let mut texts: HashMap<u64, (ChunkText, Metadata)> = HashMap::new();
-            for ChunkWithEntry { text, entry } in view.chunks(&ids)? {
-                let metadata = read_entry(view, &entry)?.metadata;
-                texts.insert(text.id, (text, metadata));
-            }
-
-            let mut hits = Vec::new();
-            let mut documents = BTreeMap::new();
-            for one in &fused {
-                let Some((chunk, metadata)) = texts.remove(&one.chunk) else {
-                    continue;
+            let mut pool = settings.pool as usize;
+            let (bm25, vector, found) = loop {
+                let wanted = Nearest {
+                    count: pool,
+                    ef: EF_SEARCH,
+                    allowed,
+                    is_exact: false,
                 };
-                let chunk = self.with_corpus_path(chunk);
-                if !metadata.is_empty() {
-                    documents.insert(chunk.document.clone(), metadata);
+                let bm25 = by_words(view, query, settings, pool, allowed)?;
+                let vector = by_vector(view, query, settings, wanted)?;
+                let found = self.fold(view, query, &fuse(&bm25, &vector, settings), settings)?;
+                if !are_crowded(&found.hits, [&bm25, &vector], pool, settings) {
+                    break (bm25, vector, found);
                 }
-                hits.push(Hit {
-                    chunk,
-                    bm25: one.bm25,
-                    vector: one.vector,
-                    fused: one.fused,
-                });
-            }
+                pool *= WIDER;
+            };
+            let Folded { hits, documents } = found;
             Ok(Retrieval {
                 query: query.text.to_owned(),
                 documents,
@@ -81,6 +63,42 @@ impl SharedCorpus {
                 wall_us: elapsed_us(started),
             })
         })
+    }
+
+    /// Returns the `settings.pool` best hits of a fused list, of which none is a copy of another,
+    /// with what their documents say of themselves.
+    fn fold(
+        &self,
+        view: &mut Snapshot<'_>,
+        query: Query<'_>,
+        fused: &[Fused],
+        settings: &RetrieverSettings,
+    ) -> Result<Folded, RemoteError> {
+        let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
+        let mut texts: HashMap<u64, (ChunkText, DocumentEntry)> = HashMap::new();
+        for ChunkWithEntry { text, entry } in view.chunks(&ids)? {
+            let entry = read_entry(view, &entry)?;
+            texts.insert(text.id, (text, entry));
+        }
+
+        let mut folding = Folding::new(query.text, settings.pool as usize);
+        let mut documents = BTreeMap::new();
+        for one in fused {
+            let Some((chunk, entry)) = texts.remove(&one.chunk) else {
+                continue;
+            };
+            let chunk = self.with_corpus_path(chunk);
+            let path = chunk.document.clone();
+            if !folding.add(one.to_hit(chunk), &entry) {
+                break;
+            }
+            if !entry.metadata.is_empty() {
+                documents.insert(path, entry.metadata);
+            }
+        }
+        let hits = folding.finish();
+        documents.retain(|path, _| hits.iter().any(|hit| hit.chunk.document == *path));
+        Ok(Folded { hits, documents })
     }
 
     /// Returns the chunks that hold a phrase, with their ranks in the best [`TRACED_RANKS`] of each
@@ -205,6 +223,12 @@ impl SharedCorpus {
         let document = self.names(number, name).document(&chunk.document);
         ChunkText { document, ..chunk }
     }
+}
+
+/// The hits of a search, with what their documents say of themselves, by path.
+struct Folded {
+    hits: Vec<Hit>,
+    documents: BTreeMap<String, Metadata>,
 }
 
 /// Returns the `count` best chunks by words.

@@ -413,6 +413,7 @@ mod tests {
             bm25: None,
             vector: None,
             fused: Ranked { score: 1.0, rank },
+            copies: Vec::new(),
         }
     }
 

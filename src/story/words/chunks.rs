@@ -108,6 +108,7 @@ pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
     match mark {
         Mark::Hit { rank, of } => format!("rank {rank} of {}", counted((*of).into(), "hit")),
         Mark::NoHit { of } => format!("not among the {}", counted((*of).into(), "hit")),
+        Mark::Copy { of } => format!("says the same as {}", name_of(*of, lookup)),
         Mark::Joined { texts } => format!("part of {}", counted((*texts).into(), "joined text")),
         Mark::Graded { score, threshold } => {
             format!("score {score:.3}, threshold {threshold:.3}")
@@ -125,6 +126,7 @@ pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
 pub fn mark_stage(mark: &Mark) -> &'static str {
     match mark {
         Mark::Hit { .. } | Mark::NoHit { .. } => "retained",
+        Mark::Copy { .. } => "copy",
         Mark::Joined { .. } => stage(Stage::Linked),
         Mark::Graded { .. } => stage(Stage::Graded),
         Mark::Judged { .. } => stage(Stage::Judged),

@@ -15,6 +15,9 @@ pub use corpus::{
 };
 pub use models::{PRACTICE, device, is_for_practice, memory, prefixes, pull_progress};
 pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};
-pub use places::{chunk_location, chunk_place, citation_location, lines, location, place_caption};
+pub use places::{
+    chunk_location, chunk_place, citation_location, copies, hit_location, lines, location,
+    place_caption,
+};
 pub use runs::{call, follow_up, is_in_nats, measure, omission, operation, outcome, reference};
 pub use verdict::verdict;

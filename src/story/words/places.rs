@@ -1,6 +1,6 @@
 //! Places in documents.
 
-use crate::event::{ChunkText, Citation, Place, PlaceUnit};
+use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit};
 use crate::story::text::one_line;
 
 /// Returns lines of a file as `12` or `12-14`.
@@ -129,6 +129,33 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
         chunk.lines,
         chunk.place(chunk.lines).as_ref(),
     )
+}
+
+/// Returns the location of a hit, with the number of its copies: `people/oakes.md:12-14 +2`.
+#[must_use]
+pub fn hit_location(hit: &Hit) -> String {
+    let location = chunk_location(&hit.chunk);
+    match hit.copies.len() {
+        0 => location,
+        copies => format!("{location} +{copies}"),
+    }
+}
+
+/// Returns the copies of a hit, as `also in b.md:1-3, c.md:1-3 (2024-05-01)`; `None` without any.
+#[must_use]
+pub fn copies(hit: &Hit) -> Option<String> {
+    let named = |copy: &ChunkCopy| {
+        let location = location(&copy.document, copy.lines, copy.place.as_ref());
+        let near = copy.near.then_some("in almost the same words");
+        let remarks = [near, copy.date.as_deref()];
+        let remarks: Vec<&str> = remarks.into_iter().flatten().collect();
+        match remarks.is_empty() {
+            true => location,
+            false => format!("{location} ({})", remarks.join(", ")),
+        }
+    };
+    let named: Vec<String> = hit.copies.iter().map(named).collect();
+    (!named.is_empty()).then(|| format!("also in {}", named.join(", ")))
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ impl Columns {
     /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to
     /// the locations when it is too little for them.
     fn fit(&mut self, run: &Run) {
-        let widths = hits(run).map(|(_, chunk)| text::width(&words::chunk_location(chunk)));
+        let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
         let location = widths.max().unwrap_or(0).min(self.cells / 3);
         let Some(left) = self.location.checked_sub(location) else {
             return;
@@ -191,17 +191,16 @@ impl Columns {
     }
 }
 
-/// Returns the chunks of all lookups of a run, each with its lookup.
-fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &ChunkText)> {
-    run.lookups
-        .iter()
-        .flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, &hit.chunk)))
+/// Returns the hits of all lookups of a run, each with its lookup.
+fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &Hit)> {
+    let lookups = run.lookups.iter();
+    lookups.flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, hit)))
 }
 
 /// Returns the cells of the longest reason of a run, with the gap in front of it.
 fn reason_cells(run: &Run) -> usize {
-    let reasons = hits(run).filter_map(|(lookup, chunk)| {
-        let reason = words::drop_reason(lookup.drop_reason(chunk.id)?, lookup);
+    let reasons = hits(run).filter_map(|(lookup, hit)| {
+        let reason = words::drop_reason(lookup.drop_reason(hit.chunk.id)?, lookup);
         Some(2 + text::width(&reason))
     });
     reasons.max().unwrap_or(0).max(BAR + 2)
@@ -383,7 +382,7 @@ impl LookupRows<'_> {
             let pinning = self.pins.pinning(&hit.chunk);
             let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
             content.item(item, self.hit_row(hit, best, pinning));
-            let location = GUTTER..GUTTER + text::width(&self.shown_location(&hit.chunk));
+            let location = GUTTER..GUTTER + text::width(&self.shown_location(hit));
             let place = hit.chunk.place(hit.chunk.lines);
             let fragment = fragment(hit.chunk.lines[0], place.as_ref());
             content.target(location, &hit.chunk.document, fragment);
@@ -423,7 +422,7 @@ impl LookupRows<'_> {
         let pin = pinning.map_or(Span::raw(" "), |pinning| {
             scene.span(pinning.tone, pinning.sign)
         });
-        let location = self.shown_location(chunk);
+        let location = self.shown_location(hit);
         let location = scene.span(tone, text::left(&location, columns.location));
         let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), pin, location]);
 
@@ -450,8 +449,8 @@ impl LookupRows<'_> {
         line
     }
 
-    fn shown_location(&self, chunk: &ChunkText) -> String {
-        let location = words::chunk_location(chunk);
+    fn shown_location(&self, hit: &Hit) -> String {
+        let location = words::hit_location(hit);
         text::clip_start(&location, self.columns.location).into_owned()
     }
 
@@ -534,6 +533,9 @@ impl LookupRows<'_> {
         let metadata = retrieval.and_then(|of_lookup| of_lookup.documents.get(&chunk.document));
         if let Some(metadata) = metadata {
             put(&words::metadata(metadata), Tone::Quiet, &[]);
+        }
+        if let Some(copies) = words::copies(hit) {
+            put(&copies, Tone::Quiet, &[]);
         }
 
         if let Some(pinning) = pinning {

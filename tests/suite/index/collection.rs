@@ -199,12 +199,12 @@ fn chunks_documents_and_links_are_those_of_their_folder() {
     let mut open = shelf.indexed(&["harbour", "market"]);
 
     let found = search(&open, "gull", &config());
-    let mut gulls: Vec<(&str, u64)> = found
-        .hits
-        .iter()
-        .filter(|hit| hit.bm25.is_some())
-        .map(|hit| (hit.chunk.document.as_str(), hit.chunk.id))
+    let best = found.hits.first().expect("a hit");
+    let copies = best.copies.iter();
+    let mut gulls: Vec<(&str, u64)> = copies
+        .map(|copy| (copy.document.as_str(), copy.chunk))
         .collect();
+    gulls.push((&best.chunk.document, best.chunk.id));
     gulls.sort_unstable();
     let [("harbour/same.md", one), ("market/same.md", other)] = gulls[..] else {
         panic!("{gulls:?}")

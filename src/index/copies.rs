@@ -1,0 +1,438 @@
+//! Copies: of chunks that say the same, one takes the place of all in a result and names the
+//! others, so that the copies of a file, its versions and quoted mails leave room for other texts.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+
+use super::filter::date;
+use super::fusion::ScoredChunk;
+use super::lexical::analyser::is_content_word;
+use super::lexical::stop_words::short_text_language;
+use super::manifest::DocumentEntry;
+use crate::config::RetrieverSettings;
+use crate::event::{ChunkCopy, Hit, Ranked, words_of};
+
+/// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
+/// without their place.
+const MIN_WORDS: usize = 8;
+/// Number of words of a shingle.
+const SHINGLE_WORDS: usize = 3;
+/// Minimum share of the shingles of a near copy that the better text has, too.
+const MIN_SHARE: f32 = 0.85;
+/// Factors of the length of lists: of each search after one in which copies crowd other texts out,
+/// and at most of them all.
+pub(super) const WIDER: usize = 8;
+const MAX_WIDER: usize = 512;
+/// Words that programs and people add to the name of a copy or a version.
+const VERSION_WORDS: [&str; 12] = [
+    "backup",
+    "bak",
+    "conflict",
+    "conflicted",
+    "copie",
+    "copy",
+    "draft",
+    "final",
+    "kopie",
+    "new",
+    "old",
+    "v",
+];
+
+/// A hit that may be a copy of a better one.
+struct Candidate {
+    hit: Hit,
+    /// The date of its document.
+    date: String,
+    /// The time of its file: copies that were made in one go have the same.
+    modified_minutes: u64,
+    text: TextPrint,
+    /// The words of the query that its place and its text hold.
+    sought: HashSet<u64>,
+}
+
+impl Candidate {
+    fn new(hit: Hit, entry: &DocumentEntry, query: &HashSet<u64>) -> Self {
+        let words = words_of(&hit.chunk.placed_text());
+        let words = words.split_ascii_whitespace().map(hash);
+        Self {
+            date: date(entry),
+            modified_minutes: entry.times.modified_ns / 60_000_000_000,
+            text: TextPrint::new(&hit.chunk.text),
+            sought: words.filter(|word| query.contains(word)).collect(),
+            hit,
+        }
+    }
+
+    /// Returns whether it says nothing that a better one does not say.
+    fn is_copy_of(&self, better: &Self) -> bool {
+        let [own, other] = [self, better].map(|of| &of.hit.chunk);
+        let is_same_document = own.document == other.document;
+        if self.text.words.len() < MIN_WORDS {
+            return false;
+        }
+        if self.text.words == better.text.words {
+            // the same words below another heading are about another subject
+            return !is_same_document || own.headings == other.headings;
+        }
+
+        // forms that differ in their numbers say different things; versions of a file may
+        !is_same_document
+            && without_numbers(&own.headings.join(" "))
+                == without_numbers(&other.headings.join(" "))
+            && (self.text.has_numbers_of(&better.text)
+                || name_of(&own.document) == name_of(&other.document))
+            && self.text.share_in(&better.text) >= MIN_SHARE
+    }
+
+    /// Returns whether it can stand for a better text: it holds no less.
+    fn can_lead(&self, better: &Self) -> bool {
+        self.text.words == better.text.words || better.text.share_in(&self.text) >= MIN_SHARE
+    }
+}
+
+/// The words of a text as they are compared: by their hashes.
+struct TextPrint {
+    words: Vec<u64>,
+    /// The words with digits, in order.
+    numbers: Vec<u64>,
+    /// The words that follow one another, in order.
+    shingles: OnceCell<Vec<u64>>,
+}
+
+impl TextPrint {
+    fn new(text: &str) -> Self {
+        let folded = words_of(text);
+        let words = folded.split_ascii_whitespace();
+        let numbers = words.clone().filter(|word| word.contains(char::is_numeric));
+        Self {
+            numbers: sort_hashes(numbers.map(hash)),
+            words: words.map(hash).collect(),
+            shingles: OnceCell::new(),
+        }
+    }
+
+    /// Returns whether another text has all of the words with digits.
+    fn has_numbers_of(&self, other: &Self) -> bool {
+        let mut numbers = self.numbers.iter();
+        numbers.all(|number| other.numbers.binary_search(number).is_ok())
+    }
+
+    /// Returns the share of the shingles that another text has, too.
+    fn share_in(&self, other: &Self) -> f32 {
+        // a text has no more shingles than words
+        if (other.words.len() as f32) < self.words.len() as f32 * MIN_SHARE - SHINGLE_WORDS as f32 {
+            return 0.0;
+        }
+        let own = self.shingles();
+        let others = other.shingles();
+        let shared = own.iter().filter(|one| others.binary_search(one).is_ok());
+        shared.count() as f32 / own.len().max(1) as f32
+    }
+
+    fn shingles(&self) -> &[u64] {
+        self.shingles
+            .get_or_init(|| sort_hashes(self.words.windows(SHINGLE_WORDS).map(hash)))
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns hashes in order, each once.
+fn sort_hashes(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut hashes: Vec<u64> = hashes.collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
+/// Returns the words of a text, without digits.
+fn without_numbers(text: &str) -> String {
+    words_of(&text.replace(char::is_numeric, " "))
+}
+
+/// Returns the words of the name of a file that its versions share: `report` of
+/// `old/Report (2) final v3.docx`. A number alone is no mark of a version: `invoice-17`.
+fn name_of(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let words = words_of(&stem.replace('(', " copy "));
+    let words: Vec<&str> = words.split_ascii_whitespace().collect();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_dated = words.iter().any(|word| {
+        is_number(word) && word.len() >= 4 && (word.starts_with("19") || word.starts_with("20"))
+    });
+
+    let mut is_marked = false;
+    let mut kept = Vec::new();
+    for word in words {
+        let number = word.strip_prefix('v').unwrap_or(word);
+        if VERSION_WORDS.contains(&word) || (number != word && is_number(number)) {
+            is_marked = true;
+        } else if !is_number(word) || !(is_marked || is_dated) {
+            is_marked = false;
+            kept.push(word);
+        }
+    }
+    kept.join(" ")
+}
+
+/// A result in which copies are one hit, in the order of the best of them.
+pub(super) struct Folding {
+    /// The words of the query, by their hashes.
+    query: HashSet<u64>,
+    groups: Vec<Vec<Candidate>>,
+    max: usize,
+}
+
+impl Folding {
+    /// Begins a result of at most `max` hits for a query.
+    pub fn new(query: &str, max: usize) -> Self {
+        let language = short_text_language(query).unwrap_or_default();
+        let words = words_of(query);
+        let words = words.split_ascii_whitespace();
+        let words = words.filter(|word| is_content_word(word, language));
+        Self {
+            query: words.map(hash).collect(),
+            groups: Vec::new(),
+            max,
+        }
+    }
+
+    /// Adds the next hit, best first. Returns whether it had room.
+    pub fn add(&mut self, hit: Hit, document: &DocumentEntry) -> bool {
+        let candidate = Candidate::new(hit, document, &self.query);
+        let mut groups = self.groups.iter_mut();
+        if let Some(group) = groups.find(|group| is_copy(&candidate, group)) {
+            group.push(candidate);
+            return true;
+        }
+        let has_room = self.groups.len() < self.max;
+        if has_room {
+            self.groups.push(vec![candidate]);
+        }
+        has_room
+    }
+
+    /// Returns the hits. Of copies the one leads that holds most words of the query, then the
+    /// newest, then the one with the shortest path: programs and people lengthen that of a copy.
+    pub fn finish(self) -> Vec<Hit> {
+        let groups = (1..).zip(self.groups);
+        groups.map(|(rank, group)| join(rank, group)).collect()
+    }
+}
+
+/// Returns whether a hit is a copy of those of a group, and one of them holds all words of the
+/// query that any of them holds: of two versions or products that the query names both are hits.
+fn is_copy(candidate: &Candidate, group: &[Candidate]) -> bool {
+    let best = &group[0];
+    candidate.is_copy_of(best)
+        && group.iter().all(|one| {
+            candidate.sought.is_subset(&one.sought)
+                || (candidate.sought.is_superset(&one.sought) && candidate.can_lead(best))
+        })
+}
+
+/// Returns whether copies crowd other texts out of a search, so that a wider one is due: one whose
+/// lists are `pool` long found at least twice as many chunks as hits.
+pub(super) fn are_crowded(
+    hits: &[Hit],
+    lists: [&[ScoredChunk]; 2],
+    pool: usize,
+    settings: &RetrieverSettings,
+) -> bool {
+    let is_full = lists.iter().any(|list| list.len() >= pool);
+    let wanted = settings.pool as usize;
+    is_full && hits.len() * 2 <= wanted && pool < wanted * MAX_WIDER
+}
+
+/// Returns the hit that leads its copies, at the rank of the best of them.
+fn join(rank: u32, mut group: Vec<Candidate>) -> Hit {
+    let fused = Ranked {
+        rank,
+        ..group[0].hit.fused
+    };
+    let order = |at: &usize| {
+        let one = &group[*at];
+        let length = Reverse(one.hit.chunk.document.len());
+        let time = (&one.date, one.modified_minutes);
+        (one.sought.len(), time, length, Reverse(*at))
+    };
+    let leaders = (0..group.len()).filter(|at| group[*at].can_lead(&group[0]));
+    let leader = leaders.max_by_key(order).unwrap_or(0);
+
+    let Candidate {
+        hit, date, text, ..
+    } = group.remove(leader);
+    let copies = group.into_iter().map(|copy| {
+        let chunk = copy.hit.chunk;
+        ChunkCopy {
+            chunk: chunk.id,
+            place: chunk.place(chunk.lines),
+            document: chunk.document,
+            lines: chunk.lines,
+            date: Some(copy.date).filter(|own| *own != date),
+            near: copy.text.words != text.words,
+        }
+    });
+    Hit {
+        fused,
+        copies: copies.collect(),
+        ..hit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::ChunkText;
+
+    const FERRY: &str = "On Sundays the ferry to Lund Island leaves at 10:15 and at 16:40. \
+        The crossing takes fifty minutes, and the last boat back leaves in the evening.";
+
+    /// A document with a heading, a date and a text.
+    type Document<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+    /// Returns the documents of the hits, each followed by those of its copies.
+    fn fold(query: &str, max: usize, documents: &[Document<'_>]) -> Vec<Vec<String>> {
+        let mut folding = Folding::new(query, max);
+        for (rank, (document, heading, date, text)) in (1..).zip(documents) {
+            let chunk = ChunkText {
+                id: u64::from(rank),
+                document: (*document).to_owned(),
+                headings: vec![(*heading).to_owned()],
+                bytes: [0, 1],
+                lines: [1, 1],
+                places: Vec::new(),
+                tokens: 1,
+                text: (*text).to_owned(),
+                parts: Vec::new(),
+            };
+            let score = 1.0 / rank as f32;
+            let hit = Hit {
+                chunk,
+                bm25: None,
+                vector: None,
+                fused: Ranked { score, rank },
+                copies: Vec::new(),
+            };
+            let mut entry = DocumentEntry::default();
+            entry.metadata.date = Some((*date).to_owned());
+            if !folding.add(hit, &entry) {
+                break;
+            }
+        }
+        let hits = folding.finish();
+        assert!((1..).zip(&hits).all(|(rank, hit)| hit.fused.rank == rank));
+        let named = |hit: Hit| {
+            let copies = hit.copies.into_iter().map(|copy| copy.document);
+            std::iter::once(hit.chunk.document).chain(copies).collect()
+        };
+        hits.into_iter().map(named).collect()
+    }
+
+    #[test]
+    fn copies_are_one_hit_that_the_query_or_else_the_date_chooses() {
+        let documents: [Document<'_>; 4] = [
+            ("ferry.md", "", "2024-01-01", FERRY),
+            ("backup/ferry.md", "", "2023-01-01", &format!("> {FERRY}")),
+            ("ferry (2).md", "", "2025-01-01", FERRY),
+            (
+                "island.md",
+                "",
+                "2020-01-01",
+                "Camping is allowed on the west shore only.",
+            ),
+        ];
+        let newest = fold("When does it leave?", 9, &documents);
+        let leading = ["ferry (2).md", "ferry.md", "backup/ferry.md"];
+        assert_eq!(newest, [&leading[..], &["island.md"]]);
+        let named = fold("What does the backup say?", 9, &documents);
+        assert_eq!(named[0], ["backup/ferry.md", "ferry.md", "ferry (2).md"]);
+        assert_eq!(fold("", 1, &documents).len(), 1);
+        let both = fold("Does the backup or the 2 say so?", 9, &documents);
+        assert_eq!(both.len(), 3, "a file that the query names is a hit");
+    }
+
+    #[test]
+    fn near_copies_differ_in_few_words() {
+        let other_word = FERRY.replace("leaves at", "departs at");
+        let other_time = FERRY.replace("10:15", "11:15");
+        let mut longer = FERRY.to_owned();
+        longer.push_str(" Dogs travel free of charge, bicycles cost four crowns on every boat.");
+        let cases: [(Document<'_>, Document<'_>, bool); 12] = [
+            (("a.md", "", "", FERRY), ("b.md", "", "", &other_word), true),
+            // another number is another fact, unless the files are versions of each other
+            (
+                ("a.md", "", "", FERRY),
+                ("b.md", "", "", &other_time),
+                false,
+            ),
+            (
+                ("plan v1.md", "Plan 1", "", FERRY),
+                ("old/Plan-v2.md", "Plan 2", "", &other_time),
+                true,
+            ),
+            (
+                ("plan 2025-04.md", "", "", FERRY),
+                ("plan 2024.md", "", "", &other_time),
+                true,
+            ),
+            (
+                ("bill-17.md", "", "", FERRY),
+                ("bill-18.md", "", "", &other_time),
+                false,
+            ),
+            (
+                ("bill-17 (1).md", "", "", FERRY),
+                ("bill-17 draft 2.md", "", "", &other_time),
+                true,
+            ),
+            // it adds something to the better one, but not the other way round
+            (("a.md", "", "", FERRY), ("b.md", "", "", &longer), false),
+            (("a.md", "", "", &longer), ("b.md", "", "", FERRY), true),
+            // below another heading it is about another subject
+            (
+                ("a.md", "One", "", FERRY),
+                ("a.md", "Two", "", FERRY),
+                false,
+            ),
+            (("a.md", "One", "", FERRY), ("a.md", "One", "", FERRY), true),
+            (
+                ("a.md", "One", "", FERRY),
+                ("b.md", "Two", "", &other_word),
+                false,
+            ),
+            (
+                ("Ilse.md", "", "", "Phone: 555 0134"),
+                ("Tom.md", "", "", "Phone: 555 0134"),
+                false,
+            ),
+        ];
+        for (better, other, is_copy) in cases {
+            let hits = fold("", 9, &[better, other]).len();
+            assert_eq!(hits == 1, is_copy, "{better:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn versions_whose_numbers_the_query_names_are_hits() {
+        let later = FERRY.replace("10:15", "11:15");
+        let versions = [("v1.md", "", "", FERRY), ("v2.md", "", "", later.as_str())];
+        for (query, leading) in [
+            ("the ferry", &["v1.md"][..]),
+            ("ferry at 11:15", &["v2.md"]),
+            ("ferry at 10:15 or 11:15", &["v1.md", "v2.md"]),
+        ] {
+            let hits = fold(query, 9, &versions);
+            let led: Vec<&str> = hits.iter().map(|hit| hit[0].as_str()).collect();
+            assert_eq!(led, leading, "{query}");
+        }
+    }
+}
