@@ -348,7 +348,7 @@ settings! {
         short: bool = false;
         /// With the prompt sources, the probability from which the sources count as answering the
         /// question; below it the answer is that the documents do not say. 0 always answers.
-        min_support: f32 = 0.45, in 0..=1;
+        min_support: f32 = 0.4, in 0..=1;
         /// The wording of all prompts; your own files in the prompts folder count more.
         prompt_set: PromptSet = PromptSet::Auto, for ProbeJournal;
         /// Worked examples before a question that is answered step by step with the papers' prompts

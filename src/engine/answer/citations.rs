@@ -113,7 +113,10 @@ impl Supports {
     pub fn quotations(&self) -> Vec<Citation> {
         let cited = |source: &SourceSentence| {
             let passage = self.passages[source.passage].clone();
-            source.cited_of(passage)
+            Citation {
+                evidence: Evidence::Overlap { share: 1.0 },
+                ..source.cited_of(passage)
+            }
         };
         self.sources.iter().map(cited).collect()
     }

@@ -83,8 +83,7 @@ impl RankedSentences {
         let mut seen = HashSet::new();
         sentences.retain(|one| {
             let words = content_words(one.text(), question.language).len();
-            let is_sentence = words >= MIN_WORDS && !one.text().starts_with('#');
-            is_sentence && seen.insert(one.text().to_owned())
+            words >= MIN_WORDS && !is_heading(one.text()) && seen.insert(one.text().to_owned())
         });
         sentences.sort_by(|a, b| b.by_words.total_cmp(&a.by_words));
         sentences.truncate(MAX_EMBEDDED);
@@ -102,6 +101,12 @@ impl RankedSentences {
     pub fn score(&self) -> f32 {
         self.sentences.first().map_or(0.0, RankedSentence::score)
     }
+}
+
+/// Returns whether a text of a document is a heading: marked, or underlined.
+fn is_heading(text: &str) -> bool {
+    let underlines = ["===", "---", "~~~"];
+    text.starts_with('#') || underlines.iter().any(|line| text.contains(line))
 }
 
 /// Sets the cosine similarity of each sentence to the question.
@@ -182,7 +187,8 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     let best = ranked.sentences.into_iter().take(MAX_QUOTES);
     for sentence in best.filter(|sentence| sentence.score() >= least) {
         // lines of a paragraph end where its file wraps them
-        let words: Vec<&str> = sentence.text().split_whitespace().collect();
+        let text = sentence.text().trim_start_matches(['*', '-', '>', ' ']);
+        let words: Vec<&str> = text.split_whitespace().collect();
         steps.push((format!("“{}”", words.join(" ")), Some(sentence.citation)));
     }
 

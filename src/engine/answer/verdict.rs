@@ -7,6 +7,8 @@ use crate::event::{Support, UncertainWord, Verdict, VerdictKind, saturating_u32}
 use crate::index::{content_words, is_content_word};
 use crate::llm::Token;
 
+use super::short;
+
 /// Least probability of an answer that is not doubtful.
 const SUPPORTED: f32 = 0.5;
 
@@ -81,6 +83,8 @@ impl Statements {
             let lower = text.to_lowercase();
             if UNANSWERED.iter().any(|phrase| lower.contains(phrase)) {
                 statements.says_unanswered = true;
+            } else if is_repetition(text, sentences) {
+                statements.find_least_certain(question, sentence);
             } else if !text.ends_with(':') && !content_words(text, language(text)).is_empty() {
                 statements.count += 1;
                 statements.cited += u32::from(!sentence.citations.is_empty());
@@ -114,6 +118,16 @@ impl Statements {
             }
         }
     }
+}
+
+/// Returns whether a sentence states an answer that a cited sentence has: "So the answer is Lorby."
+fn is_repetition(text: &str, sentences: &[Sentence]) -> bool {
+    short::find_stated(text).is_some_and(|stated| {
+        let has_it = |known: &Sentence| {
+            known.text() != text && known.text().contains(&stated) && !known.citations.is_empty()
+        };
+        sentences.iter().any(has_it)
+    })
 }
 
 /// Returns the words of a sentence without the signs around them, each with the probability of its
@@ -241,7 +255,9 @@ mod tests {
         let uncited = || sentence("He taught Mira.", false, 0.95);
         let says_no = || sentence("The sources do not mention it.", false, 0.9);
         let unsure = || sentence("Tam Reeve was born in 1825.", true, 0.4);
+        let concludes = || sentence("So the answer is Lorby.", false, 0.9);
         let cases = [
+            (vec![cited(), concludes()], None, 3, VerdictKind::Supported),
             (vec![cited()], support(0.8), 3, VerdictKind::Supported),
             (vec![cited()], None, 3, VerdictKind::Supported),
             (

@@ -190,6 +190,20 @@ impl Run {
         generator.is_some_and(|model| words::is_for_practice(model, self.corpus.as_ref()))
     }
 
+    /// Returns whether no source holds what a sentence of the finished answer says.
+    #[must_use]
+    pub fn lacks_source(&self, step: &Step) -> bool {
+        let is_statement = !step.given && !step.text.ends_with(':');
+        let says_answer = |known: &Step| known.text.contains(&self.answer);
+        let mut cited = self
+            .steps
+            .iter()
+            .filter(|known| !known.citations.is_empty());
+        let is_repetition = says_answer(step) && cited.any(says_answer);
+        let is_cited = !step.citations.is_empty() || is_repetition;
+        self.verdict.is_some() && is_statement && !is_cited
+    }
+
     /// Returns the verdict on the answer with its reason; `None` before there is one.
     #[must_use]
     pub fn verdict_line(&self) -> Option<String> {

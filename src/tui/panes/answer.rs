@@ -267,19 +267,31 @@ impl Sentence<'_> {
             sentence.push('▌');
         } else {
             let labels = unwritten_labels(self.step);
+            let labels = match labels.as_str() {
+                "" if self.run.lacks_source(self.step) => "[no source]",
+                labels => labels,
+            };
             if !labels.is_empty() {
                 sentence.push_str("  ");
-                sentence.push_str(&labels);
+                sentence.push_str(labels);
             }
         }
 
         let labels = label_ranges(&sentence);
+        let without_source = self
+            .run
+            .lacks_source(self.step)
+            .then_some(text_end..sentence.len());
         let room = page.cells.saturating_sub(INDENT);
         for (at, range) in text::wrap(&sentence, room).into_iter().enumerate() {
             let mut line = Line::from(sentence[range.clone()].to_owned());
             for label in &labels {
                 let style = page.scene.style(Tone::Citation);
                 line = patch_line(line, within(label, &range), style);
+            }
+            if let Some(mark) = &without_source {
+                let style = page.scene.style(Tone::Warning);
+                line = patch_line(line, within(mark, &range), style);
             }
             if is_being_written {
                 let cursor = within(&(text_end..sentence.len()), &range);
