@@ -223,7 +223,9 @@ mod tests {
             line: 1,
             place: sheet,
         }];
-        let cases: [(&str, &[PlaceFrom], &[&str], &str, &str); 6] = [
+        /// Document, places, headings and text of a chunk, with its place.
+        type Case<'a> = (&'a str, &'a [PlaceFrom], &'a [&'a str], &'a str, &'a str);
+        let cases: [Case<'_>; 6] = [
             (
                 "People/Ilse Brandt.md",
                 &[],

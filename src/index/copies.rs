@@ -51,17 +51,23 @@ struct Candidate {
     text: TextPrint,
     /// The words of the query that its place and its text hold.
     sought: HashSet<u64>,
+    /// The number of words of the query in its path.
+    named: usize,
 }
 
 impl Candidate {
     fn new(hit: Hit, entry: &DocumentEntry, query: &HashSet<u64>) -> Self {
-        let words = words_of(&hit.chunk.placed_text());
-        let words = words.split_ascii_whitespace().map(hash);
+        let find_in = |text: &str| -> HashSet<u64> {
+            let words = words_of(text);
+            let words = words.split_ascii_whitespace().map(hash);
+            words.filter(|word| query.contains(word)).collect()
+        };
         Self {
             date: date(entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,
             text: TextPrint::new(&hit.chunk.text),
-            sought: words.filter(|word| query.contains(word)).collect(),
+            sought: find_in(&hit.chunk.placed_text()),
+            named: find_in(&hit.chunk.document).len(),
             hit,
         }
     }
@@ -220,8 +226,8 @@ impl Folding {
         has_room
     }
 
-    /// Returns the hits. Of copies the one leads that holds most words of the query, then the
-    /// newest, then the one with the shortest path: programs and people lengthen that of a copy.
+    /// Returns the hits. Of copies the one leads that holds most words of the query, then the one
+    /// whose path does, then the newest, then the one with the shortest path: programs and people lengthen that of a copy.
     pub fn finish(self) -> Vec<Hit> {
         let groups = (1..).zip(self.groups);
         groups.map(|(rank, group)| join(rank, group)).collect()
@@ -262,7 +268,7 @@ fn join(rank: u32, mut group: Vec<Candidate>) -> Hit {
         let one = &group[*at];
         let length = Reverse(one.hit.chunk.document.len());
         let time = (&one.date, one.modified_minutes);
-        (one.sought.len(), time, length, Reverse(*at))
+        (one.sought.len(), one.named, time, length, Reverse(*at))
     };
     let leaders = (0..group.len()).filter(|at| group[*at].can_lead(&group[0]));
     let leader = leaders.max_by_key(order).unwrap_or(0);
@@ -356,6 +362,9 @@ mod tests {
         let named = fold("What does the backup say?", 9, &documents);
         assert_eq!(named[0], ["backup/ferry.md", "ferry.md", "ferry (2).md"]);
         assert_eq!(fold("", 1, &documents).len(), 1);
+        let twins = [("lund.md", "", "", FERRY), ("lund_ferry.md", "", "", FERRY)];
+        let by_name = fold("What does lund_ferry do?", 9, &twins);
+        assert_eq!(by_name, [["lund_ferry.md", "lund.md"]]);
         let both = fold("Does the backup or the 2 say so?", 9, &documents);
         assert_eq!(both.len(), 3, "a file that the query names is a hit");
     }

@@ -149,9 +149,10 @@ pub fn copies(hit: &Hit) -> Option<String> {
         let near = copy.near.then_some("in almost the same words");
         let remarks = [near, copy.date.as_deref()];
         let remarks: Vec<&str> = remarks.into_iter().flatten().collect();
-        match remarks.is_empty() {
-            true => location,
-            false => format!("{location} ({})", remarks.join(", ")),
+        if remarks.is_empty() {
+            location
+        } else {
+            format!("{location} ({})", remarks.join(", "))
         }
     };
     let named: Vec<String> = hit.copies.iter().map(named).collect();
