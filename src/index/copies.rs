@@ -227,7 +227,8 @@ impl Folding {
     }
 
     /// Returns the hits. Of copies the one leads that holds most words of the query, then the one
-    /// whose path does, then the newest, then the one with the shortest path: programs and people lengthen that of a copy.
+    /// whose path does, then the newest, then the one with the shortest path: programs and people
+    /// lengthen that of a copy.
     pub fn finish(self) -> Vec<Hit> {
         let groups = (1..).zip(self.groups);
         groups.map(|(rank, group)| join(rank, group)).collect()

@@ -10,6 +10,11 @@ use crate::methods::{JudgementKind, ModelCalls as _};
 
 use super::quotes::RankedSentences;
 
+/// Smaller models are not asked whether the sources state the answer: one of half a billion
+/// parameters gave answerable questions of SQuAD 0.29 and unanswerable ones 0.28 in the mean, where
+/// one of 1.5 billion gave 0.58 and 0.45.
+const MIN_PARAMETERS: u64 = 1_000_000_000;
+
 /// Measures how far the sources answer the question, and emits it. Returns it with their
 /// sentences, best first.
 ///
@@ -23,7 +28,10 @@ pub fn measure(
     let settings = &run.tools.config.answer;
     let (prompt, min_support) = (settings.prompt, settings.min_support);
     let ranked = RankedSentences::new(run, passages)?;
-    let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty();
+    // a server may not say how many parameters its model has
+    let parameters = run.tools.generator.card().parameters;
+    let can_judge = parameters == 0 || parameters >= MIN_PARAMETERS;
+    let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge;
     let stated = if is_asked {
         states(run, passages)?
     } else {
