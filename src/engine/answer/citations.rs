@@ -130,8 +130,9 @@ impl Supports {
         facts.retain(|fact| !self.question.contains(fact));
         // what was asked of 2.39 is not in a passage about 2.35
         let is_number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-        let asked = words(text).into_iter().filter(|word| is_number(word));
-        facts.extend(asked.filter(|word| self.question.contains(word)));
+        let asked = text.split(|c: char| !c.is_alphanumeric());
+        let asked = asked.filter(|word| is_number(word) && self.question.contains(*word));
+        facts.extend(asked.map(str::to_owned));
         Claim {
             language,
             words: words(text),
@@ -306,7 +307,7 @@ fn names(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns a sentence without the labels that it names.
-fn without_marks(sentence: &str) -> String {
+pub fn without_marks(sentence: &str) -> String {
     let mut kept = String::with_capacity(sentence.len());
     let mut end = 0;
     for (range, _) in find_marks(sentence) {
@@ -422,5 +423,20 @@ mod tests {
         let cites = |sentence: &str| !supports.cite(sentence).is_empty();
         assert!(cites("In 2.35, stash learned the option --staged."));
         assert!(!cites("In 2.39, stash learned the option --staged [1]."));
+
+        let mut named = hit(
+            "* \"git stash\" learned the \"--staged\" option to stash away what has been\n   added to \
+             the index (and nothing else).",
+            [31, 32],
+        );
+        named.chunk.document = "2.35.0.txt".to_owned();
+        let passages = Passages {
+            hits: vec![named],
+            ..Passages::default()
+        };
+        let supports = Supports::new("What did git stash learn in 2.35?", &passages);
+        let by_name = "In Git 2.35, the `git stash` command learned the \"--staged\" option to stash \
+                       away what has been added to the index (and nothing else).";
+        assert_eq!(supports.cite(by_name).len(), 1, "the file is of 2.35");
     }
 }

@@ -7,6 +7,7 @@ use crate::event::{Support, UncertainWord, Verdict, VerdictKind, saturating_u32}
 use crate::index::{content_words, is_content_word};
 use crate::llm::Token;
 
+use super::citations::without_marks;
 use super::short;
 
 /// Least probability of an answer that is not doubtful.
@@ -61,6 +62,8 @@ pub struct Statements {
     count: u32,
     /// Statements that a source holds.
     cited: u32,
+    /// Whether anything was generated.
+    is_written: bool,
     /// Whether a sentence says that the sources have no answer.
     says_unanswered: bool,
     /// The word that carries the answer and that the model was least sure of.
@@ -75,15 +78,16 @@ impl Statements {
         let tokens = sentences.iter().flat_map(|sentence| &sentence.tokens);
         let logprobs: Vec<f32> = tokens.map(|token| token.logprob).collect();
         let mut statements = Self {
+            is_written: !sentences.is_empty(),
             mean_logprob: logprobs.iter().sum::<f32>() / logprobs.len().max(1) as f32,
             ..Self::default()
         };
         for sentence in sentences {
-            let text = sentence.text();
+            let text = &without_marks(sentence.text());
             let lower = text.to_lowercase();
             if UNANSWERED.iter().any(|phrase| lower.contains(phrase)) {
                 statements.says_unanswered = true;
-            } else if is_repetition(text, sentences) {
+            } else if is_repetition(sentence, sentences) {
                 statements.find_least_certain(question, sentence);
             } else if !text.ends_with(':') && !content_words(text, language(text)).is_empty() {
                 statements.count += 1;
@@ -105,6 +109,11 @@ impl Statements {
         };
 
         for (word, probability) in words(&sentence.tokens) {
+            let is_mark = word.bytes().all(|byte| byte.is_ascii_digit())
+                && sentence.text().contains(&format!("[{word}]"));
+            if is_mark {
+                continue;
+            }
             let is_least = self
                 .least_certain
                 .as_ref()
@@ -121,10 +130,11 @@ impl Statements {
 }
 
 /// Returns whether a sentence states an answer that a cited sentence has: "So the answer is Lorby."
-fn is_repetition(text: &str, sentences: &[Sentence]) -> bool {
-    short::find_stated(text).is_some_and(|stated| {
+fn is_repetition(sentence: &Sentence, sentences: &[Sentence]) -> bool {
+    short::find_stated(sentence.text()).is_some_and(|stated| {
         let has_it = |known: &Sentence| {
-            known.text() != text && known.text().contains(&stated) && !known.citations.is_empty()
+            let is_cited = !known.citations.is_empty();
+            is_cited && known.text().contains(&stated) && !std::ptr::eq(known, sentence)
         };
         sentences.iter().any(has_it)
     })
@@ -158,6 +168,7 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
     let Statements {
         count,
         cited,
+        is_written,
         says_unanswered,
         ref least_certain,
         ..
@@ -166,12 +177,14 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
     let is_unanswered = is_refused || says_unanswered && cited == 0;
 
     let probability = match support {
+        // a mark of a source alone
+        _ if is_written && count == 0 => 0.0,
         Some(support) if count == 0 => support.probability,
         _ => probability(statements, support),
     };
     let kind = if is_unanswered {
         VerdictKind::NotInDocuments
-    } else if sources == 0 || probability < SUPPORTED || (cited == 0 && count > 0) {
+    } else if sources == 0 || probability < SUPPORTED || (cited == 0 && is_written) {
         VerdictKind::Doubtful
     } else if cited < count {
         VerdictKind::Partly
@@ -276,6 +289,12 @@ mod tests {
                 VerdictKind::NotInDocuments,
             ),
             (vec![], support(0.2), 3, VerdictKind::NotInDocuments),
+            (
+                vec![sentence("[2]", true, 0.9)],
+                support(0.8),
+                3,
+                VerdictKind::Doubtful,
+            ),
         ];
         for (sentences, support, sources, expected) in cases {
             let statements = Statements::new("Where was he born?", &sentences);
