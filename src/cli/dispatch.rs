@@ -21,11 +21,11 @@ use super::{
     demo, doctor, eval, formats, guide, inspect, mcp, probe, pull, replay, serve, settings, worker,
 };
 
-/// The settings of `ask --quotes`: the prompt and the passages of the preset, and the generator
-/// that loads fastest, since it writes nothing.
+/// The settings of `ask --quotes`: the preset, its prompt whatever the user's settings say, and the
+/// generator that loads fastest, since it writes nothing.
 const QUOTES: [(&str, &str); 4] = [
+    ("preset", "quotes"),
     ("answer.prompt", "quotes"),
-    ("retriever.k", "6"),
     ("generator.model", "ragscope-demo.Q8_0.gguf"),
     ("generator.url", ""),
 ];

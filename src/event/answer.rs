@@ -112,9 +112,6 @@ pub struct Support {
     /// The generator's probability that the sources state the answer to exactly this question, in
     /// 0..=1; `None` where it was not asked.
     pub stated: Option<f32>,
-    /// The largest share of the question's words, weighted by how rare they are, that one source
-    /// holds, in 0..=1.
-    pub coverage: f32,
     /// The largest score of a sentence of the sources: its cosine similarity to the question and
     /// the weighted share of the question's words in it and around it.
     pub score: f32,
@@ -134,8 +131,8 @@ pub struct Verdict {
     pub sources: u32,
     /// Sentences that state something and were generated.
     pub statements: u32,
-    /// Statements that a source holds.
-    pub cited: u32,
+    /// The steps of those that no source holds.
+    pub uncited: Vec<u32>,
     /// The word that carries the answer and that the model was least sure of.
     pub least_certain: Option<UncertainWord>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::Metadata;
-use super::place::{Place, PlaceFrom, place_of_lines, place_text, placed_text};
+use super::place::{Place, PlaceFrom, place_of_lines};
 
 /// A word of a query with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,16 +96,16 @@ impl ChunkText {
         place_of_lines(&self.places, lines)
     }
 
-    /// Returns the place of the chunk as text, as far as its own text does not say it.
+    /// Returns the path of its document, the headings above it, and its text: what a question is
+    /// compared with word by word.
     #[must_use]
-    pub fn place_text(&self) -> String {
-        place_text(&self.document, &self.places, &self.headings, &self.text)
-    }
-
-    /// Returns the chunk as models read it: its place, then its text.
-    #[must_use]
-    pub fn placed_text(&self) -> String {
-        placed_text(&self.document, &self.places, &self.headings, &self.text)
+    pub fn text_with_place(&self) -> String {
+        format!(
+            "{}\n{}\n{}",
+            self.document,
+            self.headings.join("\n"),
+            self.text
+        )
     }
 }
 

@@ -7,6 +7,11 @@ pub fn saturating_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
+/// Returns the probability of a logit, in 0..=1.
+pub fn logistic(logit: f32) -> f32 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
 /// Returns the milliseconds since `started`.
 pub fn elapsed_ms(started: Instant) -> u64 {
     u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)

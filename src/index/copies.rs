@@ -12,7 +12,7 @@ use super::lexical::analyser::is_content_word;
 use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
-use crate::event::{ChunkCopy, Hit, Ranked, words_of};
+use crate::event::{ChunkCopy, Hit, Ranked};
 
 /// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
 /// without their place.
@@ -58,15 +58,20 @@ struct Candidate {
 impl Candidate {
     fn new(hit: Hit, entry: &DocumentEntry, query: &HashSet<u64>) -> Self {
         let find_in = |text: &str| -> HashSet<u64> {
-            let words = words_of(text);
-            let words = words.split_ascii_whitespace().map(hash);
+            let words = words(text).map(hash);
             words.filter(|word| query.contains(word)).collect()
         };
+        let place = hit.chunk.places.first().map(|from| &from.place);
+        let names = place.map(|place| [&place.member, &place.name]);
+        let names = names.into_iter().flatten().flatten();
+        let whole = names.fold(hit.chunk.text_with_place(), |whole, name| {
+            whole + "\n" + name
+        });
         Self {
             date: date(entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,
             text: TextPrint::new(&hit.chunk.text),
-            sought: find_in(&hit.chunk.placed_text()),
+            sought: find_in(&whole),
             named: find_in(&hit.chunk.document).len(),
             hit,
         }
@@ -110,12 +115,11 @@ struct TextPrint {
 
 impl TextPrint {
     fn new(text: &str) -> Self {
-        let folded = words_of(text);
-        let words = folded.split_ascii_whitespace();
-        let numbers = words.clone().filter(|word| word.contains(char::is_numeric));
+        let words: Vec<String> = words(text).collect();
+        let numbers = words.iter().filter(|word| word.contains(char::is_numeric));
         Self {
             numbers: sort_hashes(numbers.map(hash)),
-            words: words.map(hash).collect(),
+            words: words.iter().map(hash).collect(),
             shingles: OnceCell::new(),
         }
     }
@@ -158,9 +162,15 @@ fn sort_hashes(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
     hashes
 }
 
+/// Returns the words of a text in lower case.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
 /// Returns the words of a text, without digits.
-fn without_numbers(text: &str) -> String {
-    words_of(&text.replace(char::is_numeric, " "))
+fn without_numbers(text: &str) -> Vec<String> {
+    words(&text.replace(char::is_numeric, " ")).collect()
 }
 
 /// Returns the words of the name of a file that its versions share: `report` of
@@ -168,8 +178,7 @@ fn without_numbers(text: &str) -> String {
 fn name_of(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let words = words_of(&stem.replace('(', " copy "));
-    let words: Vec<&str> = words.split_ascii_whitespace().collect();
+    let words: Vec<String> = words(&stem.replace('(', " copy ")).collect();
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let is_dated = words.iter().any(|word| {
         is_number(word) && word.len() >= 4 && (word.starts_with("19") || word.starts_with("20"))
@@ -177,7 +186,7 @@ fn name_of(path: &str) -> String {
 
     let mut is_marked = false;
     let mut kept = Vec::new();
-    for word in words {
+    for word in words.iter().map(String::as_str) {
         let number = word.strip_prefix('v').unwrap_or(word);
         if VERSION_WORDS.contains(&word) || (number != word && is_number(number)) {
             is_marked = true;
@@ -201,9 +210,7 @@ impl Folding {
     /// Begins a result of at most `max` hits for a query.
     pub fn new(query: &str, max: usize) -> Self {
         let language = short_text_language(query).unwrap_or_default();
-        let words = words_of(query);
-        let words = words.split_ascii_whitespace();
-        let words = words.filter(|word| is_content_word(word, language));
+        let words = words(query).filter(|word| is_content_word(word, language));
         Self {
             query: words.map(hash).collect(),
             groups: Vec::new(),

@@ -18,7 +18,7 @@ use super::runtime::Runtime;
 use super::template;
 use super::values::Entailment;
 use crate::config::EmbedderSettings;
-use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
+use crate::event::{Flow, ModelCard, ModelRole, StopFlag, logistic};
 
 /// A sequence-classification model on llama.cpp (rank pooling in its metadata).
 pub struct LlamaClassifier {
@@ -222,7 +222,7 @@ impl Reranker for LlamaClassifier {
         // A single class is a logit. Of several (yes, no) llama.cpp returns probabilities, the
         // first of which is the relevance.
         let score = |row: &Vec<f32>| match row.as_slice() {
-            [logit] => 1.0 / (1.0 + (-logit).exp()),
+            [logit] => logistic(*logit),
             row => row[0].clamp(0.0, 1.0),
         };
         Ok(rows.iter().map(score).collect())

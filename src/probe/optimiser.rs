@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::network::{Linear, Network, dot};
+use crate::event::logistic;
 
 /// Decay rates of the moments and the number that keeps a step finite, as PyTorch has them.
 const BETA_1: f32 = 0.9;
@@ -90,7 +91,7 @@ impl Optimiser {
         self.hidden.par_iter().enumerate().map(of_unit).collect()
     }
 
-    /// Returns the derivative of the loss by each logit: (sigmoid(logit) - label) / rows.
+    /// Returns the derivative of the loss by each logit: (logistic(logit) - label) / rows.
     fn errors(&self, batch: Batch<'_>, units: &[Vec<f32>]) -> Vec<f32> {
         let mut logits = vec![self.output.bias.values[0]; batch.rows.len()];
         for (units, weight) in units.iter().zip(&self.output.weights.values) {
@@ -98,11 +99,10 @@ impl Optimiser {
         }
 
         let count = batch.rows.len() as f32;
-        let sigmoid = |logit: f32| 1.0 / (1.0 + (-logit).exp());
         logits
             .into_iter()
             .zip(batch.labels)
-            .map(|(logit, label)| (sigmoid(logit) - label) / count)
+            .map(|(logit, label)| (logistic(logit) - label) / count)
             .collect()
     }
 

@@ -20,8 +20,18 @@ pub struct Step {
     pub attended: Vec<AttendedChunk>,
     /// The uncertain sentences that this one replaced, oldest first.
     pub replaced: Vec<Replaced>,
-    /// True when the sentence was not generated: reused from an earlier run, or a quotation.
-    pub given: bool,
+    pub origin: Origin,
+}
+
+/// The origin of a sentence of an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Origin {
+    #[default]
+    Generated,
+    /// Generated in an earlier run.
+    Reused,
+    /// Not generated: a quotation, or that the documents do not say.
+    Given,
 }
 
 /// An uncertain sentence that was regenerated.
@@ -48,7 +58,7 @@ impl Step {
         Self {
             step,
             text: many_lines(text).trim().to_owned(),
-            given: true,
+            origin: Origin::Reused,
             ..Self::default()
         }
     }
@@ -110,7 +120,7 @@ impl Step {
     pub(super) fn give(&mut self, text: &str, cited: &[Citation]) {
         self.text = many_lines(text).trim().to_owned();
         self.citations = text::citations(cited);
-        self.given = true;
+        self.origin = Origin::Given;
     }
 
     pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {

@@ -12,6 +12,7 @@ use crate::engine::stages;
 use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent, is_stop};
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
+use super::citations::split_words;
 use super::lookup::retrieve;
 use super::quotes::give;
 use super::support;
@@ -119,25 +120,22 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         Passages::default()
     };
 
-    let mut support = None;
-    let answer = match config.answer.prompt {
-        AnswerPrompt::Quotes | AnswerPrompt::Sources if context::needs_corpus(config) => {
-            let (measured, ranked) = support::measure(run, &passages)?;
-            support = Some(measured);
-            if config.answer.prompt == AnswerPrompt::Quotes || !measured.supported {
-                give(run, ranked, measured.supported)
-            } else {
-                write(run, roles, &passages, confirmed)?
-            }
+    let quotes = config.answer.prompt == AnswerPrompt::Quotes;
+    let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
+    let measured = if is_measured && context::needs_corpus(config) {
+        Some(support::measure(run, &passages)?)
+    } else {
+        None
+    };
+    let support = measured.as_ref().map(|(support, _)| *support);
+    let answer = match measured {
+        Some((support, ranked)) if quotes || !support.supported => {
+            give(run, ranked, support.supported)
         }
-        AnswerPrompt::Auto
-        | AnswerPrompt::Quotes
-        | AnswerPrompt::Sources
-        | AnswerPrompt::StepByStep
-        | AnswerPrompt::QaShort
-        | AnswerPrompt::QaGrounded => write(run, roles, &passages, confirmed)?,
+        Some(_) | None => write(run, roles, &passages, confirmed)?,
     };
     run.keep(answer.clone());
+
     if context::needs_corpus(config) {
         let statements = Statements::new(run.question, &answer.sentences);
         let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
@@ -167,8 +165,7 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
 
 /// Returns whether a question is no more than a greeting or thanks: nothing is retrieved for it.
 fn is_greeting(question: &str) -> bool {
-    let words = question.split(|c: char| !c.is_alphanumeric());
-    let mut words = words.filter(|word| !word.is_empty()).peekable();
+    let mut words = split_words(question).peekable();
     let is_known = |word: &str| GREETINGS.contains(&word.to_lowercase().as_str());
     words.peek().is_some() && words.all(is_known)
 }

@@ -68,10 +68,7 @@ impl Supports {
             question: words(question),
         };
         for (label, hit) in (1..).zip(&passages.hits) {
-            let mut whole = words(&hit.chunk.text);
-            whole.extend(words(&hit.chunk.document));
-            whole.extend(hit.chunk.headings.iter().flat_map(|heading| words(heading)));
-            supports.words.push(whole);
+            supports.words.push(words(&hit.chunk.text_with_place()));
             for range in sentences(&hit.chunk.text, "") {
                 let words = words(&hit.chunk.text[range.clone()]);
                 for word in &words {
@@ -130,8 +127,8 @@ impl Supports {
         facts.retain(|fact| !self.question.contains(fact));
         // what was asked of 2.39 is not in a passage about 2.35
         let is_number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-        let asked = text.split(|c: char| !c.is_alphanumeric());
-        let asked = asked.filter(|word| is_number(word) && self.question.contains(*word));
+        let asked =
+            split_words(text).filter(|word| is_number(word) && self.question.contains(*word));
         facts.extend(asked.map(str::to_owned));
         Claim {
             language,
@@ -271,10 +268,15 @@ fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
     [start, end.min(last)]
 }
 
+/// Returns the words of a text as they are written.
+pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty())
+}
+
 /// Returns the words in lower case, and numbers without the signs between groups of digits.
 fn words(text: &str) -> HashSet<String> {
-    let split = text.split(|c: char| !c.is_alphanumeric());
-    let words = split.filter(|word| !word.is_empty());
+    let words = split_words(text);
     words.map(str::to_lowercase).chain(numbers(text)).collect()
 }
 
@@ -300,8 +302,7 @@ fn numbers(text: &str) -> HashSet<String> {
 
 /// Returns the names of a sentence in lower case: words with a capital, the first word aside.
 fn names(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    let words = words.filter(|word| !word.is_empty()).skip(1);
+    let words = split_words(text).skip(1);
     let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
     words.filter(is_name).map(str::to_lowercase)
 }

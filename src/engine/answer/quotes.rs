@@ -30,13 +30,8 @@ const PASSAGE_WEIGHT: f32 = 0.2;
 /// The short answer of a refusal, as the prompts of the papers word it.
 const UNKNOWN: &str = "unknown";
 
-/// The sentences of some passages, by how well they fit the question.
-pub struct RankedSentences {
-    /// Best first.
-    sentences: Vec<RankedSentence>,
-    /// The largest share of the question's weighted words that one passage holds, in 0..=1.
-    pub coverage: f32,
-}
+/// The sentences of some passages that fit the question, best first.
+pub struct RankedSentences(Vec<RankedSentence>);
 
 struct RankedSentence {
     citation: Citation,
@@ -90,16 +85,13 @@ impl RankedSentences {
 
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        Ok(Self {
-            sentences,
-            coverage: by_passage.into_iter().fold(0.0, f32::max),
-        })
+        Ok(Self(sentences))
     }
 
     /// Returns the largest score of a sentence: its similarity and its share of the question's
     /// words.
     pub fn score(&self) -> f32 {
-        self.sentences.first().map_or(0.0, RankedSentence::score)
+        self.0.first().map_or(0.0, RankedSentence::score)
     }
 }
 
@@ -146,9 +138,9 @@ impl QuestionWords {
         };
         for hit in &passages.hits {
             let chunk = &hit.chunk;
-            let headings = chunk.headings.join(" ");
-            let whole = format!("{} {headings} {}", chunk.document, chunk.text);
-            known.by_passage.push(known.find_in(&whole));
+            known
+                .by_passage
+                .push(known.find_in(&chunk.text_with_place()));
         }
 
         // a word that every passage holds does not set one apart from another
@@ -184,7 +176,7 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
         steps.push((refusal(run.question).to_owned(), None));
     }
     let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
-    let best = ranked.sentences.into_iter().take(MAX_QUOTES);
+    let best = ranked.0.into_iter().take(MAX_QUOTES);
     for sentence in best.filter(|sentence| sentence.score() >= least) {
         // lines of a paragraph end where its file wraps them
         let text = sentence.text().trim_start_matches(['*', '-', '>', ' ']);

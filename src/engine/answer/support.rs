@@ -4,7 +4,7 @@ use crate::config::AnswerPrompt;
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
-use crate::event::{RunEvent, Support};
+use crate::event::{RunEvent, Support, logistic};
 use crate::llm::LlmError;
 use crate::methods::{JudgementKind, ModelCalls as _};
 
@@ -46,7 +46,6 @@ pub fn measure(
     };
     let support = Support {
         stated,
-        coverage: ranked.coverage,
         score,
         probability,
         supported: probability >= min_support,
@@ -74,11 +73,14 @@ fn states(run: &mut Run<'_>, passages: &Passages) -> Result<Option<f32>, RunErro
 /// the generator's word over answerable questions of SQuAD and foreign ones (`benches/RESULTS.md`).
 fn probability(stated: Option<f32>, score: f32) -> f32 {
     let logit = match stated {
-        Some(stated) => {
-            let stated = stated.clamp(1e-3, 0.999);
-            1.3 * (stated / (1.0 - stated)).ln() + 2.0 * score - 1.8
-        }
+        Some(stated) => 1.3 * logit_of(stated) + 2.0 * score - 1.8,
         None => 13.0 * (score - 0.66),
     };
-    1.0 / (1.0 + (-logit).exp())
+    logistic(logit)
+}
+
+/// Returns the logit of a probability, which is kept from the ends: a model may be certain.
+pub fn logit_of(probability: f32) -> f32 {
+    let probability = probability.clamp(1e-3, 0.999);
+    (probability / (1.0 - probability)).ln()
 }

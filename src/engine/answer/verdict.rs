@@ -3,12 +3,13 @@
 
 use crate::corpus::language;
 use crate::engine::run::Sentence;
-use crate::event::{Support, UncertainWord, Verdict, VerdictKind, saturating_u32};
+use crate::event::{Support, UncertainWord, Verdict, VerdictKind, logistic, saturating_u32};
 use crate::index::{content_words, is_content_word};
-use crate::llm::Token;
+use crate::methods::query::{Word, words};
 
 use super::citations::without_marks;
 use super::short;
+use super::support::logit_of;
 
 /// Least probability of an answer that is not doubtful.
 const SUPPORTED: f32 = 0.5;
@@ -60,8 +61,8 @@ const UNANSWERED: &[&str] = &[
 pub struct Statements {
     /// Sentences that state something.
     count: u32,
-    /// Statements that a source holds.
-    cited: u32,
+    /// The steps of those that no source holds.
+    uncited: Vec<u32>,
     /// Whether anything was generated.
     is_written: bool,
     /// Whether a sentence says that the sources have no answer.
@@ -91,7 +92,9 @@ impl Statements {
                 statements.find_least_certain(question, sentence);
             } else if !text.ends_with(':') && !content_words(text, language(text)).is_empty() {
                 statements.count += 1;
-                statements.cited += u32::from(!sentence.citations.is_empty());
+                if sentence.citations.is_empty() {
+                    statements.uncited.push(sentence.step);
+                }
                 statements.find_least_certain(question, sentence);
             }
         }
@@ -108,20 +111,20 @@ impl Statements {
                     .any(|form| asked.contains(form))
         };
 
-        for (word, probability) in words(&sentence.tokens) {
-            let is_mark = word.bytes().all(|byte| byte.is_ascii_digit())
-                && sentence.text().contains(&format!("[{word}]"));
-            if is_mark {
-                continue;
-            }
+        for Word {
+            text, probability, ..
+        } in words(&sentence.tokens)
+        {
+            let text = without_marks(&text);
+            let text = text.trim_matches(|c: char| !c.is_alphanumeric());
             let is_least = self
                 .least_certain
                 .as_ref()
                 .is_none_or(|known| probability < known.probability);
-            if is_least && carries(&word) {
+            if is_least && carries(text) {
                 self.least_certain = Some(UncertainWord {
                     step: sentence.step,
-                    text: word,
+                    text: text.to_owned(),
                     probability,
                 });
             }
@@ -140,64 +143,35 @@ fn is_repetition(sentence: &Sentence, sentences: &[Sentence]) -> bool {
     })
 }
 
-/// Returns the words of a sentence without the signs around them, each with the probability of its
-/// least likely token.
-fn words(tokens: &[Token]) -> Vec<(String, f32)> {
-    let mut words: Vec<(String, f32)> = Vec::new();
-    for token in tokens {
-        let probability = token.logprob.exp();
-        match words.last_mut() {
-            Some((word, least)) if !token.text.starts_with(char::is_whitespace) => {
-                word.push_str(&token.text);
-                *least = least.min(probability);
-            }
-            _ => words.push((token.text.clone(), probability)),
-        }
-    }
-
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    words
-        .into_iter()
-        .map(|(word, probability)| (bare(&word), probability))
-        .filter(|(word, _)| !word.is_empty())
-        .collect()
-}
-
 /// Judges an answer from `sources` passages.
 pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) -> Verdict {
-    let Statements {
-        count,
-        cited,
-        is_written,
-        says_unanswered,
-        ref least_certain,
-        ..
-    } = *statements;
+    let count = statements.count;
+    let is_cited = saturating_u32(statements.uncited.len()) < count;
     let is_refused = support.is_some_and(|support| !support.supported);
-    let is_unanswered = is_refused || says_unanswered && cited == 0;
+    let is_unanswered = is_refused || statements.says_unanswered && !is_cited;
 
     let probability = match support {
         // a mark of a source alone
-        _ if is_written && count == 0 => 0.0,
+        _ if statements.is_written && count == 0 => 0.0,
         Some(support) if count == 0 => support.probability,
         _ => probability(statements, support),
     };
     let kind = if is_unanswered {
         VerdictKind::NotInDocuments
-    } else if sources == 0 || probability < SUPPORTED || (cited == 0 && is_written) {
+    } else if sources == 0 || probability < SUPPORTED || (statements.is_written && !is_cited) {
         VerdictKind::Doubtful
-    } else if cited < count {
-        VerdictKind::Partly
-    } else {
+    } else if statements.uncited.is_empty() {
         VerdictKind::Supported
+    } else {
+        VerdictKind::Partly
     };
     Verdict {
         kind,
         probability,
         sources: saturating_u32(sources),
         statements: count,
-        cited,
-        least_certain: least_certain.clone(),
+        uncited: statements.uncited.clone(),
+        least_certain: statements.least_certain.clone(),
     }
 }
 
@@ -207,19 +181,17 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
 fn probability(statements: &Statements, support: Option<Support>) -> f32 {
     let sure = statements.mean_logprob;
     let logit = match support.and_then(|support| support.stated) {
-        Some(stated) => {
-            let stated = stated.clamp(1e-3, 0.999);
-            1.17 * (stated / (1.0 - stated)).ln() + 4.08 * sure + 0.59
-        }
+        Some(stated) => 1.17 * logit_of(stated) + 4.08 * sure + 0.59,
         None => 5.73 * sure + 0.97,
     };
-    1.0 / (1.0 + (-logit).exp())
+    logistic(logit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::{Citation, Evidence};
+    use crate::llm::Token;
 
     fn sentence(text: &str, is_cited: bool, probability: f32) -> Sentence {
         let token = |word: &str| Token {
@@ -255,7 +227,6 @@ mod tests {
     fn support(stated: f32) -> Option<Support> {
         Some(Support {
             stated: Some(stated),
-            coverage: 1.0,
             score: 1.0,
             probability: stated,
             supported: stated >= 0.5,

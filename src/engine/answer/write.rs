@@ -122,15 +122,12 @@ fn short_answer(
     let reply = reply.trim_end();
     match run.tools.config.answer.prompt {
         AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => return Ok(short::find_stated(reply)),
-        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes
-            if !run.tools.config.answer.short =>
-        {
-            return Ok(None);
+        AnswerPrompt::StepByStep => {}
+        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => {
+            if !run.tools.config.answer.short {
+                return Ok(None);
+            }
         }
-        AnswerPrompt::Auto
-        | AnswerPrompt::Sources
-        | AnswerPrompt::Quotes
-        | AnswerPrompt::StepByStep => {}
     }
     let found = short::short_answer(reply);
     if found.is_some() || reply.is_empty() || run.is_stopped() {

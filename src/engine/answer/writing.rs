@@ -93,9 +93,9 @@ impl<'w> Writing<'w> {
         let has_gate = roles.gate.card(run).is_some();
         let is_last = |text: &str, before: &[Sentence]| {
             let repeats = before.iter().filter(|known| known.text() == text).count();
-            let is_loop = repeats >= MAX_REPEATS && short::is_repeatable(text);
-            let is_repeated = repeats > 0 && short::is_repeatable(text);
-            is_loop || has_gate && (is_last(text, &self.confirmed) || is_repeated)
+            let least = if has_gate { 1 } else { MAX_REPEATS };
+            (has_gate && is_last(text, &self.confirmed))
+                || (repeats >= least && short::is_repeatable(text))
         };
         let rules = Rules {
             decide_early,

@@ -38,9 +38,6 @@ metrics! {
         /// Improbability, to the model, that the sources state the answer, in 0..=1.
         Stated "not stated": Lower, Number(3), in Uncertainty =>
             |run| Some(f64::from(1.0 - run.support?.stated?));
-        /// Weighted share of the question's words that no source holds, in 0..=1.
-        Coverage "words not met": Lower, Number(3), in Uncertainty =>
-            |run| run.support.map(|support| f64::from(1.0 - support.coverage));
         /// Entropy of the answers to the context with one chunk rephrased at a time, nats.
         Dense "DENSE": Lower, Number(3), in Uncertainty =>
             |run| Understood::from_refinement(&run.refinement).map(|understood| understood.dse);

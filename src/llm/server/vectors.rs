@@ -8,7 +8,7 @@ use super::http::{ServerClient, ServerRequest};
 use super::listing::find_listed;
 use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
-use crate::event::{ModelCard, ModelRole, Side, StopFlag};
+use crate::event::{ModelCard, ModelRole, Side, StopFlag, logistic};
 use crate::llm::embedder::unit;
 use crate::llm::error::LlmError;
 use crate::llm::error::ServerError;
@@ -244,8 +244,7 @@ impl ServerReranker {
         let scores = scores.ok_or_else(|| self.client.unreadable("it lacks a score"))?;
         let is_share = |score: &f32| (0.0..=1.0).contains(score);
         if self.gives_logits || !scores.iter().all(is_share) {
-            let share = |logit: f32| 1.0 / (1.0 + (-logit).exp());
-            return Ok(scores.into_iter().map(share).collect());
+            return Ok(scores.into_iter().map(logistic).collect());
         }
         Ok(scores)
     }

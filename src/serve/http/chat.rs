@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::event::{Decision, Outcome, Record, RunEvent, Turn};
 use crate::host::DocumentFlags;
 use crate::serve::queue::{self, Caller, Client, QuestionRequest, Refusal};
-use crate::story::{Run, words};
+use crate::story::{Origin, Run, words};
 
 use super::body::read_json;
 use super::models::preset_of;
@@ -313,7 +313,7 @@ impl ChatReply {
             let is_final = match decision {
                 Some(Decision::Keep | Decision::Measured) => true,
                 Some(Decision::Retrieve | Decision::Expand) => false,
-                None => step.given,
+                None => step.origin != Origin::Generated,
             };
             if !is_final && self.is_gated {
                 break;

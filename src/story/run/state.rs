@@ -10,7 +10,7 @@ use crate::event::{
 use crate::story::lookup::Lookup;
 use crate::story::question::{FollowUp, Rewritten};
 use crate::story::refinement::Refinement;
-use crate::story::step::{Step, Token};
+use crate::story::step::{Origin, Step, Token};
 use crate::story::text::one_line;
 use crate::story::words;
 
@@ -193,15 +193,8 @@ impl Run {
     /// Returns whether no source holds what a sentence of the finished answer says.
     #[must_use]
     pub fn lacks_source(&self, step: &Step) -> bool {
-        let is_statement = !step.given && !step.text.ends_with(':');
-        let says_answer = |known: &Step| known.text.contains(&self.answer);
-        let mut cited = self
-            .steps
-            .iter()
-            .filter(|known| !known.citations.is_empty());
-        let is_repetition = says_answer(step) && cited.any(says_answer);
-        let is_cited = !step.citations.is_empty() || is_repetition;
-        self.verdict.is_some() && is_statement && !is_cited
+        let verdict = self.verdict.as_ref();
+        verdict.is_some_and(|verdict| verdict.uncited.contains(&step.step))
     }
 
     /// Returns the verdict on the answer with its reason; `None` before there is one.
@@ -214,7 +207,8 @@ impl Run {
     /// Returns the remark about a generator that is for practice; `None` for one that is not.
     #[must_use]
     pub fn practice_remark(&self) -> Option<&'static str> {
-        let is_quoted = !self.steps.is_empty() && self.steps.iter().all(|step| step.given);
+        let mut steps = self.steps.iter();
+        let is_quoted = !self.steps.is_empty() && steps.all(|step| step.origin == Origin::Given);
         let remark = if is_quoted {
             "quotations: no model wrote them"
         } else {

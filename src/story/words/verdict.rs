@@ -22,19 +22,15 @@ pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
 }
 
 fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
-    let Verdict {
-        statements, cited, ..
-    } = *verdict;
+    let statements = verdict.statements;
+    let without = verdict.uncited.len();
     match verdict.kind {
         VerdictKind::Supported if statements == 0 => {
             "word for word; nothing was generated".to_owned()
         }
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),
-        VerdictKind::Partly => {
-            let without = statements - cited;
-            format!("no source holds {without} of {statements} statements")
-        }
+        VerdictKind::Partly => format!("no source holds {without} of {statements} statements"),
         VerdictKind::NotInDocuments => match stated {
             _ if verdict.sources == 0 => "nothing fits the question".to_owned(),
             Some(stated) => format!(
@@ -47,10 +43,10 @@ fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
             let mut reasons = Vec::new();
             if verdict.sources == 0 {
                 reasons.push("no document was read".to_owned());
-            } else if statements > 0 && cited == 0 {
+            } else if without > 0 && without == statements as usize {
                 reasons.push("no source holds what it says".to_owned());
-            } else if cited < statements {
-                let without = counted(u64::from(statements - cited), "statement");
+            } else if without > 0 {
+                let without = counted(without as u64, "statement");
                 reasons.push(format!("no source holds {without}"));
             }
             if let Some(word) = verdict

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome, VerdictKind};
 use crate::story::words::{self, LOST, measure};
-use crate::story::{Run, Step};
+use crate::story::{Origin, Run, Step};
 use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
@@ -245,7 +245,7 @@ impl Sentence<'_> {
     /// Returns whether the model is writing this sentence.
     fn is_being_written(&self, page: &Page<'_>) -> bool {
         self.step.uncertainty.is_none()
-            && !self.step.given
+            && self.step.origin == Origin::Generated
             && self.row + 1 == self.run.steps.len()
             && page.scene.ui.is_in_progress(self.run)
     }

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
 use crate::story::words::{self, is_in_nats, measure};
-use crate::story::{Run, Step, Token, word_entropies};
+use crate::story::{Origin, Run, Step, Token, word_entropies};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -173,12 +173,11 @@ fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
 
 /// Returns the row of a sentence that was not measured.
 fn open_row(page: &Page<'_>, name: &str, run: &Run, step: &Step) -> Line<'static> {
-    let state = if step.given {
-        "reused from the previous run"
-    } else if page.scene.ui.is_in_progress(run) {
-        "being written"
-    } else {
-        "not finished"
+    let state = match step.origin {
+        Origin::Reused => "reused from the previous run",
+        Origin::Given => "not generated",
+        Origin::Generated if page.scene.ui.is_in_progress(run) => "being written",
+        Origin::Generated => "not finished",
     };
     Line::from(vec![
         name_span(page, name),
