@@ -12,8 +12,8 @@ use super::terminal::without_controls;
 const MAX_LINE_BYTES: usize = 8 << 20;
 /// Maximum share of control characters in text, besides white space and escape sequences.
 const MAX_CONTROL_SHARE: f64 = 0.02;
-/// With a higher share of bytes beyond ASCII, most of them have to be letters: compressed data
-/// decodes to signs.
+/// Share of bytes beyond ASCII above which most of them have to be letters: compressed data decodes
+/// to signs.
 const MAX_HIGH_SHARE: f64 = 0.3;
 /// Minimum share of letters beyond ASCII in such text.
 const MIN_LETTER_SHARE: f64 = 0.7;
@@ -195,10 +195,12 @@ fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     if bytes.contains(&0) {
         return Err("binary content".to_owned());
     }
+
     // 7-bit Japanese is valid UTF-8, but no text
     if bytes.is_ascii() && bytes.windows(3).any(is_japanese_escape) {
         return legacy(&bytes);
     }
+
     match String::from_utf8(bytes) {
         Ok(mut text) if skip > 0 => {
             text.drain(..skip);
@@ -249,6 +251,7 @@ fn utf8_with_faults(bytes: &[u8], skip: usize, faults: usize) -> Decoded {
             at += invalid.len() as u64;
         }
     }
+
     Decoded {
         traced,
         note: Some(format!(
@@ -293,6 +296,7 @@ fn with_faults(traced: Traced, note: String, faults: usize) -> Decoded {
 fn named_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes[..bytes.len().min(LABEL_BYTES)].to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
+
     for mark in ["charset=", "encoding=", "coding:", "coding="] {
         let Some((_, after)) = head.split_once(mark) else {
             continue;
@@ -306,6 +310,7 @@ fn named_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
             return Some(encoding);
         }
     }
+
     None
 }
 
@@ -381,12 +386,14 @@ fn wide(bytes: &[u8], encoding: Wide, skip: usize) -> Decoded {
     let mut traced = Traced::with_capacity(bytes.len());
     let mut at = skip as u64;
     let mut faults = usize::from(!bytes.len().is_multiple_of(encoding.width()));
+
     encoding.decode(&bytes[skip..], |character, width| {
         faults += usize::from(character.is_none());
         let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
         traced.stand_for(character.encode_utf8(&mut [0; 4]), at, width);
         at += u64::from(width);
     });
+
     Decoded {
         traced,
         note: (faults > 0).then(|| {
@@ -407,6 +414,7 @@ fn check_text(text: &str) -> Result<(), String> {
     if control as f64 > bytes.len() as f64 * MAX_CONTROL_SHARE {
         return Err("binary content".to_owned());
     }
+
     let longest = bytes
         .split(|byte| *byte == b'\n')
         .map(<[u8]>::len)
@@ -419,6 +427,7 @@ fn check_text(text: &str) -> Result<(), String> {
             "a single line of {mib} MiB: beyond {max_mib} MiB it is data, not text"
         ));
     }
+
     Ok(())
 }
 

@@ -34,14 +34,15 @@ pub struct Document {
     pub metadata: Metadata,
     outline: Outline,
     pub(super) front_matter_end: usize,
-    /// Where in the text each place begins; empty where the lines of the file are the places.
+    /// The places and the bytes of the text where each begins; empty where the lines of the file
+    /// are the places.
     places: Vec<(usize, Place)>,
-    /// Where in the text a new message, sheet or member begins.
+    /// The bytes of the text where a new message, sheet or member begins.
     parts: Vec<usize>,
     /// The rows of tables, in the order of the text.
     rows: Vec<Range<usize>>,
-    /// From the text to the decoded file, and from there to its bytes. The text of a binary file
-    /// stands for itself.
+    /// Offsets from the text to the decoded file, and from there to its bytes. The text of a binary
+    /// file stands for itself.
     extracted: Offsets,
     decoded: Offsets,
     /// The starts of the lines of the decoded file.
@@ -79,6 +80,7 @@ pub fn source_lines(file: &Path) -> Result<SourceLines, String> {
     let bytes = files::read(file).map_err(|error| unreadable(&error))?;
     let path = file.to_string_lossy();
     let format = recognise(&path, &bytes)?.format;
+
     match format.reader {
         Reader::Text(_) => {
             let text = decode(bytes)?.traced.text;
@@ -165,9 +167,11 @@ impl Document {
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
+
         extract.shorten();
         let named = extract.metadata.date.take();
         extract.metadata.date = named.or_else(|| date_in_path(path));
+
         Ok(Self {
             path: path.to_owned(),
             format,
@@ -201,6 +205,7 @@ impl Document {
         if matches!(self.format.reader, Reader::Text(_)) {
             return None;
         }
+
         let extract = Extract {
             text: self.text.clone(),
             headings: self.outline.headings().to_vec(),
@@ -212,6 +217,7 @@ impl Document {
             note: self.note.clone(),
             origin: Offsets::default(),
         };
+
         let format = self.format.name.to_owned();
         serde_json::to_vec(&Kept { format, extract }).ok()
     }

@@ -71,17 +71,21 @@ fn numbers<const N: usize>(
 ) -> Option<([i16; N], usize)> {
     let mut numbers = [0; N];
     let mut rest = text;
+
     for (index, (number, digits)) in numbers.iter_mut().zip(digits).enumerate() {
         if index > 0 {
             rest = rest.strip_prefix(separator)?;
         }
+
         let part = rest.get(..digits)?;
         if !part.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
+
         *number = part.parse().ok()?;
         rest = &rest[digits..];
     }
+
     Some((numbers, text.len() - rest.len()))
 }
 

@@ -17,8 +17,8 @@ pub(super) struct Offsets {
     runs: Vec<Run>,
 }
 
-/// From `text_start` on, every `text_step` bytes of text stand for `source_step` bytes of the
-/// source from `source_start` on.
+/// A run of a text: from `text_start` on, every `text_step` bytes of text stand for `source_step`
+/// bytes of the source from `source_start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     text_start: usize,

@@ -86,6 +86,7 @@ impl Search<'_> {
             skipped,
             folders,
         } = self.walked;
+
         folders.contains_key(path)
             || files.binary_search_by(|file| file.path.cmp(&name)).is_ok()
             || skipped
@@ -115,16 +116,19 @@ impl Search<'_> {
         let mut files = 0;
         let mut seen = 0;
         let mut folders = vec![folder];
+
         while let Some(folder) = folders.pop() {
             for entry in entries(&folder) {
                 seen += 1;
                 if files >= max || seen > OmittedFiles::MAX_FILES {
                     return files;
                 }
+
                 let path = entry.path();
                 if is_of_version_control(&path) {
                     continue;
                 }
+
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     folders.push(path);
                 } else {
@@ -132,6 +136,7 @@ impl Search<'_> {
                 }
             }
         }
+
         files
     }
 }

@@ -22,7 +22,7 @@ const TIME_PER_MIB: Duration = Duration::from_secs(5);
 const OCR_TIME: Duration = Duration::from_secs(1800);
 const OCR_MEMORY_BYTES: u64 = 4 << 30;
 
-/// How the text of binary files is extracted.
+/// Options for the extraction of text from binary files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
     /// Whether `pdftotext` reads PDFs.
@@ -93,10 +93,12 @@ impl ReadOptions {
     pub(super) fn limits(&self, bytes: u64) -> Limits {
         let by_size = bytes.saturating_mul(MEMORY_PER_BYTE).min(MAX_MEMORY_BYTES);
         let mib = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
+
         let limits = Limits {
             memory_bytes: self.min_memory_bytes.max(by_size),
             time: self.min_time + TIME_PER_MIB.saturating_mul(mib),
         };
+
         if self.ocr {
             Limits {
                 memory_bytes: limits.memory_bytes.max(OCR_MEMORY_BYTES),

@@ -90,6 +90,7 @@ impl Outline {
 fn headings_above(headings: &[Heading]) -> Vec<Option<usize>> {
     let mut path: Vec<usize> = Vec::new();
     let mut above = Vec::with_capacity(headings.len());
+
     for (index, heading) in headings.iter().enumerate() {
         while path
             .last()
@@ -97,9 +98,11 @@ fn headings_above(headings: &[Heading]) -> Vec<Option<usize>> {
         {
             path.pop();
         }
+
         above.push(path.last().copied());
         path.push(index);
     }
+
     above
 }
 

@@ -42,14 +42,17 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
             window.start + found.start_byte..window.start + found.end_byte,
         );
         sentence.start = mark.take().unwrap_or(sentence.start);
+
         if is_mark(&text[sentence.clone()]) && !text[sentence.end..window.end].trim().is_empty() {
             mark = Some(sentence.start);
             continue;
         }
+
         let lines = text[sentence.clone()]
             .bytes()
             .filter(|byte| *byte == b'\n')
             .count();
+
         if lines < MAX_LINES {
             sentences.extend(Some(sentence).filter(|sentence| !sentence.is_empty()));
         } else {
@@ -67,14 +70,17 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut open = false;
     let mut fence = "";
+
     for line in lines_of(text, 0..text.len()) {
         let content = text[line.clone()].trim();
         let kind = kind(content, fence);
+
         fence = match kind {
             Line::Fence if fence.is_empty() => &content[..3],
             Line::Fence => "",
             Line::Blank | Line::Alone | Line::Begins | Line::Underline | Line::Continues => fence,
         };
+
         match kind {
             Line::Blank => open = false,
             Line::Continues | Line::Underline if open => {
@@ -89,6 +95,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
             }
         }
     }
+
     blocks
 }
 
@@ -110,6 +117,7 @@ enum Line {
 
 fn kind(content: &str, fence: &str) -> Line {
     let is_fence = content.starts_with("```") || content.starts_with("~~~");
+
     if is_fence && (fence.is_empty() || content.starts_with(fence)) {
         Line::Fence
     } else if content.is_empty() {
@@ -166,15 +174,18 @@ fn lines_of(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>
 fn windows(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     let mut windows = Vec::new();
     let mut at = block.start;
+
     while block.end - at > WINDOW_BYTES {
         let max = text.floor_char_boundary(at + WINDOW_BYTES);
         let half = text.floor_char_boundary(at + WINDOW_BYTES / 2);
         let cut = text[half..max]
             .rfind(char::is_whitespace)
             .map_or(max, |space| text.ceil_char_boundary(half + space + 1));
+
         windows.push(at..cut);
         at = cut;
     }
+
     windows.push(at..block.end);
     windows
 }

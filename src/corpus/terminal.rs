@@ -56,7 +56,7 @@ pub(super) fn without_controls(traced: Traced) -> Traced {
 /// The parts of a text that remain.
 #[derive(Default)]
 struct Kept {
-    /// As they were printed, none empty.
+    /// The ranges in the order of printing, none empty.
     ranges: Vec<Range<usize>>,
     /// The characters that the next ones are printed over, the last first.
     struck: Vec<Range<usize>>,
@@ -120,6 +120,7 @@ fn escape_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_within = |at: usize, range: Range<u8>| bytes.get(at).is_some_and(|b| range.contains(b));
     let mut at = 2;
+
     match bytes.get(1) {
         // CSI: parameters, intermediates, a final byte
         Some(b'[') => {

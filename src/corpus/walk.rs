@@ -94,12 +94,14 @@ pub fn walk(
     publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<Walked, CorpusError> {
     check_folder(folder)?;
+
     if settings.gitignore
         && let Some(reason) = fault_of_ignore_files(folder, folder)
     {
         let folder = folder.display().to_string();
         return Err(CorpusError::IgnoreFiles { folder, reason });
     }
+
     let include = globs(folder, &settings.include)?;
     let mut progress = Progress {
         publish,
@@ -107,8 +109,10 @@ pub fn walk(
         started: Instant::now(),
         done: 0,
     };
+
     let mut walked = Walked::default();
     let refused_folders = Arc::default();
+
     for entry in walker(folder, settings, &refused_folders).build() {
         match entry {
             Ok(entry) => visit(folder, &entry, &include, settings, &mut walked),
@@ -116,6 +120,7 @@ pub fn walk(
         }
         progress.step(&walked)?;
     }
+
     let mut refused_folders = refused_folders
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
@@ -124,6 +129,7 @@ pub fn walk(
     walked
         .skipped
         .sort_by(|one, other| one.path.cmp(&other.path));
+
     Ok(walked)
 }
 
@@ -139,6 +145,7 @@ pub fn locate(folder: &Path, path: &str) -> PathBuf {
 
 fn check_folder(folder: &Path) -> Result<(), CorpusError> {
     let name = folder.display().to_string();
+
     match std::fs::metadata(folder) {
         Ok(about) if about.is_dir() => {}
         Ok(_) => return Err(CorpusError::NotAFolder { folder: name }),
@@ -152,6 +159,7 @@ fn check_folder(folder: &Path) -> Result<(), CorpusError> {
             });
         }
     }
+
     match std::fs::read_dir(folder) {
         Ok(_) => Ok(()),
         Err(error) => Err(CorpusError::Unreadable {
@@ -303,6 +311,7 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
     if let Some(unread) = Unread::for_path(path) {
         return Err(unread.reason());
     }
+
     let about = entry.metadata().map_err(|error| reason(&error))?;
     if about.len() > settings.max_file_bytes {
         return Err(format!(
@@ -311,6 +320,7 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
             settings.max_file_bytes
         ));
     }
+
     Ok(FoundFile {
         path: path.to_owned(),
         file: entry.path().to_owned(),
@@ -326,6 +336,7 @@ fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
     if ancestor.is_none() && error.io_error().is_none() {
         return None;
     }
+
     Some(SkippedFile {
         path: path.map_or_else(|| ".".to_owned(), |path| inside(folder, path)),
         reason: ancestor.map_or_else(
@@ -384,6 +395,7 @@ fn escape(name: &[u8]) -> Cow<'_, str> {
     {
         return Cow::Borrowed(name);
     }
+
     let mut escaped = String::with_capacity(name.len() + 8);
     for part in name.utf8_chunks() {
         let valid = part.valid();
@@ -394,10 +406,12 @@ fn escape(name: &[u8]) -> Cow<'_, str> {
                 escaped.push(character);
             }
         }
+
         part.invalid()
             .iter()
             .for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
     }
+
     Cow::Owned(escaped)
 }
 
@@ -451,11 +465,14 @@ impl Progress<'_> {
         let due = self
             .last
             .is_none_or(|last| last.elapsed() >= PROGRESS_EVERY);
+
         if done == self.done || !due {
             return Ok(());
         }
+
         self.done = done;
         self.last = Some(Instant::now());
+
         let seconds = self.started.elapsed().as_secs_f32();
         let progress = IndexProgress {
             phase: IndexPhase::Scanning,
@@ -465,6 +482,7 @@ impl Progress<'_> {
             rate_per_s: (seconds > 0.05).then(|| done as f32 / seconds),
             left_ms: None,
         };
+
         Ok((self.publish)(SessionEvent::IndexProgressed { progress }).check()?)
     }
 }

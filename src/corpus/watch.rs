@@ -48,7 +48,8 @@ pub struct Watcher {
     // dropped first: its channel ends the thread
     _events: Option<RecommendedWatcher>,
     _end: Sender<Signal>,
-    /// Why the folder is polled instead; `None` where events arrive, or polling was chosen.
+    /// The reason why the folder is polled instead; `None` where events arrive, or polling was
+    /// chosen.
     pub fallback: Option<Problem>,
 }
 
@@ -147,12 +148,14 @@ fn report(signals: &Receiver<Signal>, sweep: Duration, mut changed: impl FnMut()
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
+
         if let Some(first) = first {
             let earliest = MIN_INTERVAL.saturating_sub(reported.elapsed());
             if !wait_for_quiet(signals, first, earliest) {
                 return;
             }
         }
+
         if !changed() {
             return;
         }

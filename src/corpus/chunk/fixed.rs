@@ -69,6 +69,7 @@ impl<'a> FixedChunker<'a> {
         let pieces = self.splitter.all();
         let mut chunks: Vec<Range<usize>> = Vec::new();
         let mut first = 0;
+
         while first < pieces.len() {
             let start = match chunks.last() {
                 Some(previous) => self.overlap_start(&pieces, first, previous),
@@ -78,6 +79,7 @@ impl<'a> FixedChunker<'a> {
             chunks.push(start..pieces[end - 1].range.end);
             first = end;
         }
+
         chunks
     }
 

@@ -120,6 +120,7 @@ impl<'a> Splitter<'a> {
         let max_tokens = self.max_tokens / 4;
         let begin = pieces.len();
         let mut run: Option<Piece> = None;
+
         for word in words(&self.document.text, range) {
             let newline = run
                 .as_ref()
@@ -148,6 +149,7 @@ impl<'a> Splitter<'a> {
                 }
             }
         }
+
         pieces.extend(run);
         if let Some(first) = pieces.get_mut(begin) {
             first.before = before;

@@ -57,6 +57,7 @@ fn body(document: &Document, part: &Range<usize>) -> usize {
                 .trim_start()
                 .len()
     };
+
     let mut at = words_from(document.front_matter_end);
     while let Some(heading) = document.heading_at(at) {
         let after = words_from(heading.range.end);
@@ -65,5 +66,6 @@ fn body(document: &Document, part: &Range<usize>) -> usize {
         }
         at = after;
     }
+
     at
 }

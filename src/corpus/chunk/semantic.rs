@@ -21,7 +21,7 @@ const PRONOUNS: &[&str] = &[
     "it", "its", "he", "his", "she", "her", "they", "their", "this", "these", "those",
 ];
 
-/// When a sentence joins the one before.
+/// Conditions under which a sentence joins the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SemanticSplit {
     /// Maximum number of tokens of a chunk.
@@ -88,6 +88,7 @@ impl Sentences {
             min_similarity: split.similarity.within(similarities),
             split,
         };
+
         let mut chunks = Vec::new();
         let mut first = 0;
         while first < self.0.len() {
@@ -95,6 +96,7 @@ impl Sentences {
             chunks.push(joiner.range(first, end));
             first = end;
         }
+
         chunks
     }
 }
@@ -150,6 +152,7 @@ impl Joiner<'_> {
         if !self.split.keeps_pronouns || document.language != "en" {
             return false;
         }
+
         let text = &document.text[self.pieces[at].range.clone()];
         let word = text
             .split(|letter: char| !letter.is_alphabetic())

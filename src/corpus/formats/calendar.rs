@@ -21,6 +21,7 @@ const ENTRIES: &[&str] = &["VEVENT", "VTODO", "VJOURNAL"];
 fn extract(source: &str) -> Extract {
     let mut traced = Traced::default();
     let mut entry: Option<Entry> = None;
+
     for (start, property) in properties(source) {
         let (name, value) = (property.name.as_str(), property.value.as_str());
         match name {
@@ -41,9 +42,11 @@ fn extract(source: &str) -> Extract {
             }
         }
     }
+
     if traced.text.is_empty() {
         return Extract::verbatim(source.to_owned());
     }
+
     Extract {
         origin: traced.origin,
         ..Extract::verbatim(traced.text)
@@ -143,11 +146,13 @@ impl Entry {
             (begin, "") => format!("When: {begin}"),
             (begin, end) => format!("When: {begin} to {end}"),
         };
+
         let who = if self.who.is_empty() {
             String::new()
         } else {
             format!("Who: {}", self.who.join("; "))
         };
+
         let first = [self.what.as_str(), &when].into_iter();
         let all = first.chain(self.lines.iter().map(String::as_str));
         let all = all.chain([who.as_str(), &self.description]);
@@ -165,6 +170,7 @@ fn moment(property: &Property) -> String {
     } else {
         property.parameter("TZID")
     };
+
     let time = DateTime::strptime("%Y%m%dT%H%M%S", value);
     let day = Date::strptime("%Y%m%d", value);
     match (time, day) {

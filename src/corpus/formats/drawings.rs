@@ -31,6 +31,7 @@ pub(super) fn add(
             let part = inner.iter().find(|part| part.id == id);
             part.map_or_else(String::new, |part| part.path.clone())
         };
+
         for (row, drawing) in read(&xml)? {
             let (name, texts) = match drawing {
                 Drawing::Text(text) => ("Text box", vec![text]),
@@ -40,6 +41,7 @@ pub(super) fn add(
                 }
                 Drawing::Diagram(id) => ("Diagram", package.diagram_nodes(&path(&id))?),
             };
+
             if !texts.is_empty() {
                 sheet.remark(row, &format!("{name}: {}", texts.join("; ")), builder);
             }
@@ -70,6 +72,7 @@ fn read(xml: &str) -> Result<Vec<(u32, Drawing)>, String> {
         is_row: false,
         is_text: false,
     };
+
     walk(xml.as_bytes(), &mut |node| {
         match node {
             Node::Open(tag) => drawings.open(tag),
@@ -83,6 +86,7 @@ fn read(xml: &str) -> Result<Vec<(u32, Drawing)>, String> {
         }
         true
     })?;
+
     Ok(drawings.found)
 }
 
@@ -122,6 +126,7 @@ fn chart_texts(xml: &str) -> Result<Vec<String>, String> {
     let mut text = String::new();
     let mut names = 0;
     let mut is_text = false;
+
     walk(xml.as_bytes(), &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
@@ -142,6 +147,7 @@ fn chart_texts(xml: &str) -> Result<Vec<String>, String> {
         }
         true
     })?;
+
     Ok(texts)
 }
 

@@ -48,6 +48,7 @@ const UNREAD_ATTRIBUTES: &[&str] = &[
 fn extract(source: &str) -> Extract {
     let mut text = Text::new(source);
     let mut at = 0;
+
     while at < source.len() {
         let next = source[at..]
             .find('<')
@@ -68,6 +69,7 @@ fn extract(source: &str) -> Extract {
             }
         };
     }
+
     Extract {
         headings: text.headings,
         origin: text.traced.origin,
@@ -97,6 +99,7 @@ enum Kind {
 fn markup(source: &str, at: usize) -> Option<Markup> {
     let rest = &source[at..];
     let until = |mark: &str| rest.find(mark).map_or(rest.len(), |end| end + mark.len());
+
     let (kind, length) = if rest.starts_with("<!--") {
         (Kind::Other, until("-->"))
     } else if rest.starts_with("<![CDATA[") {
@@ -115,6 +118,7 @@ fn markup(source: &str, at: usize) -> Option<Markup> {
         let is_empty = rest[..length].ends_with("/>");
         (if is_empty { Kind::Empty } else { Kind::Open }, length)
     };
+
     Some(Markup {
         kind,
         range: at..at + length,
@@ -215,9 +219,11 @@ impl<'a> Text<'a> {
     fn open(&mut self, tag: Range<usize>) {
         let name = local_name(&self.source[tag.start + 1..tag.end - 1]);
         self.break_line();
+
         if let Some(parent) = self.open.last_mut() {
             parent.has_elements = true;
         }
+
         self.verbatim += usize::from(VERBATIM.contains(&name));
         self.open.push(Element {
             name,
@@ -234,12 +240,14 @@ impl<'a> Text<'a> {
     fn close(&mut self, tag: Range<usize>) {
         self.break_line();
         let name = local_name(&self.source[tag.start + 2..tag.end - 1]);
+
         let nearest = self
             .open
             .iter()
             .rev()
             .take(50)
             .position(|element| element.name == name);
+
         for _ in 0..nearest.map_or(0, |depth| depth + 1) {
             let Some(element) = self.open.pop() else {
                 break;
@@ -295,6 +303,7 @@ impl<'a> Text<'a> {
         if !is_alone || !is_short || !self.source[..part.start].ends_with('>') {
             return false;
         }
+
         let closed = after.find('>').map_or("", |end| &after[end + 1..]);
         let next = closed.trim_start_matches([' ', '\t', '\r', '\n']);
         next.is_empty() || next.starts_with('<')
@@ -330,9 +339,11 @@ impl<'a> Text<'a> {
         if self.inline > 0 || self.verbatim > 0 {
             return;
         }
+
         let inner = &self.source[tag.start + 1..tag.end];
         let name = local_name(inner);
         let mut is_first = true;
+
         for (attribute, value) in attributes(self.source, tag.clone()) {
             let is_read = !UNREAD_ATTRIBUTES.contains(&attribute) && !value.is_empty();
             if !is_read || value.len() > MAX_VALUE_BYTES * 5 {
@@ -349,6 +360,7 @@ impl<'a> Text<'a> {
             self.words(value, true);
             is_first = false;
         }
+
         if !is_first {
             self.break_line();
         }
@@ -434,6 +446,7 @@ fn local_name(tag: &str) -> &str {
 fn attributes(source: &str, tag: Range<usize>) -> Vec<(&str, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = tag.start;
+
     while let Some(equals) = source[at..tag.end].find('=').map(|equals| at + equals) {
         let before = source[at..equals].trim_end();
         let name = before
@@ -442,6 +455,7 @@ fn attributes(source: &str, tag: Range<usize>) -> Vec<(&str, Range<usize>)> {
             .unwrap_or_default();
         let is_namespace = name.starts_with("xmlns");
         let name = name.rsplit(':').next().unwrap_or(name);
+
         let rest = source[equals + 1..tag.end].trim_start();
         let begin = tag.end - rest.len();
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -453,6 +467,7 @@ fn attributes(source: &str, tag: Range<usize>) -> Vec<(&str, Range<usize>)> {
         }
         at = begin + length + 2;
     }
+
     found
 }
 
@@ -461,6 +476,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
     let inner = text.strip_prefix('&')?;
     let length = inner.bytes().take(12).position(|byte| byte == b';')?;
     let name = &inner[..length];
+
     let character = match name {
         "amp" => '&',
         "lt" => '<',
@@ -476,6 +492,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
             char::from_u32(code).filter(|c| !c.is_control() || c.is_whitespace())?
         }
     };
+
     Some((character, length + 2))
 }
 

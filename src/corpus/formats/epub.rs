@@ -96,6 +96,7 @@ fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
         return Ok(true);
     }
     let xml = package.xml("META-INF/encryption.xml")?.unwrap_or_default();
+
     let mut is_protected = false;
     walk(xml.as_bytes(), &mut |node| {
         if let Node::Open(tag) = node
@@ -106,6 +107,7 @@ fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
         }
         true
     })?;
+
     Ok(is_protected)
 }
 

@@ -18,6 +18,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     if !xml.contains("<FictionBook") {
         return Err("its content is not that of a FictionBook".to_owned());
     }
+
     let mut book = Book::default();
     let result = walk(xml.as_bytes(), &mut |node| {
         match node {
@@ -27,9 +28,11 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         }
         !book.builder.is_full()
     });
+
     if let Err(reason) = result {
         book.builder.note(reason);
     }
+
     Ok(book.finish())
 }
 
@@ -83,12 +86,14 @@ impl Book {
             self.close_in_description(name);
             return;
         }
+
         let text = match name {
             "p" | "v" | "subtitle" | "text-author" | "td" | "th" | "binary" => {
                 std::mem::take(&mut self.text)
             }
             _ => String::new(),
         };
+
         match name {
             "p" if self.is_title => {
                 self.title.push_str(&text);

@@ -129,7 +129,7 @@ struct Lines<'a> {
     due: Vec<(u8, String)>,
     /// Line ends before the next line.
     line_ends: &'static str,
-    /// Where the line of the array begins whose values are being read.
+    /// Start of the line of the array whose values are being read.
     array_line: Option<usize>,
 }
 
@@ -292,6 +292,7 @@ fn unescape(source: &str, part: Part, mut each: impl FnMut(&str, Part)) {
             at += run;
             continue;
         }
+
         let (c, length) = escape(&text[at..]);
         each(c.encode_utf8(&mut [0; 4]), at..at + length);
         at += length;
@@ -303,6 +304,7 @@ fn escape(text: &str) -> (char, usize) {
     let Some(second) = text[1..].chars().next() else {
         return ('\\', 1);
     };
+
     let plain = match second {
         'n' => '\n',
         't' => '\t',
@@ -321,6 +323,7 @@ fn escape(text: &str) -> (char, usize) {
         }
         other => other,
     };
+
     (plain, 1 + second.len_utf8())
 }
 

@@ -63,6 +63,7 @@ impl Format {
     /// Returns what the lines of a document of this format are; `text` are these lines.
     pub(in crate::corpus) fn form(&self, text: &str, places: &[PlaceFrom]) -> SourceForm {
         let sheets = [&excel::FORMAT, &open_document::SHEETS];
+
         if let Some((_, language, extract)) = markup_lines::LANGUAGES
             .iter()
             .find(|(format, ..)| *format == self)

@@ -68,21 +68,25 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
 fn read_mailbox(input: &Input<'_>) -> Result<Extract, String> {
     let mut mail = Mail::new(input);
     let mut number = 0;
+
     for message in mailbox::messages(input.bytes) {
         number += 1;
         match MessageParser::default().parse(&message) {
             Some(message) => mail.add_message(&message, number, 0),
             None => mail.unread.push(format!("message {number}")),
         }
+
         if mail.builder.is_full() {
             break;
         }
     }
+
     if number == 0 {
         // programs save one message under the name of a mailbox, without the line that begins it
         return read_message(input)
             .map_err(|_| "its content is not a mailbox: no line begins a message".to_owned());
     }
+
     Ok(mail.finish())
 }
 
@@ -118,10 +122,12 @@ impl<'a> Mail<'a> {
         });
         self.builder
             .heading(1, subject.as_deref().unwrap_or("No subject"));
+
         self.add_headers(message);
         for body in bodies(message) {
             self.add_body(body);
         }
+
         for part in message.attachments() {
             self.add_attachment(part, depth);
         }
@@ -166,6 +172,7 @@ impl<'a> Mail<'a> {
         let mut kept: Vec<&str> = Vec::new();
         let mut hashes = Vec::new();
         let mut is_quotation_gone = false;
+
         for line in text.lines() {
             let words = line.trim_start_matches(['>', ' ', '\t']).trim_end();
             let is_quoted = line.trim_start().starts_with('>');
@@ -179,10 +186,12 @@ impl<'a> Mail<'a> {
                 is_quotation_gone = true;
                 continue;
             }
+
             is_quotation_gone &= words.is_empty();
             hashes.push(hash(words));
             kept.push(line);
         }
+
         self.lines.extend(hashes);
         kept.join("\n")
     }
@@ -192,6 +201,7 @@ impl<'a> Mail<'a> {
         if self.attachments > MAX_ATTACHMENTS {
             return;
         }
+
         let name = attachment_name(part);
         let read = match &part.body {
             PartType::Message(_) if depth >= MAX_DEPTH => {
@@ -213,6 +223,7 @@ impl<'a> Mail<'a> {
             | PartType::InlineBinary(_) => read_member(&self.input.member(&name, part.contents()))
                 .map(|extract| extract.into_member(&name)),
         };
+
         match read {
             Ok(extract) => {
                 self.builder.part();
@@ -284,6 +295,7 @@ fn bodies<'m>(message: &'m Message<'m>) -> Vec<&'m MessagePart<'m>> {
 /// Returns the words of parts in lower case, without addresses.
 fn words(parts: &[&MessagePart<'_>]) -> HashSet<String> {
     let mut words = HashSet::new();
+
     for part in parts {
         let text = match &part.body {
             PartType::Text(text) => text.to_string(),
@@ -293,12 +305,14 @@ fn words(parts: &[&MessagePart<'_>]) -> HashSet<String> {
             | PartType::Message(_)
             | PartType::Multipart(_) => continue,
         };
+
         let pieces = text
             .split_whitespace()
             .filter(|piece| !piece.contains("://"));
         let inner = pieces.flat_map(|piece| piece.split(|c: char| !c.is_alphanumeric()));
         words.extend(inner.filter(|word| !word.is_empty()).map(str::to_lowercase));
     }
+
     words
 }
 
@@ -336,10 +350,12 @@ fn attachment_name(part: &MessagePart<'_>) -> String {
     if let Some(name) = part.attachment_name().and_then(named) {
         return name.replace('\\', "/");
     }
+
     if let PartType::Message(message) = &part.body {
         let subject = message.subject().map(one_line).unwrap_or_default();
         return format!("{subject}.eml").replace('/', "-");
     }
+
     let kind = part.content_type().and_then(|kind| kind.subtype());
     match kind {
         None | Some("plain") => "attachment.txt".to_owned(),

@@ -29,15 +29,18 @@ pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let mut start = None;
     let mut is_after_blank = true;
     let mut at = 0;
+
     for line in mailbox.split_inclusive(|byte| *byte == b'\n') {
         let next = at + line.len();
         if is_envelope(line, is_after_blank) && begins_with_field(&mailbox[next..]) {
             messages.extend(start.map(|start| unquote(&mailbox[start..at])));
             start = Some(next);
         }
+
         is_after_blank = line.trim_ascii().is_empty();
         at = next;
     }
+
     messages.extend(start.map(|start| unquote(&mailbox[start..])));
     messages
 }
@@ -54,20 +57,24 @@ pub(super) fn is_mailbox(bytes: &[u8]) -> bool {
 /// Returns whether bytes begin with the head of a message.
 pub(super) fn is_message(bytes: &[u8]) -> bool {
     let mut found = 0;
+
     for line in bytes.split(|byte| *byte == b'\n').take(MAX_HEAD_LINES) {
         let line = line.trim_ascii_end();
         if line.is_empty() {
             return found >= MIN_FIELDS;
         }
+
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             continue;
         }
+
         let Some(field) = field(line) else {
             return false;
         };
         let is_known = |known: &&str| field.eq_ignore_ascii_case(known.as_bytes());
         found += usize::from(FIELDS.iter().any(is_known));
     }
+
     false
 }
 

@@ -26,10 +26,12 @@ pub(super) fn extract(text: String) -> Extract {
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
         | Options::ENABLE_HEADING_ATTRIBUTES;
+
     let mut headings = Vec::new();
     let mut front_matter_end = 0;
     let mut open: Option<Heading> = None;
     let mut tables = TableReader::default();
+
     for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
@@ -56,6 +58,7 @@ pub(super) fn extract(text: String) -> Extract {
             _ => {}
         }
     }
+
     let mut metadata = Metadata::default();
     metadata.set_front_matter(&text[..front_matter_end]);
     tables.tables.label(Extract {

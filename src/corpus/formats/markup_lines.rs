@@ -64,6 +64,7 @@ pub(super) fn heading_lines(text: &str, extract: Extract) -> Vec<HeadingLines> {
         counted = at;
         saturating_u32(line)
     };
+
     let headings = extract.headings.into_iter();
     headings
         .map(|heading| {
@@ -359,6 +360,7 @@ fn argument(text: &str) -> Option<&str> {
         Some(options) => options.split_once(']')?.1,
         None => text,
     };
+
     let inner = text.trim_start().strip_prefix('{')?;
     let mut depth = 1;
     let mut is_escaped = false;
@@ -373,6 +375,7 @@ fn argument(text: &str) -> Option<&str> {
         }
         is_escaped = byte == b'\\' && !is_escaped;
     }
+
     None
 }
 

@@ -178,6 +178,7 @@ fn asciidoc_columns(attributes: &str) -> Option<usize> {
 pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
     let mut tables = Tables::default();
     let mut next = 0;
+
     while let Some((_, line)) = lines.get(next) {
         let rest = &lines[next..];
         next += if is_grid_rule(line) {
@@ -188,6 +189,7 @@ pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
             1
         };
     }
+
     tables
 }
 

@@ -1,5 +1,4 @@
-//! What a text file says of itself: fields of front matter, of a document's header, of a page's
-//! head.
+//! Metadata in a text file: fields of front matter, of a document's header, of a page's head.
 
 use jiff::civil::Date;
 
@@ -26,9 +25,11 @@ impl Metadata {
     pub(super) fn set(&mut self, name: &str, value: &str) {
         let value = fold_white_space(value.trim().trim_matches(['"', '\'']));
         let value = &value[..value.floor_char_boundary(MAX_FIELD_BYTES)];
+
         if value.is_empty() {
             return;
         }
+
         match name.trim().to_ascii_lowercase().as_str() {
             "title" => {
                 self.title.get_or_insert_with(|| value.to_owned());
@@ -47,10 +48,12 @@ impl Metadata {
     /// joined.
     pub(super) fn set_front_matter(&mut self, front_matter: &str) {
         let mut lines = front_matter.lines().peekable();
+
         while let Some(line) = lines.next() {
             let Some((name, value)) = line.split_once([':', '=']) else {
                 continue;
             };
+
             let mut value = value.trim().trim_matches(['[', ']']).to_owned();
             while let Some(item) = lines.next_if(|next| {
                 value.is_empty() && is_item(next)
@@ -58,6 +61,7 @@ impl Metadata {
             }) {
                 value = format!("{value} {};", item.trim_start().trim_start_matches("- "));
             }
+
             self.set(name, value.trim_matches([' ', ';']));
         }
     }

@@ -25,15 +25,18 @@ const MAX_END_BYTES: usize = 4 << 10;
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let notebook: Value = serde_json::from_slice(bytes)
         .map_err(|error| format!("a damaged notebook: {error}; open and save it in Jupyter"))?;
+
     let mut extract = Extract {
         metadata: metadata(&notebook),
         ..Extract::default()
     };
+
     let mut left_out = LeftOut::default();
     for (number, cell) in (1..).zip(cells(&notebook)) {
         add_cell(&mut extract, number, cell, &mut left_out);
     }
     extract.note = left_out.note();
+
     if extract.text.is_empty() {
         return Err("it holds no cells with text".to_owned());
     }
@@ -58,12 +61,14 @@ fn metadata(notebook: &Value) -> Metadata {
     let mut metadata = Metadata::default();
     let fields = notebook.get("metadata");
     let field = |name: &str| fields.and_then(|fields| fields.get(name));
+
     for name in ["title", "date"] {
         metadata.set(
             name,
             field(name).and_then(Value::as_str).unwrap_or_default(),
         );
     }
+
     let authors = fields
         .and_then(|fields| list(fields, "authors"))
         .unwrap_or_default();
@@ -71,6 +76,7 @@ fn metadata(notebook: &Value) -> Metadata {
         .iter()
         .filter_map(|author| author.get("name")?.as_str())
         .collect();
+
     metadata.set("author", &names.join("; "));
     metadata
 }
@@ -200,6 +206,7 @@ fn show_as_printed(text: String) -> String {
 /// Adds what is typed into a cell: prose with its headings, or code.
 fn add_source(extract: &mut Extract, cell: &Value, source: &str) {
     let start = extract.text.len();
+
     let cell_text = match cell.get("cell_type").and_then(Value::as_str) {
         Some("markdown") => markdown::extract(source.to_owned()),
         Some("heading") => {
@@ -212,6 +219,7 @@ fn add_source(extract: &mut Extract, cell: &Value, source: &str) {
         }
         _ => Extract::verbatim(source.to_owned()),
     };
+
     extract.text.push_str(&cell_text.text);
     extract.take_marks(cell_text, start);
 }

@@ -191,6 +191,7 @@ impl DateForm {
     fn from_signs(signs: &str) -> Self {
         let mut form = Self::default();
         let signs = signs.replace("am/pm", "").replace("a/p", "");
+
         let mut runs: Vec<(char, usize)> = Vec::new();
         let mut before = ' ';
         for letter in signs.chars() {
@@ -201,6 +202,7 @@ impl DateForm {
             }
             before = letter;
         }
+
         for (at, (letter, count)) in runs.iter().enumerate() {
             let beside = |at: Option<usize>, other: char| {
                 at.and_then(|at| runs.get(at))
@@ -221,6 +223,7 @@ impl DateForm {
                 _ => form.month = *count,
             }
         }
+
         form
     }
 
@@ -257,6 +260,7 @@ impl DateForm {
             3 => "%a",
             _ => "%A",
         };
+
         let month = match (self.month, self.has_year) {
             (0, true) => "%Y",
             (0, false) => "",
@@ -267,6 +271,7 @@ impl DateForm {
             (_, true) => "%B %Y",
             (_, false) => "%B",
         };
+
         let form = format!("{weekday} {month}");
         day.strftime(form.trim()).to_string()
     }
@@ -277,17 +282,20 @@ impl DurationForm {
         let sign = if days < 0.0 { "-" } else { "" };
         let all = (days.abs() * 86_400.0).round() as u64;
         let [hours, minutes, seconds] = [all / 3600, all / 60 % 60, all % 60];
+
         let mut text = match self.unit {
             'h' => format!("{sign}{hours}"),
             'm' => format!("{sign}{}", all / 60),
             _ => format!("{sign}{all}"),
         };
+
         if self.has_minutes {
             text += &format!(":{minutes:02}");
         }
         if self.has_seconds {
             text += &format!(":{seconds:02}");
         }
+
         text
     }
 }

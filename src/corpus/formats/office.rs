@@ -58,6 +58,7 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
         }
         Ok(!builder.is_full())
     };
+
     if bytes.starts_with(ZIP) {
         let hidden = office_parts::visit_pieces(bytes, &mut add)?;
         if hidden > 0 {
@@ -69,6 +70,7 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
     } else {
         add(bytes)?;
     }
+
     Ok(builder.finish())
 }
 
@@ -100,6 +102,7 @@ fn add_diagrams(
                 .for_each(|node| builder.line(&format!("- {node}")));
         }
     }
+
     Ok(())
 }
 
@@ -134,14 +137,17 @@ fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
 fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
+
     let mut notes = Notes::new(package)?;
     let copy = office_parts::copy_xml(bytes, None, &[])?;
     let mut parser = PptxParser::from_bytes(copy).map_err(|error| reason(&error))?;
+
     let mut failed = Ok(());
     let options = SectionStreamOptions {
         lenient: true,
         extract_resources: false,
     };
+
     let read = parser.for_each_section(options, |event| {
         match event {
             ParseEvent::DocumentStart { metadata: of, .. } => builder.metadata(metadata(of)),
@@ -159,6 +165,7 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
             ControlFlow::Continue(())
         }
     });
+
     read.map_err(|error| reason(&error))?;
     failed
 }
@@ -244,6 +251,7 @@ fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
     } else {
         builder.paragraph(&text);
     }
+
     for image in &paragraph.images {
         builder.paragraph(image.alt_text.as_deref().unwrap_or_default());
     }
@@ -297,9 +305,11 @@ fn add_table(table: &Table, depth: u8, builder: &mut Builder) {
     if depth > MAX_TABLE_DEPTH {
         return;
     }
+
     builder.paragraph(table.caption.as_deref().unwrap_or_default());
     let is_layout = table.rows.iter().all(|row| row.cells.len() < 2);
     let mut rows = Rows::default();
+
     for (cells, row) in grid(table).into_iter().zip(&table.rows) {
         if is_layout {
             let cells = row.cells.iter();
@@ -309,6 +319,7 @@ fn add_table(table: &Table, depth: u8, builder: &mut Builder) {
         } else {
             rows.add(cells, builder);
         }
+
         for nested in row.cells.iter().flat_map(|cell| &cell.nested_tables) {
             add_table(nested, depth + 1, builder);
         }
@@ -361,6 +372,7 @@ impl<'a> Notes<'a> {
         let parts = package.relationships("ppt/presentation.xml")?;
         let paths: HashMap<String, String> =
             parts.into_iter().map(|part| (part.id, part.path)).collect();
+
         let mut slides = Vec::new();
         walk(presentation.as_bytes(), &mut |node| {
             if let Node::Open(tag) = node
@@ -371,6 +383,7 @@ impl<'a> Notes<'a> {
             }
             true
         })?;
+
         Ok(Self { package, slides })
     }
 
@@ -394,6 +407,7 @@ fn notes_text(xml: &str) -> Result<String, String> {
     let mut text = String::new();
     let mut is_body = false;
     let mut is_text = false;
+
     walk(xml.as_bytes(), &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
@@ -410,5 +424,6 @@ fn notes_text(xml: &str) -> Result<String, String> {
         }
         true
     })?;
+
     Ok(text)
 }

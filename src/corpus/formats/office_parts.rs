@@ -68,6 +68,7 @@ pub(super) fn copy_xml(
     let damaged = |error: ZipError| format!("it is damaged ({error})");
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     let mut copy = ZipWriter::new(Cursor::new(Vec::new()));
+
     for index in 0..archive.len() {
         let member = archive.by_index_raw(index).map_err(damaged)?;
         let name = member.name().map_err(damaged)?.into_owned();
@@ -76,12 +77,14 @@ pub(super) fn copy_xml(
             copy.raw_copy_file(member).map_err(damaged)?;
         }
     }
+
     if let Some(document) = document {
         let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
         copy.start_file(DOCUMENT, stored).map_err(damaged)?;
         copy.write_all(document)
             .map_err(|error| damaged(error.into()))?;
     }
+
     let copy = copy.finish().map_err(damaged)?;
     Ok(copy.into_inner())
 }
@@ -237,6 +240,7 @@ impl PlainRuns {
         if matches!(event, Event::End(_)) {
             self.depth = self.depth.saturating_sub(1);
         }
+
         let level = self.depth;
         let is_inside = self.left_out.is_some_and(|outer| level > outer);
         match &event {
@@ -250,6 +254,7 @@ impl PlainRuns {
             Event::End(tag) if !is_inside => self.close(tag.name().as_ref(), level),
             _ => {}
         }
+
         if is_inside {
             return Ok(());
         }
@@ -327,6 +332,7 @@ impl Formulas {
             },
             _ => writer.write_event(event)?,
         }
+
         Ok(())
     }
 }

@@ -62,9 +62,11 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     } else {
         document.read(super::xml::decode(bytes).as_bytes());
     }
+
     if document.uncomputed > 0 {
         document.builder.note(uncomputed_note(document.uncomputed));
     }
+
     Ok(document.builder.finish())
 }
 
@@ -114,9 +116,11 @@ impl Content<'_> {
             }
             !self.builder.is_full()
         });
+
         if let Err(reason) = result {
             self.builder.note(reason);
         }
+
         while !self.paragraphs.is_empty() {
             self.end_paragraph();
         }
@@ -128,6 +132,7 @@ impl Content<'_> {
             self.skipped += 1;
             return;
         }
+
         match name {
             "spreadsheet" => self.is_spreadsheet = true,
             "h" => self.begin_heading(count(tag, "outline-level")),
@@ -175,6 +180,7 @@ impl Content<'_> {
             self.skipped -= 1;
             return;
         }
+
         match name {
             "h" | "p" | "note" | "annotation" => self.end_paragraph(),
             "list-item" => {
@@ -200,9 +206,11 @@ impl Content<'_> {
         if self.is_spreadsheet || self.slides > 0 {
             return Ok(());
         }
+
         let mut added = HashSet::new();
         let mut label = None;
         let mut text = String::new();
+
         walk(styles.as_bytes(), &mut |node| {
             match node {
                 Node::Open(tag) => match margin(tag.name()) {
@@ -272,9 +280,11 @@ impl Content<'_> {
         let Some(package) = &mut self.package else {
             return String::new();
         };
+
         if path.is_empty() || !self.objects.insert(path.to_owned()) {
             return String::new();
         }
+
         // an object that cannot be read costs no other text
         let content = package.xml(&format!("{path}/content.xml"));
         content
@@ -342,6 +352,7 @@ impl Content<'_> {
         if text.is_empty() {
             return;
         }
+
         if paragraph.level > 0 {
             if std::mem::take(&mut self.is_title) {
                 let slide = Place::new(PlaceUnit::Slide, self.slides);

@@ -63,6 +63,7 @@ impl SheetTable {
         let Some((mut text, repeated)) = self.cell.take() else {
             return;
         };
+
         let formula = self.formula.take();
         if let Some(formula) = formula.filter(|_| text.trim().is_empty()) {
             // `of:=[.B2]*[.C2]`: with the name of its language, and marks around references
@@ -76,32 +77,38 @@ impl SheetTable {
             );
             self.uncomputed += 1;
         }
+
         // the first is in the file, so only its copies can multiply it
         let fit = MAX_ROW_BYTES.saturating_sub(self.row_bytes) / text.len().max(1);
         let copies = repeated.min(MAX_REPEATED_CELLS).min(fit + 1);
         self.row_bytes += copies * text.len();
+
         if !text.trim().is_empty() {
             let columns = (self.column..self.column.saturating_add(copies))
                 .take_while(|at| *at < MAX_COLUMNS);
             self.cells.extend(columns.map(|at| (at, text.clone())));
         }
+
         self.column = self.column.saturating_add(repeated);
     }
 
     /// Adds the row as often as it repeats. Empty rows only count.
     fn end_row(&mut self, builder: &mut Builder) {
         let cells = std::mem::take(&mut self.cells);
+
         let copies = if cells.is_empty() {
             0
         } else {
             self.repeated.min(MAX_REPEATED_ROWS)
         };
+
         for copy in 0..copies {
             match &mut self.sheet {
                 Some(sheet) => sheet.row(self.row.saturating_add(copy), cells.clone(), builder),
                 None => self.rows.add(cells.clone(), builder),
             }
         }
+
         self.row = self.row.saturating_add(self.repeated - 1);
     }
 }

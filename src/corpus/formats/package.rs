@@ -67,14 +67,17 @@ impl<'a> Package<'a> {
     /// A member that exceeds the limits.
     pub fn check(&mut self, is_read: fn(&str) -> bool) -> Result<(), String> {
         let mut left = MAX_TOTAL_BYTES;
+
         for index in 0..self.archive.len() {
             let name = self.archive.name_for_index(index);
             if !name.and_then(Result::ok).is_some_and(|name| is_read(&name)) {
                 continue;
             }
+
             let Ok(member) = self.archive.by_index(index) else {
                 continue;
             };
+
             let packed = member.compressed_size();
             let mut member = Bounded::new(member, packed, left);
             match std::io::copy(&mut member, &mut std::io::sink()) {
@@ -85,6 +88,7 @@ impl<'a> Package<'a> {
                 Err(_) => {}
             }
         }
+
         Ok(())
     }
 
@@ -132,6 +136,7 @@ impl<'a> Package<'a> {
         let mut value = String::new();
         let mut text = String::new();
         let mut is_text = false;
+
         walk(xml.as_bytes(), &mut |node| {
             match node {
                 Node::Open(tag) => match tag.name() {
@@ -162,6 +167,7 @@ impl<'a> Package<'a> {
         let mut nodes = Vec::new();
         let mut node = String::new();
         let mut is_text = false;
+
         walk(xml.as_bytes(), &mut |step| {
             match step {
                 Node::Open(tag) => match tag.name() {
@@ -177,6 +183,7 @@ impl<'a> Package<'a> {
             }
             true
         })?;
+
         Ok(nodes)
     }
 
@@ -190,6 +197,7 @@ impl<'a> Package<'a> {
         let Some(xml) = self.xml(&resolve(folder, &format!("_rels/{name}.rels")))? else {
             return Ok(Vec::new());
         };
+
         let mut found = Vec::new();
         walk(xml.as_bytes(), &mut |node| {
             if let Node::Open(tag) = node
@@ -204,6 +212,7 @@ impl<'a> Package<'a> {
             }
             true
         })?;
+
         Ok(found)
     }
 
@@ -216,6 +225,7 @@ impl<'a> Package<'a> {
         let mut metadata = Metadata::default();
         let mut created = None;
         let mut text = String::new();
+
         walk(xml.as_bytes(), &mut |node| {
             match node {
                 Node::Open(_) => text.clear(),
@@ -228,6 +238,7 @@ impl<'a> Package<'a> {
             }
             true
         })?;
+
         metadata.date = metadata.date.or(created);
         Ok(metadata)
     }
@@ -302,6 +313,7 @@ fn resolve(folder: &str, target: &str) -> String {
         Some(target) => target.to_owned(),
         None => format!("{folder}/{target}"),
     };
+
     let mut path = Vec::new();
     for step in from_root.split('/') {
         match step {
@@ -312,6 +324,7 @@ fn resolve(folder: &str, target: &str) -> String {
             _ => path.push(step),
         }
     }
+
     path.join("/")
 }
 

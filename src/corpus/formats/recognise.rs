@@ -138,6 +138,7 @@ fn compound_file_format(bytes: &[u8]) -> Option<&'static Format> {
 fn zip_format(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let directory = &bytes[bytes.len().saturating_sub(ZIP_DIRECTORY_BYTES)..];
     let head = &bytes[..bytes.len().min(ZIP_DIRECTORY_BYTES)];
+
     let members = [
         (b"word/document.xml".as_slice(), "x.docx"),
         (b"xl/workbook.xml", "x.xlsx"),
@@ -153,10 +154,12 @@ fn zip_format(named: &'static Format, bytes: &[u8]) -> &'static Format {
             "x.odp",
         ),
     ];
+
     let mut marked = members
         .into_iter()
         .filter(|(mark, _)| position(directory, mark).is_some() || position(head, mark).is_some())
         .map(|(_, name)| Format::for_path(name));
+
     let first = marked.next();
     match first {
         Some(first) if first == named || !marked.any(|format| format == named) => first,

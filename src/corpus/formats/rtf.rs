@@ -30,8 +30,10 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     if !bytes.starts_with(b"{\\rtf") {
         return Err("its content is not RTF".to_owned());
     }
+
     let mut document = Rtf::default();
     let mut tokens = Tokens { bytes, at: 0 };
+
     while let Some(token) = tokens.next() {
         match token {
             Token::Open => document.open(),
@@ -46,6 +48,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
             }
         }
     }
+
     Ok(document.finish())
 }
 
@@ -107,6 +110,7 @@ impl<'a> Tokens<'a> {
         let at = self.at;
         let symbol = *self.bytes.get(at)?;
         self.at += 1;
+
         match symbol {
             b'\'' => {
                 let hex = std::str::from_utf8(self.bytes.get(at + 1..at + 3)?).unwrap_or("3f");
@@ -230,13 +234,16 @@ impl Rtf {
     fn close(&mut self) {
         self.decode();
         self.skips = 0;
+
         let before = self.state;
         if let Some(state) = self.groups.pop() {
             self.state = state;
         }
+
         if before.to == self.state.to {
             return;
         }
+
         match before.to {
             Destination::Title => self.metadata.title = named(&std::mem::take(&mut self.text)),
             Destination::Author => self.metadata.author = named(&std::mem::take(&mut self.text)),
@@ -287,8 +294,10 @@ impl Rtf {
             self.style_name.push(byte.into());
             return;
         }
+
         let name = std::mem::take(&mut self.style_name).to_lowercase();
         let level = name.trim().strip_prefix("heading ").map(str::parse);
+
         match level {
             Some(Ok(level @ 1..=9)) => {
                 self.heading_styles.insert(self.entry, level);
@@ -305,9 +314,11 @@ impl Rtf {
             self.skips -= 1;
             return;
         }
+
         if self.destination(word) || self.property(word, number) {
             return;
         }
+
         match word {
             "u" => self.unicode(number.unwrap_or(0)),
             "par" | "sect" | "page" => self.end_paragraph(),
@@ -357,6 +368,7 @@ impl Rtf {
             _ if self.state.can_be_left_out => Destination::Nowhere,
             _ => return false,
         };
+
         if self.state.to != Destination::Nowhere {
             self.state.to = to;
         }
@@ -367,6 +379,7 @@ impl Rtf {
     /// Sets the property that a word names. Returns whether it names one.
     fn property(&mut self, word: &str, number: Option<i32>) -> bool {
         let value = number.unwrap_or(1);
+
         match word {
             "ansicpg" => {
                 self.decode();
@@ -409,6 +422,7 @@ impl Rtf {
             "dy" => self.date[2] = value,
             _ => return false,
         }
+
         true
     }
 
@@ -461,17 +475,21 @@ impl Rtf {
         if !self.takes_text() {
             return;
         }
+
         if self.is_in_table || self.state.to == Destination::Note {
             self.push("\n");
             return;
         }
+
         self.rows = None;
         let text = std::mem::take(&mut self.text);
+
         if self.level == BODY {
             self.builder.paragraph(&text);
         } else {
             self.builder.heading(self.level, &text);
         }
+
         self.end_notes();
     }
 
@@ -543,6 +561,7 @@ fn charset(number: i32) -> Option<&'static Encoding> {
         238 => 1250,
         _ => return None,
     };
+
     Some(code_page(page))
 }
 

@@ -79,6 +79,7 @@ fn quote_after(line: &str, mut open: Option<&'static str>) -> Option<&'static st
             Some(mark) => std::slice::from_ref(mark),
             None => &["\"\"\"", "'''"],
         };
+
         let first = marks
             .iter()
             .filter_map(|mark| Some((rest.find(mark)?, *mark)))
@@ -86,6 +87,7 @@ fn quote_after(line: &str, mut open: Option<&'static str>) -> Option<&'static st
         let Some((at, mark)) = first else {
             return open;
         };
+
         rest = &rest[at + mark.len()..];
         open = if open.is_some() { None } else { Some(mark) };
     }

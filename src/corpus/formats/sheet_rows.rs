@@ -30,6 +30,7 @@ pub(super) fn rows(text: &str, places: &[PlaceFrom]) -> Vec<TableRow> {
 fn sheets(places: &[PlaceFrom], lines: usize) -> Vec<[usize; 2]> {
     let mut begins: Vec<usize> = Vec::new();
     let mut before = None;
+
     for from in places {
         let sheet = Some((&from.place.name, &from.place.member));
         if sheet != before {
@@ -37,6 +38,7 @@ fn sheets(places: &[PlaceFrom], lines: usize) -> Vec<[usize; 2]> {
             before = sheet;
         }
     }
+
     let ends = begins.iter().skip(1).copied().chain([lines]);
     begins
         .iter()
@@ -83,6 +85,7 @@ fn header<'a>(lines: &[&'a str]) -> Option<(usize, Vec<&'a str>)> {
                 .iter()
                 .any(|name| value(row, name).is_some_and(|value| value != *name))
         };
+
         if names.len() > 1
             && below
                 .flat_map(|row| row.split(SEPARATOR))
@@ -91,6 +94,7 @@ fn header<'a>(lines: &[&'a str]) -> Option<(usize, Vec<&'a str>)> {
             return Some((index, names));
         }
     }
+
     None
 }
 
@@ -99,10 +103,12 @@ fn header<'a>(lines: &[&'a str]) -> Option<(usize, Vec<&'a str>)> {
 fn cells(line: &str, names: &[&str]) -> Option<Vec<String>> {
     let mut cells = vec![String::new(); names.len()];
     let mut last = None;
+
     for part in line.split(SEPARATOR) {
         let next = last.map_or(0, |last| last + 1);
         let named = (next..names.len())
             .find_map(|column| value(part, names[column]).map(|value| (column, value)));
+
         if let Some((column, value)) = named {
             value.clone_into(&mut cells[column]);
             last = Some(column);
@@ -111,6 +117,7 @@ fn cells(line: &str, names: &[&str]) -> Option<Vec<String>> {
             cells[last?].push_str(part);
         }
     }
+
     Some(cells)
 }
 

@@ -23,6 +23,7 @@ fn extract(source: &str) -> Extract {
     let mut spoken = Spoken::default();
     let mut is_spoken = false;
     let mut last_end_ms = 0;
+
     for (start, line) in lines(source) {
         let content = line.trim();
         if let Some((from_ms, to_ms)) = times(content) {
@@ -35,10 +36,12 @@ fn extract(source: &str) -> Extract {
             spoken.add_line(start + (line.len() - line.trim_start().len()), content);
         }
     }
+
     // no times: text with the wrong extension
     if spoken.traced.text.is_empty() && !source.contains("-->") {
         return Extract::verbatim(source.to_owned());
     }
+
     Extract {
         origin: spoken.traced.origin,
         ..Extract::verbatim(spoken.traced.text)
@@ -126,6 +129,7 @@ impl Spoken {
             ("&lrm;", ""),
             ("&rlm;", ""),
         ];
+
         match entities
             .into_iter()
             .find(|(entity, _)| text.starts_with(entity))

@@ -62,11 +62,13 @@ pub(super) fn rows(source: &str) -> Vec<TableRow> {
     let dialect = Dialect::from_source(source);
     let mut line = 1;
     let mut counted = 0;
+
     let mut line_at = |at: usize| {
         line += source[counted..at].matches('\n').count();
         counted = at;
         saturating_u32(line)
     };
+
     dialect
         .rows(source)
         .enumerate()
@@ -232,6 +234,7 @@ fn separator(source: &str) -> u8 {
         .filter(|line| !line.trim().is_empty())
         .take(SAMPLE_ROWS)
         .collect();
+
     let score = |separator: u8| {
         let mut counts: Vec<usize> = lines
             .iter()
@@ -242,6 +245,7 @@ fn separator(source: &str) -> u8 {
         let alike = counts.iter().filter(|count| **count == median).count();
         if median == 0 { (0, 0) } else { (alike, median) }
     };
+
     let best = SEPARATORS
         .iter()
         .rev()
@@ -265,6 +269,7 @@ fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
     let (first, rest) = sample.split_first()?;
     let named = first.iter().filter(|cell| !cell.is_empty()).count();
     let distinct: HashSet<&String> = first.iter().filter(|cell| !cell.is_empty()).collect();
+
     let are_words = first
         .iter()
         .all(|cell| !is_number(cell) && cell.len() <= 200);
@@ -273,6 +278,7 @@ fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
             .zip(first)
             .any(|(cell, name)| cell == name && !cell.is_empty())
     });
+
     let is_header = named * 2 > first.len() && distinct.len() == named && are_words && !is_repeated;
     is_header.then(|| first.clone())
 }

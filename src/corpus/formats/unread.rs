@@ -5,9 +5,9 @@ use super::format::extension;
 /// A kind of files without text, or whose text is not read.
 #[derive(Debug)]
 pub struct Unread {
-    /// As in `an image`.
+    /// Name of the kind with its article, e.g. `an image`.
     pub kind: &'static str,
-    /// How its text becomes readable; `None` where it holds no text.
+    /// The way to make its text readable; `None` where it holds no text.
     pub way_out: Option<&'static str>,
     /// Extensions of the file names, in lower case.
     pub extensions: &'static [&'static str],

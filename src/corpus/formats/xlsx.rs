@@ -139,6 +139,7 @@ fn read_list(xml: &str) -> Result<(Vec<Listed>, Settings), String> {
     let mut sheets = Vec::new();
     let mut settings = Settings::default();
     let is_true = |value: Option<String>| matches!(value.as_deref(), Some("1" | "true"));
+
     walk(xml.as_bytes(), &mut |node| {
         if let Node::Open(tag) = node {
             match tag.name() {
@@ -159,17 +160,21 @@ fn read_list(xml: &str) -> Result<(Vec<Listed>, Settings), String> {
         }
         true
     })?;
+
     Ok((sheets, settings))
 }
 
 /// Returns the shared strings, up to the size of the text of one file.
 fn read_strings(package: &mut Package<'_>, path: Option<String>) -> Result<Strings, String> {
     let mut strings = Strings::default();
+
     let Some(path) = path.filter(|path| package.has(path)) else {
         return Ok(strings);
     };
+
     let mut is_text = false;
     let mut is_phonetic = false;
+
     walk(package.stream(&path, MAX_XML_BYTES)?, &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
@@ -185,6 +190,7 @@ fn read_strings(package: &mut Package<'_>, path: Option<String>) -> Result<Strin
         }
         strings.text.len() <= MAX_TEXT_BYTES
     })?;
+
     Ok(strings)
 }
 
@@ -197,9 +203,11 @@ fn read_number_forms(
         Some(path) => package.xml(&path)?.unwrap_or_default(),
         None => String::new(),
     };
+
     let mut own: HashMap<String, NumberForm> = HashMap::new();
     let mut forms = Vec::new();
     let mut is_cell_style = false;
+
     walk(xml.as_bytes(), &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
@@ -221,6 +229,7 @@ fn read_number_forms(
         }
         true
     })?;
+
     Ok(forms)
 }
 
@@ -358,6 +367,7 @@ impl Workbook {
     /// Returns the text of a cell as a reader of the sheet sees it.
     fn text(&self, cell: &Cell) -> String {
         let value = cell.text.as_str();
+
         match cell.kind.as_str() {
             "s" => {
                 let index: Option<usize> = value.trim().parse().ok();
@@ -386,9 +396,11 @@ fn add_comments(
     builder: &mut Builder,
 ) -> Result<(), String> {
     let parts = package.relationships(sheet_path)?;
+
     let Some(part) = parts.iter().find(|part| part.is("comments")) else {
         return Ok(());
     };
+
     package.visit_comments(&part.path, "ref", &mut |at, text| {
         let row = at.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let row = row.parse().unwrap_or(1);

@@ -40,17 +40,20 @@ impl Tag<'_> {
     /// Returns several attributes at once, as [`attribute`](Self::attribute) does.
     pub fn attributes<const N: usize>(&self, names: [&str; N]) -> [Option<String>; N] {
         let mut values = [const { None }; N];
+
         for attribute in self.0.attributes().flatten() {
             let key = attribute.key;
             let index = names.iter().position(|name| {
                 key.as_ref() == *name || (!name.contains(':') && key.local_name().as_ref() == *name)
             });
+
             if let Some(index) = index {
                 let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
                 let value = value.map_or_else(|_| attribute.value.to_string(), Cow::into_owned);
                 values[index].get_or_insert(value);
             }
         }
+
         values
     }
 }

@@ -36,11 +36,13 @@ impl Bpe {
             .iter()
             .map(|token| (token.text.to_owned(), token.id))
             .collect();
+
         let model = BPE::builder()
             .vocab_and_merges(ids, merges(metadata)?)
             .ignore_merges(pattern.ignores_merges)
             .build()
             .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
+
         let mut tokenizer = Tokenizer::new(model);
         tokenizer.with_pre_tokenizer(Some(splitter(pattern.expression)?));
         Ok(Self { tokenizer })
@@ -57,6 +59,7 @@ impl WordPattern {
     /// Returns the pattern of a vocabulary; `None` for a name that is not known here.
     pub(super) fn from_metadata(metadata: &Metadata) -> Option<Self> {
         let name = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2");
+
         let (expression, ignores_merges) = match name {
             "gpt-2" | "phi-2" | "mpt" | "olmo" | "jina-es" | "jina-de" | "jina-v2-es"
             | "jina-v2-de" | "jina-v1-en" | "jina-v2-code" | "roberta-bpe" | "modern-bert" => {
@@ -67,6 +70,7 @@ impl WordPattern {
             "qwen2" | "deepseek-r1-qwen" | "stablelm2" | "f2llmv2" => (QWEN2, false),
             _ => return None,
         };
+
         Some(Self {
             expression,
             ignores_merges,

@@ -26,12 +26,14 @@ impl SentencePiece {
             .iter()
             .map(|token| (token.text.to_owned(), token.id))
             .collect();
+
         let merges = merges(&vocabulary, &ids);
         let model = BPE::builder()
             .vocab_and_merges(ids, merges)
             .byte_fallback(true)
             .build()
             .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
+
         let mut tokenizer = Tokenizer::new(model);
         tokenizer.with_normalizer(Some(normalizer(metadata)?));
         Ok(Self { tokenizer })
@@ -66,10 +68,12 @@ fn merges(vocabulary: &Vocabulary<'_>, ids: &Vocab) -> Merges {
             .total_cmp(&one.score)
             .then(one.id.cmp(&other.id))
     });
+
     let splits = tokens.iter().flat_map(|token| {
         let boundaries = token.text.char_indices().skip(1);
         boundaries.map(|(at, _)| token.text.split_at(at))
     });
+
     let known = splits.filter(|(left, right)| ids.contains_key(*left) && ids.contains_key(*right));
     known
         .map(|(left, right)| (left.to_owned(), right.to_owned()))

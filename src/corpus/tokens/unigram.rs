@@ -25,11 +25,13 @@ pub(super) struct Unigram {
 impl Unigram {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(metadata)?;
+
         let unknown = metadata
             .number("tokenizer.ggml.unknown_token_id")
             .unwrap_or(2);
         let model = Lattice::from(pieces(&vocabulary), usize::try_from(unknown).ok(), false)
             .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
+
         let flag = |name: &str| {
             metadata
                 .flag(&format!("tokenizer.ggml.{name}"))
@@ -37,6 +39,7 @@ impl Unigram {
         };
         let adds_space = flag("add_space_prefix");
         let is_suffix = flag("treat_whitespace_as_suffix");
+
         Ok(Self {
             model,
             replacements: metadata
@@ -54,6 +57,7 @@ impl Unigram {
         let mut is_prepended = false;
         let mut is_in_word = false;
         let mut rest = text;
+
         while !rest.is_empty() {
             let (piece, consumed) = self.replace_first(rest);
             for character in piece.chars() {
@@ -64,6 +68,7 @@ impl Unigram {
                     }
                     continue;
                 }
+
                 if !is_in_word && (self.merge_spaces || (self.prepend_space && !is_prepended)) {
                     normal.push_str(SPACE);
                     is_prepended = true;
@@ -73,9 +78,11 @@ impl Unigram {
             }
             rest = &rest[consumed..];
         }
+
         if self.append_space {
             normal.push_str(SPACE);
         }
+
         normal
     }
 
@@ -109,6 +116,7 @@ fn pieces(vocabulary: &Vocabulary<'_>) -> Vec<(String, f64)> {
     let min_score = normal()
         .map(|token| token.score)
         .fold(f64::INFINITY, f64::min);
+
     vocabulary
         .iter()
         .map(|token| match token.kind {
@@ -134,6 +142,7 @@ impl Replacements {
             Value::Signed(byte) => i8::try_from(*byte).ok().map(i8::cast_unsigned),
             Value::Float(_) | Value::Bool(_) | Value::Text(_) | Value::List(_) => None,
         };
+
         let bytes: Vec<u8> = table.iter().map(byte).collect::<Option<_>>()?;
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -144,6 +153,7 @@ impl Replacements {
             .iter()
             .map(|node| u32::from_le_bytes(*node))
             .collect();
+
         Some(Self {
             array,
             texts: texts.to_owned(),
@@ -155,6 +165,7 @@ impl Replacements {
     /// leads to it in the low 8, and whether it is an end in bit 8.
     fn longest(&self, rest: &str) -> Option<(&str, usize)> {
         let base = |node: u32| (node >> 10) << ((node & (1 << 9)) >> 6);
+
         let mut at = base(*self.array.first()?);
         let mut found = None;
         for (index, byte) in rest.bytes().enumerate().take_while(|(_, byte)| *byte != 0) {
@@ -166,6 +177,7 @@ impl Replacements {
             else {
                 break;
             };
+
             at ^= base(*node);
             if node & (1 << 8) != 0 {
                 found = self
@@ -174,6 +186,7 @@ impl Replacements {
                     .map(|value| (value & !(1 << 31), index + 1));
             }
         }
+
         let (offset, length) = found.filter(|(_, length)| rest.is_char_boundary(*length))?;
         let text = self.texts.get(offset as usize..)?;
         let end = text.iter().position(|byte| *byte == 0)?;

@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Normal,
     Unknown,
     Control,
-    /// It is a token wherever its text occurs, before the text is split.
+    /// A token wherever its text occurs, before the text is split.
     UserDefined,
     Unused,
     Byte,
@@ -38,12 +38,14 @@ impl<'a> Vocabulary<'a> {
         let kinds = metadata
             .list("tokenizer.ggml.token_type")
             .unwrap_or_default();
+
         let token = |(id, text): (u32, &'a str)| Token {
             id,
             text,
             score: scores.get(id as usize).map_or(0.0, score),
             kind: kinds.get(id as usize).map_or(Kind::Normal, kind),
         };
+
         Ok(Self {
             tokens: (0..).zip(texts).map(token).collect(),
         })

@@ -37,7 +37,7 @@ const MAX_STARTS: u32 = 6;
 /// Before the second attempt; twice as long before each one after it.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a user can do about a file that exceeds a limit.
+/// Advice about a file that exceeds a limit.
 const WAY_OUT: &str = "Split it, or save its text as a .txt file";
 
 /// The workers that wait for a file.
@@ -49,7 +49,7 @@ enum Ended {
     Memory,
     Time,
     Nesting,
-    /// It panicked, or was ended from outside.
+    /// The worker panicked, or was ended from outside.
     Died,
     NotStarted(io::Error),
 }
@@ -148,6 +148,7 @@ impl Worker {
     fn start() -> io::Result<Self> {
         let (process, Pipes { input, mut output }) = Process::start(SUBCOMMAND)?;
         let (sender, answers) = sync_channel(1);
+
         thread::Builder::new().spawn(move || {
             loop {
                 let answer = frame::read(&mut output);
@@ -157,6 +158,7 @@ impl Worker {
                 }
             }
         })?;
+
         Ok(Self {
             process,
             requests: input,
@@ -206,7 +208,7 @@ mod tests {
     fn a_worker_is_started_again_when_there_was_no_room_for_it() {
         let full = io::ErrorKind::WouldBlock;
         let gone = io::ErrorKind::NotFound;
-        /// What the attempts end with, whether one starts, and how many there are.
+        /// The ends of the attempts, whether one starts, and how many there are.
         type Case = (&'static [io::ErrorKind], Option<io::ErrorKind>, usize);
         let cases: [Case; 4] = [
             (&[], None, 1),

@@ -37,7 +37,7 @@ pub(super) struct Gathered<'a> {
     around: Vec<String>,
     members: usize,
     unpacked: u64,
-    /// What the headings and places take.
+    /// Bytes of the headings and places.
     marks_bytes: usize,
     skipped: Vec<String>,
     skipped_count: usize,
@@ -47,7 +47,7 @@ pub(super) struct Gathered<'a> {
 
 /// The reason why a member is not read.
 pub(super) enum Unread {
-    /// It is of a kind that holds no text: nobody misses it.
+    /// A kind of file that holds no text: nobody misses it.
     Kind(&'static str),
     Other(String),
 }
@@ -205,6 +205,7 @@ impl<'a> Gathered<'a> {
     /// No member with text.
     pub fn finish(mut self) -> Result<Extract, String> {
         let more = self.skipped_count.saturating_sub(self.skipped.len());
+
         let mut remarks: Vec<String> = self.ended.into_iter().collect();
         if self.skipped_count > 0 {
             let mut named = self.skipped.join(", ");
@@ -214,9 +215,11 @@ impl<'a> Gathered<'a> {
             remarks.push(format!("not read in it: {named}"));
         }
         let note = (!remarks.is_empty()).then(|| remarks.join("; "));
+
         if self.extract.text.is_empty() {
             return Err(note.unwrap_or_else(|| "an empty archive".to_owned()));
         }
+
         self.extract.note = note;
         Ok(self.extract)
     }

@@ -83,6 +83,7 @@ fn open(
 fn open_zip(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
     let archive = ZipArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|error| format!("it cannot be unpacked: {error}"))?;
+
     for at in 0..archive.len() {
         if !gathered.has_room() {
             break;
@@ -97,13 +98,16 @@ fn open_zip(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
                 continue;
             }
         };
+
         if member.is_symlink() {
             gathered.skip(&label, Unread::Other("a symbolic link".to_owned()));
             continue;
         }
+
         let packed = member.compressed_size();
         gathered.unpack(&label, packed, &mut member);
     }
+
     Ok(())
 }
 
@@ -127,6 +131,7 @@ fn open_gzip(path: &str, bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<()
     } else {
         name.to_owned()
     };
+
     gathered.unpack(
         &name,
         bytes.len() as u64,

@@ -38,6 +38,7 @@ fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
             Some(quote) => value[1..].split_once(quote)?,
             None => value.split_at(value.find(|c: char| c.is_whitespace() || c == '>')?),
         };
+
         if found.eq_ignore_ascii_case(name) {
             return Some(value);
         }
@@ -46,5 +47,6 @@ fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
         }
         rest = end;
     }
+
     None
 }

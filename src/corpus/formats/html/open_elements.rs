@@ -38,6 +38,7 @@ impl OpenElements {
         if VOID.contains(&element) {
             return;
         }
+
         while self
             .names
             .last()
@@ -45,6 +46,7 @@ impl OpenElements {
         {
             self.truncate(self.names.len() - 1);
         }
+
         if is_hidden {
             self.hidden.get_or_insert(self.names.len());
         }

@@ -23,7 +23,7 @@ pub(in crate::corpus) struct Page {
     space: Option<Range<usize>>,
     /// The start of the next line: the mark of a list item or a table row.
     mark: &'static str,
-    /// How many `<pre>` are open.
+    /// Number of open `<pre>`.
     preformatted: usize,
     open: OpenElements,
     /// The superscript or subscript that is being read.
@@ -171,14 +171,17 @@ impl Page {
         let Some(script) = self.script.take() else {
             return;
         };
+
         let is_apart = self.line_ends > 0 || !self.mark.is_empty() || self.space.is_some();
         let before = if is_apart { "" } else { &self.traced.text };
+
         if let Some(text) = script.text_after(before) {
             let source = script.source();
             self.settle(source.start);
             let width = saturating_u32(source.len());
             self.traced.stand_for(&text, source.start as u64, width);
         }
+
         if script.ends_with_space() {
             self.white_space(" ", script.source().end);
         }

@@ -18,7 +18,7 @@ const MAX_VALUE_BYTES: usize = 4096;
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,
-    /// How far the tokenizer has read.
+    /// Bytes that the tokenizer has read.
     position: usize,
     /// Text that is in the page as it is in the source, and is not yet handed over.
     text_start: usize,
@@ -61,6 +61,7 @@ impl Tag {
     fn end_attribute(&mut self) {
         let name = std::mem::take(&mut self.attribute);
         let value = String::from_utf8_lossy(&self.value).to_ascii_lowercase();
+
         match name.as_slice() {
             // what is hidden until it is searched for is text of the page
             b"hidden" => self.is_hidden |= value != "until-found",
@@ -71,6 +72,7 @@ impl Tag {
             b"rowspan" => self.rows = parse_span(&value),
             _ => {}
         }
+
         self.value.clear();
     }
 

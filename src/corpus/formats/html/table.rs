@@ -65,9 +65,11 @@ impl OpenTables {
             }
             return self.open.push(OpenTable::default());
         }
+
         let Some(table) = self.open.last_mut() else {
             return;
         };
+
         match element {
             "thead" | "tbody" | "tfoot" => {
                 table.end_row(text, &mut self.read);
@@ -88,6 +90,7 @@ impl OpenTables {
         let Some(table) = self.open.last_mut() else {
             return;
         };
+
         match element {
             "td" | "th" => table.end_cell(text.len()),
             "tr" => table.end_row(text, &mut self.read),

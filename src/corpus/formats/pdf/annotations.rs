@@ -46,12 +46,14 @@ pub(super) fn add(bytes: &[u8], pages: &mut Pages, with_fields: bool) {
     let Ok(document) = RawDocument::load(bytes) else {
         return;
     };
+
     let numbers = document.pages();
     let mut by_number: HashMap<u32, &mut Page> = pages
         .pages
         .iter_mut()
         .map(|page| (page.number, page))
         .collect();
+
     for (number, id) in numbers {
         let page = by_number.get_mut(&number);
         if let (Some(page), Ok(dictionary)) = (page, document.get_dict(id)) {
@@ -131,6 +133,7 @@ impl<'a> Annotations<'a> {
     fn choices(&self, widget: &'a PdfDict, value: &'a PdfObject) -> String {
         let options = self.inherit(widget, b"Opt").and_then(PdfObject::as_array);
         let options = options.unwrap_or_default();
+
         let shown = |chosen: String| {
             let pairs = options.iter().filter_map(|option| {
                 let pair = self.0.resolve(option).as_array()?;
@@ -140,6 +143,7 @@ impl<'a> Annotations<'a> {
             let text = pairs.into_iter().find(|(sent, _)| *sent == chosen);
             text.map_or(chosen, |(_, text)| text)
         };
+
         let chosen = match value.as_array() {
             Some(several) => several
                 .iter()
@@ -147,6 +151,7 @@ impl<'a> Annotations<'a> {
                 .collect(),
             None => Vec::from_iter(string(value)),
         };
+
         chosen.into_iter().map(shown).collect::<Vec<_>>().join(", ")
     }
 

@@ -38,9 +38,11 @@ fn read(input: &Input<'_>) -> Result<Pages, String> {
         }
         Err(Refused::Damaged(reason)) => Err(format!("it cannot be read as PDF: {reason}")),
     };
+
     if !input.options.pdftotext {
         return builtin();
     }
+
     match tools::pdftotext(input.bytes) {
         Ok(pages) => Ok(pages),
         Err(reason) => {

@@ -34,17 +34,17 @@ pub(super) struct Pages {
     pub metadata: Metadata,
     /// The outline, in the order of the document; often empty.
     pub outline: Vec<Title>,
-    /// What could not be read.
+    /// Sentences about the parts that could not be read.
     pub remarks: Vec<String>,
 }
 
 /// A page with its text in reading order.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// From 1.
+    /// Number of the page, from 1.
     pub number: u32,
     pub blocks: Vec<Block>,
-    /// What is filled in on it, and the comments.
+    /// The filled-in fields of the page, and the comments.
     pub annotations: Vec<Block>,
     /// Whether it holds a picture and no text.
     pub is_scanned: bool,
@@ -140,6 +140,7 @@ fn clean(text: &str) -> String {
 fn rejoined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
+
     while let Some(at) = rest.find("- ") {
         let (before, after) = rest.split_at(at);
         let next = after["- ".len()..]
@@ -149,16 +150,19 @@ fn rejoined(text: &str) -> String {
         let is_hyphenated = before.ends_with(char::is_lowercase)
             && next.starts_with(char::is_lowercase)
             && !AFTER_HYPHEN.contains(&next);
+
         joined.push_str(before);
         joined.push_str(if is_hyphenated { "" } else { "- " });
         rest = &after["- ".len()..];
     }
+
     joined.push_str(rest);
     joined
 }
 
 fn without_marks(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
+
     for c in text.chars() {
         match c {
             'ﬀ' => clean.push_str("ff"),
@@ -173,6 +177,7 @@ fn without_marks(text: &str) -> String {
             c => clean.push(c),
         }
     }
+
     clean
 }
 
@@ -228,6 +233,7 @@ fn pattern(text: &str) -> Option<String> {
     if text.chars().count() > MAX_HEADER_CHARS {
         return None;
     }
+
     let mut pattern = String::new();
     for c in text.to_lowercase().chars() {
         if c.is_numeric() {
@@ -238,6 +244,7 @@ fn pattern(text: &str) -> Option<String> {
             pattern.push(c);
         }
     }
+
     Some(pattern)
 }
 

@@ -18,16 +18,19 @@ pub(super) fn pdftotext(bytes: &[u8]) -> Result<Pages, String> {
     let mut command = Command::new("pdftotext");
     command.args(["-enc", "UTF-8", "-", "-"]);
     let text = output(&mut command, bytes)?;
+
     let text = String::from_utf8_lossy(&text);
     let mut pages: Vec<Page> = (1..)
         .zip(text.split('\u{c}'))
         .map(|(number, text)| page(number, text))
         .collect();
+
     // a form feed ends each page
     pages.pop_if(|last| last.blocks.is_empty());
     for page in &mut pages {
         page.is_scanned = page.blocks.is_empty();
     }
+
     Ok(Pages {
         pages,
         ..Pages::default()
@@ -46,9 +49,11 @@ pub(super) fn recognise_text(bytes: &[u8], pages: &Pages) -> Result<Pages, Strin
         return builtin::read(&recognised)
             .map_err(|_| "the text that ocrmypdf recognised cannot be read".to_owned());
     }
+
     if is_installed("tesseract") && is_installed("pdftoppm") {
         return tesseract(bytes, pages);
     }
+
     Err(
         "corpus.ocr is on, but neither ocrmypdf nor tesseract with pdftoppm is installed"
             .to_owned(),
@@ -61,6 +66,7 @@ fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
         metadata: pages.metadata.clone(),
         ..Pages::default()
     };
+
     for before in &pages.pages {
         let mut now = Page {
             number: before.number,
@@ -80,6 +86,7 @@ fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
                 "-",
             ]);
             let picture = output(&mut picture, bytes)?;
+
             let mut read = Command::new("tesseract");
             read.args(["-", "-"]);
             let text = output(&mut read, &picture)?;
@@ -88,8 +95,10 @@ fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
         } else {
             now.blocks.clone_from(&before.blocks);
         }
+
         recognised.pages.push(now);
     }
+
     Ok(recognised)
 }
 
@@ -97,6 +106,7 @@ fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
 fn page(number: u32, text: &str) -> Page {
     let paragraphs = text.split("\n\n").map(unwrapped);
     let blocks = paragraphs.filter(|text| !text.is_empty());
+
     Page {
         number,
         blocks: blocks
@@ -113,12 +123,14 @@ fn page(number: u32, text: &str) -> Page {
 /// Joins the lines of a paragraph where a word is hyphenated at their end.
 fn unwrapped(paragraph: &str) -> String {
     let mut text = String::with_capacity(paragraph.len());
+
     for line in paragraph.lines().map(str::trim_end) {
         let is_begun = line
             .trim_start()
             .chars()
             .next()
             .is_some_and(char::is_lowercase);
+
         let stem = text.strip_suffix(['-', '\u{ad}']).map(str::len);
         match stem {
             Some(stem) if is_begun && text[..stem].ends_with(char::is_alphabetic) => {
@@ -133,6 +145,7 @@ fn unwrapped(paragraph: &str) -> String {
             }
         }
     }
+
     text.trim_matches('\n').to_owned()
 }
 
