@@ -13,7 +13,7 @@ const LIST: &str = include_str!("../../assets/models/MODELS.md");
 pub struct Listed<'a> {
     /// Name of the file in the models folder.
     pub file: &'a str,
-    /// Its blake3 checksum in hexadecimal.
+    /// The blake3 checksum of the file in hexadecimal.
     pub blake3: &'a str,
 }
 

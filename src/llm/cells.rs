@@ -19,7 +19,7 @@ pub(super) trait Memory {
     fn length(&self, sequence: usize) -> usize;
 }
 
-/// How much of an evaluated prompt another prompt can share.
+/// The part of an evaluated prompt that another prompt can share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// Any prefix.
@@ -67,7 +67,9 @@ impl Cells {
                 state: CellState::Free,
             })
             .collect();
+
         let free = (0..saturating_u32(cells)).rev().collect();
+
         Self {
             slots,
             holders: vec![0; cells],

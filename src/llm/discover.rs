@@ -17,7 +17,7 @@ use super::model_file;
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
 use crate::event::{Advice, MemoryNeed, ModelRole, Problem};
 
-/// Where a model was found, in the order in which names are resolved.
+/// The place where a model was found, in the order in which names are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
@@ -68,7 +68,7 @@ pub struct FoundModel {
     pub parameters: u64,
     /// The memory that it takes; `None` if it cannot be read.
     pub need: Option<MemoryNeed>,
-    /// Why the file cannot be used, and what to do.
+    /// The reason why the file cannot be used, and advice.
     pub problem: Option<Problem>,
 }
 
@@ -183,7 +183,7 @@ impl SearchPaths {
     }
 }
 
-/// Where other programs keep models.
+/// Folders in which other programs keep models.
 #[derive(Debug, Clone)]
 pub struct CacheFolders {
     home: PathBuf,
@@ -356,6 +356,7 @@ fn is_unfinished(file: &Path) -> bool {
         "crdownload",
         "tmp",
     ];
+
     let name = file.file_name().unwrap_or_default();
     let name = name.to_string_lossy().to_lowercase();
     let ending = name.rsplit_once(".gguf.").map(|(_, ending)| ending);
@@ -401,6 +402,7 @@ fn gguf_files(folder: &Path, source: ModelSource) -> Vec<ModelFile> {
 /// `manifests/<registry>/<owner>/<model>/<tag>`, which names the blob with the weights.
 fn ollama_models(store: &Path) -> Vec<ModelFile> {
     let manifests = store.join("manifests");
+
     files_below(&manifests)
         .into_iter()
         .filter_map(|manifest| {
@@ -463,12 +465,14 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut entries = 0;
     let mut folders = vec![(folder.to_owned(), 0)];
+
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             entries += 1;
             if entries > MAX_ENTRIES {
                 break;
             }
+
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth < MAX_DEPTH {
@@ -479,6 +483,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
             }
         }
     }
+
     files.sort();
     files
 }

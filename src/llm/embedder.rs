@@ -46,9 +46,11 @@ pub fn load_embedder(
         stop,
         progress,
     };
+
     let (pool, card) = Pool::load(request, REQUIRED, settings)?;
     let width = u32::try_from(pool.context.width()).unwrap_or(0);
     let prefixes = prefixes::prefixes(&card, settings);
+
     Ok(LlamaEmbedder {
         pool,
         card: ModelCard {

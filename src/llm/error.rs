@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Advice, Problem, StopError};
 
-/// What can go wrong with a model.
+/// A failure of a model.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum LlmError {
     #[error("no model file at {path}")]
@@ -71,6 +71,7 @@ impl Advice for LlmError {
                 "lower generator.context_tokens or generator.gpu_layers; `ragscope paths` says where its log is"
             }
         };
+
         Some(advice.into())
     }
 }
@@ -132,6 +133,7 @@ impl Advice for ServerError {
             Self::Cut { .. } => "ask again; the log of the server may say why it ended",
             Self::Lacks { advice, .. } => advice,
         };
+
         Some(advice.into())
     }
 }

@@ -42,7 +42,7 @@ pub(super) enum Purpose {
     Classify,
 }
 
-/// How attention is computed.
+/// Computation of attention: fused or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attention {
     /// Flash attention where the backend has it.
@@ -52,7 +52,7 @@ pub(super) enum Attention {
     Unfused,
 }
 
-/// Where a model is loaded.
+/// The devices on which a model is loaded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ModelParams<'a> {
     /// Indices in ggml's list of devices; empty for the CPU.
@@ -73,7 +73,7 @@ impl ModelParams<'_> {
     };
 }
 
-/// What of a file is loaded.
+/// The part of a file that is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelPart {
     All,
@@ -91,7 +91,7 @@ pub(super) struct ContextParams {
     /// Maximum tokens of one decode.
     pub batch_tokens: u32,
     pub sequences: u32,
-    /// As in the settings: 0 measures.
+    /// Number of threads, as in the settings: 0 measures.
     pub threads: u32,
     /// Whether keys, values and their arithmetic are on the GPU.
     pub offload: bool,
@@ -121,6 +121,7 @@ impl Tensor<'_> {
         let all = self.shape().iter().product::<usize>();
         let count = into.len().min(all.saturating_sub(at));
         let tensor = std::ptr::from_ref(self.0);
+
         // SAFETY: the tensor is live, contiguous and of f32, which `evaluated` checks; the range is
         // inside both.
         unsafe {
@@ -212,7 +213,7 @@ impl Batch {
     }
 }
 
-/// How a decode ended if it did not fail.
+/// The end of a decode that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoded {
     Done,
@@ -461,7 +462,7 @@ impl Context {
     }
 }
 
-/// How a model pools a sequence into one vector.
+/// The pooling of a sequence into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// One vector: mean, first or last token.
@@ -632,12 +633,14 @@ pub(super) fn measure(
 fn rpc_function(name: &CStr) -> Result<NonNull<c_void>, LlmError> {
     // SAFETY: the name ends with a zero; null where no back end has it.
     let registry = unsafe { sys::ggml_backend_reg_by_name(c"RPC".as_ptr()) };
+
     if registry.is_null() {
         return Err(LlmError::settings(
             "this build has no RPC back end",
             "build ragscope from its repository, or take a release",
         ));
     }
+
     // SAFETY: the back end is live for as long as the process; null where it has no such function.
     let function = unsafe { sys::ggml_backend_reg_get_proc_address(registry, name.as_ptr()) };
     NonNull::new(function).ok_or_else(|| {
@@ -957,6 +960,7 @@ pub(super) fn chat_templates() -> Vec<String> {
     // SAFETY: with a null list and no room, only the count is returned.
     let count = unsafe { sys::llama_chat_builtin_templates(std::ptr::null_mut(), 0) };
     let count = usize::try_from(count).unwrap_or(0);
+
     let mut names: Vec<*const c_char> = vec![std::ptr::null(); count];
     // SAFETY: the list has room for all; the names are static strings.
     unsafe {

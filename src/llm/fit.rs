@@ -1,4 +1,4 @@
-//! How many layers of a model the memory of devices holds.
+//! Counts the layers of a model that the memory of devices holds.
 //!
 //! llama.cpp keeps the input layer on the CPU, and places the last layers on devices, the output
 //! layer with them. A layer has its weights and its part of the KV cache; besides, a device holds
@@ -15,7 +15,7 @@ const MAX_SPARE_BYTES: u64 = 1 << 30;
 /// Tokens of context below which layers go to the CPU in place of a shorter context.
 const MIN_CONTEXT_TOKENS: u32 = 8192;
 
-/// What a model takes on the devices.
+/// The memory that a model takes on the devices.
 #[derive(Debug, Clone)]
 pub(super) struct Need<'a> {
     pub weights: &'a Weights,

@@ -391,6 +391,7 @@ impl LlamaGenerator {
         decoding: &Decoding,
     ) -> Result<Vec<Job>, LlmError> {
         let mut jobs = Vec::with_capacity(prompts.len());
+
         for prompt in prompts {
             let tokens = self.render(prompt)?.tokens;
             self.check_length(tokens.len(), 1)?;
@@ -398,12 +399,14 @@ impl LlamaGenerator {
                 Opening::Reply => self.template.thinking_tokens(),
                 Opening::Answer => 0,
             };
+
             jobs.push(Job {
                 first_row: tokens.len() - 1,
                 tokens,
                 max_new_tokens: decoding.max_tokens as usize + thinking_tokens,
             });
         }
+
         Ok(jobs)
     }
 
@@ -540,6 +543,7 @@ impl<'a> Writer<'a> {
             forced: Vec::new(),
             end: None,
         });
+
         Self {
             model,
             decoding,
@@ -618,6 +622,7 @@ fn alternatives(model: &LlamaModel, row: &LogitRow, sampled: usize) -> Vec<Alter
         ALTERNATIVES,
         LEAST_PROBABILITY,
     );
+
     let vocabulary = model.vocab();
     likely
         .into_iter()

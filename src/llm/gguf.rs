@@ -63,6 +63,7 @@ impl Weights {
             .and_then(|(layer, _)| layer.parse::<u64>().ok())
             .filter(|layer| *layer < max_layers)
             .and_then(|layer| usize::try_from(layer).ok());
+
         match layer {
             Some(layer) => {
                 if self.layers.len() <= layer {

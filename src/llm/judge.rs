@@ -71,6 +71,7 @@ pub fn load_entailment_judge(
         stop,
         progress,
     };
+
     let classifier = LlamaClassifier::load(request, ModelRole::EntailmentJudge, settings)?;
     if classifier.judgements.is_none() {
         let labels: Vec<String> = classifier.labels().into_iter().flatten().collect();
@@ -80,6 +81,7 @@ pub fn load_entailment_judge(
             reason: format!("its classes [{labels}] are not entailment, neutral and contradiction"),
         });
     }
+
     Ok(classifier)
 }
 
@@ -106,6 +108,7 @@ impl LlamaClassifier {
             otherwise: "it is not a sequence-classification model: its pooling is not rank",
         };
         let (pool, card) = Pool::load(request, required, settings)?;
+
         let mut classifier = Self {
             classes: pool.context.model().n_cls_out() as usize,
             judgements: None,
@@ -113,6 +116,7 @@ impl LlamaClassifier {
             pool,
             card,
         };
+
         classifier.judgements = judgements(&classifier.labels());
         Ok(classifier)
     }

@@ -7,11 +7,11 @@ use std::ops::Range;
 pub const MIN_MASS: f32 = 0.05;
 /// Maximum tokens of a reply that is parsed for a label.
 pub const REPLY_TOKENS: u32 = 16;
-/// What stands between the labels of a list, besides commas.
+/// Words and signs between the labels of a list, besides commas.
 const JOINTS: [&str; 9] = ["and", "or", "to", "&", "-", "–", "—", "..", "..."];
-/// What stands in front of the end of a scale.
+/// Words in front of the end of a scale.
 const SCALES: [&str; 3] = ["out of", "scale of", "up to"];
-/// What may stand in front of a label at the start of a reply.
+/// Signs that may stand in front of a label at the start of a reply.
 const LEADS: [&str; 5] = ["", " ", "**", "\"", "'"];
 
 /// Returns the texts with which a reply that means this label may begin: lower case, with a capital
@@ -68,6 +68,7 @@ fn mentions(reply: &str, labels: &[&str]) -> Vec<Mention> {
         let start = at;
         let end = start + word.len();
         at = end + reply[end..].chars().next().map_or(0, char::len_utf8);
+
         if let Some(label) = labels.iter().position(|label| is_named(word, label)) {
             found.push(Mention {
                 label,
@@ -75,6 +76,7 @@ fn mentions(reply: &str, labels: &[&str]) -> Vec<Mention> {
             });
         }
     }
+
     found
 }
 

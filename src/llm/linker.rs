@@ -30,11 +30,13 @@ fn misfit(made_for: &str, embedder: &ModelCard) -> Option<String> {
     if is_same && embedder.prefixes.document.is_empty() {
         return None;
     }
+
     let vectors = if is_same {
         format!("{} with a document prefix", embedder.file)
     } else {
         embedder.file.clone()
     };
+
     Some(format!(
         "the sentence-level linker reads vectors of {made_for}, and the embedder is {vectors}"
     ))

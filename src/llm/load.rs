@@ -115,7 +115,7 @@ impl Loaded {
     }
 }
 
-/// Where the layers of a model go.
+/// The placement of the layers of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LoadPlan {
     devices: Vec<Device>,
@@ -235,16 +235,19 @@ fn allocatable_layers(request: &LoadRequest, params: ModelParams) -> u32 {
             layers: layers + 1,
             ..params
         };
+
         // llama.cpp reports progress with the weights that it reads into that memory
         ffi::load_model(request.runtime.backend(), request.file, fewer, &mut |_| {
             has_room = true;
             false
         });
+
         if has_room {
             return layers;
         }
         layers = fit::fewer(layers);
     }
+
     0
 }
 
@@ -410,6 +413,7 @@ fn estimate(metadata: &Metadata, context: ContextParams, context_tokens: u32) ->
         heads: heads(metadata),
         is_unfused: context.attention == Attention::Unfused,
     };
+
     fit::compute_bytes(
         shape,
         u64::from(context.batch_tokens),

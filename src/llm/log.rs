@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Maximum that a process writes: a log that repeats itself for days must not fill a disk.
 const MAX_PROCESS_BYTES: usize = 16 << 20;
 
-/// How grave a line of the log is, the gravest last.
+/// Severity of a line of the log, the gravest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     Remark,
@@ -103,7 +103,7 @@ pub(super) fn path() -> Option<PathBuf> {
 /// A piece of memory that llama.cpp allocated, or would allocate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Buffer {
-    /// Its kind of memory, named after its device: `CPU`, `Vulkan0`, `CUDA_Host`.
+    /// Kind of memory, named after its device: `CPU`, `Vulkan0`, `CUDA_Host`.
     pub place: String,
     pub bytes: u64,
     /// Whether it holds results between layers.
@@ -134,7 +134,7 @@ impl Buffer {
 }
 
 thread_local! {
-    /// What the call of [`with_buffers`] on this thread allocated so far.
+    /// Buffers that the call of [`with_buffers`] on this thread allocated so far.
     static BUFFERS: RefCell<Option<Vec<Buffer>>> = const { RefCell::new(None) };
 }
 

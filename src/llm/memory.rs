@@ -45,11 +45,14 @@ pub(super) fn need(
     cache_type: KvCacheType,
 ) -> MemoryNeed {
     let trained = metadata.trained_context_tokens().unwrap_or(PLANNED_TOKENS);
+
     let tokens = match context_tokens {
         0 => trained.min(PLANNED_TOKENS),
         tokens => u64::from(tokens),
     };
+
     let has_cache = matches!(role, ModelRole::Generator | ModelRole::Linker);
+
     MemoryNeed {
         file_bytes: metadata.file_bytes,
         cache_bytes: if has_cache {
@@ -77,6 +80,7 @@ pub fn shortage(
         settings.context_tokens,
         settings.kv_cache_type,
     );
+
     if !settings.rpc.is_empty() {
         // a worker that does not answer is reported by the load
         let free_bytes = settings
@@ -89,6 +93,7 @@ pub fn shortage(
             .filter(|free_bytes| need.bytes() > *free_bytes)
             .map(|free_bytes| (need, free_bytes)));
     }
+
     let is_on_gpu =
         settings.gpu_layers != GpuLayers::Count(0) && !settings.device.eq_ignore_ascii_case("cpu");
     let free_bytes = if is_on_gpu {
@@ -96,6 +101,7 @@ pub fn shortage(
     } else {
         available_memory_bytes()
     };
+
     Ok(free_bytes
         .filter(|free_bytes| need.bytes() > *free_bytes)
         .map(|free_bytes| (need, free_bytes)))

@@ -34,11 +34,13 @@ pub(super) fn role(metadata: &Metadata) -> ModelRole {
     if metadata.text(ROLE_KEY) == Some(ModelRole::Linker.name()) {
         return ModelRole::Linker;
     }
+
     let architecture = metadata.architecture().unwrap_or_default();
     let labels = metadata.class_labels().unwrap_or_default();
     let is_judge = labels
         .iter()
         .any(|label| label.to_lowercase().contains("entail"));
+
     match metadata.number(&format!("{architecture}.pooling_type")) {
         None | Some(POOLING_RANK) if is_judge => ModelRole::EntailmentJudge,
         None if !labels.is_empty() => ModelRole::Reranker,
@@ -115,6 +117,7 @@ pub(super) fn is_later_piece(file: &Path) -> bool {
             count,
         ))
     });
+
     parts.is_some_and(|(stem, number, count)| {
         let mut earlier = 1..number;
         earlier.any(|number| {

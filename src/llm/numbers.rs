@@ -84,11 +84,13 @@ fn largest(logits: &[f32]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let chunks = logits.chunks_exact(LANES);
     let rest = chunks.remainder();
+
     for chunk in chunks {
         for (lane, logit) in lanes.iter_mut().zip(chunk) {
             *lane = if *logit > *lane { *logit } else { *lane };
         }
     }
+
     lanes
         .iter()
         .chain(rest)
@@ -102,6 +104,7 @@ fn exponentials(logits: &[f32], largest: f32) -> (f32, f32) {
     let mut weighted = [0.0_f32; LANES];
     let chunks = logits.chunks_exact(LANES);
     let rest = chunks.remainder();
+
     for chunk in chunks {
         for lane in 0..LANES {
             let below = floor_exponent(chunk[lane] - largest);
@@ -110,11 +113,13 @@ fn exponentials(logits: &[f32], largest: f32) -> (f32, f32) {
             weighted[lane] += power * below;
         }
     }
+
     for (lane, logit) in rest.iter().enumerate() {
         let below = floor_exponent(logit - largest);
         sums[lane] += exp(below);
         weighted[lane] += exp(below) * below;
     }
+
     (sums.iter().sum(), weighted.iter().sum())
 }
 
@@ -123,11 +128,13 @@ fn weight(logits: &[f32], largest: f32, sharpness: f32) -> f32 {
     let mut sums = [0.0_f32; LANES];
     let chunks = logits.chunks_exact(LANES);
     let rest = chunks.remainder();
+
     for chunk in chunks {
         for lane in 0..LANES {
             sums[lane] += exp(floor_exponent((chunk[lane] - largest) * sharpness));
         }
     }
+
     let rest: f32 = rest
         .iter()
         .map(|logit| exp(floor_exponent((logit - largest) * sharpness)))

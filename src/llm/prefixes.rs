@@ -109,12 +109,14 @@ fn find(names: &[&str], architecture: &str) -> Prefixes {
             .iter()
             .find(|known| known.parts.iter().all(|part| name.contains(part)))
     };
+
     let by_family = || {
         let [_, name] = FAMILIES
             .iter()
             .find(|[family, _]| *family == architecture)?;
         by_name(name)
     };
+
     let known = names
         .iter()
         .find_map(|name| by_name(name))

@@ -1,4 +1,4 @@
-//! How a model begins a reply.
+//! The first characters of a model's reply.
 
 use super::error::LlmError;
 use super::role::Generator;

@@ -20,15 +20,18 @@ pub(super) fn parts(template: &str) -> Vec<RerankPart<'_>> {
         .into_iter()
         .filter_map(|(sign, part)| Some((rest.find(sign)?, sign.len(), part)))
         .min_by_key(|(at, ..)| *at);
+
         let Some((at, length, part)) = next else {
             parts.push(RerankPart::Text(rest));
             break;
         };
+
         if at > 0 {
             parts.push(RerankPart::Text(&rest[..at]));
         }
         parts.push(part);
         rest = &rest[at + length..];
     }
+
     parts
 }

@@ -36,7 +36,7 @@ const ANSWERING: Duration = Duration::from_secs(5);
 /// A worker that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcWorker {
-    /// Its address as the settings name it.
+    /// Address of the worker as the settings name it.
     pub endpoint: String,
     /// Version of the protocol: major, minor, patch.
     pub version: [u8; 3],
@@ -104,12 +104,14 @@ pub fn address(endpoint: &str) -> Result<SocketAddrV4, LlmError> {
         .rsplit_once(':')
         .filter(|(host, _)| !host.is_empty() && !host.contains(':'))
         .and_then(|(_, port)| port.parse::<u16>().ok());
+
     if port.is_none_or(|port| port == 0) {
         return Err(LlmError::settings(
             format!("`{endpoint}` is not the address of a worker"),
             "write HOST:PORT with a name or an IPv4 address, e.g. 192.168.1.7:50052",
         ));
     }
+
     let unknown = |reason: String| LlmError::Worker {
         endpoint: endpoint.to_owned(),
         reason,
@@ -117,6 +119,7 @@ pub fn address(endpoint: &str) -> Result<SocketAddrV4, LlmError> {
     let addresses = endpoint
         .to_socket_addrs()
         .map_err(|error| unknown(format!("has no address ({error})")))?;
+
     addresses
         .into_iter()
         .find_map(|address| match address {
@@ -178,8 +181,10 @@ fn exchange<const N: usize>(
 /// llama.cpp ends the process where one of them fails from here on.
 pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Device>, LlmError> {
     let mut indexes = Vec::new();
+
     for endpoint in endpoints {
         let address = address(endpoint)?;
+
         let added = ffi::add_rpc_server(&c_text(address)?)?;
         if added.is_empty() {
             return Err(LlmError::Worker {
@@ -187,8 +192,10 @@ pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Dev
                 reason: "has no device".to_owned(),
             });
         }
+
         indexes.extend(added);
     }
+
     let devices = runtime.devices();
     Ok(indexes
         .into_iter()
@@ -205,6 +212,7 @@ pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>, LlmE
     let devices = runtime.devices();
     let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
     let has_gpu = devices.iter().any(|device| device.is_gpu);
+
     let served: Vec<Device> = devices
         .into_iter()
         .filter(|device| match name {
@@ -213,12 +221,14 @@ pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>, LlmE
             name => device.name.eq_ignore_ascii_case(name),
         })
         .collect();
+
     if served.is_empty() {
         return Err(LlmError::settings(
             format!("no device is called `{name}`"),
             format!("use one of {}", known.join(", ")),
         ));
     }
+
     Ok(served)
 }
 
@@ -238,11 +248,14 @@ pub fn serve_worker(
             "choose another port, or an address of this machine",
         )
     };
+
     // llama.cpp only says that it failed
     drop(TcpListener::bind(address).map_err(|error| unusable(error.to_string()))?);
+
     let indexes: Vec<usize> = devices.iter().map(|device| device.index).collect();
     let threads = Threads::from_setting(threads, true).for_batch(1);
     ffi::serve_rpc(&c_text(address)?, threads, &indexes)?;
+
     Err(unusable("llama.cpp's server ended".to_owned()))
 }
 
@@ -273,7 +286,7 @@ mod tests {
         }
     }
 
-    /// What a server answers to the bytes of a greeting, and what is said about it.
+    /// Answers of a server to a greeting, and the sentences about them.
     #[test]
     fn what_is_no_worker_is_said() {
         let hello = |version: [u8; 3]| {

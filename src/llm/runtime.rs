@@ -103,6 +103,7 @@ impl Runtime {
                 index: device.index,
             })
             .collect();
+
         devices.sort_by_key(|device| !device.is_gpu);
         devices
     }

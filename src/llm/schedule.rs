@@ -13,7 +13,7 @@ use super::tree::{Job, Tree};
 /// Cells reserved for a branch that generates, so that it is not preempted at once.
 const RESERVED_CELLS: usize = 32;
 
-/// What follows the last row of a job. Rows before it need no answer.
+/// The step after the last row of a job. Rows before it need no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Evaluate this token next.
@@ -57,7 +57,7 @@ pub(super) trait RowReader {
     fn row(&mut self, job: usize, position: usize, row: &LogitRow) -> Next;
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JobEnd {
     Done,
@@ -384,7 +384,9 @@ impl Schedule<'_> {
             if !self.tree.nodes[node].is_row_wanted(position) {
                 continue;
             }
+
             let row = self.evaluator.row(entry.index + position - entry.from)?;
+
             for (job, first) in &self.tree.nodes[node].readers {
                 if *first > position {
                     continue;
@@ -397,8 +399,10 @@ impl Schedule<'_> {
                     Next::Extend(_) | Next::End => {}
                 }
             }
+
             self.tree.nodes[node].unread = position + 1;
         }
+
         Ok(Next::End)
     }
 

@@ -26,7 +26,7 @@ struct TargetReply {
     targets: Vec<i32>,
 }
 
-/// How likely the model gives a reply.
+/// The likelihood of a reply by the model.
 struct Scored {
     /// ln p of each of its tokens, nats.
     logprobs: Vec<f32>,
@@ -43,7 +43,7 @@ impl Default for Scored {
     }
 }
 
-/// How likely the reply to a prompt begins with each spelling.
+/// The probabilities that the reply to a prompt begins with each spelling.
 #[derive(Default)]
 pub(super) struct SpellingRow {
     /// ln p of each, nats; negative infinity for those that are too unlikely to count.
@@ -118,6 +118,7 @@ pub(super) fn spellings(
     tokenize: &mut dyn FnMut(&str) -> Result<Vec<i32>, LlmError>,
 ) -> Result<Vec<Spelling>, LlmError> {
     let mut found: Vec<Spelling> = Vec::new();
+
     for (label, text) in labels.iter().enumerate() {
         let known = found.len();
         for spelling in labels::spellings(text) {
@@ -125,6 +126,7 @@ pub(super) fn spellings(
             if text.trim().is_empty() || tokens.is_empty() {
                 return Err(no_token(text));
             }
+
             // one that continues another one is counted with it
             let is_counted = found[known..]
                 .iter()
@@ -134,6 +136,7 @@ pub(super) fn spellings(
             }
         }
     }
+
     Ok(found)
 }
 
@@ -323,12 +326,14 @@ impl LlamaGenerator {
             .into_iter()
             .map(|reply| (reply.job, reply.targets))
             .unzip();
+
         let mut reader = TargetReader {
             jobs: &jobs,
             scored: jobs.iter().map(|_| Scored::default()).collect(),
             targets,
         };
         let report = schedule::run(self.evaluator_for(&jobs), &jobs, &mut reader)?;
+
         let scored = reader.scored;
         total.add(&report);
         check_done(&report)?;

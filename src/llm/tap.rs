@@ -28,7 +28,7 @@ const HIDDEN: &str = "l_out-";
 /// llama.cpp's name of the attention after the softmax: `[cells, tokens, heads]`.
 const ATTENTION: &str = "kq_soft_max-";
 
-/// What the decodes in progress are to read, and what they read.
+/// The requests of the decodes in progress, and the numbers that they read.
 #[derive(Default)]
 struct Readings {
     hidden: Vec<HiddenReading>,
@@ -371,6 +371,7 @@ impl LlamaGenerator {
                 ..self.params
             };
             log::clear_errors();
+
             let stop = self.evaluator.context.stop_flag();
             let Some(context) = Context::new(&self.model, params, stop) else {
                 let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
@@ -379,6 +380,7 @@ impl LlamaGenerator {
                     "lower generator.context_tokens",
                 ));
             };
+
             let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
             self.unfused = Some(Evaluator {
                 context,
@@ -387,6 +389,7 @@ impl LlamaGenerator {
                 batch_tokens: self.evaluator.batch_tokens,
             });
         }
+
         self.unfused
             .as_mut()
             .ok_or_else(|| LlmError::Backend("the attention context is gone".to_owned()))
@@ -468,10 +471,13 @@ impl LlamaGenerator {
     fn token_starts(&self, rendered: &Rendered) -> Vec<usize> {
         let vocabulary = self.model.vocab();
         let text = rendered.text.as_bytes();
+
         let mut at = 0;
         let mut starts = Vec::with_capacity(rendered.tokens.len() + 1);
+
         for token in &rendered.tokens {
             starts.push(at);
+
             let piece = vocabulary.token_to_piece(LlamaToken(*token), true, None);
             let bare = piece.strip_prefix(b" ").unwrap_or(&piece);
             at += [&piece[..], bare]
@@ -479,6 +485,7 @@ impl LlamaGenerator {
                 .find(|piece| text[at..].starts_with(piece))
                 .map_or(0, |piece| piece.len());
         }
+
         starts.push(at);
         starts
     }

@@ -41,7 +41,7 @@ impl Prompt {
 pub struct Rendered {
     /// The text with the chat template applied.
     pub text: String,
-    /// Its tokens, special ones included.
+    /// Tokens of the prompt, special ones included.
     pub tokens: Vec<i32>,
 }
 
@@ -78,7 +78,7 @@ impl Decoding {
     }
 }
 
-/// What ends a continuation, besides the end of the turn and the token limit.
+/// Texts and rules that end a continuation, besides the end of the turn and the token limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopRule {
     /// Texts that end the continuation, which does not include them. White space in front of the
@@ -90,7 +90,7 @@ pub struct StopRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Token {
     pub id: i32,
-    /// Its text; bytes of an incomplete character are part of the next token's.
+    /// Text of the token; bytes of an incomplete character are part of the next token's.
     pub text: String,
     /// ln p at temperature 1, before top-k, top-p and min-p, nats.
     #[serde(with = "exact::number")]
@@ -108,7 +108,7 @@ pub struct Token {
     pub alternatives: Vec<Alternative>,
 }
 
-/// Why a continuation ended.
+/// The reason why a continuation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// The model ended its turn.
@@ -135,7 +135,7 @@ pub struct Completion {
     pub end: End,
 }
 
-/// How likely a reply begins with each of some labels.
+/// The probabilities that a reply begins with each of some labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The probability of each label, normalised over the labels.
@@ -197,7 +197,7 @@ pub struct Hidden {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tapped {
     pub completion: Completion,
-    /// In the order in which they were read.
+    /// Hidden states in the order in which they were read.
     pub hidden: Vec<Hidden>,
 }
 

@@ -46,6 +46,7 @@ pub fn rustls_roots() -> Result<RootCertStore, UnusableCertificates> {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         return Ok(roots);
     };
+
     for certificate in certificates {
         let der = CertificateDer::from(certificate.der().to_vec());
         roots.add(der).map_err(|error| UnusableCertificates {
@@ -53,6 +54,7 @@ pub fn rustls_roots() -> Result<RootCertStore, UnusableCertificates> {
             reason: error.to_string(),
         })?;
     }
+
     Ok(roots)
 }
 

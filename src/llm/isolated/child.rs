@@ -47,6 +47,7 @@ pub fn run_generator() -> io::Result<()> {
 fn requests(stop: &StopFlag) -> Receiver<GeneratorRequest> {
     let (sender, receiver) = channel();
     let stop = stop.clone();
+
     std::thread::spawn(move || {
         let mut input = stdin().lock();
         while let Ok(bytes) = frame::read(&mut input) {
@@ -68,13 +69,14 @@ fn requests(stop: &StopFlag) -> Receiver<GeneratorRequest> {
         }
         std::process::exit(0);
     });
+
     receiver
 }
 
 struct ProgramLink<'a> {
     requests: Receiver<GeneratorRequest>,
     out: StdoutLock<'a>,
-    /// Why a message could not be sent in the middle of a call.
+    /// The reason why a message could not be sent in the middle of a call.
     fault: Option<io::Error>,
 }
 
@@ -127,8 +129,10 @@ fn carry_out(
         let generator = load_generator(&runtime, &file, &settings, stop, &mut |share| {
             link.loading(share)
         })?;
+
         return Ok(describe(slot.insert(generator)));
     }
+
     match slot {
         Some(generator) => call(request, generator, link),
         None => Err(LlmError::Backend("no model is loaded".to_owned())),
@@ -152,6 +156,7 @@ fn call(
     link: &mut ProgramLink<'_>,
 ) -> Result<CallValue, LlmError> {
     let mut observe = |prompt: usize, token: &Token| link.token(prompt, token);
+
     Ok(match request {
         GeneratorRequest::Load { .. }
         | GeneratorRequest::Seen { .. }

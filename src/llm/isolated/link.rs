@@ -65,13 +65,13 @@ impl GeneratorProcess {
     }
 }
 
-/// What a call does with what is shown on the way.
+/// Observers of the progress of a call.
 pub(super) struct Observers<'a> {
     pub loading: &'a mut dyn FnMut(f32) -> Flow,
     pub token: &'a mut dyn FnMut(usize, &Token) -> Flow,
 }
 
-/// Why a call has no outcome.
+/// The reason why a call has no outcome.
 pub(super) enum Broken {
     /// The process is gone, or sends something else.
     Gone,
@@ -137,9 +137,11 @@ impl ProcessLink {
             .send(request)
             .map_err(Broken::from)
             .and_then(|()| finish(process, observers, stop));
+
         if outcome.is_err() {
             self.end();
         }
+
         outcome
     }
 

@@ -56,9 +56,11 @@ impl IsolatedGenerator {
             loading: progress,
             token: &mut |_, _| Flow::Continue,
         };
+
         let outcome = link
             .wait_for_load(&mut observers, stop)
             .map_err(|broken| reason(broken, &settings.rpc))?;
+
         let CallValue::Loaded {
             card,
             has_space_first,
@@ -68,6 +70,7 @@ impl IsolatedGenerator {
         else {
             return Err(other_answer());
         };
+
         Ok(Self {
             link: Mutex::new(link),
             workers: settings.rpc.clone(),
@@ -115,6 +118,7 @@ impl IsolatedGenerator {
                 token: observe,
             },
         )?;
+
         self.usage = outcome.usage;
         outcome.result
     }
@@ -163,9 +167,11 @@ impl Generator for IsolatedGenerator {
             decoding: decoding.clone(),
             taps: None,
         };
+
         let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {
             return Err(other_answer());
         };
+
         Ok(tapped.into_iter().map(|one| one.completion).collect())
     }
 
@@ -243,9 +249,11 @@ impl Tap for IsolatedGenerator {
             decoding: decoding.clone(),
             taps: Some(taps.clone()),
         };
+
         let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {
             return Err(other_answer());
         };
+
         Ok(tapped)
     }
 

@@ -1,4 +1,4 @@
-//! Where a model server is.
+//! The address of a model server.
 
 use crate::llm::error::LlmError;
 use crate::net;
@@ -23,10 +23,12 @@ impl Address {
                 "write it as http://HOST:PORT or https://HOST, and the key into `key` beside it",
             )
         };
+
         let rest = url
             .strip_prefix("http://")
             .or_else(|| url.strip_prefix("https://"))
             .ok_or_else(|| wrong("does not begin with http:// or https://"))?;
+
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if host.contains('@') {
             return Err(wrong("holds a user name or a password"));
@@ -34,8 +36,10 @@ impl Address {
         if host.is_empty() || rest.contains(['?', '#']) || rest.contains(char::is_whitespace) {
             return Err(wrong("is not an address"));
         }
+
         let base = url.trim_end_matches('/');
         let base = base.strip_suffix("/v1").unwrap_or(base);
+
         Ok(Self {
             base: base.trim_end_matches('/').to_owned(),
             host: host.to_owned(),

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-/// What a server can do.
+/// The abilities of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
-    /// Its interface, and the program behind it where it says so.
+    /// Name of its interface, and of the program behind it where it is known.
     pub interface: String,
     /// The most likely tokens of which it gives the probability with each token; 0 for no
     /// log-probabilities.
@@ -32,10 +32,12 @@ impl Capabilities {
                 format!("no {what}")
             }
         };
+
         let probabilities = match self.likely_tokens {
             0 => "no log-probabilities".to_owned(),
             count => format!("log-probabilities ({count} per token)"),
         };
+
         format!(
             "{}: {probabilities}, {}, {}, no hidden states and attention, {}, {} requests side by side",
             self.interface,

@@ -71,7 +71,7 @@ struct Details {
     cached_tokens: u32,
 }
 
-/// What a server showed of itself in the answer to a trial.
+/// Capabilities that a server showed in the answer to a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Trial {
     pub choices: usize,
@@ -84,13 +84,16 @@ impl Trial {
     /// Reads an answer.
     pub fn read(client: &ServerClient, answer: Value) -> Result<Self, LlmError> {
         let chunk: ChatChunk = read(client, answer)?;
+
         if chunk.choices.is_empty() {
             return Err(client.unreadable("it holds no choice").into());
         }
+
         let first = chunk.choices.first();
         let likely = first
             .and_then(|choice| choice.logprobs.as_ref()?.content.as_ref()?.first())
             .map_or(0, |likely| likely.top().len());
+
         Ok(Self {
             choices: chunk.choices.len(),
             likely_tokens: u32::try_from(likely).unwrap_or(u32::MAX),
@@ -123,6 +126,7 @@ impl Chat {
     /// Returns the turns of a prompt, and how the last one is continued.
     pub fn turns(&self, prompt: &Prompt) -> Value {
         let mut messages = Vec::new();
+
         for (role, text) in [
             ("system", &prompt.system),
             ("user", &prompt.user),
@@ -132,6 +136,7 @@ impl Chat {
                 messages.push(json!({"role": role, "content": text}));
             }
         }
+
         let mut body = json!({"messages": messages});
         if self.is_vllm {
             body["chat_template_kwargs"] = json!({"enable_thinking": false});
@@ -140,6 +145,7 @@ impl Chat {
                 body["continue_final_message"] = json!(true);
             }
         }
+
         body
     }
 
@@ -160,12 +166,15 @@ impl Chat {
         body["stream_options"] = json!({"include_usage": true});
         body["seed"] = json!(seed as u32);
         body["temperature"] = json!(decoding.temperature);
+
         // some servers have another default, which would cut the distribution
         body["top_p"] = json!(1.0);
+
         if self.is_vllm {
             body["top_k"] = json!(0);
             body["min_p"] = json!(0.0);
         }
+
         ServerRequest::stream(CHAT, body)
     }
 
@@ -260,10 +269,12 @@ fn meant(token: &str, known: &[Vec<String>]) -> Option<usize> {
     if text.trim().is_empty() {
         return None;
     }
+
     let is_spelt = |spellings: &Vec<String>| spellings.iter().any(|one| one == text);
     if let Some(label) = known.iter().position(is_spelt) {
         return Some(label);
     }
+
     let mut begun = (0..known.len()).filter(|at| {
         let mut spellings = known[*at].iter();
         spellings.any(|one| one.starts_with(text))

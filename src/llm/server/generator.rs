@@ -128,6 +128,7 @@ impl ServerGenerator {
     fn record_usage(&mut self, started: Instant, replies: &[ServerReply]) {
         let sum = |of: fn(&ServerReply) -> u32| replies.iter().map(of).sum::<u32>();
         let reused = sum(|reply| reply.reused_tokens);
+
         self.usage = CallUsage {
             prompt_tokens_evaluated: sum(|reply| reply.prompt_tokens).saturating_sub(reused),
             prompt_tokens_reused: reused,
@@ -314,7 +315,7 @@ impl Scorer for ServerGenerator {
     }
 }
 
-/// What to do where attention is wanted.
+/// Advice where attention is wanted.
 const ATTENTION_ADVICE: &str = "turn off answer.attribution and linker.kind, or run the model here";
 
 impl Tap for ServerGenerator {
@@ -331,10 +332,13 @@ impl Tap for ServerGenerator {
                 "set gate.kind to token_entropy, or run the model here",
             ));
         }
+
         if !taps.attention.is_empty() {
             return Err(self.lacks("attention", ATTENTION_ADVICE));
         }
+
         let completions = self.complete(prompts, decoding, observe)?;
+
         let untapped = |completion| Tapped {
             completion,
             hidden: Vec::new(),

@@ -67,7 +67,7 @@ impl ServerRequest {
     }
 }
 
-/// What follows for a request from what was read of its answer.
+/// The next step for a request after a part of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     More,
@@ -77,11 +77,11 @@ pub(super) enum Wish {
     Stop,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Called {
     Done,
-    /// By the observer or the user: the connections are closed.
+    /// Stopped by the observer or the user: the connections are closed.
     Stopped,
 }
 
@@ -120,6 +120,7 @@ impl ServerClient {
     ) -> Result<Self, LlmError> {
         let address = Address::read(url)?;
         let agent = agent(&address, settings)?;
+
         Ok(Self {
             address,
             key: Secret::read(key).map_err(LlmError::Settings)?,
@@ -243,10 +244,12 @@ impl ServerClient {
             if queue.is_cancelled.load(Ordering::SeqCst) {
                 return;
             }
+
             let mut data = |value: Value| {
                 let is_wanted = !queue.is_over(at);
                 is_wanted && sender.send((at, ExchangeMessage::Data(value))).is_ok()
             };
+
             let ended = self.exchange(agent, request, &|| queue.is_over(at), &mut data);
             if sender.send((at, ExchangeMessage::End(ended))).is_err() {
                 return;
@@ -264,11 +267,13 @@ impl ServerClient {
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), ServerError> {
         let mut attempts = 0;
+
         loop {
             attempts += 1;
             let Err(Failed { error, after }) = self.attempt(agent, request, attempts, data) else {
                 return Ok(());
             };
+
             let can_retry = after.is_some() && attempts <= self.settings.retries;
             let pause = after.unwrap_or_default().max(backoff(attempts));
             if !can_retry || is_over() || !rests(pause.min(LONGEST_PAUSE), is_over) {
@@ -285,6 +290,7 @@ impl ServerClient {
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), Failed> {
         let url = format!("{}{}", self.address.base, request.path);
+
         let key = self
             .key
             .as_ref()
@@ -305,11 +311,13 @@ impl ServerClient {
                 post.send(body.to_string())
             }
         };
+
         let response = sent.map_err(|error| self.not_sent(&error))?;
         let status = response.status().as_u16();
         if status != 200 {
             return Err(self.read_refusal(response, attempts));
         }
+
         if request.is_streamed {
             self.read_events(response, data)
         } else {
@@ -329,6 +337,7 @@ impl ServerClient {
             .take(MAX_BYTES)
             .read_to_end(&mut text)
             .map_err(|error| self.broken(&error))?;
+
         data(self.parse(&text)?);
         Ok(())
     }
@@ -340,15 +349,18 @@ impl ServerClient {
     ) -> Result<(), Failed> {
         let mut body = BufReader::new(response.into_body().into_reader());
         let mut line = Vec::new();
+
         loop {
             line.clear();
             let length = (&mut body)
                 .take(MAX_LINE_BYTES)
                 .read_until(b'\n', &mut line)
                 .map_err(|error| self.broken(&error))?;
+
             if length == 0 {
                 return Ok(());
             }
+
             let text = line.trim_ascii();
             let Some(event) = text.strip_prefix(b"data:").map(<[u8]>::trim_ascii) else {
                 // some servers send an error as a plain answer
@@ -357,6 +369,7 @@ impl ServerClient {
                 }
                 continue;
             };
+
             if event == b"[DONE]" || !data(self.parse(event)?) {
                 return Ok(());
             }
@@ -384,6 +397,7 @@ impl ServerClient {
             .get("retry-after")
             .and_then(|after| after.to_str().ok()?.trim().parse().ok())
             .map_or(Duration::ZERO, Duration::from_secs);
+
         let mut text = Vec::new();
         // the status says enough where the reason cannot be read
         let _ = response
@@ -391,16 +405,19 @@ impl ServerClient {
             .into_reader()
             .take(1 << 16)
             .read_to_end(&mut text);
+
         self.refusal(status, after, &text, attempts)
     }
 
     /// Returns the failure of a request that was refused with a status and a text.
     fn refusal(&self, status: u16, after: Duration, text: &[u8], attempts: u32) -> Failed {
         let host = self.host();
+
         let said = serde_json::from_slice::<Value>(text).ok();
         let said = said
             .as_ref()
             .and_then(|value| value.get("error").or(value.get("detail")));
+
         match status {
             401 | 403 => Failed::finally(ServerError::Denied { host, status }),
             429 | 500 | 502 | 503 | 504 => Failed {
@@ -435,6 +452,7 @@ impl ServerClient {
             ureq::Error::Io(_) | ureq::Error::ConnectionFailed => Some(Duration::ZERO),
             _ => None,
         };
+
         Failed {
             error: ServerError::Unreachable {
                 host: self.host(),

@@ -63,19 +63,23 @@ pub(super) fn label_rows(
     spellings: &[Spelling],
 ) -> Result<Vec<SpellingRow>, LlmError> {
     let Begun { leads, first } = begun(native, client, rendered, spellings)?;
+
     let mut rows: Vec<SpellingRow> = Vec::with_capacity(rendered.len());
     let mut places = Vec::new();
     let mut owners = Vec::new();
     for (at, (tokens, likely)) in rendered.iter().zip(&first).enumerate() {
         let lead = &leads[at];
         let read = [tokens.as_slice(), lead].concat();
+
         let top = likely.values().copied().fold(f32::NEG_INFINITY, f32::max);
         let logprob = |spelling: &Spelling| likely.get(behind(lead, spelling)?.first()?).copied();
         let mut row: Vec<f32> = spellings
             .iter()
             .map(|spelling| logprob(spelling).unwrap_or(f32::NEG_INFINITY))
             .collect();
+
         let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+
         for (number, spelling) in spellings.iter().enumerate() {
             if row[number] < best + MIN_FIRST_TOKEN.ln() {
                 row[number] = f32::NEG_INFINITY;
@@ -87,6 +91,7 @@ pub(super) fn label_rows(
                 }
             }
         }
+
         rows.push(SpellingRow {
             greedy: row
                 .iter()
@@ -95,10 +100,12 @@ pub(super) fn label_rows(
             logprobs: row,
         });
     }
+
     for ((at, number), logprob) in owners.into_iter().zip(native.read_forced(client, &places)?) {
         rows[at].logprobs[number] += logprob;
         rows[at].greedy[number] &= logprob.exp() > 0.5;
     }
+
     Ok(rows)
 }
 

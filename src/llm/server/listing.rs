@@ -44,11 +44,13 @@ pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedM
         Err(error) => return Err(error),
     };
     let names: Vec<&str> = listing.iter().map(|one| one.id.as_str()).collect();
+
     let found = if wanted.is_empty() {
         listing.first()
     } else {
         listing.iter().find(|one| one.id == wanted)
     };
+
     match found {
         Some(found) => Ok(found.clone()),
         None if listing.is_empty() => Ok(ListedModel {

@@ -49,6 +49,7 @@ pub fn connect_generator(
     let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
     let shows_key = client.shows_key();
     let model = find_listed(&client, &settings.served_model)?;
+
     let generator = ServerGenerator::connect(client, &model, settings)?;
     Ok(Connected {
         capabilities: generator.capabilities().clone(),

@@ -30,7 +30,7 @@ const MIN_ALTERNATIVE: f32 = 0.01;
 /// Texts whose tokens are kept.
 const KEPT_TEXTS: usize = 512;
 
-/// What `/props` says of a server.
+/// The answer of a server to `/props`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Props {
@@ -68,14 +68,14 @@ pub(super) struct Native {
     tokens: Mutex<HashMap<(String, Parse), Vec<i32>>>,
 }
 
-/// How a text becomes tokens.
+/// The way in which a text becomes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Parse {
-    /// As plain text, whatever it contains.
+    /// Plain text, whatever it contains.
     Plain,
     /// Control tokens are parsed.
     Control,
-    /// As above, with the token in front that the vocabulary adds.
+    /// The same as `Control`, with the token in front that the vocabulary adds.
     Start,
 }
 
@@ -203,19 +203,23 @@ impl Native {
             turns: Mutex::default(),
             tokens: Mutex::default(),
         };
+
         if !native.is_plain {
             let end = prompt_end(&native.turns(client, false, false)?);
             let thoughtful = prompt_end(&native.turns(client, false, true)?);
             let mut is_token = HashMap::new();
+
             for text in ["<think>", "</think>", "<|channel|>", "<|message|>"] {
                 let tokens = native.tokenize(client, text, Parse::Control)?;
                 is_token.insert(text, tokens.len() == 1);
             }
+
             let has_token = |text: &str| is_token.get(text).copied().unwrap_or(false);
             native.marks = thought::marks(has_token, &thoughtful);
             native.without_thoughts = thought::without_thoughts(native.marks, &end);
             native.opens_thoughts = thought::is_open(&thoughtful);
         }
+
         Ok(native)
     }
 
@@ -313,11 +317,13 @@ impl Native {
         if let Some(turns) = known {
             return Ok(turns);
         }
+
         let mut messages = Vec::new();
         if has_system {
             messages.push(json!({"role": "system", "content": format!(" {SYSTEM_MARK} ")}));
         }
         messages.push(json!({"role": "user", "content": format!(" {USER_MARK} ")}));
+
         let body = json!({
             "model": self.model,
             "messages": messages,
@@ -327,10 +333,12 @@ impl Native {
             client,
             client.json(ServerRequest::post("/apply-template", body))?,
         )?;
+
         if !applied.prompt.contains(USER_MARK) {
             let reason = "its chat template leaves the question out";
             return Err(client.unreadable(reason).into());
         }
+
         lock(&self.turns).insert(key, applied.prompt.clone());
         Ok(applied.prompt)
     }
@@ -351,6 +359,7 @@ impl Native {
         if let Some(tokens) = known {
             return Ok(tokens);
         }
+
         let body = json!({
             "model": self.model,
             "content": text,
@@ -359,10 +368,12 @@ impl Native {
         });
         let answer = client.json(ServerRequest::post("/tokenize", body))?;
         let Tokenized { tokens } = read(client, answer)?;
+
         let mut kept = lock(&self.tokens);
         if kept.len() >= KEPT_TEXTS {
             kept.clear();
         }
+
         kept.insert(key, tokens.clone());
         Ok(tokens)
     }
@@ -379,6 +390,7 @@ impl Native {
             Opening::Reply => self.thinking_tokens,
             Opening::Answer => 0,
         };
+
         ServerRequest::stream(
             "/completion",
             json!({
@@ -402,11 +414,13 @@ impl Native {
     /// Reads a part of a streamed answer.
     pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep, LlmError> {
         let chunk: NativeChunk = read(client, value)?;
+
         let likely = chunk.completion_probabilities.unwrap_or_default();
         if likely.is_empty() && !chunk.content.is_empty() {
             return Err(lacks_probabilities(client));
         }
         let used = chunk.tokens_evaluated + chunk.tokens_predicted;
+
         let end = match chunk.stop_type.as_str() {
             "eos" | "word" => End::Turn,
             _ if chunk.truncated || (self.context_tokens > 0 && used >= self.context_tokens) => {
@@ -414,6 +428,7 @@ impl Native {
             }
             _ => End::MaxTokens,
         };
+
         Ok(ReplyStep {
             // the end of the turn is a token without text
             pieces: likely
@@ -438,6 +453,7 @@ impl Native {
             .iter()
             .map(|tokens| self.one_token(tokens, LABEL_TOKENS, &json!([])));
         let answers = client.all_json(requests.collect())?;
+
         answers
             .into_iter()
             .map(|answer| {
@@ -461,6 +477,7 @@ impl Native {
             .iter()
             .map(|(tokens, target)| self.one_token(tokens, 1, &json!([[target, CERTAIN]])));
         let answers = client.all_json(requests.collect())?;
+
         answers
             .into_iter()
             .zip(places)

@@ -73,9 +73,11 @@ impl ServerReply {
         if let Some(prompt_tokens) = step.prompt_tokens {
             self.prompt_tokens = prompt_tokens;
         }
+
         if let Some(reused_tokens) = step.reused_tokens {
             self.reused_tokens = reused_tokens;
         }
+
         for piece in &step.pieces {
             if self.end.is_some() {
                 break;
@@ -84,6 +86,7 @@ impl ServerReply {
                 return Wish::Stop;
             }
         }
+
         match (step.end, self.end) {
             // a server that is not stopped says what the call took
             (None, Some(_)) => Wish::Enough,
@@ -150,19 +153,23 @@ impl ServerReply {
     /// numbers of its last token.
     fn finish_turn(&mut self, end: End, observe: &mut dyn FnMut(&Token) -> Flow) -> Wish {
         self.end = Some(end);
+
         let held = self.splitter.finish();
         self.thoughts.push_str(&held.thought);
         self.stream.push(held.answer.as_bytes(), &[]);
         let text = self.stream.take_rest();
+
         let Some(last) = self.tokens.last().filter(|_| !text.is_empty()) else {
             return Wish::More;
         };
+
         let token = Token {
             text,
             ..last.clone()
         };
         let flow = observe(&token);
         self.tokens.push(token);
+
         match flow {
             Flow::Continue => Wish::More,
             Flow::Stop => Wish::Stop,

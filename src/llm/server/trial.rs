@@ -1,4 +1,4 @@
-//! What a server can do is tried once, when it is connected to.
+//! Trial requests that find out the abilities of a server, once, when it is connected to.
 
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ pub(super) fn try_native(
     native: &Native,
 ) -> Result<Capabilities, LlmError> {
     let tokens = native.plain_tokens(client, "one two three")?;
+
     let trial = |samples: u32| {
         let body = json!({
             "prompt": tokens, "n_predict": 1, "n_probs": 2, "temperature": 0.0,
@@ -39,17 +40,21 @@ pub(super) fn try_native(
         });
         client.json(ServerRequest::post("/completion", body))
     };
+
     let answers = trial(2)?;
     let samples = answers.as_array().map_or(1, Vec::len);
     let again = trial(1)?;
+
     let first = |answer: &Value| match answer.as_array() {
         Some(answers) => answers.first().cloned().unwrap_or_default(),
         None => answer.clone(),
     };
     let answer = first(&again);
+
     let likely = answer.pointer("/completion_probabilities/0/top_logprobs");
     let has_likely = likely.and_then(Value::as_array).is_some();
     let reused = answer.pointer("/timings/cache_n").and_then(Value::as_u64);
+
     Ok(Capabilities {
         interface: format!("llama-server {}", props.build_info),
         likely_tokens: if has_likely { native::LIKELY_TOKENS } else { 0 },
@@ -70,6 +75,7 @@ pub(super) fn try_chat(
             "model": model.id, "max_tokens": 1,
             "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
         });
+
         if samples > 1 {
             body["n"] = json!(samples);
         }
@@ -80,6 +86,7 @@ pub(super) fn try_chat(
         let answer = client.json(ServerRequest::post(CHAT, body))?;
         Trial::read(client, answer)
     };
+
     let mut tried = None;
     for (samples, likely) in [(2, LIKELY_TOKENS), (1, LIKELY_TOKENS), (1, 5), (1, 0)] {
         match trial(samples, likely) {
@@ -92,21 +99,25 @@ pub(super) fn try_chat(
             Err(error) => return Err(error),
         }
     }
+
     let tried = tried.unwrap_or_default();
     let again = match tried.likely_tokens {
         0 => Trial::default(),
         likely => trial(1, likely)?,
     };
+
     let chat = Chat {
         model: model.id.clone(),
         is_vllm: model.is_of("vllm"),
         likely_tokens: tried.likely_tokens,
     };
+
     let owner = if model.owned_by.is_empty() {
         String::new()
     } else {
         format!(" ({})", model.owned_by)
     };
+
     let capabilities = Capabilities {
         interface: format!("OpenAI-compatible{owner}"),
         likely_tokens: tried.likely_tokens,
@@ -115,5 +126,6 @@ pub(super) fn try_chat(
         prefix_cache: again.cached_tokens > 0,
         parallel: client.parallel(),
     };
+
     Ok((chat, capabilities))
 }

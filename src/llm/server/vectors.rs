@@ -61,12 +61,14 @@ impl ServerEmbedder {
     ) -> Result<Self, LlmError> {
         let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
         let model = find_listed(&client, &settings.served_model)?;
+
         let mut embedder = Self {
             card: named_card(ModelRole::Embedder, &client.host(), &model.id),
             client,
             is_peer: model.is_of(PEER),
             model: model.id,
         };
+
         let sample = embedder.vectors(Side::Document, &["one two three"]).map_err(|error| match error {
             LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
                 host,
@@ -77,18 +79,22 @@ impl ServerEmbedder {
             other => other,
         })?;
         let width = sample.first().map_or(0, Vec::len);
+
         if embedder.is_peer {
             embedder.card = embedder.peer_card()?;
         }
         embedder.card.server = format!("vectors of {width} numbers");
         embedder.card.width = u32::try_from(width).unwrap_or(0);
+
         if embedder.is_peer {
             return Ok(embedder);
         }
+
         embedder.card.prefixes = prefixes::prefixes(&embedder.card, settings);
         let identity = blake3::hash(format!("{} {width}", embedder.model).as_bytes());
         embedder.card.fingerprint =
             prefixes::fingerprint(identity.to_hex().as_str(), &embedder.card.prefixes);
+
         Ok(embedder)
     }
 
@@ -201,9 +207,11 @@ impl ServerReranker {
     ) -> Result<Self, LlmError> {
         let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
         let model = find_listed(&client, &settings.served_model)?.id;
+
         let gives_logits = client
             .json(ServerRequest::get("/props"))
             .is_ok_and(|props| props.get("default_generation_settings").is_some());
+
         let reranker = Self {
             card: ModelCard {
                 server: "relevance scores".to_owned(),
@@ -213,6 +221,7 @@ impl ServerReranker {
             model,
             gives_logits,
         };
+
         reranker.scores("one", &["one", "two"]).map_err(|error| match error {
             LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
                 host,
@@ -222,6 +231,7 @@ impl ServerReranker {
             .into(),
             other => other,
         })?;
+
         Ok(reranker)
     }
 
@@ -229,23 +239,28 @@ impl ServerReranker {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
+
         let body = json!({
             "model": self.model, "query": question, "documents": texts, "top_n": texts.len(),
         });
         let answer = self.client.json(ServerRequest::post("/v1/rerank", body))?;
         let found: Scores = read(&self.client, answer)?;
+
         let mut scores = vec![None; texts.len()];
         for score in found.results {
             if let Some(place) = scores.get_mut(score.index) {
                 *place = Some(score.relevance_score);
             }
         }
+
         let scores: Option<Vec<f32>> = scores.into_iter().collect();
         let scores = scores.ok_or_else(|| self.client.unreadable("it lacks a score"))?;
+
         let is_share = |score: &f32| (0.0..=1.0).contains(score);
         if self.gives_logits || !scores.iter().all(is_share) {
             return Ok(scores.into_iter().map(logistic).collect());
         }
+
         Ok(scores)
     }
 }

@@ -47,7 +47,7 @@ pub struct Surroundings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct TemplateError {
-    /// What is wrong, without advice.
+    /// Reason for the failure, without advice.
     pub reason: String,
 }
 
@@ -125,6 +125,7 @@ impl ChatTemplate {
             .iter()
             .map(|turn| context! { role => turn.role, content => turn.content })
             .collect();
+
         let effort = if is_thinking { "medium" } else { "low" };
         let variables = context! {
             messages => messages,
@@ -138,6 +139,7 @@ impl ChatTemplate {
             thinking => is_thinking,
             reasoning_effort => effort,
         };
+
         Ok(self.environment.get_template(NAME)?.render(variables)?)
     }
 }
@@ -272,10 +274,12 @@ impl JsonStyle {
 
     fn write_string(&self, string: &Json, text: &mut String) {
         let quoted = string.to_string();
+
         if !self.is_ascii {
             text.push_str(&quoted);
             return;
         }
+
         for c in quoted.chars() {
             if c.is_ascii() {
                 text.push(c);

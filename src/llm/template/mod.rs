@@ -24,7 +24,7 @@ use super::values::{Prompt, Rendered};
 use crate::config::{GeneratorSettings, Thinking};
 use crate::event::ModelCard;
 
-/// What to do where another template stands in for the model's own.
+/// Advice where another template stands in for the model's own.
 pub const TEMPLATE_ADVICE: &str =
     "set generator.chat_template to the template that the model was trained with";
 /// The template for models without one whose vocabulary has its marks.
@@ -39,9 +39,9 @@ const SAMPLE: &str = "question";
 /// Place where a rendered prompt ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// At the first word of the answer: the model writes no thoughts.
+    /// The reply begins with the answer: the model writes no thoughts.
     Answer,
-    /// At the start of the reply, in which a thinking model thinks first.
+    /// The reply begins with thoughts, if the model has any.
     Reply,
 }
 
@@ -49,11 +49,11 @@ pub(super) enum Opening {
 pub(super) struct Template {
     source: Source,
     name: String,
-    /// Why another template stands in for the model's own; empty when none does.
+    /// The reason why another template stands in for the model's own; empty when none does.
     fallback: String,
     thinking: Thinking,
     thinking_tokens: usize,
-    /// How the model marks its thoughts, if it is known to have any.
+    /// Marks around the model's thoughts, if it is known to have any.
     marks: Option<Marks>,
     /// Text behind the template's that keeps the model from thinking.
     without_thoughts: &'static str,
@@ -270,6 +270,7 @@ impl Template {
             all.extend(tokenize(model, &rest[..split], false, false));
             rest = &rest[split..];
         }
+
         all.extend(tokenize(model, rest, false, false));
         all
     }
@@ -318,6 +319,7 @@ impl Source {
         // llama.cpp takes strings that end with a zero.
         let system = system.replace('\0', "\u{fffd}");
         let user = user.replace('\0', "\u{fffd}");
+
         match self {
             Self::Plain => Ok(parts::plain_turns(&system, &user)),
             Self::Named(template) => apply_named(model, template, &system, &user),
@@ -338,11 +340,13 @@ fn apply_named(
         LlamaChatMessage::new(role.to_owned(), text.to_owned())
             .map_err(|error| template_error(&TemplateError::new(error.to_string())))
     };
+
     let mut turns = Vec::new();
     if !system.is_empty() {
         turns.push(turn("system", system)?);
     }
     turns.push(turn("user", user)?);
+
     model
         .apply_chat_template(template, &turns, true)
         .map_err(|error| template_error(&TemplateError::new(error.to_string())))
@@ -425,7 +429,9 @@ fn read_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
     };
     let text =
         std::fs::read_to_string(Path::new(file)).map_err(|error| unusable(error.to_string()))?;
+
     let source = parse(model, &text).map_err(|error| unusable(error.to_string()))?;
+
     Ok(Choice {
         source,
         name: file.to_owned(),
@@ -488,6 +494,7 @@ fn turn_texts(model: &LlamaModel, sample: &str) -> Vec<String> {
 fn texts_of(model: &LlamaModel, attributes: &[LlamaTokenAttr]) -> HashSet<String> {
     let vocabulary = model.vocab();
     let mut texts = HashSet::new();
+
     for token in vocabulary.tokens() {
         let known = vocabulary.attr(token);
         if !attributes
@@ -496,8 +503,10 @@ fn texts_of(model: &LlamaModel, attributes: &[LlamaTokenAttr]) -> HashSet<String
         {
             continue;
         }
+
         let text = vocabulary.text(token).and_then(|text| text.to_str().ok());
         texts.extend(text.filter(|text| !text.is_empty()).map(str::to_owned));
     }
+
     texts
 }

@@ -92,8 +92,10 @@ impl Renderings {
             eos_token: request.eos_token,
             now: request.now.parse().map_err(|error| format!("{error}"))?,
         };
+
         let template = ChatTemplate::parse(&request.source, surroundings);
         let template = template.map_err(|error| error.reason)?;
+
         let both = |system: &str| {
             [false, true].map(|is_thinking| {
                 let text = render(&template, system, is_thinking).map_err(|error| error.reason)?;
@@ -119,6 +121,7 @@ impl Renderings {
         let Self(renderings) = self;
         let turns = &renderings[usize::from(!system.is_empty())][usize::from(is_thinking)];
         let turns = turns.as_ref().map_err(TemplateError::new)?;
+
         let prompt = Prompt {
             system: system.to_owned(),
             ..Prompt::user(user)

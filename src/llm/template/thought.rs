@@ -1,7 +1,7 @@
 //! Thinking models write their thoughts in front of the answer: where thoughts begin and end, and
 //! what keeps a model from writing any.
 
-/// How a family of models marks its thoughts.
+/// The marks around thoughts in a family of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// Opens the thoughts, at the start of a reply.
@@ -49,6 +49,7 @@ pub fn is_open(prompt_end: &str) -> bool {
 /// them, unless the template wrote one.
 pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str {
     let is_closed = prompt_end.trim_end().ends_with(THINK.close);
+
     if is_open(prompt_end) {
         return if prompt_end.ends_with('\n') {
             "\n</think>\n\n"
@@ -56,6 +57,7 @@ pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str 
             "\n\n</think>\n\n"
         };
     }
+
     match marks {
         Some(CHANNELS) if prompt_end.ends_with(CHANNEL_TURN) => FINAL_CHANNEL,
         Some(THINK) if !is_closed => "<think>\n\n</think>\n\n",
@@ -63,10 +65,10 @@ pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str 
     }
 }
 
-/// Where a reply is.
+/// The state of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplyPart {
-    /// At its start, where thoughts may begin.
+    /// The start of the reply, where thoughts may begin.
     Start,
     Thoughts,
     /// Behind the thoughts, in front of the answer's first word.
