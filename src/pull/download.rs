@@ -35,11 +35,11 @@ pub(super) struct Target {
     /// The page for people about it.
     pub page: String,
     pub bytes: u64,
-    /// In hexadecimal, lower case.
+    /// Checksum in hexadecimal, lower case.
     pub sha256: String,
-    /// Where the file will be.
+    /// Path of the finished file.
     pub file: PathBuf,
-    /// Where it grows.
+    /// Path at which the file grows.
     pub part: PathBuf,
     /// Held while it grows.
     pub lock: PathBuf,
@@ -64,7 +64,7 @@ pub(super) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Where files go, and the variable that moves it.
+/// A folder for files, and the variable that moves it.
 pub(super) struct Destination<'a> {
     pub folder: &'a Path,
     pub variable: &'static str,
@@ -110,13 +110,16 @@ fn check_space(
     if missing == 0 {
         return Ok(());
     }
+
     // A disk that does not report its space may still have some.
     let free_bytes = (settings.free_bytes)(destination.folder).unwrap_or(MAX_DISK_BYTES);
     let free_bytes = free_bytes.min(MAX_DISK_BYTES);
     let needed_bytes = missing.saturating_add(SPARE_BYTES);
+
     if free_bytes >= needed_bytes {
         return Ok(());
     }
+
     Err(PullError::NoSpace {
         folder: destination.folder.to_owned(),
         variable: destination.variable,
@@ -142,12 +145,12 @@ struct Download<'a, 'm> {
     has_ranges: bool,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 enum Attempt {
     Complete,
     /// The next attempt must begin at the first byte.
     Restart,
-    /// It may work when tried again.
+    /// The attempt failed, and may succeed when repeated.
     Broken(String),
 }
 
@@ -201,7 +204,9 @@ impl Download<'_, '_> {
             .write(true)
             .open(path)
             .map_err(|error| PullError::for_write(path, error))?;
+
         self.meter.begin(PullPhase::Waiting, &self.target.name);
+
         loop {
             match FileLock::try_take(&file) {
                 Ok(lock) => return Ok(Some(lock)),

@@ -8,7 +8,7 @@ use crate::event::{Advice, StopError};
 use crate::net::UnusableCertificates;
 use crate::story::words;
 
-/// Why a model was not downloaded.
+/// The reason why a model was not downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     #[error("`{text}` names no model to download")]

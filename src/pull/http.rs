@@ -39,12 +39,12 @@ impl Login {
     }
 }
 
-/// How a server is accessed.
+/// Access to a server.
 #[derive(Debug, Clone)]
 pub(super) enum Access {
-    /// It takes no tokens.
+    /// The server takes no tokens.
     Public,
-    /// It takes tokens, and the user has none.
+    /// The server takes tokens, and the user has none.
     Anonymous,
     Token(Login),
 }
@@ -142,9 +142,11 @@ impl Client {
     ) -> Result<(FileAnswer, Vec<u8>), PullError> {
         let answer = self.send(request, meter)?;
         let mut text = Vec::new();
+
         if answer.status != 200 {
             return Ok((answer, text));
         }
+
         loop {
             match answer.next(meter)? {
                 Chunk::Bytes(bytes) => text.extend(bytes),
@@ -156,6 +158,7 @@ impl Client {
                     });
                 }
             }
+
             if text.len() > MAX_JSON_BYTES {
                 return Err(unreadable(&request.url, what, "it is too long".to_owned()));
             }
@@ -234,17 +237,20 @@ impl Exchange {
     fn exchange(&self) -> Result<(), String> {
         let mut url = self.request.url.clone();
         let mut headers = Headers::default();
+
         for _ in 0..=MAX_REDIRECTS {
             let response = self.get(&url)?;
             headers.read(&response);
             let status = response.status().as_u16();
             let location = header(&response, "location");
+
             if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, location) {
                 url = redirect(&url, &location)?;
             } else {
                 return self.receive(status, headers, response);
             }
         }
+
         Err(format!("more than {MAX_REDIRECTS} redirects"))
     }
 
@@ -253,15 +259,18 @@ impl Exchange {
         if let Some(accept) = self.request.accept {
             get = get.header("accept", accept);
         }
+
         if self.request.from_byte > 0 {
             get = get.header("range", format!("bytes={}-", self.request.from_byte));
         }
+
         match &self.access {
             Access::Token(login) if login.origin == origin(url) => {
                 get = get.header("authorization", format!("Bearer {}", login.token));
             }
             Access::Token(_) | Access::Anonymous | Access::Public => {}
         }
+
         get.call().map_err(|error| error.to_string())
     }
 
@@ -274,11 +283,13 @@ impl Exchange {
         let mut is_wanted = self.sender.send(Message::Head { status, headers }).is_ok();
         let mut body = response.into_body().into_reader();
         let mut chunk = vec![0; CHUNK_BYTES];
+
         while is_wanted {
             let length = body.read(&mut chunk).map_err(|error| error.to_string())?;
             if length == 0 {
                 break;
             }
+
             let message = Message::Body(chunk[..length].to_vec());
             is_wanted = self.sender.send(message).is_ok();
         }
@@ -299,6 +310,7 @@ impl Headers {
             let value = value.trim_start_matches("W/").trim_matches('"');
             value.to_owned()
         };
+
         let known = std::mem::take(self);
         *self = Self {
             linked_etag: known
@@ -308,6 +320,7 @@ impl Headers {
                 .linked_size
                 .or_else(|| header(response, "x-linked-size")?.parse().ok()),
             commit: known.commit.or_else(|| header(response, "x-repo-commit")),
+
             error_code: header(response, "x-error-code"),
             content_range: header(response, "content-range"),
         };
@@ -322,6 +335,7 @@ fn header(response: &Response<ureq::Body>, name: &str) -> Option<String> {
 /// Returns the address that a redirect leads to.
 fn redirect(from: &str, location: &str) -> Result<String, String> {
     let (scheme, _) = from.split_once("://").unwrap_or(("https", from));
+
     let to = if location.contains("://") {
         location.to_owned()
     } else if let Some(rest) = location.strip_prefix("//") {
@@ -333,16 +347,18 @@ fn redirect(from: &str, location: &str) -> Result<String, String> {
         let folder = path.rfind('/').map_or(path, |at| &path[..at]);
         format!("{folder}/{location}")
     };
+
     if scheme == "https" && !to.starts_with("https://") {
         return Err(format!("a redirect without encryption to {}", host(&to)));
     }
+
     Ok(to)
 }
 
 /// An answer that is not the file that was asked for.
 pub(super) struct Refusal<'a> {
     pub url: &'a str,
-    /// What was asked for.
+    /// Name of the requested thing.
     pub what: &'a str,
     /// The page for people about it.
     pub page: &'a str,

@@ -46,7 +46,7 @@ const PREFERRED: &[&str] = &[
     "F32",
 ];
 
-/// What the server says about a repository.
+/// The listing of a repository by the server.
 #[derive(Debug, Deserialize)]
 struct Listing {
     /// The commit.
@@ -300,17 +300,21 @@ fn find_named<'a>(firsts: &[&'a Weights], wanted: &str) -> Vec<&'a Weights> {
             .filter(|file| is_meant(file))
             .collect()
     };
+
     let is_label = |file: &Weights, label: &str| {
         quantisation(&file.path).is_some_and(|known| known.eq_ignore_ascii_case(label))
     };
+
     let of_file = by(&|file| file.path == wanted || file_name(&file.path) == wanted);
     if !of_file.is_empty() {
         return of_file;
     }
+
     let of_label = by(&|file| is_label(file, wanted));
     if !of_label.is_empty() {
         return of_label;
     }
+
     by(&|file| is_label(file, &format!("UD-{wanted}")))
 }
 
@@ -318,6 +322,7 @@ fn choose_preferred<'a>(firsts: &[&'a Weights]) -> Vec<&'a Weights> {
     if firsts.len() == 1 {
         return firsts.to_vec();
     }
+
     let of_label = |label: &&str| {
         let found: Vec<&Weights> = firsts
             .iter()
@@ -326,6 +331,7 @@ fn choose_preferred<'a>(firsts: &[&'a Weights]) -> Vec<&'a Weights> {
             .collect();
         (!found.is_empty()).then_some(found)
     };
+
     let found = PREFERRED.iter().find_map(of_label);
     // names without a known quantisation: the smallest file runs on most machines
     found.unwrap_or_else(|| {
@@ -353,9 +359,11 @@ fn pieces(weights: &[Weights], first: &Weights) -> Option<Vec<Weights>> {
     let (name, Some((_, count))) = without_piece(&first.path) else {
         return Some(vec![first.clone()]);
     };
+
     if count == 0 {
         return None;
     }
+
     (1..=count)
         .map(|number| {
             let is_piece =

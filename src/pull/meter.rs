@@ -1,4 +1,4 @@
-//! How far a pull is, how fast it goes and how long it will take.
+//! Progress of a pull: bytes, rate and remaining time.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

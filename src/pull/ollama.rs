@@ -102,9 +102,11 @@ fn manifest(
         from_byte: 0,
     };
     let (answer, text) = client.text(&request, what, meter)?;
+
     if answer.status == 200 {
         return Ok(text);
     }
+
     let refusal = Refusal {
         url,
         what,
@@ -121,9 +123,11 @@ fn target(layer: &Layer, model: &RegistryModel, store: &Path) -> Option<Target> 
     if !is_sha256(&sha256) {
         return None;
     }
+
     let kind = layer.media_type.rsplit('.').next().unwrap_or_default();
     let blob = format!("sha256-{sha256}");
     let blobs = store.join("blobs");
+
     Some(Target {
         name: format!("{} ({kind})", model.name),
         url: format!(

@@ -1,4 +1,4 @@
-//! What the user asks for: a repository of Hugging Face, or a model of an OCI registry.
+//! The reference that the user gives: a repository of Hugging Face, or a model of an OCI registry.
 
 use std::fmt;
 use std::str::FromStr;

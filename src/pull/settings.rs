@@ -1,4 +1,4 @@
-//! Where models come from and where they go.
+//! Settings of a pull: sources of models, and the folders for them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::llm::CacheFolders;
 
 const HUGGING_FACE: &str = "https://huggingface.co";
 
-/// Where models come from and where they go.
+/// Sources of models, and the folders for them.
 #[derive(Debug, Clone)]
 pub struct PullSettings {
     /// Address of Hugging Face or of a mirror.

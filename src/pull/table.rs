@@ -89,6 +89,7 @@ impl ModelRow {
             file_bytes: self.file_bytes,
             cache_bytes: self.cache_bytes * PLANNED_TOKENS.min(self.context_tokens),
         };
+
         OfferedModel {
             name: self.name.clone(),
             role: self.role,
