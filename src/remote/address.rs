@@ -22,6 +22,7 @@ pub fn with_address<'a>(
     addresses: impl Iterator<Item = &'a Path>,
 ) -> Result<IndexSettings, RemoteError> {
     let mut settings = settings.clone();
+
     for (at, address) in addresses.enumerate() {
         if at > 0 {
             return Err(RemoteError::settings(
@@ -31,6 +32,7 @@ pub fn with_address<'a>(
         }
         settings.url = address.to_string_lossy().into_owned();
     }
+
     Ok(settings)
 }
 

@@ -1,4 +1,4 @@
-//! How a database is reached, and its errors.
+//! Connections to a database, and its errors.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What can go wrong between the program and an index on other machines.
+//! Errors between the program and an index on other machines.
 
 use std::borrow::Cow;
 

@@ -92,14 +92,17 @@ impl Postgres {
         self.with_client(|client| {
             let asked = "select current_setting('server_version'), \
                  (select extversion::text from pg_extension where extname = 'vector')";
+
             let row = client
                 .query_one(asked, &[])
                 .map_err(|error| self.database.failure(&error))?;
+
             let server: String = row.get(0);
             let vectors: Option<String> = row.get(1);
             let vectors = vectors.map_or("without pgvector".to_owned(), |version| {
                 format!("pgvector {version}")
             });
+
             Ok(format!("PostgreSQL {server}, {vectors}"))
         })
     }
@@ -113,8 +116,10 @@ pub fn remote_health(settings: &IndexSettings) -> Result<Option<RemoteHealth>, R
     if settings.url.is_empty() {
         return Ok(None);
     }
+
     let database = Postgres::new(settings)?;
     let head = database.view(|view| Ok(view.head().clone()))?;
+
     Ok(Some(RemoteHealth {
         version: database.version()?,
         collection: settings.collection.clone(),

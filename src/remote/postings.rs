@@ -43,15 +43,18 @@ impl BlockBuilder {
     pub fn add(&mut self, chunk: u64, words: &ChunkWords) {
         let offset = chunk % BUCKET_CHUNKS;
         let norm = FieldNormReader::fieldnorm_to_id(words.length);
+
         for (word, count) in &words.counts {
             let (block, after) = self.words.entry(word.clone()).or_default();
             block.bucket = bucket(chunk);
             block.count += 1;
+
             let distance = offset - *after;
             write(&mut block.data, distance << 1 | u64::from(*count == 1));
             if *count != 1 {
                 write(&mut block.data, u64::from(*count));
             }
+
             block.data.push(norm);
             *after = offset + 1;
         }
@@ -172,6 +175,7 @@ pub(super) fn best(
 /// Adds the scores of a word to those of the chunks of its bucket.
 fn add_scores(scores: &mut [f32], weight: &Bm25Weight, mut data: &[u8]) {
     let mut at = 0;
+
     while let Some(head) = read(&mut data) {
         at += (head >> 1) as usize;
         let times = if head & 1 == 1 {
@@ -179,10 +183,12 @@ fn add_scores(scores: &mut [f32], weight: &Bm25Weight, mut data: &[u8]) {
         } else {
             read(&mut data)
         };
+
         let (Some(times), Some((norm, rest))) = (times, data.split_first()) else {
             return;
         };
         data = rest;
+
         if let Some(score) = scores.get_mut(at) {
             *score += weight.score(*norm, times as u32);
         }

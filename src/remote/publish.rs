@@ -70,11 +70,13 @@ impl BucketWords<'_> {
         let before = self.documents.range(..ids.start).next_back();
         let inside = self.documents.range(ids.clone());
         let mut builder = BlockBuilder::default();
+
         for (_, document) in before.into_iter().chain(inside) {
             let chunks = document.chunks();
             if chunks.end <= ids.start {
                 continue;
             }
+
             let known = self.last.take();
             let known = known.filter(|(id, _)| *id == document.first_chunk);
             let (_, of_document) = match known {
@@ -84,12 +86,14 @@ impl BucketWords<'_> {
                     self.last.insert((document.first_chunk, words))
                 }
             };
+
             for (chunk, words) in chunks.zip(of_document.iter()) {
                 if ids.contains(&chunk) {
                     builder.add(chunk, words);
                 }
             }
         }
+
         Ok(builder)
     }
 }

@@ -38,10 +38,12 @@ impl<'a> Snapshot<'a> {
         database: &'a Database,
     ) -> Result<Self, RemoteError> {
         let schema = &database.schema;
+
         let settings = format!("set local statement_timeout = {TIMEOUT_MS}");
         transaction
             .batch_execute(&settings)
             .map_err(|error| database.failure(&error))?;
+
         let asked = format!(
             "select version, embedder, width, card from {schema}.meta left join {schema}.part on true order by number"
         );
@@ -50,6 +52,7 @@ impl<'a> Snapshot<'a> {
             Err(error) if is_absent(&error) => CorpusHead::default(),
             Err(error) => return Err(database.failure(&error)),
         };
+
         Ok(Self {
             transaction,
             database,
@@ -95,6 +98,7 @@ impl<'a> Snapshot<'a> {
         let count = wanted.count as i64;
         // the sum keeps the graph out
         let order = "order by (v <#> $1) + 0, id limit $2";
+
         let rows = match wanted.allowed {
             None => {
                 let asked =
@@ -111,6 +115,7 @@ impl<'a> Snapshot<'a> {
                 self.query(&asked, &[&Half(vector), &count, &starts, &ends])?
             }
         };
+
         Ok(rows.iter().map(read_scored).collect())
     }
 
@@ -232,11 +237,13 @@ impl<'a> Snapshot<'a> {
     pub fn chunks(&mut self, ids: &[u64]) -> Result<Vec<ChunkWithEntry>, RemoteError> {
         let schema = self.schema();
         let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
+
         let asked = format!(
             "select body, entry from {schema}.chunk join {schema}.document on document.id = chunk.document \
              where chunk.id = any($1)"
         );
         let rows = self.query(&asked, &[&ids])?;
+
         let read = |row: &Row| {
             Ok(ChunkWithEntry {
                 text: self.chunk(row)?,
@@ -268,13 +275,16 @@ impl<'a> Snapshot<'a> {
         if self.head.parts.is_empty() {
             return Ok(());
         }
+
         let schema = self.schema();
         let failed = |error| self.database.failure(&error);
+
         let asked = format!(
             "select body from {schema}.chunk join {schema}.document on document.id = chunk.document \
              where live order by chunk.id"
         );
         let portal = self.transaction.bind(&asked, &[]).map_err(failed)?;
+
         loop {
             let rows = self.transaction.query_portal(&portal, FETCHED_ROWS);
             let rows = rows.map_err(failed)?;
@@ -283,6 +293,7 @@ impl<'a> Snapshot<'a> {
                     return Ok(());
                 }
             }
+
             if rows.len() < FETCHED_ROWS as usize {
                 return Ok(());
             }
@@ -293,18 +304,22 @@ impl<'a> Snapshot<'a> {
 /// Reads the head of a collection from the rows of its parts.
 fn head(rows: &[Row], database: &Database) -> Result<CorpusHead, RemoteError> {
     let mut head = CorpusHead::default();
+
     for row in rows {
         check_format(i64::from(row.get::<_, i32>("version")), database)?;
         head.embedder = row.get("embedder");
         head.width = row.get::<_, i32>("width") as u32;
+
         let Some(card) = row.get::<_, Option<&str>>("card") else {
             continue;
         };
+
         let card: PartCard = serde_json::from_str(card).map_err(|error| database.damage(error))?;
         if card.generation > 0 {
             head.parts.push(card);
         }
     }
+
     Ok(head)
 }
 

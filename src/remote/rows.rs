@@ -17,11 +17,13 @@ pub(super) fn add_documents(
 ) -> Result<(), RemoteError> {
     let failed = |error: postgres::Error| database.failure(&error);
     let schema = &database.schema;
+
     let add = format!(
         "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
          values ($1, $2, $3, $4, $5, $6, false)"
     );
     let add = batch.prepare(&add).map_err(failed)?;
+
     for SentDocument { stored, .. } in documents {
         let values: &[&(dyn ToSql + Sync)] = &[
             &(stored.first_chunk as i64),
@@ -33,6 +35,7 @@ pub(super) fn add_documents(
         ];
         batch.execute(&add, values).map_err(failed)?;
     }
+
     Ok(())
 }
 
@@ -45,6 +48,7 @@ pub(super) fn add_chunks(
     let schema = &database.schema;
     let types = [Type::INT8, Type::INT8, Type::TEXT];
     let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
+
     copy(batch, database, &into, &types, |write| {
         for SentDocument { stored, chunks } in documents {
             let document = stored.first_chunk as i64;
@@ -96,6 +100,7 @@ pub(super) fn delete(
     if ids.is_empty() {
         return Ok(());
     }
+
     for table in [vectors, "chunk"] {
         let of_documents = format!(
             "delete from {schema}.{table} using {schema}.document \
@@ -105,10 +110,12 @@ pub(super) fn delete(
             .execute(&of_documents, &[&ids])
             .map_err(|error| database.failure(&error))?;
     }
+
     let themselves = format!("delete from {schema}.document where id = any($1)");
     batch
         .execute(&themselves, &[&ids])
         .map_err(|error| database.failure(&error))?;
+
     Ok(())
 }
 
@@ -126,7 +133,9 @@ pub(super) fn copy(
         .copy_in(into)
         .map_err(|error| database.failure(&error))?;
     let mut writer = BinaryCopyInWriter::new(writer, types);
+
     rows(&mut |row| writer.write(row).map_err(|error| database.failure(&error)))?;
+
     writer
         .finish()
         .map(|_| ())

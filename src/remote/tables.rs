@@ -30,6 +30,7 @@ pub(super) fn add_extension(
     database: &Database,
 ) -> Result<(), RemoteError> {
     let added = setup.batch_execute("create extension if not exists vector");
+
     added.map_err(|error| match error.code() {
         Some(
             &SqlState::INSUFFICIENT_PRIVILEGE

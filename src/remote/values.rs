@@ -36,7 +36,7 @@ pub struct PartCard {
     pub has_vectors: bool,
 }
 
-/// What can be searched at one moment.
+/// The searchable parts of a corpus at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CorpusHead {
     /// Fingerprint of the embedder; empty without vectors.
@@ -54,7 +54,7 @@ pub struct StoredDocument {
     pub path: String,
     /// Hash of everything that its chunks depend on.
     pub key: String,
-    /// What the index of its machine knows of it, as JSON.
+    /// The knowledge of the index of its machine about it, as JSON.
     pub entry: String,
     /// Number of chunks.
     pub count: u32,
@@ -119,7 +119,7 @@ pub struct Nearest<'a> {
     pub is_exact: bool,
 }
 
-/// Who wants to write a part, and with what.
+/// A claim of a machine to write a part, with its embedder.
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub name: String,
@@ -142,6 +142,7 @@ impl Claim {
         collection: &str,
     ) -> Result<Option<&'c PartCard>, RemoteError> {
         let known = cards.iter().find(|card| card.name == self.name);
+
         match known.filter(|card| card.owner != self.owner && !self.is_named) {
             Some(taken) => Err(RemoteError::PartTaken {
                 part: taken.name.clone(),
@@ -159,12 +160,14 @@ impl Claim {
     pub fn new_part(&self, cards: &[PartCard], collection: &str) -> Result<PartCard, RemoteError> {
         let max = MAX_PARTS as u64;
         let number = cards.iter().map(|card| card.number + 1).max().unwrap_or(0);
+
         if number >= max {
             return Err(RemoteError::TooManyParts {
                 collection: collection.to_owned(),
                 max,
             });
         }
+
         Ok(PartCard {
             number,
             name: self.name.clone(),
@@ -178,9 +181,9 @@ impl Claim {
 #[derive(Debug, Default)]
 pub struct PartState {
     pub card: PartCard,
-    /// What readers see, by path.
+    /// The documents that readers see, by path.
     pub live: BTreeMap<String, StoredDocument>,
-    /// What an earlier update sent and did not publish.
+    /// The documents that an earlier update sent and did not publish.
     pub staged: BTreeMap<String, StoredDocument>,
 }
 
@@ -207,7 +210,7 @@ pub struct SentDocument {
 }
 
 pub struct SentChunk {
-    /// With its id in the collection.
+    /// Text of the chunk with its id in the collection.
     pub text: ChunkText,
     /// Empty without vectors.
     pub vector: Vec<f32>,
@@ -220,7 +223,7 @@ pub struct ChunkWords {
     pub length: u32,
 }
 
-/// What publishing a part changes.
+/// The changes with which a part is published.
 pub struct PartChange<'a> {
     /// The part after it.
     pub card: PartCard,

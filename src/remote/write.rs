@@ -46,12 +46,14 @@ impl PartWriter {
         let failed = |error: postgres::Error| database.failure(&error);
         let schema = &database.schema;
         let mut setup = setup(&mut self.client, &database)?;
+
         let known = setup
             .query_one(
                 "select to_regclass($1) is not null",
                 &[&format!("{schema}.meta")],
             )
             .map_err(failed)?;
+
         if !known.get::<_, bool>(0) {
             add_extension(&mut setup, &database)?;
             setup
@@ -65,9 +67,11 @@ impl PartWriter {
                 )
                 .map_err(failed)?;
         }
+
         let meta = format!("select version from {schema}.meta");
         let version: i32 = setup.query_one(&meta, &[]).map_err(failed)?.get(0);
         check_format(i64::from(version), &database)?;
+
         setup.commit().map_err(failed)
     }
 
@@ -113,12 +117,14 @@ impl PartWriter {
                 &[&lock_number(&self.database.schema), &number],
             )
             .map_err(|error| self.database.failure(&error))?;
+
         if !taken.get::<_, bool>(0) {
             return Err(RemoteError::InUse {
                 part: card.name.clone(),
                 collection: self.database.schema.clone(),
             });
         }
+
         self.part = Some(number);
         Ok(())
     }
@@ -252,17 +258,20 @@ impl PartWriter {
         if !self.is_graph_due()? {
             return Ok(());
         }
+
         let schema = &self.database.schema;
         let build = format!(
             "create index if not exists vector_graph on {schema}.vector using hnsw (v halfvec_ip_ops) \
              with (m = 16, ef_construction = 100); analyze {schema}.vector"
         );
+
         let token = self.client.cancel_token();
         let client = &mut self.client;
         let database = &self.database;
         thread::scope(|scope| {
             let building = scope.spawn(move || client.batch_execute(&build));
             let mut is_cancelled = false;
+
             while !building.is_finished() {
                 if !is_cancelled && is_stopped() {
                     is_cancelled = true;
@@ -270,6 +279,7 @@ impl PartWriter {
                 }
                 thread::sleep(LATENCY);
             }
+
             let built = building.join().map_err(|_| RemoteError::from(StopError))?;
             if is_cancelled {
                 return Err(StopError.into());
@@ -303,12 +313,15 @@ fn find_replacement(
     let row = setup
         .query_one(&asked, &[])
         .map_err(|error| database.failure(&error))?;
+
     let known: String = row.get(0);
     let known_width = row.get::<_, i32>(1) as u32;
     let is_same = known == claim.embedder && known_width == claim.width;
+
     if is_same || claim.embedder.is_empty() && has_others {
         return Ok(None);
     }
+
     if has_others {
         return Err(RemoteError::OtherEmbedder {
             collection: schema.clone(),
@@ -318,5 +331,6 @@ fn find_replacement(
             width: claim.width,
         });
     }
+
     Ok(Some((claim.embedder.clone(), claim.width)))
 }
