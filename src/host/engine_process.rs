@@ -270,6 +270,7 @@ fn reason(ending: &Ending) -> String {
     if let Some(sentence) = lines.find_map(|line| line.strip_prefix(CRASH_MARK)) {
         return format!("the engine stopped: {sentence}");
     }
+
     match ending.status.and_then(group::signal) {
         Some("SIGKILL") => {
             "the engine was ended by the system (SIGKILL): there may not be enough memory"

@@ -91,6 +91,7 @@ impl Commands {
         if let Command::Open { folders } = &command {
             self.follow(folders);
         }
+
         match command.destination() {
             Destination::Library => {
                 // the thread lives as long as this sender
@@ -126,6 +127,7 @@ impl Commands {
         let watcher = Watcher::start(folder, self.watch, move || {
             engine.send(Command::Refresh).is_ok()
         });
+
         let problem = match &watcher {
             Ok(watcher) => watcher
                 .as_ref()
@@ -135,6 +137,7 @@ impl Commands {
                 "index it again after a change",
             )),
         };
+
         if let Some(Problem { error, advice }) = problem {
             self.tee.emit(SessionEvent::Warned {
                 text: error,

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Layers, Paths};
 use crate::event::{Command, FORMAT, FormatVersion, Record};
 
-/// What the engine starts with.
+/// The values with which the engine starts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct EngineSetup {
-    /// That of the program which starts the engine: its file may have been replaced since.
+    /// Version of the program that starts the engine: its file may have been replaced since.
     pub version: ProgramVersion,
     pub layers: Layers,
     pub paths: Paths,

@@ -1,5 +1,5 @@
-//! What front ends share: the engine in a process of its own, the hub in front of it, downloads,
-//! and the settings and lines that every one of them needs.
+//! The parts that front ends share: the engine in a process of its own, the hub in front of it,
+//! downloads, and the settings and lines that every one of them needs.
 //!
 //! A front end sends commands to a [`Hub`] and gets records back. It never sees a model or an
 //! index.

@@ -30,6 +30,7 @@ pub fn model_list(paths: &Paths) -> Result<ModelList, Problem> {
 fn local_model(found: FoundModel, paths: &Paths) -> LocalModel {
     let is_named = resolve(&found.name, paths).is_ok_and(|file| file == found.file);
     let file = found.file.display().to_string();
+
     LocalModel {
         setting: if is_named {
             found.name.clone()

@@ -49,12 +49,15 @@ fn probe_line(progress: &ProbeProgress) -> String {
         }
         ProbePhase::Training => format!("training, pass {done} of at most {total}"),
     };
+
     if let Some(loss) = progress.loss {
         line.push_str(&format!(", loss {loss:.4}"));
     }
+
     if let Some(left_ms) = progress.left_ms {
         line.push_str(&format!(", {}", words::time_left(left_ms)));
     }
+
     line
 }
 

@@ -53,16 +53,19 @@ impl Tee {
     pub fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.follow(&record);
+
         let written = ends
             .recorder
             .as_mut()
             .map_or(Ok(()), |recorder| recorder.write(&record));
+
         if let Err(error) = written {
             ends.emit(SessionEvent::Warned {
                 text: format!("this run is not recorded: {error}"),
                 advice: error.to_problem().advice,
             });
         }
+
         ends.pass(record);
     }
 
@@ -72,6 +75,7 @@ impl Tee {
             error,
             "ask again: the engine starts again with the next command; `ragscope paths` shows where its log is",
         );
+
         let open = self
             .0
             .lock()
@@ -101,6 +105,7 @@ impl Tee {
                 event: event.into(),
             });
         }
+
         self.emit(failure(Operation::Engine, problem));
     }
 
@@ -127,6 +132,7 @@ impl Ends {
         let Event::Run(event) = &record.event else {
             return;
         };
+
         match event {
             RunEvent::RunFinished { .. } => self.open = None,
             RunEvent::RunStarted { .. } => {
@@ -139,6 +145,7 @@ impl Ends {
             }
             _ => {}
         }
+
         if let Some(open) = &mut self.open {
             open.seq = record.seq;
             open.t_us = record.t_us;

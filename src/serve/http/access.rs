@@ -1,4 +1,4 @@
-//! Who may send requests: checks of the host, the origin, the token and the rate, before a request
+//! Access to the server: checks of the host, the origin, the token and the rate, before a request
 //! is read.
 
 use std::collections::HashMap;
@@ -112,9 +112,11 @@ impl Access {
                 .hosts
                 .iter()
                 .any(|known| known.eq_ignore_ascii_case(name));
+
         if is_known {
             return Ok(());
         }
+
         Err(HttpFailure::new(
             StatusCode::FORBIDDEN,
             "unknown_host",
@@ -133,13 +135,16 @@ impl Access {
         let Some(origin) = headers.get(ORIGIN) else {
             return Ok(None);
         };
+
         let text = origin.to_str().unwrap_or_default();
         let authority = ["http://", "https://"]
             .iter()
             .find_map(|scheme| text.strip_prefix(scheme));
+
         if authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host.as_str())) {
             return Ok(None);
         }
+
         if self
             .origins
             .iter()
@@ -147,6 +152,7 @@ impl Access {
         {
             return Ok(Some(origin.clone()));
         }
+
         Err(cross_origin(text))
     }
 
@@ -154,21 +160,26 @@ impl Access {
         let Some(token) = self.token else {
             return Ok(());
         };
+
         let sent = headers
             .get(AUTHORIZATION)
             .and_then(|value| value.to_str().ok());
+
         let sent = sent.and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
+
         if sent.is_some_and(|sent| blake3::hash(sent.as_bytes()) == token) {
             return Ok(());
         }
+
         let error = if sent.is_some() {
             "the token is not that of this server"
         } else {
             "the request has no token"
         };
+
         Err(HttpFailure::new(
             StatusCode::UNAUTHORIZED,
             "invalid_api_key",

@@ -42,9 +42,11 @@ impl Agents {
     /// Answers a request of `/mcp`.
     pub async fn answer(&self, request: Request) -> Result<Response, HttpFailure> {
         let headers = request.headers();
+
         // versions of the protocol without sessions name themselves in each request
         let begins_session = !headers.contains_key("mcp-session-id")
             && !headers.contains_key("mcp-protocol-version");
+
         if begins_session && self.sessions.sessions.read().await.len() >= MAX_SESSIONS {
             let message = "too many sessions are open: end one, or try again in a few minutes";
             let failure = HttpFailure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
@@ -53,12 +55,15 @@ impl Agents {
                 ..failure
             });
         }
+
         let ends_session = request.method() == Method::DELETE;
         let mut response = self.service.handle(request).await.map(Body::new);
+
         if ends_session && response.status() == StatusCode::ACCEPTED {
             // the session is gone, and clients take 202 for a failure
             *response.status_mut() = StatusCode::OK;
         }
+
         Ok(response)
     }
 }

@@ -49,7 +49,7 @@ pub struct ChatRequest {
     max_completion_tokens: Option<u32>,
     /// The older name of `max_completion_tokens`
     max_tokens: Option<u32>,
-    /// What other servers do not have
+    /// Extensions that other servers do not have
     ragscope: Option<ChatExtension>,
 }
 
@@ -286,10 +286,12 @@ impl ChatReply {
     /// Takes in a record of the run and returns the text that it adds for good.
     fn apply(&mut self, record: &Record) -> Option<String> {
         let event = record.event.run()?;
+
         if self.run.id.is_empty() {
             self.run.id.clone_from(&record.run);
         }
         self.run.apply(event, record.t_us);
+
         let text = match event {
             RunEvent::GateChosen { .. } => {
                 self.is_gated = true;
@@ -300,6 +302,7 @@ impl ChatReply {
             RunEvent::RunFinished { text, .. } => text.clone(),
             _ => return None,
         };
+
         let added = text.strip_prefix(&self.sent)?.to_owned();
         self.sent = text;
         (!added.is_empty()).then_some(added)
@@ -315,13 +318,16 @@ impl ChatReply {
                 Some(Decision::Retrieve | Decision::Expand) => false,
                 None => step.origin != Origin::Generated,
             };
+
             if !is_final && self.is_gated {
                 break;
             }
+
             if !text.is_empty() {
                 let space = step.space_before();
                 text.push_str(if space.is_empty() { " " } else { &space });
             }
+
             let end = if is_final {
                 step.text.len()
             } else {
@@ -329,6 +335,7 @@ impl ChatReply {
             };
             text.push_str(&step.text[..end]);
         }
+
         text
     }
 
@@ -338,14 +345,17 @@ impl ChatReply {
             let mut citations = self.run.citations.iter();
             citations.any(|citation| citation.label == number)
         };
+
         let hits = self.run.numbered_hits().into_iter();
         let lines: Vec<String> = hits
             .filter(|(number, _)| self.lists_sources && cited(*number))
             .map(|(number, hit)| format!("[{number}] {}", words::chunk_location(&hit.chunk)))
             .collect();
+
         if lines.is_empty() {
             return String::new();
         }
+
         format!("{SOURCES}{}", lines.join("\n"))
     }
 

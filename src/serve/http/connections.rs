@@ -87,6 +87,7 @@ impl Strangers {
 async fn accept(listener: &tokio::net::TcpListener, router: &Router) -> Infallible {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut strangers = Strangers::default();
+
     loop {
         // nobody closes the semaphore
         let place = Arc::clone(&places).acquire_owned().await.ok();

@@ -33,12 +33,12 @@ pub struct EmbeddingsRequest {
     /// A text, or up to 2048 of them. A text that is longer than the context of the model is
     /// truncated
     input: Input,
-    /// How vectors are written: `float` for numbers, `base64` for those in 32 bits, little-endian
+    /// Form of the vectors: `float` for numbers, `base64` for those in 32 bits, little-endian
     #[serde(default)]
     encoding_format: Option<Encoding>,
     /// Width of the vectors: that of the model
     dimensions: Option<usize>,
-    /// What other servers do not have
+    /// Extensions that other servers do not have
     ragscope: Option<EmbeddingsExtension>,
 }
 
@@ -157,17 +157,20 @@ fn texts(input: Input) -> Result<Vec<String>, HttpFailure> {
         Input::Text(text) => vec![text],
         Input::Texts(texts) => texts,
     };
+
     if texts.is_empty() || texts.len() > MAX_TEXTS {
         return Err(HttpFailure::invalid(format!(
             "`input` has {} texts: send 1 to {MAX_TEXTS}",
             texts.len()
         )));
     }
+
     if texts.iter().any(|text| text.trim().is_empty()) {
         return Err(HttpFailure::invalid(
             "a text of `input` is empty: leave it out",
         ));
     }
+
     Ok(texts)
 }
 

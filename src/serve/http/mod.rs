@@ -46,12 +46,12 @@ pub use token::load_or_generate;
 /// Maximum wait for tasks when the server ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is served, and to whom.
+/// The served folders, and the clients that may read them.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
     /// The folders, as one corpus.
     pub folders: Vec<PathBuf>,
-    /// What requests must have; `None` for nothing.
+    /// Token that requests must have; `None` for none.
     pub token: Option<String>,
     /// Names of this machine, besides its addresses and `localhost`.
     pub hosts: Vec<String>,
@@ -81,14 +81,17 @@ impl HttpServer {
         paths: &Paths,
     ) -> Result<Self, Problem> {
         let access = Access::new(options.token.as_deref(), options.hosts, options.origins);
+
         let (hub, engine) = SharedEngine::start(&options.folders, layers, paths)?;
         let state = Arc::new(HttpState::new(Arc::new(engine), options.lists_sources));
+
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("serve")
             .enable_all()
             .build()
             .map_err(cannot_start)?;
+
         Ok(Self {
             listener,
             router: router(&state, access),

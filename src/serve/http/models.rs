@@ -73,10 +73,12 @@ fn all(server: &HttpState) -> Vec<Value> {
             "ragscope": { "role": role },
         })
     };
+
     let mut models = vec![object(DEFAULT, ModelRole::Generator)];
     let presets = status.presets.iter();
     models
         .extend(presets.map(|preset| object(&format!("{DEFAULT}/{preset}"), ModelRole::Generator)));
     models.extend(embedder(&status).map(|name| object(name, ModelRole::Embedder)));
+
     models
 }

@@ -22,6 +22,7 @@ fn description() -> Value {
     });
     let mut generator = settings.into_generator();
     let paths = paths(&mut generator);
+
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -18,7 +18,7 @@ pub struct HttpFailure {
     pub status: StatusCode,
     /// A name for programs.
     pub code: &'static str,
-    /// What happened, and what to do next.
+    /// A sentence about the failure, and advice.
     pub message: String,
     pub retry_after: Option<Duration>,
 }
@@ -71,6 +71,7 @@ impl From<Refusal> for HttpFailure {
             RefusalKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, "stopped", None),
             RefusalKind::Failed => (StatusCode::INTERNAL_SERVER_ERROR, "failed", None),
         };
+
         Self {
             status,
             code,

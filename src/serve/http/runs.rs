@@ -29,12 +29,15 @@ pub async fn search(
     body: Body,
 ) -> Result<Response, HttpFailure> {
     let request: SearchRequest = read_json(&headers, body).await?;
+
     let cancelled = CancellationToken::new();
     let _wanted = cancelled.clone().drop_guard();
     let caller = Caller::new(client, cancelled);
+
     let searched =
         tokio::spawn(async move { queue::search(request, &server.engine, &caller).await });
     let found = searched.await.map_err(|_| Refusal::for_end())??;
+
     json_reply(&found)
 }
 

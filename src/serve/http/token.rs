@@ -50,10 +50,12 @@ fn check(file: &Path, bytes: &[u8]) -> Result<String, Problem> {
             "delete the file, and a new token is generated",
         ));
     }
+
     let text = String::from_utf8_lossy(bytes);
     let token = text.trim();
     let is_token =
         token.len() >= MIN_CHARACTERS && token.bytes().all(|byte| byte.is_ascii_graphic());
+
     if !is_token {
         return Err(Problem::new(
             format!(
@@ -63,6 +65,7 @@ fn check(file: &Path, bytes: &[u8]) -> Result<String, Problem> {
             "delete the file, and a new token is generated",
         ));
     }
+
     Ok(token.to_owned())
 }
 

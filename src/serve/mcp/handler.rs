@@ -66,14 +66,17 @@ impl ServerHandler for McpHandler {
             let error = format!("unknown tool {:?}: tools/list names them", request.name);
             return Err(ErrorData::invalid_params(error, None));
         };
+
         let arguments = request.arguments.unwrap_or_default();
         let called = with_caller(context, async |caller| {
             tool.call(arguments, &self.engine, caller).await
         });
+
         let result = match called.await {
             Ok(value) => CallToolResult::structured(value),
             Err(refusal) => CallToolResult::structured_error(json!(refusal.problem)),
         };
+
         Ok(result.into())
     }
 
@@ -87,6 +90,7 @@ impl ServerHandler for McpHandler {
             resources::list(cursor.as_deref(), &self.engine, caller).await
         });
         let (page, next_cursor) = listed.await.map_err(to_error)?;
+
         Ok(ListResourcesResult {
             next_cursor,
             ..ListResourcesResult::with_all_items(page)

@@ -43,18 +43,22 @@ impl ClientLines {
     pub fn for_process() -> io::Result<(Self, JoinHandle<()>)> {
         let (read, incoming) = mpsc::channel(MAX_WAITING);
         let (outgoing, written) = mpsc::channel(MAX_WAITING);
+
         // never joined: it waits for the client
         thread::Builder::new()
             .name("mcp-in".to_owned())
             .spawn(move || read_lines(&mut io::stdin().lock(), &read))?;
+
         let writer = thread::Builder::new()
             .name("mcp-out".to_owned())
             .spawn(move || write_lines(written))?;
+
         let lines = Self {
             incoming: Arc::new(Mutex::new(incoming)),
             outgoing,
             closed: Arc::default(),
         };
+
         Ok((lines, writer))
     }
 
@@ -135,16 +139,20 @@ fn read_lines(input: &mut dyn BufRead, lines: &mpsc::Sender<ClientLine>) {
 fn read_line(input: &mut dyn BufRead) -> io::Result<Option<ClientLine>> {
     let mut line = Vec::new();
     input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+
     if line.is_empty() {
         return Ok(None);
     }
+
     if line.ends_with(b"\n") {
         return Ok(Some(ClientLine::Text(line.trim_ascii().to_vec())));
     }
+
     if (line.len() as u64) < MAX_LINE_BYTES {
         // the input ended in the middle of a message
         return Ok(None);
     }
+
     input.skip_until(b'\n')?;
     Ok(Some(ClientLine::TooLong))
 }

@@ -166,7 +166,7 @@ struct StatusArguments {}
 struct AskArguments {
     /// A question that stands alone
     question: String,
-    /// How to answer, e.g. `naive` or `closed-book` (without documents); `status` lists the
+    /// Preset for the answer, e.g. `naive` or `closed-book` (without documents); `status` lists the
     /// presets. The user's choice if not given
     preset: Option<String>,
     /// Limits the documents that are searched
@@ -227,12 +227,14 @@ async fn ask(
         documents: arguments.documents,
         ..QuestionRequest::default()
     };
+
     let observe = |record: &Record| {
         let progress = record.event.run().and_then(progress_of_run);
         if let Some(line) = progress {
             caller.report(one_line(&line));
         }
     };
+
     let records = queue::ask(question, engine, caller, observe).await?;
     queue::answer(&records)
 }
@@ -323,12 +325,14 @@ async fn read_source(
     let last = arguments
         .last_line
         .unwrap_or(first.saturating_add(SOURCE_LINES - 1));
+
     if last < first {
         return Err(Refusal::invalid(
             format!("the last line {last} is before the first line {first}"),
             "pass lines in increasing order",
         ));
     }
+
     let source = source(&arguments.document, [first, last], engine, caller).await?;
     Ok(to_json(&lines_of(source))?)
 }
@@ -344,17 +348,20 @@ pub async fn source(
     caller: &Caller,
 ) -> Result<Source, Refusal> {
     engine.ready(caller).await?;
+
     let command = Command::OpenSource {
         document: document.to_owned(),
         first_line,
         last_line,
     };
+
     let mut opened = None;
     let observe = |record: &Arc<Record>| {
         if let Event::Session(SessionEvent::SourceOpened { source }) = &record.event {
             opened = Some(source.clone());
         }
     };
+
     engine.request(command, caller, observe).await?;
     opened.ok_or_else(|| Problem::without_advice("the document was not read").into())
 }

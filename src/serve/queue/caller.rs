@@ -14,7 +14,7 @@ impl Client {
     }
 }
 
-/// Who asks, whether the answer is still wanted, and where progress goes.
+/// The client of a request, whether the answer is still wanted, and the destination of progress.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub client: Client,

@@ -229,7 +229,7 @@ impl SharedEngine {
 /// would end the request after it.
 #[derive(Default)]
 struct Repeated {
-    /// Why the last run failed.
+    /// The reason why the last run failed.
     reported: Option<Problem>,
 }
 
@@ -261,7 +261,7 @@ impl Drop for Deaf<'_> {
     }
 }
 
-/// How a command ended.
+/// The end of a command.
 enum End {
     Done,
     Failed(Refusal),

@@ -36,6 +36,7 @@ impl Live {
     pub fn apply(&self, record: &Arc<Record>) {
         let mut live = lock(&self.0);
         let is_other = live.as_ref().is_none_or(|known| known.run != record.run);
+
         if is_other {
             *live = Some(LiveRun {
                 run: record.run.clone(),
@@ -43,9 +44,11 @@ impl Live {
                 count: watch::Sender::default(),
             });
         }
+
         let Some(live) = live.as_ref() else { return };
         let is_over = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
         lock(&live.records).push(Arc::clone(record));
+
         live.count.send_modify(|count| {
             count.records += 1;
             count.is_over |= is_over;

@@ -1,5 +1,5 @@
-//! What the protocols share: the engine behind a queue, the requests, what they are refused with,
-//! and the recorded runs that clients may read.
+//! The parts that the protocols share: the engine behind a queue, the requests, their refusals, and
+//! the recorded runs that clients may read.
 //!
 //! The engine is the one behind the screen ([`Hub`](crate::host::Hub)): one thread, which works on
 //! one request after the other. Results are the values of the records and of `--json`.

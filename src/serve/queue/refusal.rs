@@ -1,4 +1,4 @@
-//! Why a request was not answered.
+//! Reasons why a request is not answered.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Refusal {
 pub enum RefusalKind {
     /// The request says what cannot be done.
     Invalid,
-    /// It names something that does not exist.
+    /// The request names something that does not exist.
     Missing,
     /// The client has sent more than its share.
     TooMany { retry_after: Duration },

@@ -41,7 +41,7 @@ pub struct QuestionRequest {
     pub text: String,
     /// The turns before it, oldest first.
     pub turns: Vec<Turn>,
-    /// How to answer; the settings of the server if not given.
+    /// Preset for the answer; the settings of the server if not given.
     pub preset: Option<String>,
     pub documents: DocumentFlags,
     pub seed: Option<u64>,
@@ -170,14 +170,17 @@ pub async fn embed(
     caller: &Caller,
 ) -> Result<Option<Embedding>, Refusal> {
     let mut embedded = None;
+
     let observe = |record: &Arc<Record>| {
         if let Event::Session(SessionEvent::Embedded { embedding }) = &record.event {
             embedded = Some(embedding.clone());
         }
     };
+
     engine
         .request(Command::Embed { texts, side }, caller, observe)
         .await?;
+
     Ok(embedded)
 }
 

@@ -9,7 +9,7 @@ use crate::event::{
 /// Maximum number of remembered warnings; the oldest go first.
 const MAX_WARNINGS: usize = 20;
 
-/// What is served, folded from the records of the session.
+/// The state of the server, folded from the records of the session.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Status {
     /// The open corpus; `None` until its index is open.
@@ -19,7 +19,7 @@ pub struct Status {
     /// The update of the index that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indexing: Option<IndexProgress>,
-    /// Why the folders cannot be served.
+    /// The reason why the folders cannot be served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
     /// The loaded models.

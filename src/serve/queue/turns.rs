@@ -26,7 +26,7 @@ pub struct TurnQueue(Arc<Mutex<Waiting>>);
 #[derive(Debug, Default)]
 struct Waiting {
     is_busy: bool,
-    /// In the order of their turns, each with its requests, oldest first. No list is empty.
+    /// Clients in the order of their turns, each with its requests, oldest first. No list is empty.
     clients: VecDeque<(Client, VecDeque<oneshot::Sender<EngineTurn>>)>,
 }
 
