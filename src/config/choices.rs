@@ -22,17 +22,17 @@ macro_rules! choices {
 }
 
 choices! {
-    /// How `ragscope ask` answers over folders whose chunks have no vectors yet.
+    /// First answers of `ragscope ask` over folders whose chunks have no vectors yet.
     FirstAnswer {
-        /// At a terminal from the words alone, unless the vectors are there within two
+        /// Answers at a terminal from the words alone, unless the vectors are there within two
         /// seconds. In a script it waits: answers do not depend on the speed of the machine.
         Auto = "auto",
-        /// From the words alone, at once.
+        /// Answers from the words alone, at once.
         Words = "words",
-        /// It waits for the vectors.
+        /// Waits for the vectors.
         Vectors = "vectors",
     }
-    /// When the generator uses flash attention.
+    /// Use of flash attention by the generator.
     FlashAttention {
         /// Everywhere but on the CPU for models with narrow heads, where it is slower.
         Auto = "auto",
@@ -41,7 +41,7 @@ choices! {
         /// Never.
         Off = "off",
     }
-    /// How a model is split between several GPUs.
+    /// Ways to split a model between several GPUs.
     SplitMode {
         /// Whole layers, each with its part of the KV cache.
         Layer = "layer",
@@ -61,7 +61,8 @@ choices! {
     }
     /// Whether the attention of each sentence of an answer to the chunks of its context is read.
     AttributionKind {
-        /// Where it costs little: generators on the CPU that leave room for a second context.
+        /// Measures where it costs little: generators on the CPU that leave room for a second
+        /// context.
         Auto = "auto",
         /// Always: it takes flash attention off and a second context in memory.
         On = "on",
@@ -70,18 +71,19 @@ choices! {
     }
     /// Whether a thinking model thinks before it answers.
     Thinking {
-        /// It answers at once: the template's switch, or an empty block of thoughts.
+        /// Answers at once: the template's switch, or an empty block of thoughts.
         Off = "off",
-        /// It thinks first; its thoughts are shown, and are no part of the answer.
+        /// Thinks first; the thoughts are shown, and are no part of the answer.
         On = "on",
     }
     /// Whether the index follows the folder while the program is open.
     Watch {
-        /// By the events of the system; on network drives the folder is compared every 30 seconds.
+        /// Follows the events of the system; on network drives the folder is compared every 30
+        /// seconds.
         Auto = "auto",
         /// The folder is compared every 30 seconds.
         Poll = "poll",
-        /// It does not.
+        /// Does not follow changes.
         Off = "off",
     }
     /// The symbols of the screen.
@@ -93,7 +95,7 @@ choices! {
         /// Letters and signs of ASCII alone.
         Ascii = "ascii",
     }
-    /// How pictures reach the terminal.
+    /// Ways in which pictures reach the terminal.
     Pictures {
         /// The protocol that the terminal answers to, or half blocks.
         Auto = "auto",
@@ -108,14 +110,14 @@ choices! {
     }
     /// Whether sources on the screen are hyperlinks of the terminal (OSC 8).
     Hyperlinks {
-        /// In terminals that are known to show them.
+        /// Shows them in terminals that are known to do so.
         Auto = "auto",
         /// Always.
         On = "on",
         /// Never.
         Off = "off",
     }
-    /// What reads PDFs.
+    /// The reader of PDFs.
     PdfReader {
         /// A library in the program: keeps tables and headings.
         Builtin = "builtin",
@@ -133,14 +135,15 @@ choices! {
     Ocr {
         /// Such pages are reported.
         Off = "off",
-        /// By ocrmypdf, or else tesseract, where they are installed. It takes seconds per page.
+        /// Recognises with ocrmypdf, or else tesseract, where they are installed. It takes seconds
+        /// per page.
         On = "on",
     }
-    /// How documents are split into chunks.
+    /// Ways to split documents into chunks.
     ChunkerKind {
-        /// At a fixed number of tokens, with an overlap.
+        /// Splits at a fixed number of tokens, with an overlap.
         Fixed = "fixed",
-        /// Where the meaning changes from one sentence to the next.
+        /// Splits where the meaning changes from one sentence to the next.
         Semantic = "semantic",
         /// Fixed in the index; where the model does not understand the context of a question, the
         /// documents behind the hits are re-chunked by meaning.
@@ -148,9 +151,9 @@ choices! {
     }
     /// Whether a follow-up question is rewritten to stand alone.
     FollowUpRewrite {
-        /// It is used as it is.
+        /// Uses the question as it is.
         Off = "off",
-        /// By the generator, from the last turns of its thread.
+        /// Rewrites it with the generator, from the last turns of its thread.
         Generator = "generator",
     }
     /// Whether the question is rewritten before retrieval.
@@ -160,7 +163,7 @@ choices! {
         /// The generator adds keywords.
         Generator = "generator",
     }
-    /// How chunks are retrieved.
+    /// Ways to retrieve chunks.
     RetrieverKind {
         /// No retrieval: answers come from the model's memory.
         Off = "off",
@@ -171,7 +174,7 @@ choices! {
         /// BM25 and vector search, fused.
         Hybrid = "hybrid",
     }
-    /// What links the chunks of a document by attention.
+    /// The linker of the chunks of a document.
     LinkerKind {
         /// No links.
         Off = "off",
@@ -187,7 +190,7 @@ choices! {
         /// The best of them, up to retriever.k.
         K = "k",
     }
-    /// What drops chunks before they reach the context.
+    /// Filters that drop chunks before they reach the context.
     FilterKind {
         /// Nothing is dropped.
         Off = "off",
@@ -200,7 +203,7 @@ choices! {
     RerankerKind {
         /// Hits keep their order.
         Off = "off",
-        /// By a model (reranker.model).
+        /// Ranks with a model (reranker.model).
         Model = "model",
     }
     /// Whether to measure how well the model understands its context.
@@ -210,18 +213,18 @@ choices! {
         /// Whether the answers agree when chunks are rephrased (DENSE).
         Dense = "dense",
     }
-    /// What follows from a rephrasing that does not mean the same as its chunk, by the judge.
+    /// The consequence when a rephrasing does not mean the same as its chunk, by the judge.
     RephrasingCheck {
         /// The judgement is shown; the rephrasing is used, as the paper has it.
         Report = "report",
-        /// It is written once more, then its chunk is not measured.
+        /// Rewrites it once, then leaves its chunk unmeasured.
         Enforce = "enforce",
         /// The judge is not asked.
         Off = "off",
     }
-    /// When the stages between retriever and context run.
+    /// Conditions under which the stages between retriever and context run.
     StageUse {
-        /// In every lookup.
+        /// Runs them in every lookup.
         Always = "always",
         /// For a sentence that stays uncertain when it is regenerated from what was retrieved.
         AsNeeded = "as_needed",
@@ -235,14 +238,14 @@ choices! {
     }
     /// The chunks for which a round of refinement adds similar ones.
     RefillKind {
-        /// Those without which the answer changes.
+        /// Chunks without which the answer changes.
         Necessary = "necessary",
-        /// Those whose rephrasing leaves the answer unchanged.
+        /// Chunks whose rephrasing leaves the answer unchanged.
         Certain = "certain",
         /// None: chunks are only dropped.
         Off = "off",
     }
-    /// What decides whether a sentence is uncertain and needs retrieval.
+    /// The measure that decides whether a sentence is uncertain and needs retrieval.
     GateKind {
         /// Nothing: uncertainty is measured and shown only.
         Off = "off",
@@ -257,11 +260,11 @@ choices! {
         /// The entropy of its words times the attention that they get (DRAGIN).
         AttendedEntropy = "attended_entropy",
     }
-    /// What decides about the first sentence of an answer that is begun without passages.
+    /// The rule for the first sentence of an answer that is begun without passages.
     FirstSentence {
         /// The gate, as about the others.
         Judge = "judge",
-        /// It is always regenerated from passages: a model can be certain of what it made up.
+        /// Always regenerates it from passages: a model can be certain of what it made up.
         Retrieve = "retrieve",
     }
     /// The text that becomes the query of a retrieval.
@@ -293,7 +296,7 @@ choices! {
         /// SePer over clusters of meaning.
         Hard = "hard",
     }
-    /// What the agreement of two sampled answers is.
+    /// The agreement of two sampled answers.
     SampleAgreement {
         /// 1 where entailment is the likeliest judgement, 0 elsewhere, both ways averaged.
         Verdict = "verdict",
@@ -305,8 +308,8 @@ choices! {
         /// sources; with a bundled generator quotes, and step_by_step in the demo, which it was
         /// trained for.
         Auto = "auto",
-        /// From the numbered sources alone, cited, in the form that the question asks for; where
-        /// they do not answer it, that they do not.
+        /// Answers from the numbered sources alone, cited, in the form that the question asks for;
+        /// where they do not answer it, says so.
         Sources = "sources",
         /// The sentences of the documents that fit the question best; nothing is generated.
         Quotes = "quotes",
@@ -321,9 +324,10 @@ choices! {
     PromptSet {
         /// bundled for the bundled models, few_shot for models without a chat template, else paper.
         Auto = "auto",
-        /// As the papers print them, complete with scale, form and worked examples.
+        /// Uses the prompts as the papers print them, complete with scale, form and worked
+        /// examples.
         Paper = "paper",
-        /// With worked examples, for base models, which only continue a text.
+        /// Adds worked examples, for base models, which only continue a text.
         FewShot = "few_shot",
         /// Short, as the bundled models were trained on them.
         Bundled = "bundled",
@@ -446,7 +450,7 @@ models! {
 /// Number of layers on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuLayers {
-    /// As many as fit.
+    /// All that fit.
     Auto,
     /// This many, counted from the last, and the output layer with them.
     Count(u32),
@@ -574,15 +578,18 @@ impl MinSimilarity {
             Self::Cosine(cosine) => return cosine,
             Self::Percentile(percentile) => f64::from(percentile.0) / 100.0,
         };
+
         let mut known: Vec<f32> = similarities
             .iter()
             .copied()
             .filter(|one| !one.is_nan())
             .collect();
         known.sort_by(f32::total_cmp);
+
         let Some(last) = known.len().checked_sub(1) else {
             return f32::INFINITY;
         };
+
         let at = percentile * last as f64;
         let below = known[at.floor() as usize];
         let above = known[at.ceil() as usize];
@@ -606,6 +613,7 @@ impl SettingType for MinSimilarity {
             }
             other => f32::from_value(other)?,
         };
+
         (-1.0..=1.0)
             .contains(&cosine)
             .then_some(Self::Cosine(cosine))

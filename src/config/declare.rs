@@ -1,4 +1,4 @@
-//! What a declaration of a setting consists of, and the macro that makes everything else of it.
+//! The declaration of a setting, and the macro that derives everything else from it.
 
 use serde::{Serialize, Serializer};
 use toml::{Table, Value};
@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use super::names::nearest;
 use super::value::Choice;
 
-/// What reads a setting besides the runs: what a change of it asks for.
+/// Readers of a setting besides the runs, which a change of it concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingReader {
     /// Indexing: a change needs the folder indexed again.

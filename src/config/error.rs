@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::event::Advice;
 
-/// What can be wrong with settings. Every message names the source.
+/// A fault in the settings. Every message names the source.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("{origin}: unknown setting `{key}`{hint}")]

@@ -24,14 +24,14 @@ pub struct DocumentFilter {
     before: Option<String>,
 }
 
-/// What a filter looks at.
+/// The properties of a document that a filter reads.
 #[derive(Debug, Clone, Copy)]
 pub struct FilteredDocument<'a> {
     /// Path inside the corpus.
     pub path: &'a str,
     /// Name of its format.
     pub format: &'a str,
-    /// Its date, as `2024-01-31`.
+    /// Date of the document, as `2024-01-31`.
     pub date: &'a str,
 }
 
@@ -130,12 +130,14 @@ fn date(text: &str) -> Result<String, String> {
         part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit())
     };
     let parts: Vec<&str> = text.split('-').collect();
+
     let is_date = match parts.as_slice() {
         [year] => is_number(year, 4),
         [year, month] => is_number(year, 4) && is_number(month, 2),
         [_, _, _] => text.parse::<jiff::civil::Date>().is_ok(),
         _ => false,
     };
+
     if is_date {
         Ok(text.to_owned())
     } else {
@@ -153,6 +155,7 @@ impl FromStr for DocumentFilter {
         let mut filter = Self::default();
         let mut term = String::new();
         let mut is_quoted = false;
+
         for character in text.chars().chain([' ']) {
             match character {
                 '"' => is_quoted = !is_quoted,
@@ -165,9 +168,11 @@ impl FromStr for DocumentFilter {
                 other => term.push(other),
             }
         }
+
         if is_quoted {
             return Err(format!("`{text}` has a quotation mark without its end"));
         }
+
         Ok(filter)
     }
 }
@@ -183,6 +188,7 @@ impl fmt::Display for DocumentFilter {
                 glob.clone()
             }
         };
+
         let phrase = |kind: &str, text: &String| {
             let mark = if text.contains(char::is_whitespace) {
                 "\""
@@ -191,6 +197,7 @@ impl fmt::Display for DocumentFilter {
             };
             format!("{kind}:{mark}{text}{mark}")
         };
+
         let terms: Vec<String> = self
             .globs
             .iter()

@@ -60,7 +60,9 @@ impl FromStr for Location {
                 last.parse::<u64>().ok()?,
             ))
         };
+
         let line = |number: u64| u32::try_from(number).ok().filter(|line| *line > 0);
+
         let lines = part(':').and_then(|(document, first, last)| {
             Some((
                 document,
@@ -68,24 +70,29 @@ impl FromStr for Location {
                 first <= last,
             ))
         });
+
         let bytes = || {
             part('@').map(|(document, start, end)| {
                 (document, LocationPart::Bytes([start, end]), start < end)
             })
         };
+
         let (document, part, in_order) =
             lines
                 .or_else(bytes)
                 .unwrap_or((text, LocationPart::Whole, true));
+
         if document.is_empty() {
             return Err(
                 "a location is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END"
                     .to_owned(),
             );
         }
+
         if !in_order {
             return Err(format!("`{text}` ends before it begins"));
         }
+
         Ok(Self {
             document: document.to_owned(),
             part,

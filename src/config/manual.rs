@@ -14,16 +14,19 @@ pub fn defaults_toml() -> String {
     let config = Config::default();
     let mut text = HEADER.to_owned();
     let mut section = None;
+
     for setting in SETTINGS {
         text.push('\n');
         if setting.section() != section {
             section = setting.section();
             text.push_str(&heading(section.unwrap_or_default()));
         }
+
         text.push_str(&comment(setting));
         let value = setting.value(&config);
         text.push_str(&format!("{} = {value}\n", setting.name()));
     }
+
     text
 }
 

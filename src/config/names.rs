@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// How similar a name has to be to be suggested, by Jaro-Winkler.
+/// Minimum similarity of a name that is suggested, by Jaro-Winkler.
 const MIN_SIMILARITY: f64 = 0.8;
 
 /// Returns the names of embedded files, then those of the TOML files that the user has in `folder`,

@@ -224,9 +224,11 @@ fn worked_examples(examples: WorkedExamples) -> &'static str {
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
+
     while let Some(open) = rest.find('{') {
         let (before, after) = rest.split_at(open);
         filled.push_str(before);
+
         let value = after.find('}').and_then(|close| {
             let name = &after[1..close];
             values
@@ -234,6 +236,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
                 .find(|(known, _)| *known == name)
                 .map(|(_, value)| (close, *value))
         });
+
         match value {
             Some((close, value)) => {
                 filled.push_str(value);
@@ -245,6 +248,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
             }
         }
     }
+
     filled.push_str(rest);
     filled
 }

@@ -31,7 +31,7 @@ settings! {
         url: String = String::new();
         /// Name of the model on that server; empty takes the first that it lists.
         served_model: String = String::new();
-        /// Where the key for that server is: env:NAME or file:PATH; empty for none.
+        /// Source of the key for that server: env:NAME or file:PATH; empty for none.
         key: String = String::new();
         /// Layers on the GPU: auto (as many as fit into its free memory with their KV cache) or a
         /// number, counted from the last.
@@ -42,7 +42,7 @@ settings! {
         /// Workers (`ragscope worker`) that hold layers of the model, as ["host:port", ...]; empty
         /// for this machine alone.
         rpc: Vec<String> = Vec::new();
-        /// How the model is split between several GPUs.
+        /// Split of the model between several GPUs.
         split_mode: SplitMode = SplitMode::Layer;
         /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns
         /// out to be the fastest, measured while it writes. Set a number where runs are to repeat
@@ -53,7 +53,7 @@ settings! {
         context_tokens: u32 = 0, for ProbeJournal;
         /// Batch size of prompt evaluation, in tokens.
         batch_tokens: u32 = 512, in 1..=65_536;
-        /// When to use flash attention.
+        /// Use of flash attention.
         flash_attention: FlashAttention = FlashAttention::Auto;
         /// Data type of the KV cache.
         kv_cache_type: KvCacheType = KvCacheType::F16;
@@ -73,11 +73,12 @@ settings! {
     embedder: EmbedderSettings {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "all-MiniLM-L6-v2.Q8_0.gguf".to_owned(), for Index Ranking;
-        /// As in [generator]. Chunks are still counted by the vocabulary of embedder.model.
+        /// The same as in [generator]. Chunks are still counted by the vocabulary of
+        /// embedder.model.
         url: String = String::new(), for Index Ranking;
-        /// As in [generator].
+        /// The same as in [generator].
         served_model: String = String::new(), for Index Ranking;
-        /// As in [generator].
+        /// The same as in [generator].
         key: String = String::new();
         /// Text in front of each query: auto takes the one that the model was trained with; empty
         /// for none.
@@ -85,10 +86,10 @@ settings! {
         /// Text in front of each document: auto takes the one that the model was trained with;
         /// empty for none.
         document_prefix: String = "auto".to_owned(), for Index Ranking;
-        /// As in [generator], and that of the reranker, the judge and the linker, where they have a
-        /// file of their own; cpu leaves the memory of a GPU to the generator.
+        /// The same as in [generator], also for the reranker, the judge and the linker, where they
+        /// have a file of their own; cpu leaves the memory of a GPU to the generator.
         device: String = "auto".to_owned();
-        /// As in [generator].
+        /// The same as in [generator].
         threads: u32 = 0, in 0..=1024;
     }
 
@@ -102,7 +103,7 @@ settings! {
         retries: u32 = 4, in 0..=20;
     }
 
-    /// Which files become documents.
+    /// Selection of the files that become documents.
     corpus: CorpusSettings {
         /// Maximum file size; larger files are skipped and reported.
         max_file_bytes: u64 = 67_108_864, for Index;
@@ -116,7 +117,7 @@ settings! {
         include: Vec<String> = Vec::new(), for Index;
         /// Whether the index follows the folder while the screen is open.
         watch: Watch = Watch::Auto;
-        /// What reads PDFs.
+        /// Reader of PDFs.
         pdf: PdfReader = PdfReader::Builtin, for Index;
         /// Lines that repeat at the top or bottom of most pages of a PDF.
         page_headers: PageHeaders = PageHeaders::Drop, for Index;
@@ -126,7 +127,7 @@ settings! {
 
     /// Splitting of documents into chunks.
     chunker: ChunkerSettings, for Index ProbeJournal {
-        /// How documents are split.
+        /// Kind of splitter.
         kind: ChunkerKind = ChunkerKind::Fixed;
         /// Maximum tokens per chunk, by the embedder's vocabulary.
         max_tokens: u32 = 512, in 16..=65_536;
@@ -145,16 +146,16 @@ settings! {
         keep_pronouns: bool = false;
     }
 
-    /// Where the corpus is searched.
+    /// The index in which the corpus is searched.
     index: IndexSettings, for Start {
-        /// How `ragscope ask` answers over folders whose chunks have no vectors yet. `ragscope
+        /// First answer of `ragscope ask` over folders whose chunks have no vectors yet. `ragscope
         /// index` computes them.
         first_answer: FirstAnswer = FirstAnswer::Auto;
         /// Address of a PostgreSQL database with the extension pgvector that holds the corpus,
         /// without a password: postgres://USER@HOST:5432/DATABASE; empty keeps the corpus on this
         /// machine.
         url: String = String::new();
-        /// Where the password for it is: env:NAME or file:PATH; empty for none.
+        /// Source of the password for it: env:NAME or file:PATH; empty for none.
         key: String = String::new();
         /// Name of the corpus there, in lower-case letters, digits and underscores; folders of
         /// several machines that are indexed under one name are one corpus.
@@ -179,7 +180,7 @@ settings! {
 
     /// Retrieval of chunks.
     retriever: RetrieverSettings, for ProbeJournal {
-        /// How chunks are retrieved.
+        /// Kind of retrieval.
         kind: RetrieverKind = RetrieverKind::Hybrid;
         /// Retrieve for the question before anything is written; otherwise only for sentences that
         /// the gate finds uncertain.
@@ -205,7 +206,7 @@ settings! {
 
     /// Links between the chunks of a document, by attention.
     linker: LinkerSettings {
-        /// What links the chunks of a document.
+        /// Linker of the chunks of a document.
         kind: LinkerKind = LinkerKind::Off;
         /// Number of best hits that are joined with related chunks; 0 = as many as fit into the
         /// context (retriever.k).
@@ -216,7 +217,7 @@ settings! {
 
     /// Dropping of chunks before they reach the context.
     filter: FilterSettings {
-        /// What drops chunks.
+        /// Kind of filter.
         kind: FilterKind = FilterKind::Off;
         /// Number of best chunks kept when none passes; 0 leaves the context empty.
         fallback: u32 = 3, in 0..=1000;
@@ -238,11 +239,11 @@ settings! {
         /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder
         /// compares vectors.
         model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
-        /// As in [generator].
+        /// The same as in [generator].
         url: String = String::new();
-        /// As in [generator].
+        /// The same as in [generator].
         served_model: String = String::new();
-        /// As in [generator].
+        /// The same as in [generator].
         key: String = String::new();
     }
 
@@ -285,19 +286,19 @@ settings! {
 
     /// The decision, after each sentence, whether it is uncertain and needs retrieval.
     gate: GateSettings {
-        /// What decides whether a sentence is uncertain and needs retrieval.
+        /// Measure that decides whether a sentence is uncertain and needs retrieval.
         kind: GateKind = GateKind::Off;
         /// A sentence is uncertain above this; auto takes 0.5 for the probe and for the mean token
         /// entropy, 0.69 nats for the semantic entropy (two meanings of equal weight), and for
         /// token_probability and attended_entropy what their papers print.
         threshold: GateThreshold = GateThreshold::Auto;
-        /// What decides about the first sentence of an answer that is begun without passages.
+        /// Rule for the first sentence of an answer that is begun without passages.
         first_sentence: FirstSentence = FirstSentence::Judge;
         /// Weights file of the probe; auto takes the one trained for the generator.
         probe: ProbeFile = ProbeFile::Auto;
         /// Number of additional passages of that retry, ordered by the reranker; 0 = no retry.
         expand_by: u32 = 5, in 0..=1000;
-        /// How many of those passages are in the prompt of that retry.
+        /// Number of those passages in the prompt of that retry.
         expanded_context: ExpandedContext = ExpandedContext::All;
     }
 
@@ -314,7 +315,7 @@ settings! {
         /// Number of questions that the generator writes about the corpus when `probe train` is
         /// given none.
         questions: u32 = 400, in 1..=1_000_000, for ProbeJournal ProbeTraining;
-        /// What separates the sentences that a probe is trained to keep from those that it is
+        /// Labels that separate the sentences that a probe is trained to keep from those that it is
         /// trained to retrieve for; auto takes a probe that was trained so.
         labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeTraining;
         /// The sentences that a probe is trained on; auto takes a probe that was trained so.
@@ -334,7 +335,7 @@ settings! {
         temperature: f32 = 1.0, in 0.01..=100;
         /// Reference answers; empty takes the answer of the run.
         references: Vec<String> = Vec::new();
-        /// What the degree and the eigenvalues of the samples' agreement are computed from.
+        /// Source of the degree and the eigenvalues of the samples' agreement.
         agreement: SampleAgreement = SampleAgreement::Verdict;
         /// Measure per chunk too: each one alone, and the others without it.
         per_chunk: bool = true;
@@ -346,7 +347,7 @@ settings! {
         prompt: AnswerPrompt = AnswerPrompt::Auto;
         /// Ask for a short answer after a reply that need not state one; an evaluation does.
         short: bool = false;
-        /// With the prompt sources, the probability from which the sources count as answering the
+        /// Probability, with the prompt sources, from which the sources count as answering the
         /// question; below it the answer is that the documents do not say. 0 always answers.
         min_support: f32 = 0.4, in 0..=1;
         /// The wording of all prompts; your own files in the prompts folder count more.
@@ -365,9 +366,9 @@ settings! {
         attribution: AttributionKind = AttributionKind::Auto;
     }
 
-    /// Which stages of the preset run for a question.
+    /// Stages of the preset that run for a question.
     stages: StageSettings {
-        /// When linker, filter, reranker, understanding and refiner run.
+        /// Condition under which linker, filter, reranker, understanding and refiner run.
         when: StageUse = StageUse::Always;
         /// Seconds that a question may take; a stage that the time left does not hold, by the calls
         /// so far, is left out. The answer is always written. 0 sets no limit.
@@ -380,7 +381,8 @@ settings! {
         theme: String = "dark".to_owned();
         /// Symbols of the screen.
         charset: Charset = Charset::Auto;
-        /// How the source viewer shows a page of a PDF as a picture; poppler's pdftoppm draws it.
+        /// Way in which the source viewer shows a page of a PDF as a picture; poppler's pdftoppm
+        /// draws it.
         pictures: Pictures = Pictures::Auto;
         /// Make hyperlinks of sources, which the terminal opens.
         hyperlinks: Hyperlinks = Hyperlinks::Auto;
@@ -428,6 +430,7 @@ impl Config {
     /// Returns the settings as TOML: the top level, then a table per section.
     pub fn to_table(&self) -> Table {
         let mut table = Table::new();
+
         for setting in SETTINGS {
             let value = setting.value(self);
             match setting.section() {
@@ -439,6 +442,7 @@ impl Config {
                     .and_then(|table| table.insert(setting.name().to_owned(), value)),
             };
         }
+
         table
     }
 }
