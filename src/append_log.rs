@@ -25,12 +25,12 @@ const MAX_LINE_BYTES: u64 = 1 << 30;
 pub struct AppendLog<R> {
     file: File,
     head: Vec<u8>,
-    /// Where the last whole record ends.
+    /// End of the last whole record.
     end: u64,
     record: PhantomData<fn(R) -> R>,
 }
 
-/// Where a record is in its file, in bytes.
+/// The place of a record in its file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     start: u64,

@@ -48,7 +48,7 @@ pub struct CallUsage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Uncertainty {
     pub measure: UncertaintyMeasure,
-    /// In the measure's own unit: nats for entropies.
+    /// Value in the measure's own unit: nats for entropies.
     pub value: f32,
     /// The gate's threshold; `None` when no gate decides.
     pub threshold: Option<f32>,
@@ -63,7 +63,7 @@ pub enum UncertaintyMeasure {
     TokenEntropy,
     /// Discrete semantic entropy of sampled sentences, nats.
     SemanticEntropy,
-    /// What the probe reads in the hidden states, in 0..=1.
+    /// The probability that the probe reads in the hidden states, in 0..=1.
     Probe,
     /// 1 - the probability of the sentence's least likely token, in 0..=1.
     TokenProbability,
@@ -106,7 +106,7 @@ pub struct AttendedChunk {
     pub share: f32,
 }
 
-/// How far the sources of an answer state it.
+/// The degree to which the sources of an answer state it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Support {
     /// The generator's probability that the sources state the answer to exactly this question, in
@@ -195,7 +195,7 @@ impl Citation {
     }
 }
 
-/// How the program knows that a chunk supports a sentence.
+/// The evidence that a chunk supports a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Evidence {
@@ -205,12 +205,12 @@ pub enum Evidence {
     Overlap { share: f32 },
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
     Completed,
-    /// By the user; what was written so far stays.
+    /// Stopped by the user; the text so far stays.
     Stopped,
     /// A limit of the settings cut the answer off.
     LimitReached,

@@ -48,7 +48,7 @@ pub struct Retrieval {
     /// The documents that the query was limited to; `None` when it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filtered>,
-    /// What the documents of the hits say of themselves, by path.
+    /// Metadata of the documents of the hits, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub documents: BTreeMap<String, Metadata>,
 }
@@ -165,7 +165,7 @@ pub struct ChunkCopy {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RerankedChunk {
     pub chunk: u64,
-    /// How well it fits the question, in 0..=1.
+    /// Relevance for the question, in 0..=1.
     pub score: f32,
 }
 
@@ -187,31 +187,31 @@ pub struct DroppedChunk {
     pub reason: DropReason,
 }
 
-/// Why a chunk was dropped.
+/// The reason why a chunk was dropped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum DropReason {
-    /// It ranked below the top `k`.
+    /// The chunk ranked below the top `k`.
     BelowK { k: u32 },
     /// The prompt would not have fitted into the context.
     ContextFull {
         needed_tokens: u32,
         available_tokens: u32,
     },
-    /// Its document was re-chunked for this question, and new chunks replaced it.
+    /// The document was re-chunked for this question, and new chunks replaced the old ones.
     Rechunked,
     /// A round of refinement found that the answer does not need it.
     Unnecessary { round: u32 },
     /// A better chunk says the same.
     Redundant { duplicate_of: u64, similarity: f32 },
-    /// Its score did not reach the threshold that followed from all scores.
+    /// The score did not reach the threshold that followed from all scores.
     BelowThreshold { score: f32, threshold: f32 },
     /// The relevance judge rated it irrelevant.
     Irrelevant {
         probability: f32,
         min_probability: f32,
     },
-    /// Its chunks are part of another text now.
+    /// The chunk is part of another text now.
     Absorbed { by: u64 },
     /// The user excluded it.
     Excluded,

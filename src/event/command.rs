@@ -84,7 +84,7 @@ pub enum Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     Engine,
-    /// What reads recorded runs and lists models.
+    /// The thread that reads recorded runs and lists models.
     Library,
     Downloads,
 }

@@ -114,7 +114,7 @@ pub struct IndexReport {
     pub embedded: u64,
     /// Chunks whose vector was known already.
     pub reused: u64,
-    /// With chunks by meaning: the neighbouring sentences of the corpus.
+    /// The neighbouring sentences of the corpus, with chunks by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighbouringSentences>,
     /// Files that are not in the index and why.
@@ -189,7 +189,7 @@ impl OmittedFiles {
 pub struct NotedFile {
     /// Path inside the corpus.
     pub path: String,
-    /// As in `read as windows-1251: it is not UTF-8`.
+    /// A remark, e.g. `read as windows-1251: it is not UTF-8`.
     pub note: String,
 }
 
@@ -214,7 +214,7 @@ pub struct Source {
     /// The places of a document that is not text (pages, sheets), with the lines where they begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<PlaceFrom>,
-    /// What the lines are, for a viewer that renders them.
+    /// Form of the lines, for a viewer that renders them.
     #[serde(default, skip_serializing_if = "SourceForm::is_lines")]
     pub form: SourceForm,
     /// The lines to highlight, from 1, both inclusive.
@@ -226,7 +226,7 @@ pub struct Source {
     pub changed: bool,
 }
 
-/// What the lines of a document are, besides text.
+/// The form of the lines of a document, besides text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SourceForm {
@@ -264,7 +264,7 @@ pub enum MarkupLanguage {
 /// A heading, with its lines in the document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadingLines {
-    /// From 1, both inclusive.
+    /// Number of the first line, from 1, both inclusive.
     pub first_line: u32,
     pub last_line: u32,
     /// Level 1 is outermost.
@@ -275,7 +275,7 @@ pub struct HeadingLines {
 /// A row of a table, with its lines in the document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableRow {
-    /// From 1, both inclusive.
+    /// Number of the first line, from 1, both inclusive.
     pub first_line: u32,
     pub last_line: u32,
     /// Whether it names the columns of the rows below it.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What a document says of itself.
+/// The metadata in a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -75,18 +75,18 @@ pub struct ModelCard {
     pub context_tokens: u32,
     /// The chat template in use: `gguf`, `none`, a file or a name. Empty for roles without one.
     pub chat_template: String,
-    /// Why another template stands in for the model's own; empty when none does.
+    /// The reason why another template stands in for the model's own; empty when none does.
     #[serde(default)]
     pub template_fallback: String,
     /// Whether it is a generator that comes with the program: made for its demo, and often wrong
     /// about other documents.
     #[serde(default)]
     pub practice: bool,
-    /// What the server of the model can do; empty for a model that runs here. The device is then
-    /// its host.
+    /// Abilities of the model's server; empty for a model that runs here. The device is then its
+    /// host.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub server: String,
-    /// What an embedder reads in front of each text.
+    /// Texts in front of each text that an embedder reads.
     #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
     pub prefixes: Prefixes,
 }
@@ -191,14 +191,14 @@ pub struct OfferedModel {
     pub need: MemoryNeed,
     /// Whether it fits into the memory of this machine; `None` if that is not known.
     pub fits: Option<bool>,
-    /// It is the one to take of its role.
+    /// Whether this is the recommended one of its role.
     pub is_best: bool,
     pub licence: String,
     /// Tokens of context that it was trained for.
     pub context_tokens: u64,
     pub languages: String,
     pub note: String,
-    /// What its name and size were compared with; empty if with nothing.
+    /// The listing with which the name and size were compared; empty if with none.
     pub checked: String,
 }
 
@@ -211,7 +211,7 @@ pub struct LocalModel {
     /// file.
     pub setting: String,
     pub file: String,
-    /// Where it was found.
+    /// The place where it was found.
     pub source: String,
     /// The role that its metadata suggests; `None` if it cannot be used.
     pub role: Option<ModelRole>,
@@ -220,7 +220,7 @@ pub struct LocalModel {
     /// Architecture name of the GGUF; empty if it cannot be read.
     pub architecture: String,
     pub need: Option<MemoryNeed>,
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub problem: Option<Problem>,
 }
 
@@ -228,14 +228,14 @@ pub struct LocalModel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelList {
     pub local: Vec<LocalModel>,
-    /// Those that are not here.
+    /// Models that are not here.
     pub offered: Vec<OfferedModel>,
     /// The date of the list of those.
     pub made: String,
     pub memory: MachineMemory,
 }
 
-/// What a download of a model does now.
+/// The phase of a download of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullPhase {
@@ -248,7 +248,7 @@ pub enum PullPhase {
     Downloading,
 }
 
-/// How far a download of a model is.
+/// Progress of a download of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullProgress {
     /// The model, as the user named it.

@@ -53,6 +53,7 @@ impl Numbering {
                     let number = self.numbers.get(&cited.chunk);
                     (cited.label, number.copied().unwrap_or(cited.label))
                 }));
+
                 let numbered = renumber(text, &labels);
                 let written = std::mem::replace(text, numbered);
                 self.sentences.insert(*step, Sentence { written, labels });
@@ -63,6 +64,7 @@ impl Numbering {
             }
             _ => {}
         }
+
         self.number_chunks(event);
     }
 

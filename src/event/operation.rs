@@ -39,7 +39,7 @@ pub enum Operation {
     /// Opening a recorded run.
     OpenRun,
 
-    /// Of a newer program.
+    /// An operation of a newer program.
     #[serde(other)]
     Unknown,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub unit: PlaceUnit,
-    /// From 1, both inclusive.
+    /// First and last number, from 1, both inclusive.
     pub first: u32,
     pub last: u32,
     /// The name of the sheet, or the title of the chapter or message.
@@ -17,7 +17,7 @@ pub struct Place {
     pub member: Option<String>,
 }
 
-/// What a place counts.
+/// The unit that a place counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceUnit {
@@ -71,7 +71,7 @@ impl Place {
 /// A place from a line of the document's text on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceFrom {
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: u32,
     pub place: Place,
 }

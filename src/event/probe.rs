@@ -16,7 +16,7 @@ pub enum ProbeLayers {
     Middle,
 }
 
-/// What a training sentence of a probe is labelled by.
+/// The label of a training sentence of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeLabels {
@@ -41,13 +41,13 @@ pub enum ProbeTurns {
 /// The gate of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateCard {
-    /// What it measures, which is not what the settings name where there is a `fallback`.
+    /// The measure in use, which is not the named one where there is a `fallback`.
     pub measure: UncertaintyMeasure,
     /// Sentences above it are uncertain; in the measure's own unit.
     pub threshold: f32,
     /// The probe that it reads.
     pub probe: Option<ProbeCard>,
-    /// Why it does not measure what the settings name.
+    /// The reason why it does not measure what the settings name.
     pub fallback: Option<Problem>,
 }
 
@@ -62,7 +62,7 @@ pub struct ProbeCard {
     /// Layers of the generator, and the width of each.
     pub layers: u32,
     pub width: u32,
-    /// Which of the layers are read.
+    /// The layers that are read.
     #[serde(default)]
     pub reads: ProbeLayers,
     #[serde(default)]
@@ -86,7 +86,7 @@ pub struct ProbeCard {
     pub held_out: Option<ProbeFigures>,
 }
 
-/// How well a probe separates uncertain sentences from certain ones.
+/// The quality with which a probe separates uncertain sentences from certain ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ProbeFigures {
     pub questions: u64,

@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong, and what to do next.
+/// A failure, with advice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What happened.
+    /// A sentence about the failure.
     pub error: String,
-    /// What to do next; `None` where nothing helps.
+    /// Advice; `None` where nothing helps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }

@@ -18,7 +18,7 @@ pub struct Record {
     pub t_us: u64,
     /// The run it belongs to, or [`SESSION`].
     pub run: String,
-    /// What happened.
+    /// The event itself.
     pub event: Event,
 }
 

@@ -51,7 +51,7 @@ pub enum RunEvent {
     /// Something fell back or was left out; the run continues.
     Warned {
         text: String,
-        /// What to do about it.
+        /// Advice about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         advice: Option<String>,
     },
@@ -203,7 +203,7 @@ pub enum RunEvent {
         #[serde(default)]
         reply_bytes: u32,
     },
-    /// Of the texts that the present calls write, `begun` are begun.
+    /// Texts of the present calls: `begun` are begun.
     CallsProgressed {
         purpose: String,
         begun: u32,
@@ -264,11 +264,11 @@ pub enum RunEvent {
         text: String,
         citations: Vec<Citation>,
     },
-    /// How far the sources state the answer, before it is written.
+    /// The support of the answer by the sources, before it is written.
     SupportMeasured { support: Support },
     /// Whether the answer can be trusted.
     VerdictGiven { verdict: Verdict },
-    /// How much the context helped the model.
+    /// The help of the context for the model.
     UtilityMeasured { step: u32, utility: Utility },
     /// Last record of every run.
     RunFinished {
@@ -286,7 +286,7 @@ pub enum RunEvent {
     Unknown,
 }
 
-/// What records say that were written before a context could be unanswered.
+/// Returns the value in records that were written before a context could be unanswered.
 fn yes() -> bool {
     true
 }

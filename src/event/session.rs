@@ -48,14 +48,14 @@ pub enum SessionEvent {
         phrase: String,
         lookups: Vec<TracedLookup>,
     },
-    /// Of the texts that a measurement on request writes, `begun` are begun; `total` is 0 while no
-    /// text is.
+    /// Texts that a measurement on request writes: `begun` are begun; `total` is 0 while no text
+    /// is.
     MeasurementProgressed {
         purpose: String,
         begun: u32,
         total: u32,
     },
-    /// How much the context of a finished run helped, measured on request.
+    /// The help of the context for a finished run, measured on request.
     UtilityMeasured { run: String, utility: Utility },
     /// The recorded runs, newest first.
     SessionsListed {
@@ -79,7 +79,7 @@ pub enum SessionEvent {
     /// Something was refused, fell back or was left out; the program continues.
     Warned {
         text: String,
-        /// What to do about it.
+        /// Advice about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         advice: Option<String>,
     },

@@ -20,7 +20,7 @@ pub enum Part {
     Utility,
 }
 
-/// Why parts of a run were left out.
+/// The reason why parts of a run were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LeftOut {
@@ -99,9 +99,9 @@ pub struct TracedChunk {
     pub chunk: ChunkText,
     /// False when the phrase begins in one chunk and ends in the next.
     pub whole: bool,
-    /// In the whole list; `None` when no word of the query is in the chunk.
+    /// Rank and score in the whole list; `None` when no word of the query is in the chunk.
     pub bm25: Option<Ranked>,
-    /// In the whole list; `None` when the index has no comparable vectors.
+    /// Rank and score in the whole list; `None` when the index has no comparable vectors.
     pub vector: Option<Ranked>,
     /// `None` when it is in neither pool.
     pub fused: Option<Ranked>,

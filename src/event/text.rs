@@ -52,7 +52,9 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_raw) {
         return Cow::Borrowed(json);
     }
+
     let mut escaped = String::with_capacity(json.len() + 16);
+
     for c in json.chars() {
         if is_raw(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -62,6 +64,7 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
             escaped.push(c);
         }
     }
+
     Cow::Owned(escaped)
 }
 

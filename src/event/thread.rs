@@ -27,7 +27,7 @@ impl Ask {
 pub struct Thread {
     /// Id of its first run; `None` where the question begins a thread.
     pub id: Option<String>,
-    /// Its turns before the question, oldest first.
+    /// Turns before the question, oldest first.
     pub turns: Vec<Turn>,
 }
 
@@ -38,23 +38,24 @@ pub struct Turn {
     pub answer: String,
 }
 
-/// Why a question of a thread is used as it was asked.
+/// The reason why a question of a thread is used as it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum AsAsked {
-    /// It names what it is about, and refers to nothing before it; the generator was not asked.
+    /// The question names its subject, and refers to nothing before it; the generator was not
+    /// asked.
     StandsAlone,
     /// The generator is a bundled one, which was not trained for it, and was not asked.
     Untrained,
     /// The model wrote nothing.
     Empty,
-    /// It is not a single question.
+    /// The rewritten text is not a single question.
     NotAQuestion,
-    /// It lacks names, numbers or most of the words of the question.
+    /// The rewritten text lacks names, numbers or most of the words of the question.
     WordsLost { words: Vec<String> },
-    /// It has names that are neither in the question nor in the thread.
+    /// The rewritten text has names that are neither in the question nor in the thread.
     NamesInvented { words: Vec<String> },
-    /// It adds nothing from the thread.
+    /// The rewritten text adds nothing from the thread.
     NothingAdded,
     /// The turns and the question do not fit into the context.
     TooLong,

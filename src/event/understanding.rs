@@ -42,7 +42,7 @@ pub struct VariedChunk {
     pub chunk: u64,
     /// The chunk in other words.
     pub rephrasing: Option<String>,
-    /// Why there is none.
+    /// The reason why there is none.
     pub fault: Option<VariantFault>,
     /// Number of attempts.
     pub attempts: u32,
@@ -54,7 +54,7 @@ pub struct VariedChunk {
     pub certain: Option<bool>,
 }
 
-/// Why a chunk has no variant.
+/// The reason why a chunk has no variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariantFault {
@@ -64,7 +64,7 @@ pub enum VariantFault {
     SameWords,
     /// The judge rated its meaning as different.
     OtherMeaning,
-    /// It does not fit into the context of a model.
+    /// The variant does not fit into the context of a model.
     TooLong,
 }
 
@@ -112,19 +112,19 @@ pub struct AddedChunk {
     pub similarity: f32,
 }
 
-/// Why a context cannot be measured.
+/// The reason why a context cannot be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmeasured {
-    /// It has no chunk.
+    /// The context has no chunk.
     NoChunk,
     /// None of its chunks could be rephrased.
     NoVariant,
-    /// Its prompt does not fit into the context size.
+    /// The prompt does not fit into the context size.
     TooLong,
 }
 
-/// Why refinement ended.
+/// The reason why refinement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefinementEnd {
@@ -147,6 +147,6 @@ pub struct RechunkedDocument {
     pub chunks: u32,
     /// Whether its chunks were in the cache.
     pub cached: bool,
-    /// Why it could not be re-chunked.
+    /// The reason why the document could not be re-chunked.
     pub error: Option<String>,
 }

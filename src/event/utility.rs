@@ -81,7 +81,7 @@ impl Belief {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BeliefSample {
     pub text: String,
-    /// Its likelihood, normalised over the samples.
+    /// Likelihood of the sample, normalised over the samples.
     pub weight: f32,
     /// The cluster of meaning that it belongs to, from 0.
     pub cluster: u32,

@@ -60,6 +60,7 @@ impl Advice for ProbeError {
             Self::Journal(error) => return error.advice(),
             Self::Stopped(_) => return None,
         };
+
         Some(advice.into())
     }
 }

@@ -75,7 +75,7 @@ pub struct SampleJournal {
     journal: Journal<SampleRow>,
     states: File,
     states_path: PathBuf,
-    /// Where the states of the last question end, in bytes.
+    /// End of the states of the last question, in bytes.
     end: u64,
     questions: Vec<SampledQuestion>,
 }
@@ -119,6 +119,7 @@ impl SampleJournal {
             .create(true)
             .truncate(false)
             .open(&states_path);
+
         let mut opened = Self {
             journal,
             states: states.map_err(|error| file_error(&states_path, error))?,
@@ -126,12 +127,15 @@ impl SampleJournal {
             end: 0,
             questions: Vec::new(),
         };
+
         opened
             .read()
             .map_err(|error| file_error(&opened.states_path, error))?;
+
         if opened.questions.len() < opened.journal.rows().len() {
             opened.clear()?;
         }
+
         Ok(opened)
     }
 
@@ -139,17 +143,22 @@ impl SampleJournal {
     fn read(&mut self) -> io::Result<()> {
         self.states.seek(SeekFrom::Start(0))?;
         let mut states = io::BufReader::new(&self.states);
+
         for row in self.journal.rows() {
             let numbers: usize = row.samples.iter().map(|sample| sample.features).sum();
             let wanted = numbers as u64 * NUMBER_BYTES;
+
             let mut bytes = Vec::new();
             (&mut states).take(wanted).read_to_end(&mut bytes)?;
+
             if bytes.len() as u64 != wanted || check(&bytes) != row.check {
                 return Ok(());
             }
+
             self.questions.push(row.with_states(&bytes));
             self.end += wanted;
         }
+
         self.states.set_len(self.end)
     }
 
@@ -196,6 +205,7 @@ impl SampleRow {
             token_entropy: sample.token_entropy,
             has_passages: sample.has_passages,
         };
+
         Self {
             question: question.question.clone(),
             held_out: question.held_out,
@@ -209,6 +219,7 @@ impl SampleRow {
         let mut numbers = bytes
             .chunks_exact(size_of::<f16>())
             .map(|number| f16::from_le_bytes([number[0], number[1]]));
+
         let samples = self.samples.iter().map(|measured| Sample {
             features: numbers.by_ref().take(measured.features).collect(),
             entropy: measured.entropy,
@@ -216,6 +227,7 @@ impl SampleRow {
             token_entropy: measured.token_entropy,
             has_passages: measured.has_passages,
         });
+
         SampledQuestion {
             question: self.question.clone(),
             held_out: self.held_out,

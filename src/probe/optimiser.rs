@@ -44,7 +44,7 @@ struct Parameters {
     squares: Vec<f32>,
 }
 
-/// What all parameters have in common in a step.
+/// Values that all parameters share in a step.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     learning_rate: f32,

@@ -52,7 +52,7 @@ struct Labelled<'w> {
     is_certain: bool,
 }
 
-/// What makes a sentence a certain one.
+/// The rule by which a sentence is a certain one.
 #[derive(Clone, Copy)]
 struct Labelling {
     labels: ProbeLabels,
@@ -67,11 +67,13 @@ impl Labelling {
     /// where it was uncertain; without a known answer there is no label by accuracy.
     fn sentences<'w>(&self, questions: &[&'w SampledQuestion]) -> Vec<Labelled<'w>> {
         let mut labelled = Vec::new();
+
         for question in questions {
             let taken = match self.turns {
                 ProbeTurns::Multi => question.samples.len(),
                 ProbeTurns::Single => 1 + usize::from(question.has_regenerated_first()),
             };
+
             for sample in question
                 .samples
                 .iter()
@@ -82,9 +84,11 @@ impl Labelling {
                     ProbeLabels::SemanticEntropy => Some(sample.entropy <= self.tau),
                     ProbeLabels::Accuracy => question.right,
                 };
+
                 labelled.extend(is_certain.map(|is_certain| Labelled { sample, is_certain }));
             }
         }
+
         labelled
     }
 }
@@ -210,6 +214,7 @@ fn split(
 ) -> (TrainingSet, TrainingSet) {
     let mut fit = Vec::new();
     let mut validation = Vec::new();
+
     for (at, question) in random.shuffle(known.to_vec()).into_iter().enumerate() {
         if at % VALIDATION == 0 {
             validation.push(question);
@@ -217,6 +222,7 @@ fn split(
             fit.push(question);
         }
     }
+
     let fit = balance(by.sentences(&fit), read, random);
     let validation = balance(by.sentences(&validation), read, random);
     (fit, validation)

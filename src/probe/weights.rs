@@ -162,11 +162,13 @@ impl Probe {
 fn tensors(probe: &Probe) -> [(&'static str, Tensor<'_>); 6] {
     let Standard { mean, deviation } = &probe.standard;
     let Network { hidden, output } = &probe.network;
+
     let vector = |values| Tensor {
         shape: vec![<[f32]>::len(values)],
         values,
     };
     let matrix = |layer: &'_ Linear| vec![layer.bias.len(), layer.inputs];
+
     [
         ("mean", vector(mean)),
         ("deviation", vector(deviation)),
@@ -254,6 +256,7 @@ pub fn find(
     settings: &ProbeSettings,
 ) -> Result<PathBuf, ProbeError> {
     let mut skipped = None;
+
     for file in folders.iter().flat_map(|folder| files(folder)) {
         let reason = match describe(&file) {
             Ok(card) if card.fingerprint != generator.fingerprint => continue,
@@ -265,8 +268,10 @@ pub fn find(
             Ok(_) => return Ok(file),
             Err(error) => error,
         };
+
         skipped = skipped.or(Some(reason));
     }
+
     Err(skipped.unwrap_or_else(|| ProbeError::None {
         generator: generator.file.clone(),
     }))

@@ -25,13 +25,13 @@ pub struct Process {
 
 /// The pipes to a process.
 pub struct Pipes {
-    /// What the process reads.
+    /// Input of the process.
     pub input: ChildStdin,
-    /// What the process writes.
+    /// Output of the process.
     pub output: ChildStdout,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug)]
 pub struct Ending {
     /// `None` where the system does not say.

@@ -21,7 +21,7 @@ pub struct Journal<T> {
     _lock: FileLock,
 }
 
-/// Why a journal cannot be used.
+/// The reason why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("the journal {} cannot be used ({source})", file.display())]

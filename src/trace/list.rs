@@ -133,10 +133,12 @@ fn summary(path: &Path) -> Option<RunSummary> {
     let mut file = files::open(path, Links::Followed).ok()?;
     let first = read_line(&mut BufReader::new(&mut file)).ok()??;
     let First { run, event } = serde_json::from_slice(&first).ok()?;
+
     if event.r#type != "run_started" {
         return None;
     }
     let answer = answer(&mut file).unwrap_or_default();
+
     Some(RunSummary {
         file: path.display().to_string(),
         run,
@@ -164,11 +166,13 @@ fn answer(file: &mut File) -> io::Result<Option<String>> {
 fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut window = TAIL_BYTES;
+
     loop {
         let from = length.saturating_sub(window);
         file.seek(SeekFrom::Start(from))?;
         let mut tail = Vec::new();
         file.take(window).read_to_end(&mut tail)?;
+
         let body = tail.strip_suffix(b"\n").unwrap_or(&tail);
         match body.iter().rposition(|byte| *byte == b'\n') {
             Some(at) => return Ok(body[at + 1..].to_vec()),

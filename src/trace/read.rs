@@ -43,7 +43,7 @@ pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
 /// A line of a run file.
 struct Line {
     bytes: Vec<u8>,
-    /// From 1.
+    /// Number of the line, from 1.
     number: usize,
     /// The file ends before the line does.
     cut_off: bool,

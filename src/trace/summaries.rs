@@ -26,7 +26,7 @@ const SPARE_ENTRIES: usize = 1000;
 /// A file of a run, as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RunFile {
-    /// Its name in the sessions folder.
+    /// Name of the file in the sessions folder.
     pub name: String,
     bytes: u64,
     modified_ns: u64,

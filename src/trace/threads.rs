@@ -51,6 +51,7 @@ pub fn thread_names(folder: &Path) -> Result<BTreeMap<String, String>, TraceErro
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(TraceError::unreadable(folder, error)),
     };
+
     let files = entries.flatten().map(|entry| entry.path());
     Ok(files
         .filter(|path| path.extension() == Some(OsStr::new(ENDING)))
