@@ -28,7 +28,7 @@ use crate::remote::{MAX_PARTS, is_address, with_address};
 pub struct Collection {
     folders: Vec<OpenFolder>,
     covered: Vec<CoveredFolder>,
-    /// What is searched in the place of the indexes of this machine.
+    /// The corpus of several machines that is searched in the place of the indexes of this one.
     remote: Option<SharedCorpus>,
 }
 
@@ -111,6 +111,7 @@ impl FolderPlan {
                 is_use_reported: false,
             });
         }
+
         Ok(Collection {
             folders,
             covered: self.covered,
@@ -298,6 +299,7 @@ impl Collection {
             self.name_parts();
             report.corpus = self.card();
         }
+
         Ok(Update::Finished(Box::new(report)))
     }
 
@@ -447,6 +449,7 @@ impl Collection {
                 folder: self.card().folder,
             });
         };
+
         let source = folder.index.source(path, lines)?;
         Ok(Source {
             document: document.to_owned(),
@@ -478,6 +481,7 @@ impl Collection {
     /// made are not to be linked.
     pub fn link_state(&self) -> LinkedState {
         let mut sum = LinkedState::default();
+
         for OpenFolder { index, names, .. } in &self.folders {
             let state = index.link_state();
             sum.documents += state.documents;
@@ -489,6 +493,7 @@ impl Collection {
             }
             sum.other_models.extend(state.other_models);
         }
+
         sum
     }
 
@@ -540,6 +545,7 @@ impl OpenFolder {
 fn sum(one: IndexReport, other: IndexReport) -> IndexReport {
     let mut updated = [one.updated, other.updated].concat();
     updated.truncate(IndexReport::MAX_UPDATED);
+
     IndexReport {
         corpus: one.corpus,
         added: one.added + other.added,
@@ -586,6 +592,7 @@ impl Search for Collection {
             vector,
             embedder,
         };
+
         match &self.remote {
             Some(remote) => Ok(remote.search(query, settings)?),
             None => retrieval::search(&self.parts(), query, settings),
@@ -628,6 +635,7 @@ impl Search for Collection {
                 });
                 continue;
             };
+
             let of_folder = folder.index.rechunk(&[path], split, embedder, counter)?;
             let named = of_folder.into_iter();
             rechunked.extend(named.map(|document| folder.names.name_rechunked(document)));
@@ -663,6 +671,7 @@ impl Search for Collection {
             .iter()
             .map(|folder| folder.index.card())
             .collect();
+
         let mut folders: Vec<String> = cards.iter().map(|card| card.folder.clone()).collect();
         if let Some(remote) = &self.remote {
             let [documents, chunks, generation] = remote.counts();
@@ -680,6 +689,7 @@ impl Search for Collection {
                 words_only: remote.lacks_vectors(),
             };
         }
+
         CorpusCard {
             folder: folders.join(", "),
             documents: cards.iter().map(|card| card.documents).sum(),

@@ -61,12 +61,14 @@ impl Candidate {
             let words = words(text).map(hash);
             words.filter(|word| query.contains(word)).collect()
         };
+
         let place = hit.chunk.places.first().map(|from| &from.place);
         let names = place.map(|place| [&place.member, &place.name]);
         let names = names.into_iter().flatten().flatten();
         let whole = names.fold(hit.chunk.text_with_place(), |whole, name| {
             whole + "\n" + name
         });
+
         Self {
             date: date(entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,

@@ -154,6 +154,7 @@ impl Draft {
     ) -> Result<(Manifest, Pointer), FileError> {
         let folder = self.folder.clone();
         let before = layout.current()?;
+
         self.write(layout, vectors, should_merge).inspect_err(|_| {
             // frees a full disk, unless the last rename was done before the failure
             if layout.current().is_ok_and(|now| now == before) {
@@ -170,6 +171,7 @@ impl Draft {
     ) -> Result<(Manifest, Pointer), FileError> {
         self.lexical.finish(should_merge)?;
         vectors.sync()?;
+
         let file = vectors
             .file()
             .file_name()
@@ -182,17 +184,20 @@ impl Draft {
             width: vectors.width() as u32,
         };
         self.manifest.graph_rows = vectors.covered_rows();
+
         for name in files_of(&self.folder)? {
             // tantivy never changes a file that bears the name of a segment
             let known = self.shared.remove(&name).filter(|_| is_segment(&name));
             let file = known.map_or_else(|| StoredFile::for_file(&self.folder, &name), Ok)?;
             self.manifest.files.push(file);
         }
+
         let manifest = self.manifest.write(&self.folder)?;
         let pointer = Pointer {
             generation: self.manifest.generation,
             manifest,
         };
+
         files::sync_folder(&layout.root).map_err(|error| FileError::write(&layout.root, error))?;
         layout.make_current(&pointer)?;
         Ok((self.manifest, pointer))

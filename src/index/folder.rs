@@ -113,6 +113,7 @@ impl Index {
             folder: name.clone(),
             reason: error.to_string(),
         })?;
+
         let layout = Layout::for_folder(&canonical, indexes);
         let lock = match layout.lock(&canonical) {
             Lock::Held(lock) => Some(lock),
@@ -121,8 +122,10 @@ impl Index {
             Lock::Refused(_) if layout.has_generation() => None,
             Lock::Refused(error) => return Err(error.for_folder(&name)),
         };
+
         let demo = demo_corpus().canonicalize();
         let similarity_cache = SimilarityCache::new(layout.similarity_cache());
+
         Ok(Self {
             is_demo: demo.is_ok_and(|demo| demo == canonical),
             name,
@@ -172,6 +175,7 @@ impl Index {
         if self.lock.is_some() {
             return Ok(());
         }
+
         let lock = match self.layout.lock(&self.canonical) {
             Lock::Held(lock) => Ok(lock),
             Lock::Elsewhere => Err(IndexError::InUse {
@@ -259,10 +263,12 @@ impl Index {
     ) -> Result<VectorStore, FileError> {
         let name = self.vectors_name(recipe);
         let file = self.layout.root.join(&name);
+
         let in_use = self
             .manifest()
             .filter(|now| now.vectors.file == name)
             .map(|now| (now.graph_rows, now.vectors.clone()));
+
         if let (None, Some((covered, card))) = (&self.vectors, in_use) {
             // the rows in use come first, and each must be intact
             self.vectors = Some(VectorStore::read(
@@ -272,6 +278,7 @@ impl Index {
                 [covered, card.rows],
             )?);
         }
+
         if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
             return match vectors.recover_tail() {
                 Ok(()) => Ok(vectors),
@@ -281,6 +288,7 @@ impl Index {
                 }
             };
         }
+
         match VectorStore::recover(&file, &recipe.embedder, width) {
             // no finished generation depends on this file
             Err(FileError::Damaged(_)) => VectorStore::create(&file, &recipe.embedder, width),
@@ -312,22 +320,27 @@ impl Index {
         should_merge: bool,
     ) -> Result<(), FileError> {
         let (manifest, pointer) = draft.publish(&self.layout, vectors, should_merge)?;
+
         let folder = self.layout.generation(pointer.generation);
         let number = pointer.generation;
         let file = manifest.vectors.file.clone();
         let generation = Generation::load(&folder, manifest)?;
         self.pointer = Some(pointer);
+
         let before = self
             .generation
             .replace(generation)
             .map(|before| before.manifest)
             .unwrap_or_default();
+
         let set_aside = self.manifest().and_then(|now| now.set_aside.clone());
         let set_aside = set_aside.unwrap_or_default();
+
         self.layout.sweep(
             &[number, before.generation],
             &[&file, &before.vectors.file, &set_aside],
         );
+
         let now = self.manifest().into_iter();
         let documents = now.flat_map(|now| now.documents.values());
         self.layout

@@ -106,6 +106,7 @@ fn shares(list: &[ScoredChunk]) -> Vec<f32> {
     let lowest = scores.clone().fold(f32::INFINITY, f32::min);
     let highest = scores.fold(f32::NEG_INFINITY, f32::max);
     let range = highest - lowest;
+
     list.iter()
         .map(|listed| {
             if range > 0.0 {

@@ -166,9 +166,11 @@ impl Generation {
     ) -> tantivy::Result<Vec<u64>> {
         let mut chunks = self.lexical.ids_in(documents)?;
         chunks.sort_unstable();
+
         let languages: BTreeSet<&str> = self.languages.iter().map(String::as_str).collect();
         let wanted = filter.phrases.iter().map(|text| (text, true));
         let excluded = filter.excluded.iter().map(|text| (text, false));
+
         for (text, is_wanted) in wanted.chain(excluded) {
             let phrase = phrase_words(text, &languages);
             // without words it says nothing
@@ -177,6 +179,7 @@ impl Generation {
                 chunks.retain(|id| holding.contains(id) == is_wanted);
             }
         }
+
         Ok(chunks)
     }
 

@@ -37,6 +37,7 @@ fn check(root: PathBuf) -> Option<Health> {
     let folder = files::read(&root.join("corpus")).ok()?;
     let folder = String::from_utf8_lossy(&folder).into_owned();
     let layout = Layout { root };
+
     let opened = layout.current().and_then(|pointer| {
         pointer
             .map(|pointer| {
@@ -46,6 +47,7 @@ fn check(root: PathBuf) -> Option<Health> {
             })
             .transpose()
     });
+
     let mut health = Health {
         folder,
         root: layout.root,
@@ -55,6 +57,7 @@ fn check(root: PathBuf) -> Option<Health> {
         vectors: 0,
         problem: None,
     };
+
     match opened {
         Ok(Some((generation, vectors))) => {
             health.generation = generation.manifest.generation;
@@ -65,5 +68,6 @@ fn check(root: PathBuf) -> Option<Health> {
         Ok(None) => {}
         Err(error) => health.problem = Some(error.for_folder(&health.folder).into()),
     }
+
     Some(health)
 }

@@ -73,10 +73,12 @@ impl Layout {
     pub fn lock(&self, folder: &Path) -> Lock {
         let file = self.root.join("lock");
         let opened = fs::create_dir_all(&self.root).and_then(|()| files::open_or_create(&file));
+
         let opened = match opened {
             Ok(opened) => opened,
             Err(error) => return Lock::Refused(FileError::write(&file, error)),
         };
+
         match FileLock::try_take(&opened) {
             Ok(lock) => self
                 .note(folder)
@@ -143,6 +145,7 @@ impl Layout {
         let Ok(entries) = fs::read_dir(&self.root) else {
             return;
         };
+
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_unused = match number(&name) {
@@ -253,6 +256,7 @@ fn readable(name: &str) -> String {
         })
         .take(32)
         .collect();
+
     text.truncate(text.trim_end_matches('-').len());
     if text.chars().all(|c| c == '-') {
         "folder".to_owned()

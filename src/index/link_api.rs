@@ -60,9 +60,11 @@ impl Index {
         let (Some(links), Some(manifest)) = (links.as_ref(), self.manifest()) else {
             return state;
         };
+
         if links.is_empty() {
             state.other_models = LinkStore::other_models(&self.layout.root, &links.recipe);
         }
+
         for (path, entry) in &manifest.documents {
             if self.key_of(entry).is_some_and(|key| links.contains(&key)) {
                 state.documents += 1;
@@ -71,6 +73,7 @@ impl Index {
                 state.unlinked.push((path.clone(), entry.chunks));
             }
         }
+
         state
     }
 

@@ -143,9 +143,11 @@ impl Manifest {
         let file = generation.join(Self::FILE);
         let text =
             files::read(&file).map_err(|error| FileError::missing_or_unreadable(&file, &error))?;
+
         if blake3::hash(&text).to_hex().as_str() != checksum {
             return Err(FileError::damaged(&file, "its checksum is wrong"));
         }
+
         let Header { format: found } = parse(&file, &text)?;
         match found {
             FORMAT => parse(&file, &text),

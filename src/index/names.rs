@@ -12,7 +12,7 @@ use crate::remote::part_start;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
     number: u64,
-    /// In front of the paths of its documents: empty, or it ends with `/`.
+    /// Text in front of the paths of the documents: empty, or it ends with `/`.
     prefix: String,
 }
 

@@ -76,6 +76,7 @@ impl Position<'_> {
         let is_measured = self.units > 0 && self.time >= MIN_MEASURED;
         let rate = is_measured.then(|| self.units as f32 / self.time.as_secs_f32());
         let left = self.total.map(|total| total.saturating_sub(self.done));
+
         IndexProgress {
             phase: self.phase,
             done: self.done,

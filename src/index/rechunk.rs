@@ -32,6 +32,7 @@ impl Index {
         counter: &TokenCounter,
     ) -> Result<Vec<Rechunked>, LlmError> {
         let mut rechunked = Vec::new();
+
         for path in documents {
             rechunked.push(match self.read_document(path) {
                 Ok(document) => self.rechunk_one(&document, split, embedder, counter)?,
@@ -43,6 +44,7 @@ impl Index {
                 },
             });
         }
+
         Ok(rechunked)
     }
 
@@ -118,11 +120,13 @@ fn embed(
     counter: &TokenCounter,
 ) -> Result<Vec<(ChunkText, Vec<f32>)>, LlmError> {
     let chunks = chunks_at(document, ranges, counter);
+
     let mut vectors = Vec::with_capacity(chunks.len());
     for call in chunks.chunks(CALL_SENTENCES) {
         let texts: Vec<&str> = call.iter().map(|chunk| chunk.text.as_str()).collect();
         vectors.extend(embedder.embed(&texts)?);
     }
+
     let named = |chunk: corpus::Chunk| {
         let corpus::Chunk {
             bytes,
@@ -144,6 +148,7 @@ fn embed(
             parts: Vec::new(),
         }
     };
+
     Ok(chunks.into_iter().map(named).zip(vectors).collect())
 }
 

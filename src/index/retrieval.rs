@@ -110,10 +110,12 @@ impl Index {
             vector,
             embedder,
         };
+
         let alone = NamedIndex {
             index: self,
             names: &Names::default(),
         };
+
         search(&[alone], query, settings)
     }
 
@@ -168,6 +170,7 @@ fn fold(
     settings: &RetrieverSettings,
 ) -> Result<Vec<Hit>, IndexError> {
     let mut folding = Folding::new(query.text, settings.pool as usize);
+
     'fused: for fused in fused {
         for part in searched {
             if let Some((hit, entry)) = part.hit(fused)?
@@ -177,6 +180,7 @@ fn fold(
             }
         }
     }
+
     Ok(folding.finish())
 }
 

@@ -68,6 +68,7 @@ impl Index {
 fn form_of(mut form: SourceForm, shown: &std::ops::Range<usize>) -> SourceForm {
     let is_shown =
         |first: u32, last: u32| shown.start < first as usize && last as usize <= shown.end;
+
     match &mut form {
         SourceForm::Lines | SourceForm::Markdown => {}
         SourceForm::Markup { headings, .. } => {
@@ -83,6 +84,7 @@ fn form_of(mut form: SourceForm, shown: &std::ops::Range<usize>) -> SourceForm {
             }
         }
     }
+
     form
 }
 

@@ -17,7 +17,7 @@ pub type EmbeddedChunks = Arc<Vec<(ChunkText, Vec<f32>)>>;
 pub struct Rechunked {
     /// Path inside the corpus.
     pub document: String,
-    /// Its chunks, or the reason why there are none.
+    /// Chunks of the document, or the reason why there are none.
     pub chunks: Result<EmbeddedChunks, String>,
     pub sentences: u32,
     /// Whether the ranges of its chunks were known, so that no sentence had to be embedded.

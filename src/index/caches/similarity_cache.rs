@@ -27,6 +27,7 @@ impl CacheKey {
             characters,
             keeps_pronouns,
         } = split;
+
         let mut hasher = blake3::Hasher::new();
         hasher
             .update(&tokens.to_le_bytes())
@@ -36,6 +37,7 @@ impl CacheKey {
             .update(embedder.as_bytes())
             .update(&[0])
             .update(document.text.as_bytes());
+
         Self(hasher.finalize().to_hex()[..32].to_owned())
     }
 }
@@ -110,10 +112,12 @@ impl SimilarityCache {
             key,
             chunks: chunks.to_vec(),
         };
+
         if is_writer {
             self.append(&entry)
                 .map_err(|error| FileError::write(&self.file, error))?;
         }
+
         self.chunks()?.insert(entry.key, entry.chunks);
         Ok(())
     }

@@ -39,6 +39,7 @@ pub(in crate::index) type QueryWord = Vec<String>;
 pub(in crate::index) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 5);
     let mut position = 0;
+
     with_analyser(language, |analyser| {
         for expression in Expressions::new(text, analyser.splitting) {
             let forms = analyser.forms(&expression, Pairs::AndSingles);
@@ -54,6 +55,7 @@ pub(in crate::index) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
             position += forms.last().map_or(1, |last| last.position as usize + 1);
         }
     });
+
     tokens
 }
 
@@ -219,6 +221,7 @@ impl Analyser {
         // the Persian one knows Persian letters alone, and the parts of a word are words anyway
         let algorithm = Algorithm::from_name(code).ok();
         let algorithm = algorithm.filter(|algorithm| *algorithm != Algorithm::Persian);
+
         Self {
             splitting: match algorithm {
                 Some(Algorithm::English) => Splitting::Possessive,
@@ -259,10 +262,12 @@ impl Analyser {
         let mut forms = Vec::new();
         let mut word = 0;
         let mut position = 0;
+
         if let Some(whole) = expression.whole() {
             self.add_forms(&mut forms, &whole, [position, word], false);
             word += 1;
         }
+
         for part in expression.parts() {
             let names = identifier_parts(&part);
             if names != [part.as_str()] {
@@ -275,6 +280,7 @@ impl Analyser {
                 position += 1;
             }
         }
+
         forms
     }
 
@@ -402,6 +408,7 @@ fn capitals(name: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut before: Option<char> = None;
     let mut rest = name.char_indices().peekable();
+
     while let Some((at, c)) = rest.next() {
         let next_is_lower = rest.peek().is_some_and(|(_, next)| next.is_lowercase());
         let begins = before.is_some_and(|before| {
@@ -412,6 +419,7 @@ fn capitals(name: &str) -> Vec<usize> {
         found.extend(begins.then_some(at));
         before = Some(c);
     }
+
     found
 }
 

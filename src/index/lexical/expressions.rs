@@ -92,12 +92,15 @@ impl<'t> Expressions<'t> {
         let bytes = &self.text.as_bytes()[start..];
         let plain = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric());
         let mut end = start + plain.count();
+
         // most words end here: the rest is slower
         if matches!(self.text.as_bytes().get(end), None | Some(b' ' | b'\n')) {
             return end;
         }
+
         let from = end;
         let mut joint = None;
+
         for (offset, c) in self.text[end..].char_indices() {
             match kind(c) {
                 CharacterKind::Letter => {
@@ -127,6 +130,7 @@ impl<'t> Expressions<'t> {
             }
             end = from + offset + c.len_utf8();
         }
+
         end
     }
 
@@ -166,6 +170,7 @@ impl<'t> Expressions<'t> {
         if !rest.starts_with(SIGNS) {
             return letters.end;
         }
+
         let is_single = self.text[letters.clone()].chars().nth(1).is_none();
         for sign in ["++", "＋＋", "#", "＃", "♯", "+", "＋"] {
             let Some(after) = rest.strip_prefix(sign) else {
@@ -179,6 +184,7 @@ impl<'t> Expressions<'t> {
                 return self.text.len() - after.len();
             }
         }
+
         letters.end
     }
 
@@ -249,14 +255,17 @@ impl Expression<'_> {
             .split(is_joint)
             .filter(|part| !part.is_empty())
             .collect();
+
         let is_letter =
             |part: &&str| part.starts_with(char::is_alphabetic) && part.chars().nth(1).is_none();
         let is_signed_letter = core.len() < text.len() && is_letter(&core);
         let is_abbreviation =
             parts.len() > 1 && parts.iter().all(is_letter) && core.contains(['.', '&']);
+
         if is_signed_letter || is_abbreviation || is_grouped(core) {
             return Vec::new();
         }
+
         let is_version = version(core).is_some();
         let parts = parts.into_iter();
         parts

@@ -59,6 +59,7 @@ fn schema() -> (Schema, Fields) {
     // the analyser runs before tantivy sees the words, so that one field holds every language
     let words =
         TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqsAndPositions);
+
     let fields = Fields {
         id: schema.add_u64_field("id", FAST),
         row: schema.add_u64_field("row", FAST),
@@ -67,6 +68,7 @@ fn schema() -> (Schema, Fields) {
         length: schema.add_u64_field("length", FAST),
         chunk: schema.add_text_field("chunk", STORED),
     };
+
     (schema.build(), fields)
 }
 
@@ -157,12 +159,14 @@ impl Bm25StatisticsProvider for Living<'_> {
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         let mut count = 0;
+
         for reader in self.0.searcher.segment_readers() {
             let index = reader.inverted_index(term.field())?;
             let Some(living) = reader.alive_bitset() else {
                 count += u64::from(index.doc_freq(term)?);
                 continue;
             };
+
             let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else {
                 continue;
             };
@@ -172,6 +176,7 @@ impl Bm25StatisticsProvider for Living<'_> {
                 doc = postings.advance();
             }
         }
+
         Ok(count)
     }
 }
@@ -192,11 +197,13 @@ impl Lexical {
                 .try_into()?;
             Ok::<_, TantivyError>((index.schema(), reader.searcher()))
         };
+
         let (found, searcher) = open().map_err(|error| reading(folder, &error))?;
         let (expected, fields) = schema();
         if found != expected {
             return Err(FileError::damaged(folder, "it has other fields"));
         }
+
         let length = count_words(&searcher).map_err(|error| reading(folder, &error))?;
         Ok(Self {
             searcher,
@@ -230,6 +237,7 @@ impl Lexical {
             chunks.sort_unstable_by_key(|chunk| chunk.id);
             Ok::<_, TantivyError>(chunks)
         };
+
         read().map_err(|error| reading(folder, &error))
     }
 
@@ -357,9 +365,11 @@ impl LexicalWriter {
             writer.set_merge_policy(Box::new(NoMergePolicy));
             Ok::<_, TantivyError>(writer)
         };
+
         let writer = std::fs::create_dir_all(folder)
             .map_err(|error| FileError::write(folder, error))
             .and_then(|()| open().map_err(|error| writing(folder, &error)))?;
+
         Ok(Self {
             writer,
             fields,
@@ -378,6 +388,7 @@ impl LexicalWriter {
         let stored =
             serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
         let tokens = words(chunk, language);
+
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.id, chunk.id);
         document.add_u64(self.fields.row, u64::from(row));
@@ -390,6 +401,7 @@ impl LexicalWriter {
                 tokens,
             },
         );
+
         document.add_text(self.fields.chunk, stored);
         self.writer
             .add_document(document)
@@ -414,6 +426,7 @@ impl LexicalWriter {
             self.writer.garbage_collect_files().wait()?;
             Ok::<_, TantivyError>(())
         };
+
         finish()
             .and_then(|()| self.writer.wait_merging_threads())
             .map_err(|error| writing(&folder, &error))

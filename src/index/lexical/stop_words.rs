@@ -107,12 +107,14 @@ fn count_stop_words(question: &str) -> Vec<usize> {
         static LISTS: RefCell<Vec<StopWords>> =
             RefCell::new(LISTED.iter().map(|(code, _, _)| StopWords::new(code)).collect());
     }
+
     let words = Expressions::new(question, Splitting::AtApostrophes);
     let distinct: BTreeSet<String> = words
         .map(|word| letters::normal(word.text).to_lowercase())
         // single letters stand for themselves as often
         .filter(|word| word.chars().nth(1).is_some())
         .collect();
+
     LISTS.with_borrow_mut(|lists| {
         let votes = lists.iter_mut().map(|list| {
             let are_stops = distinct.iter().filter(|word| list.contains(word));

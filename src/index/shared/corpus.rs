@@ -10,7 +10,7 @@ use crate::remote::{CorpusHead, PartCard, Postgres, RemoteError, Snapshot};
 pub(in crate::index) struct SharedCorpus {
     pub(super) database: Postgres,
     settings: IndexSettings,
-    /// What the last look at it found.
+    /// The head of the corpus at the last look.
     pub(super) head: RefCell<CorpusHead>,
     /// The part whose paths have no name in front of them: the only one when the collection was
     /// connected to. Paths must not change while others add parts.

@@ -45,8 +45,10 @@ impl FolderPart {
         } else {
             name
         };
+
         // a slash ends the name of a part in a path
         let setting = setting.replace('/', "-");
+
         Self {
             name: match setting.as_str() {
                 "" => name.into_owned(),
@@ -84,6 +86,7 @@ impl SharedCorpus {
             return Ok(());
         };
         let recipe = generation.manifest.recipe.as_ref();
+
         let mut writer = self.database.writer()?;
         let claim = Claim {
             name: part.name.clone(),
@@ -92,6 +95,7 @@ impl SharedCorpus {
             embedder: recipe.map_or_else(String::new, |recipe| recipe.embedder.clone()),
             width: generation.manifest.vectors.width,
         };
+
         let pushed = writer
             .begin(&claim)
             .map_err(IndexError::from)
@@ -107,6 +111,7 @@ impl SharedCorpus {
                 };
                 push.all(state)
             });
+
         writer.end();
         pushed
     }
@@ -124,7 +129,7 @@ struct Push<'a, 'p> {
     started: Instant,
 }
 
-/// What is to be done with the documents of a part.
+/// The work on the documents of a part.
 #[derive(Default)]
 struct PushPlan {
     removed: Vec<StoredDocument>,
@@ -258,11 +263,13 @@ fn words_of(
             ..Position::new(IndexPhase::Writing)
         };
         progress.step(&position).check()?;
+
         let chunks = index.document(&document.path);
         let chunks = chunks.map_err(|error| RemoteError::Failed {
             place: "this machine".to_owned(),
             reason: error.to_string(),
         })?;
+
         let entry = documents.get(&document.path);
         let language = entry.map_or("", |entry| &entry.language);
         Ok(chunks.iter().map(|chunk| words(chunk, language)).collect())
@@ -276,7 +283,9 @@ fn plan(manifest: &Manifest, state: PartState) -> PushPlan {
         mut staged,
         ..
     } = state;
+
     let mut plan = PushPlan::default();
+
     for (path, entry) in &manifest.documents {
         let key = key(entry, manifest.recipe.as_ref());
         let is_same = |known: &StoredDocument| known.key == key;
@@ -289,6 +298,7 @@ fn plan(manifest: &Manifest, state: PartState) -> PushPlan {
             plan.missing.push((path.clone(), key));
         }
     }
+
     plan.removed = live.into_values().collect();
     plan.unstaged = staged.into_values().collect();
     plan

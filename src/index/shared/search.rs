@@ -33,10 +33,12 @@ impl SharedCorpus {
         settings: &RetrieverSettings,
     ) -> Result<Retrieval, RemoteError> {
         let started = Instant::now();
+
         self.view(|view| {
             let filter = self.filter(view, settings)?;
             let allowed = filter.as_ref().map(|(allowed, _)| allowed);
             let mut pool = settings.pool as usize;
+
             let (bm25, vector, found) = loop {
                 let wanted = Nearest {
                     count: pool,
@@ -52,6 +54,7 @@ impl SharedCorpus {
                 }
                 pool *= WIDER;
             };
+
             let Folded { hits, documents } = found;
             Ok(Retrieval {
                 query: query.text.to_owned(),
@@ -112,12 +115,14 @@ impl SharedCorpus {
         self.view(|view| {
             let mut matches = Matches::new(phrase);
             view.each_chunk(|chunk| matches.see(self.with_corpus_path(chunk)))?;
+
             let wanted = Nearest {
                 count: TRACED_RANKS,
                 ef: EF_SEARCH,
                 allowed: None,
                 is_exact: true,
             };
+
             let bm25 = by_words(view, query, settings, TRACED_RANKS, None)?;
             let vector = by_vector(view, query, settings, wanted)?;
             Ok(trace(vec![matches], [&bm25, &vector], settings))
@@ -161,6 +166,7 @@ impl SharedCorpus {
                 ids.swap(at, other);
             }
             ids.truncate(count);
+
             let chunks = view.chunks(&ids)?.into_iter();
             Ok(chunks
                 .map(|chunk| self.with_corpus_path(chunk.text))
@@ -177,16 +183,19 @@ impl SharedCorpus {
         if settings.filter.is_empty() {
             return Ok(None);
         }
+
         if !settings.filter.phrases.is_empty() || !settings.filter.excluded.is_empty() {
             return Err(RemoteError::Settings(Problem::new(
                 "a database does not know the order of words",
                 "leave phrases, `has:` and `not:` out of the search",
             )));
         }
+
         let matcher = settings.filter.matcher();
         let documents = view.documents()?;
         let of = documents.len() as u64;
         let mut kept = Vec::new();
+
         for document in documents {
             let entry = read_entry(view, &document.entry)?;
             let lets_through = matcher.lets_through(FilteredDocument {
@@ -198,11 +207,13 @@ impl SharedCorpus {
                 kept.push(document);
             }
         }
+
         let filtered = Filtered {
             filter: settings.filter.to_string(),
             documents: kept.len() as u64,
             of,
         };
+
         Ok(Some((Allowed::from_documents(kept), filtered)))
     }
 
@@ -242,6 +253,7 @@ fn by_words(
     if !settings.kind.has_words() {
         return Ok(Vec::new());
     }
+
     let parts = view.head().parts.iter();
     let languages = parts.flat_map(|part| part.languages.iter().map(String::as_str));
     let languages: BTreeSet<&str> = languages.collect();
@@ -260,9 +272,11 @@ fn by_vector(
     let is_comparable = head.embedder == query.embedder
         && !query.vector.is_empty()
         && head.width as usize == query.vector.len();
+
     if !settings.kind.has_vectors() || !is_comparable {
         return Ok(Vec::new());
     }
+
     Ok(to_scored(view.by_vector(query.vector, wanted)?))
 }
 

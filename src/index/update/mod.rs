@@ -391,6 +391,7 @@ impl UpdateRun<'_> {
             reason: reason.clone(),
             reading: self.options.key(),
         };
+
         self.embedding.count_file(file.bytes);
         self.draft()?
             .manifest
@@ -408,6 +409,7 @@ impl UpdateRun<'_> {
             entry,
             chunks,
         } = document;
+
         let before = self.index.manifest();
         match before.and_then(|before| before.documents.get(&path)) {
             // other settings or another embedder make other chunks of the same document
@@ -440,17 +442,20 @@ impl UpdateRun<'_> {
     fn draft(&mut self) -> Result<&mut Draft, FileError> {
         if self.draft.is_none() {
             let before = self.index.manifest();
+
             let base = before.filter(|_| !self.is_new());
             let number = self
                 .index
                 .layout
                 .next_generation(before.map_or(0, |before| before.generation))?;
             let next_chunk = before.map_or(0, |before| before.next_chunk);
+
             let mut draft = Draft::begin(&self.index.layout, number, self.recipe.clone(), base)?;
             draft.manifest.next_chunk = next_chunk;
             draft.manifest.set_aside = self.index.set_aside(&self.recipe);
             self.draft = Some(draft);
         }
+
         self.draft
             .as_mut()
             .ok_or_else(|| FileError::write(&self.index.layout.root, "no generation was begun"))
@@ -493,6 +498,7 @@ impl UpdateRun<'_> {
         let started = Instant::now();
         let before = vectors.covered_rows();
         let total = Some(u64::from(vectors.rows()));
+
         while self.is_due(vectors) {
             let progress = &mut self.embedding.progress;
             let is_built = vectors.build_segment(&mut |rows| {
@@ -508,6 +514,7 @@ impl UpdateRun<'_> {
                 return Err(Halt::Stopped);
             }
         }
+
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::index) struct FileToRead {
     pub indexed_blake3: Option<String>,
 }
 
-/// How files are read and split.
+/// Options by which files are read and split.
 #[derive(Clone)]
 pub(in crate::index) struct How {
     pub options: ReadOptions,
@@ -45,12 +45,12 @@ pub(in crate::index) struct How {
 
 /// The result of reading a candidate.
 pub(in crate::index) enum FileOutcome {
-    /// Its content is indexed already; only its time changed.
+    /// Indexed content of which only the time changed.
     Unchanged(FoundFile),
     Document(Box<ReadDocument>),
-    /// It could not be read now; the next update tries again.
+    /// A file that could not be read now; the next update tries again.
     Unreadable(SkippedFile),
-    /// It is not text, for this reason.
+    /// A file that is not text, for this reason.
     NotText(FoundFile, String),
 }
 
@@ -125,6 +125,7 @@ fn batches_of(candidates: &[FileToRead]) -> impl Iterator<Item = &[FileToRead]> 
             bytes += candidate.file.bytes.max(1);
             first || bytes <= MAX_BATCH_BYTES
         };
+
         let count = rest.iter().take(MAX_BATCH_FILES).take_while(fits).count();
         let (batch, after) = rest.split_at(count);
         rest = after;

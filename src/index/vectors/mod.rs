@@ -100,11 +100,13 @@ impl VectorStore {
         [covered, rows]: [u32; 2],
     ) -> Result<Self, FileError> {
         let mut store = Self::empty(file, embedder, width);
+
         let numbers = (0..covered / SEGMENT_ROWS).into_par_iter();
         let segments = numbers.map(|number| Segment::open(file, embedder, width, number));
         store.segments = segments.collect::<Result<_, FileError>>()?;
         store.rows = store.covered_rows();
         store.load(Some(rows))?;
+
         let intact = store.rows;
         if intact == rows {
             Ok(store)
@@ -141,6 +143,7 @@ impl VectorStore {
             if self.width == 0 || !file.exists() {
                 return Ok(());
             }
+
             match Segment::open(&self.file, &self.embedder, self.width, number) {
                 Ok(segment) if self.has_rows_of(&segment) => self.attach(segment),
                 Ok(_) | Err(FileError::Damaged(_)) => {
@@ -349,6 +352,7 @@ impl VectorStore {
         wanted: WantedRows<'_>,
     ) -> Result<Vec<ScoredRow>, FileError> {
         let mut near = self.nearest_in_memory(query, rows, wanted);
+
         if !self.segments.is_empty() {
             let whole = WholeQuery::new(query);
             let is_used = |row| row < rows && (wanted.is_used)(row);
@@ -368,6 +372,7 @@ impl VectorStore {
                 .collect();
             near.extend(self.in_full(query, keep_best(found.concat(), count))?);
         }
+
         let mut near = sort(near);
         near.truncate(wanted.count);
         Ok(near)
@@ -383,6 +388,7 @@ impl VectorStore {
         let Some(first) = found.first() else {
             return Ok(found);
         };
+
         let mut records = Records::new(self, first.row, 1)?;
         for found in &mut found {
             records.skip_to(self, found.row)?;
@@ -390,6 +396,7 @@ impl VectorStore {
             let (_, vector) = record.ok_or_else(|| self.damaged_row(found.row))?;
             found.score = dot(query, &vector);
         }
+
         Ok(found)
     }
 
@@ -400,6 +407,7 @@ impl VectorStore {
         wanted: WantedRows<'_>,
     ) -> Vec<ScoredRow> {
         let covered = self.covered_rows();
+
         let best = self
             .blocks
             .par_iter()
@@ -421,6 +429,7 @@ impl VectorStore {
                 a.extend(b);
                 keep_best(a, wanted.count)
             });
+
         sort(best)
     }
 
@@ -440,6 +449,7 @@ impl VectorStore {
             ef: None,
             is_used,
         };
+
         let mut near = self.nearest_in_memory(query, rows, wanted);
         let mut records = Records::new(self, 0, 1 << 20)?;
         for row in 0..self.covered_rows().min(rows) {
@@ -521,6 +531,7 @@ impl Records {
         let file = &store.file;
         let mut input = files::open(file, Links::Followed)
             .map_err(|error| FileError::missing_or_unreadable(file, &error))?;
+
         let mut found = [0; HEADER_BYTES as usize];
         let is_complete =
             read_whole(&mut input, &mut found).map_err(|error| FileError::read(file, error))?;
@@ -530,12 +541,14 @@ impl Records {
                 "its header is not that of this embedder",
             ));
         }
+
         let record = vec![0; store.record_bytes()];
         let mut records = Self {
             input: BufReader::with_capacity(buffer_bytes.max(record.len()), input),
             row: u32::MAX,
             record,
         };
+
         records.skip_to(store, row)?;
         Ok(records)
     }
@@ -555,11 +568,13 @@ impl Records {
         // an I/O error must not count as the end of the file: the rest would be removed
         let is_complete = read_whole(&mut self.input, &mut self.record)
             .map_err(|error| FileError::read(&store.file, error))?;
+
         self.row += 1;
         let (body, check) = self.record.split_at(self.record.len() - CHECK_BYTES);
         if !is_complete || first::<CHECK_BYTES>(blake3::hash(body)) != check {
             return Ok(None);
         }
+
         let (key, numbers) = body.split_at(size_of::<Key>());
         let numbers = numbers.as_chunks().0.iter();
         let vector = numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect();

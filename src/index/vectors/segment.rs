@@ -68,11 +68,13 @@ struct Parts {
 impl Parts {
     fn new(rows: usize, width: usize, levels: &[usize]) -> Option<Self> {
         let mut end = HEADER_BYTES + 4 * levels.len();
+
         let mut part = |bytes: Option<usize>| {
             let start = end;
             end = start.checked_add(bytes?)?;
             Some(start..end)
         };
+
         let upper = levels.iter().sum::<usize>() * 2 * (1 + LINKS);
         Some(Self {
             scales: part(rows.checked_mul(4))?,
@@ -181,7 +183,7 @@ impl NewSegment<'_> {
 }
 
 impl Segment {
-    /// What stands between the name of the vectors and the number of the segment.
+    /// Text between the name of the vectors and the number of the segment.
     pub const NAME: &str = ".segment-";
 
     /// Returns the file of a segment of a vector file.
@@ -199,14 +201,17 @@ impl Segment {
         number: u32,
     ) -> Result<Self, FileError> {
         let file = Self::file(vectors, number);
+
         // what is read through the mapping would count as memory of the process
         let read =
             files::read(&file).map_err(|error| FileError::missing_or_unreadable(&file, &error))?;
         let damaged = || FileError::damaged(&file, "it is not a segment of the vectors");
+
         let mut segment = Self::parse(&read, embedder).ok_or_else(damaged)?;
         if segment.number != number || segment.width != width {
             return Err(damaged());
         }
+
         let (body, check) = read.split_at(segment.parts.end);
         if check
             != blake3::Hasher::new()
@@ -216,10 +221,12 @@ impl Segment {
         {
             return Err(FileError::damaged(&file, "its checksum is wrong"));
         }
+
         segment.bytes = map(&file)?;
         if segment.bytes.len() != read.len() {
             return Err(damaged());
         }
+
         Ok(segment)
     }
 
@@ -298,6 +305,7 @@ impl Segment {
         is_used: &dyn Fn(u32) -> bool,
     ) -> Vec<ScoredRow> {
         let entry = self.descend(self.score(query, self.entry), query);
+
         let is_used = |row: u16| is_used(self.first() + u32::from(row));
         self.search_lowest(entry, ef, query, &is_used)
             .into_iter()
