@@ -7,7 +7,7 @@ use crate::llm::{Completion, Decoding, Entailment, Labelled, LlmError, Prompt};
 /// A kind of judgement by the generator.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgementKind<'a> {
-    /// Its name in the prompt inspector.
+    /// Name of the call in the prompt inspector.
     pub purpose: &'a str,
     pub prompt: PromptName,
     /// The replies that are distinguished.

@@ -48,9 +48,9 @@ pub struct Dense<'a> {
 /// A chunk of the context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Passage<'a> {
-    /// Its text on one line.
+    /// Text of the passage on one line.
     pub text: &'a str,
-    /// Its approximate length.
+    /// Approximate length of the text.
     pub tokens: u32,
 }
 
@@ -533,7 +533,7 @@ pub fn change(
     change
 }
 
-/// What measured contexts are compared by.
+/// The criteria by which measured contexts are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evaluation {
     pub dse: f64,

@@ -32,6 +32,7 @@ pub struct InformationNeed {
 fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
     let mut text = String::new();
     let mut spans: Vec<Range<usize>> = Vec::with_capacity(words.len());
+
     for word in words {
         if !text.is_empty() {
             text.push(' ');
@@ -39,9 +40,11 @@ fn attention<T: Tap + ?Sized>(model: &mut T, words: &[&str]) -> Result<Vec<Vec<f
         spans.push(text.len()..text.len() + word.len());
         text.push_str(word);
     }
+
     if spans.is_empty() {
         return Ok(Vec::new());
     }
+
     model.attend(&text, &spans, Layers::Last)
 }
 
@@ -95,10 +98,12 @@ fn needs(entropies: &[f64], rows: &[Vec<f32>], first: usize) -> Vec<f64> {
             f64::from(of_later.copied().fold(0.0, f32::max))
         })
         .collect();
+
     let sum: f64 = largest.iter().sum();
     if sum <= 0.0 {
         return vec![0.0; entropies.len()];
     }
+
     let count = entropies.len() as f64;
     largest
         .iter()

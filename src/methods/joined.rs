@@ -163,6 +163,7 @@ struct Group {
 /// Merges the texts of one document that share a chunk, at the rank of the best of them.
 pub fn merge(hits: Vec<Hit>) -> (Vec<Hit>, Vec<Absorbed>) {
     let mut absorbed = Vec::new();
+
     let merged = group(hits)
         .into_iter()
         .filter_map(|Group { hits, .. }| {
@@ -179,6 +180,7 @@ pub fn merge(hits: Vec<Hit>) -> (Vec<Hit>, Vec<Absorbed>) {
             })
         })
         .collect();
+
     (merged, absorbed)
 }
 

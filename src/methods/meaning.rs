@@ -91,6 +91,7 @@ impl Clusters {
             of: Vec::with_capacity(answers),
             founders: Vec::new(),
         };
+
         for answer in 0..answers {
             let known = clusters
                 .founders
@@ -102,6 +103,7 @@ impl Clusters {
             });
             clusters.of.push(cluster);
         }
+
         clusters
     }
 

@@ -19,6 +19,7 @@ impl Eigen {
     pub fn new(mut a: Vec<Vec<f64>>) -> Self {
         let count = a.len();
         let mut vectors = identity(count);
+
         for _ in 0..MAX_SWEEPS {
             let off_diagonal: f64 = (0..count)
                 .flat_map(|i| (0..i).map(move |j| (i, j)))
@@ -33,6 +34,7 @@ impl Eigen {
                 }
             }
         }
+
         Self {
             values: (0..count).map(|i| a[i][i]).collect(),
             vectors,

@@ -174,6 +174,7 @@ impl Agreement {
                     .collect()
             })
             .collect();
+
         Eigen::new(normalised)
             .values
             .into_iter()
@@ -203,7 +204,7 @@ pub struct JudgedPair {
     pub judged: Entailment,
 }
 
-/// How far the first answer of a pair entails the second.
+/// The degree to which the first answer of a pair entails the second.
 struct Entailed {
     /// 1 when entailment is the likeliest judgement, otherwise 0.
     verdict: f64,

@@ -68,6 +68,7 @@ impl Lookup {
             text: one_line(&word.text),
             origin: word.origin,
         };
+
         self.query = one_line(query);
         self.writer = one_line(writer);
         self.words = words.iter().map(harmless).collect();

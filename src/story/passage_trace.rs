@@ -94,6 +94,7 @@ impl<'a> PassageTrace<'a> {
                 lookup,
             })
         };
+
         Self {
             question: run.standalone(),
             phrase,
@@ -119,16 +120,19 @@ impl<'a> PassageTrace<'a> {
                 step: *step,
                 text: one_line(query),
             });
+
             if chunks.is_empty() {
                 rows.push(TraceRow::Missing(format!(
                     "No chunk contains “{}”: it is not indexed, or worded differently in the document.",
                     one_line(self.phrase)
                 )));
             }
+
             for chunk in chunks {
                 chunk_rows(chunk, *pool, lookup, &mut rows);
             }
         }
+
         rows
     }
 }

@@ -39,6 +39,7 @@ impl FollowUp {
 
 fn harmless_reason(as_asked: &AsAsked) -> AsAsked {
     let harmless = |words: &[String]| words.iter().map(|word| one_line(word)).collect();
+
     match as_asked {
         AsAsked::WordsLost { words } => AsAsked::WordsLost {
             words: harmless(words),

@@ -118,6 +118,7 @@ impl Refinement {
             rephrasing: chunk.rephrasing.as_deref().map(many_lines),
             ..chunk.clone()
         };
+
         self.rounds.push(Round {
             step,
             round,

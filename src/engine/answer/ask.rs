@@ -175,6 +175,7 @@ fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
     if run.tools.config.answer.prompt != AnswerPrompt::Quotes {
         return write(run, roles, &Passages::default(), &[]);
     }
+
     let text = "Ask a question about your documents.".to_owned();
     run.emit(RunEvent::StepGiven {
         step: 1,

@@ -22,7 +22,7 @@ pub struct Supports {
     sources: Vec<SourceSentence>,
     /// The number of source sentences that hold a word: a word that is in all of them says little.
     sources_with: HashMap<String, usize>,
-    /// By passage, the words of its text and its place.
+    /// Words of the text and the place of each passage.
     words: Vec<HashSet<String>>,
     question: HashSet<String>,
 }
@@ -36,7 +36,7 @@ struct Claim {
 }
 
 struct SourceSentence {
-    /// Its passage, as an index into `passages`.
+    /// Index of its passage in `passages`.
     passage: usize,
     lines: [u32; 2],
     place: Option<Place>,
@@ -67,6 +67,7 @@ impl Supports {
             words: Vec::new(),
             question: words(question),
         };
+
         for (label, hit) in (1..).zip(&passages.hits) {
             supports.words.push(words(&hit.chunk.text_with_place()));
             for range in sentences(&hit.chunk.text, "") {
@@ -85,6 +86,7 @@ impl Supports {
             }
             supports.passages.push(citation(label, hit));
         }
+
         supports
     }
 
@@ -122,14 +124,17 @@ impl Supports {
         let language = language(text);
         // German writes every noun as English writes a name
         let has_names = language != "de";
+
         let mut facts = numbers(text);
         facts.extend(names(text).filter(|_| has_names));
         facts.retain(|fact| !self.question.contains(fact));
+
         // what was asked of 2.39 is not in a passage about 2.35
         let is_number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
         let asked =
             split_words(text).filter(|word| is_number(word) && self.question.contains(*word));
         facts.extend(asked.map(str::to_owned));
+
         Claim {
             language,
             words: words(text),
@@ -285,6 +290,7 @@ fn numbers(text: &str) -> HashSet<String> {
     let mut numbers = HashSet::new();
     let mut number = String::new();
     let mut rest = text.chars().peekable();
+
     while let Some(c) = rest.next() {
         let is_next_digit = rest.peek().is_some_and(char::is_ascii_digit);
         let is_between = matches!(c, ',' | '.' | '\'' | '\u{a0}' | '\u{202f}') && is_next_digit;
@@ -294,6 +300,7 @@ fn numbers(text: &str) -> HashSet<String> {
             numbers.insert(std::mem::take(&mut number));
         }
     }
+
     if !number.is_empty() {
         numbers.insert(number);
     }
@@ -339,14 +346,17 @@ fn find_marks(sentence: &str) -> Vec<(Range<usize>, Vec<u32>)> {
         let Some(length) = sentence[start..].find(']') else {
             break;
         };
+
         let inside = &sentence[start + 1..start + length];
         let labels = inside.split(',').map(|label| label.trim().parse().ok());
         let labels: Option<Vec<u32>> = labels.collect();
         let is_code = sentence[..start].matches('`').count() % 2 == 1;
+
         if let Some(labels) = labels.filter(|_| !is_code) {
             found.push((start..start + length + 1, labels));
         }
     }
+
     found
 }
 

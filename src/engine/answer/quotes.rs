@@ -215,6 +215,7 @@ fn refusal(question: &str) -> &'static str {
         "en" => short_text_language(question).unwrap_or(by_letters),
         other => other,
     };
+
     match language {
         "de" => "Ihre Dokumente sagen es nicht.",
         "es" => "Sus documentos no lo dicen.",

@@ -244,6 +244,7 @@ impl Writing<'_> {
             regenerated.uncertainty.clone(),
             since,
         );
+
         self.lookups.push(lookup);
         regenerated
     }
@@ -301,6 +302,7 @@ fn emit_expanded(run: &mut Run<'_>, first: &Regenerated) {
 /// tokens are emitted again first, if those of another one were since.
 fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, since: EmittedSince) {
     let sentence = &draft.sentence;
+
     if since == EmittedSince::AnotherSentence {
         let step = sentence.step;
         run.emit(RunEvent::StepStarted { step });
@@ -314,6 +316,7 @@ fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, since: 
             });
         }
     }
+
     run.emit(sentence.to_event(Uncertainty {
         decision: Decision::Keep,
         ..uncertainty

@@ -83,6 +83,7 @@ impl Statements {
             mean_logprob: logprobs.iter().sum::<f32>() / logprobs.len().max(1) as f32,
             ..Self::default()
         };
+
         for sentence in sentences {
             let text = &without_marks(sentence.text());
             let lower = text.to_lowercase();
@@ -98,6 +99,7 @@ impl Statements {
                 statements.find_least_certain(question, sentence);
             }
         }
+
         statements
     }
 

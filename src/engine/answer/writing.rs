@@ -48,6 +48,7 @@ impl<'w> Writing<'w> {
             none if none.is_empty() => none,
             sentences => format!("{reply_start}{sentences}"),
         };
+
         Self {
             passages,
             confirmed: confirmed.to_vec(),

@@ -33,7 +33,7 @@ pub fn choose(run: &mut Run<'_>, candidates: Passages) -> Result<Passages, RunEr
     choose_up_to(run, candidates, k)
 }
 
-/// As [`choose`], up to `k` in all.
+/// Chooses hits like [`choose`], up to `k` in all.
 pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<Passages, RunError> {
     let (mut hits, others) = pins::split_pinned(&run.tools.config.retriever, candidates);
     let slots = hits.len().max(k as usize);
@@ -70,6 +70,7 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
     if !needs_corpus(run.tools.config) {
         return Ok(());
     }
+
     let room = Room::new(run, &passages.hits)?;
     let context = Context {
         chunks: label_chunks(run.tools.generator, &passages.hits)?,
@@ -77,6 +78,7 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
         prompt_tokens: room.needed_tokens,
         available_tokens: room.available_tokens,
     };
+
     run.emit(RunEvent::ContextBuilt {
         step: run.step,
         context,
@@ -257,6 +259,7 @@ pub fn prompt_of_kind(
     let lines = labelled(kind, passages).join("\n");
     let question = ("question", question);
     let context = ("context", lines.as_str());
+
     let filled = match (kind, passages.is_empty()) {
         (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, true) => {
             return Prompt::user(question.1);
@@ -279,6 +282,7 @@ pub fn prompt_of_kind(
             prompts.fill(PromptName::QaGrounded, &[context, question])
         }
     };
+
     filled.into()
 }
 

@@ -101,6 +101,7 @@ impl Run<'_> {
         }
         let mean = masses.iter().sum::<f32>() / masses.len().max(1) as f32;
         let first: Vec<&str> = labels.iter().take(3).copied().collect();
+
         self.emit(RunEvent::Warned {
             text: format!(
                 "{purpose}: this model does not answer in these words ({} begin {:.0} % of its replies); its replies are parsed instead",

@@ -1,5 +1,5 @@
-//! What every stage works with: the values that they hand on, the tools that a run borrows, the run
-//! itself, and the role traits.
+//! The parts that every stage works with: the values that they hand on, the tools that a run
+//! borrows, the run itself, and the role traits.
 
 mod values;
 mod tools;

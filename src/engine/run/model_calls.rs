@@ -143,9 +143,11 @@ impl Run<'_> {
         if let Some(judge) = self.tools.judge.as_mut() {
             return judge.judge(question, pairs);
         }
+
         if self.tools.config.judge.model == JudgeModel::Words {
             return Ok(pairs.iter().map(|(a, b)| entailed_by_words(a, b)).collect());
         }
+
         let prompts: Vec<Prompt> = pairs
             .iter()
             .map(|(first, second)| {
@@ -157,6 +159,7 @@ impl Run<'_> {
                 self.prompt(PromptName::Entailment, &values)
             })
             .collect();
+
         let rows = self.classify(JudgementKind::ENTAILMENT, &prompts)?;
         Ok(rows
             .iter()
@@ -326,6 +329,7 @@ fn spans(prompt: &str, texts: &[String]) -> Vec<Vec<Range<usize>>> {
             Some(start..from)
         })
         .collect();
+
     match found {
         Some(spans) if !spans.is_empty() => vec![spans],
         Some(_) | None => Vec::new(),

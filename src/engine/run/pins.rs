@@ -80,6 +80,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
 pub fn split_pinned(settings: &RetrieverSettings, mut passages: Passages) -> (Vec<Hit>, Passages) {
     let mut pinned = Vec::new();
     let mut others = Vec::new();
+
     for hit in passages.hits {
         if is_excluded(settings, &hit.chunk) {
             passages.dropped.push(DroppedChunk {
@@ -92,6 +93,7 @@ pub fn split_pinned(settings: &RetrieverSettings, mut passages: Passages) -> (Ve
             others.push(hit);
         }
     }
+
     passages.hits = others;
     (pinned, passages)
 }

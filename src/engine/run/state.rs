@@ -89,6 +89,7 @@ impl<'a> Run<'a> {
     pub fn models(&self) -> Vec<ModelCard> {
         let tools = &self.tools;
         let mut models = vec![tools.generator.card().clone()];
+
         if let Some(corpus) = &tools.corpus {
             let embedder = corpus.embedder.card();
             models.extend((embedder.width > 0).then(|| embedder.clone()));
@@ -105,6 +106,7 @@ impl<'a> Run<'a> {
                 ..linker.card().clone()
             });
         }
+
         models
     }
 

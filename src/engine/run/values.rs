@@ -20,10 +20,10 @@ pub struct Passages {
     pub spare: Vec<Hit>,
     /// The retrieved chunks that are not among the hits, each with the reason.
     pub dropped: Vec<DroppedChunk>,
-    /// What they are judged by: the question, and for a later sentence what the answer has found
-    /// so far, which names the subject of the next search.
+    /// Text by which the hits are judged: the question, and for a later sentence what the answer
+    /// has found so far, which names the subject of the next search.
     pub sought: String,
-    /// What a reranker compares them with: its best texts for each are taken in turn.
+    /// Searches with which a reranker compares the hits: the best texts for each are taken in turn.
     pub searches: Vec<Searched>,
     /// The tokens that the context takes of the hits, in place of `retriever.k` of them.
     pub wanted_tokens: Option<f64>,
@@ -50,9 +50,9 @@ impl Passages {
 /// The query of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// As it is shown.
+    /// Text of the query as it is shown.
     pub text: String,
-    /// What is searched, one after the other; usually the text alone.
+    /// Searches, one after the other; usually the text alone.
     pub searches: Vec<Searched>,
 }
 
@@ -98,14 +98,14 @@ pub struct Need<'n> {
     pub uncertain: Option<&'n Sentence>,
 }
 
-/// How a context was understood: `None` where no stage has measured it, otherwise the measurement,
-/// or the reason why there is none.
+/// The understanding of a context: `None` where no stage has measured it, otherwise the
+/// measurement, or the reason why there is none.
 pub type Known = Option<Result<Understood, Unmeasured>>;
 
 /// A measured context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Understood {
-    /// Its number among the measured contexts of the step, from 1.
+    /// Number of the context among the measured ones of the step, from 1.
     pub round: u32,
     pub origin: ContextOrigin,
     pub measured: Measured,

@@ -116,6 +116,7 @@ fn fitting_prompt(run: &Run<'_>, turns: &[Turn]) -> Result<Option<(Prompt, usize
     let available = run.tools.generator.card().context_tokens;
     for first in 0..turns.len() {
         let turns = &turns[first..];
+
         let text: String = turns.iter().map(turn_lines).collect();
         let values = [("turns", text.as_str()), ("question", run.question)];
         let prompt = Prompt {
@@ -123,10 +124,12 @@ fn fitting_prompt(run: &Run<'_>, turns: &[Turn]) -> Result<Option<(Prompt, usize
             reply: run.prompt(PromptName::FollowUpTurns, &values).user,
             ..run.prompt(PromptName::FollowUp, &[])
         };
+
         if context::count(run.tools.generator, &prompt)? + MAX_TOKENS <= available {
             return Ok(Some((prompt, turns.len())));
         }
     }
+
     Ok(None)
 }
 

@@ -224,12 +224,14 @@ impl Joiner<'_> {
         let Some(document) = document else {
             return Vec::new();
         };
+
         let Some(links) = document
             .position(seed.chunk.id)
             .and_then(|position| document.links.get(position))
         else {
             return Vec::new();
         };
+
         links
             .iter()
             .filter_map(|link| Some((document.chunks.get(link.to as usize)?, link.weight)))

@@ -60,6 +60,7 @@ impl ByKind {
         uncertain: &Sentence,
     ) -> Result<WrittenQuery, RunError> {
         let last = confirmed.last().map(String::as_str);
+
         Ok(match self.0 {
             QueryKind::Question => from_question(rewritten),
             QueryKind::LastSentence => from_last(rewritten, last),

@@ -67,6 +67,7 @@ pub fn measure(
     let started = Instant::now();
     let step = run.step;
     let round = run.contexts.next_round(step);
+
     match measure_answers(run, hits)? {
         Ok(measured) => {
             let understood = Understood {
@@ -107,12 +108,14 @@ fn measure_answers(
     let question = run.question;
     // the method borrows the run for its calls, so the rephrasings leave it for that long
     let mut rephrasings = std::mem::take(&mut run.contexts.rephrasings);
+
     let dense = dense::Dense {
         calls: run,
         question,
         settings: &config.understanding,
         seed: config.seed,
     };
+
     let measured = dense.measure(&Lines::new(hits).passages(), &mut rephrasings);
     run.contexts.rephrasings = rephrasings;
     Ok(measured?)
@@ -120,6 +123,7 @@ fn measure_answers(
 
 fn to_event(hits: &[Hit], understood: &Understood, started: Instant) -> Understanding {
     let measured = &understood.measured;
+
     Understanding {
         origin: understood.origin,
         chunks: measured_chunks(hits, measured),

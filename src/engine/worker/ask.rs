@@ -155,7 +155,9 @@ impl Worker {
         let utility = self.with_tools(overrides, publish, |tools, ignore| {
             utility::measure_finished_run(tools, finished, ignore)
         })?;
+
         let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
+
         self.emit(
             SessionEvent::UtilityMeasured {
                 run: finished.run.to_owned(),
@@ -297,6 +299,7 @@ fn without_documents(corpus: &CorpusCard) -> SessionEvent {
             "ask again when indexing is done",
         )
     };
+
     SessionEvent::Warned {
         text: text.to_owned(),
         advice: Some(advice.to_owned()),

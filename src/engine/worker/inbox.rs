@@ -41,6 +41,7 @@ pub fn mailbox(stop: &StopFlag) -> (Outbox, Inbox) {
         stop: stop.clone(),
         seen: RefCell::new(None),
     };
+
     (
         Outbox {
             commands: sender,

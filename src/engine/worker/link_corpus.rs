@@ -99,10 +99,12 @@ fn link_document(
 ) -> Result<Result<ChunkLinks, LlmError>, WorkerError> {
     let chunks = index.document(path)?;
     let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
+
     let units = Units {
         chunks: &chunks,
         vectors: &index.vectors(&ids)?,
     };
+
     Ok(link_builder::link(model, settings, &units, flow))
 }
 

@@ -57,7 +57,7 @@ pub struct LoadedEmbedder {
 #[derive(Debug, Clone, PartialEq)]
 struct EmbedderLoad {
     settings: EmbedderSettings,
-    /// How a server is asked, where one computes the vectors.
+    /// Settings of the requests, where a server computes the vectors.
     server: Option<ServerSettings>,
     /// Whether something compares vectors. Otherwise the file only counts tokens.
     is_needed: bool,
@@ -181,6 +181,7 @@ impl Models {
         if generator.has_inside() {
             return;
         }
+
         let mut warn = |what: &str, setting: &str| {
             let _ = publish(SessionEvent::Warned {
                 text: format!(
@@ -189,10 +190,12 @@ impl Models {
                 advice: Some(INSIDE_ADVICE.to_owned()),
             });
         };
+
         if config.answer.attribution == AttributionKind::On {
             config.answer.attribution = AttributionKind::Off;
             warn("the shares of chunks", "answer.attribution");
         }
+
         if config.gate.kind == GateKind::AttendedEntropy {
             config.gate.kind = GateKind::TokenEntropy;
             warn(
@@ -200,6 +203,7 @@ impl Models {
                 "gate.kind = \"attended_entropy\"",
             );
         }
+
         if config.linker.kind == LinkerKind::Tokens {
             config.linker.kind = LinkerKind::Off;
             warn("links by tokens", "linker.kind");
@@ -216,20 +220,22 @@ impl Models {
         if config.linker.kind != LinkerKind::Sentence {
             return Ok(None);
         }
+
         if !config.retriever.kind.has_vectors() {
             let reason = "the sentence-level linker reads vectors, and BM25 search keeps none";
             return Ok(Some(reason.to_owned()));
         }
+
         let file = llm::discover::resolve(SENTENCE_MODEL, &self.paths)?;
         let embedder = self.embedder(config, publish)?.model.card().clone();
         llm::linker_misfit(&file, &embedder)
     }
 }
 
-/// How to read the inside of the model.
+/// Advice for reading the inside of the model.
 const INSIDE_ADVICE: &str = "run the model here to have it";
 
-/// How to have the links that were asked for.
+/// Advice for the links that were asked for.
 pub const LINKER_ADVICE: &str =
     "set linker.kind to tokens, or embedder.model to the embedder that the linker was trained on";
 
@@ -331,11 +337,13 @@ impl Loader<'_> {
             let is_same_server = settings.url.is_empty() || server == self.server;
             loaded.loads_like(settings) && is_same_server && !model.is_lost()
         });
+
         let generator = match current {
             Some((_, _, generator)) => generator,
             None if settings.url.is_empty() => self.new_generator(role, settings)?,
             None => self.connected_generator(settings)?,
         };
+
         let loaded = slot.insert((settings.clone(), self.server.clone(), generator));
         Ok(&mut *loaded.2)
     }
@@ -396,12 +404,14 @@ impl Loader<'_> {
         settings: &GeneratorSettings,
     ) -> Result<Box<dyn LoadedGenerator>, LlmError> {
         let mut watch = Watch::new(ModelRole::Generator, Path::new(&settings.url), self.publish);
+
         let Connected {
             generator,
             shows_key,
             ..
         } = connect_generator(settings, self.server, self.stop)?;
         watch.loaded(generator.card());
+
         if shows_key {
             let _ = (self.publish)(SessionEvent::Warned {
                 text: format!(
@@ -411,6 +421,7 @@ impl Loader<'_> {
                 advice: Some("write its url with https://".to_owned()),
             });
         }
+
         if !generator.can_share_prefixes() {
             let _ = (self.publish)(SessionEvent::Warned {
                 text: format!(
@@ -420,6 +431,7 @@ impl Loader<'_> {
                 advice: None,
             });
         }
+
         Ok(generator)
     }
 
@@ -475,11 +487,13 @@ impl Loader<'_> {
             *slot = None;
             return Ok(None);
         };
+
         let current = slot.take().filter(|(loaded, _)| *loaded == settings);
         let reranker = match current {
             Some((_, reranker)) => reranker,
             None => self.new_reranker(&settings)?,
         };
+
         Ok(Some(&mut *slot.insert((settings, reranker)).1))
     }
 
@@ -494,11 +508,13 @@ impl Loader<'_> {
             watch.loaded(reranker.card());
             return Ok(Box::new(reranker));
         }
+
         let file = llm::discover::resolve(&settings.model.model, self.paths)?;
         let mut watch = Watch::new(ModelRole::Reranker, &file, self.publish);
         let mut progress = |fraction| watch.progress(fraction);
         let reranker = llm::load_reranker(self.runtime, &file, settings, self.stop, &mut progress)?;
         watch.loaded(reranker.card());
+
         Ok(Box::new(reranker))
     }
 
@@ -512,6 +528,7 @@ impl Loader<'_> {
             *slot = None;
             return Ok(None);
         };
+
         let current = slot.take().filter(|(loaded, _)| *loaded == settings);
         let judge = match current {
             Some((_, judge)) => judge,
@@ -530,11 +547,12 @@ impl Loader<'_> {
                 judge
             }
         };
+
         Ok(Some(&mut slot.insert((settings, judge)).1))
     }
 }
 
-/// What does not fit is read from the disk again and again.
+/// Reminder that the layers that do not fit are read from the disk again and again.
 const SHORTAGE_ADVICE: &str =
     "expect slow answers, choose a smaller model, or lower generator.context_tokens";
 

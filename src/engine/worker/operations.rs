@@ -16,7 +16,7 @@ use crate::llm::LlmError;
 use super::models::{LoadedEmbedder, Models};
 use super::stamp::{Publish, Stamp};
 
-/// How an update for a question that waits ended.
+/// The end of an update for a question that waits.
 #[derive(Debug)]
 pub enum Updated {
     Finished(Box<IndexReport>),
@@ -271,9 +271,11 @@ impl Worker {
     pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
         let config = self.layers.with(&self.index_overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+
         if index.is_current(&config.corpus)? {
             return Ok(true);
         }
+
         match self.update(publish) {
             Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(true),
             Err(WorkerError::Index(error)) if error.leaves_index() => {

@@ -25,7 +25,7 @@ const MAX_TOKENS: u32 = 48;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProbeQuestion {
     pub question: String,
-    /// Its answers, where they are known.
+    /// Answers of the question, where they are known.
     #[serde(default)]
     pub answers: Vec<String>,
     /// Whether it is kept out of training, to evaluate the probe with.

@@ -40,7 +40,7 @@ const LOW_TEMPERATURE: f32 = 0.1;
 pub(super) const FIRST_THRESHOLD: f64 = std::f64::consts::LN_2;
 /// The number of questions after which the running threshold is updated.
 const QUESTIONS_PER_UPDATE: usize = 10;
-/// Where no question is marked as held out, one in this many is.
+/// One in this number of questions is held out, where none is marked so.
 const HELD_OUT: usize = 5;
 /// Distance between the seeds of the two measurements of a sentence.
 const SECOND_SEED: u64 = 1 << 32;
@@ -143,6 +143,7 @@ pub(super) struct Collected {
 pub(super) fn for_collecting(mut config: Config) -> Config {
     config.generator.temperature = LOW_TEMPERATURE;
     config.rewriter.kind = RewriterKind::Off;
+
     if !config.retriever.kind.is_on() {
         config.retriever.kind = RetrieverKind::Hybrid;
     }
@@ -152,17 +153,21 @@ pub(super) fn for_collecting(mut config: Config) -> Config {
     config.understanding.kind = UnderstandingKind::Off;
     config.refiner.kind = RefinerKind::Off;
     config.utility.kind = UtilityKind::Off;
+
     // Without a gate no query was chosen for uncertain sentences: that of `searag` is the one that
     // they will be retrieved by.
     if config.gate.kind == GateKind::Off {
         config.query.kind = QueryKind::InTurn;
     }
+
     config.gate.expand_by = 0;
     config.answer.prompt = AnswerPrompt::StepByStep;
     config.answer.attribution = AttributionKind::Off;
+
     if config.chunker.kind == ChunkerKind::Adaptive {
         config.chunker.kind = ChunkerKind::Fixed;
     }
+
     config
 }
 
@@ -171,11 +176,13 @@ pub(super) fn for_collecting(mut config: Config) -> Config {
 fn origin(generator: &ModelCard, index: &Collection, config: &Config) -> String {
     let paths = index.paths().into_iter();
     let folders: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+
     let settings: Vec<String> = SETTINGS
         .iter()
         .filter(|setting| setting.is_read_by(SettingReader::ProbeJournal))
         .map(|setting| format!("{}={}", setting.key, setting.text(config)))
         .collect();
+
     format!(
         "{} {} {} {}",
         generator.fingerprint,
@@ -195,14 +202,17 @@ fn file_name(generator: &str, settings: &ProbeSettings) -> String {
         ProbeTurns::Multi => "",
         ProbeTurns::Single => ".single",
     };
+
     let labels = match settings.labels {
         ProbeLabels::SemanticEntropy => "",
         ProbeLabels::Accuracy => ".accuracy",
     };
+
     let layers = match settings.layers {
         ProbeLayers::All => "",
         ProbeLayers::Middle => ".middle",
     };
+
     let stem = generator.trim_end_matches(".gguf");
     format!("{stem}{turns}{labels}{layers}.probe.safetensors")
 }
@@ -255,6 +265,7 @@ fn fit(
     observer: &mut Observer<'_>,
 ) -> Result<Probe, ProbeError> {
     let sentences = sentences(collected);
+
     let mut epoch = |Epoch { done, loss }| {
         let progress = ProbeProgress {
             phase: ProbePhase::Training,
@@ -269,6 +280,7 @@ fn fit(
             Err(_) => Flow::Stop,
         }
     };
+
     probe::train(collected, generator, &config.probe, config.seed, &mut epoch)
 }
 

@@ -20,6 +20,7 @@ impl Worker {
             } else {
                 commands.wait()
             };
+
             match next {
                 Next::Command(command) => {
                     tasks.add(self.obey(command, publish));
@@ -55,6 +56,7 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<BackgroundTasks, WorkerError> {
         let mut tasks = BackgroundTasks::default();
+
         match command {
             Command::Ask(asked) => {
                 self.ask(&asked, publish)?;
@@ -124,6 +126,7 @@ impl Worker {
             | Command::PullModel { .. }
             | Command::StopPull => {}
         }
+
         Ok(tasks)
     }
 

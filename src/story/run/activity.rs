@@ -43,6 +43,7 @@ impl Run {
         let call = self.calls.last().filter(|call| call.batch.is_none());
         let is_reading = self.steps.iter().all(|step| step.tokens.is_empty());
         let call = call.filter(|call| is_reading || call.purpose != "answer");
+
         let work = match call {
             Some(call) if call.purpose == "answer" => {
                 let tokens = words::counted(call.prompt_tokens.into(), "token");
@@ -52,6 +53,7 @@ impl Run {
             None if self.is_rechunking() => "re-chunking the documents by meaning".to_owned(),
             None => self.phase_words(),
         };
+
         if self.is_refining() {
             format!("round {}, {work}", self.refinement.round_in_progress())
         } else {

@@ -294,15 +294,18 @@ impl Run {
                 | RunEvent::UtilityMeasured { .. }
                 | RunEvent::RunFinished { .. }
         );
+
         if !has_labels {
             return Cow::Borrowed(event);
         }
+
         let mut event = event.clone();
         if self.is_numbered {
             self.numbering.number_chunks(&mut event);
         } else {
             self.numbering.number(&mut event);
         }
+
         Cow::Owned(event)
     }
 

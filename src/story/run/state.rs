@@ -40,7 +40,7 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// The gate that decides about each sentence, where one is on.
     pub gate: Option<GateCard>,
-    /// How far the sources state the answer, where that was measured.
+    /// The support of the answer by the sources, where that was measured.
     pub support: Option<Support>,
     /// Whether the answer can be trusted, once it is written.
     pub verdict: Option<Verdict>,
@@ -171,6 +171,7 @@ impl Run {
                 text = text.replace(&location.to_string(), &words::chunk_location(&hit.chunk));
             }
         }
+
         one_line(&text)
     }
 

@@ -131,17 +131,20 @@ fn files_left_out(omitted: &OmittedFiles) -> String {
             "corpus.hidden = true",
         ),
     };
+
     let least = if omitted.files < OmittedFiles::MAX_FILES {
         ""
     } else {
         "at least "
     };
+
     let names: Vec<String> = omitted.names.iter().map(|name| one_line(name)).collect();
     let more = if omitted.names.len() as u64 == omitted.files {
         ""
     } else {
         ", …"
     };
+
     format!(
         "{least}{files} ({way_in} reads them): {}{more}",
         names.join(", ")

@@ -33,6 +33,7 @@ pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
             bytes(cache_bytes)
         ),
     };
+
     format!(
         "needs {}{cache}, {} are free",
         bytes(need.bytes()),

@@ -77,6 +77,7 @@ fn within(place: &Place) -> String {
     let numbers = lines(place.first, place.last);
     let name = place.name.as_deref().map(one_line);
     let name = name.filter(|name| !name.is_empty());
+
     match (place.unit, name) {
         (PlaceUnit::Page, _) => format!(" p. {numbers}"),
         (PlaceUnit::Slide, _) => format!(" slide {numbers}"),
@@ -108,6 +109,7 @@ pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
         format!("{member} {}", inside.trim()).trim().to_owned()
     };
     let words = caption(place);
+
     let is_new = before.is_none_or(|before| caption(before) != words);
     (is_new && !words.is_empty()).then_some(words)
 }
@@ -155,6 +157,7 @@ pub fn copies(hit: &Hit) -> Option<String> {
             format!("{location} ({})", remarks.join(", "))
         }
     };
+
     let named: Vec<String> = hit.copies.iter().map(named).collect();
     (!named.is_empty()).then(|| format!("also in {}", named.join(", ")))
 }

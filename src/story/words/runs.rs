@@ -24,6 +24,7 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
         "utility" => "answer",
         other => other,
     };
+
     match begun {
         Some((begun, total)) => format!("{work} {begun} of {total}"),
         None => work.to_owned(),
@@ -49,6 +50,7 @@ pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
         Some(AsAsked::NothingAdded) => "the rewriting has nothing from the thread".to_owned(),
         Some(AsAsked::TooLong) => "the thread does not fit into the context".to_owned(),
     };
+
     Some(format!("used as asked: {reason}"))
 }
 
@@ -89,6 +91,7 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
     };
     let names: Vec<&str> = parts.iter().map(name).collect();
     let names = names.join(", ");
+
     match reason {
         LeftOut::NotNeeded => format!("left out: {names}, the sentence is certain without"),
         LeftOut::NoTime { needed_ms, left_ms } => format!(
