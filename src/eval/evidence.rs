@@ -24,6 +24,7 @@ impl EvidencePieces {
     /// Returns the sentences of a question's evidence, each once.
     pub fn new(question: &Question) -> Self {
         let mut pieces: Vec<Piece> = Vec::new();
+
         for evidence in &question.evidence {
             let quote = plain(&evidence.quote);
             for sentence in sentences(&quote, "en") {
@@ -36,6 +37,7 @@ impl EvidencePieces {
                 }
             }
         }
+
         Self(pieces)
     }
 
@@ -67,9 +69,11 @@ impl EvidencePieces {
 fn plain(quote: &str) -> String {
     let mut plain = String::with_capacity(quote.len());
     let mut rest = quote;
+
     while let Some((before, tag)) = rest.split_once('<') {
         let is_tag = tag.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
         plain.push_str(before);
+
         match tag.split_once('>').filter(|_| is_tag) {
             Some((_, after)) => {
                 plain.push(' ');
@@ -81,6 +85,7 @@ fn plain(quote: &str) -> String {
             }
         }
     }
+
     plain + rest
 }
 
@@ -98,6 +103,7 @@ impl EvidenceCheck {
             .par_iter()
             .map(|document| (&*document.path, fold_white_space(&document.text)))
             .collect();
+
         let all: Vec<(&str, &Evidence)> = questions
             .iter()
             .flat_map(|question| {
@@ -107,6 +113,7 @@ impl EvidenceCheck {
                     .map(|evidence| (&*question.id, evidence))
             })
             .collect();
+
         let is_there = |evidence: &Evidence| {
             let quote = fold_white_space(&plain(&evidence.quote));
             let in_file = |path: &str| evidence.file.as_deref().is_none_or(|file| file == path);
@@ -114,6 +121,7 @@ impl EvidenceCheck {
                 .iter()
                 .any(|(path, text)| in_file(path) && text.contains(&quote))
         };
+
         let missing = all
             .par_iter()
             .filter(|(_, evidence)| !is_there(evidence))
@@ -124,6 +132,7 @@ impl EvidenceCheck {
                     .map_or_else(|| "the corpus".to_owned(), str::to_owned);
                 format!("{id}: {place} does not hold “{}”", evidence.quote)
             });
+
         let mut listed = HashSet::new();
         Self {
             missing: missing

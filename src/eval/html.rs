@@ -132,11 +132,13 @@ fn calibration(presets: &[PresetRows<'_>]) -> String {
         Axis::share("right"),
     )
     .diagonal();
+
     for (series, preset) in presets.iter().enumerate() {
         let marks = calibration_marks(preset);
         let points: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.x, mark.y)).collect();
         plot.line(series, preset.name(), &points, &marks);
     }
+
     figure(
         "The area of a point is its share of the answers.",
         &plot.svg("calibration"),
@@ -286,6 +288,7 @@ fn table_html(table: &Table) -> String {
         .iter()
         .map(|row| format!("<tr>{}</tr>\n", cells("td", row)))
         .collect();
+
     format!(
         "<h2>{}</h2>\n<div class=\"scroll\"><table><tr>{}</tr>\n{rows}</table></div>\n",
         escape(&table.title),

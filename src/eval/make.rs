@@ -157,11 +157,13 @@ fn candidates(document: &Document) -> Vec<AskableSentence<'_>> {
     let ranges = sentences(&document.text, document.language);
     let text = |at: usize| fold_white_space(&document.text[ranges[at].clone()]);
     let mut found = Vec::new();
+
     for at in 0..ranges.len() {
         let sentence = text(at);
         if sentence.split(' ').count() < MIN_WORDS || !sentence.ends_with(['.', '!']) {
             continue;
         }
+
         if let Some(answer) = last_name(&sentence) {
             let around = at.saturating_sub(1)..(at + 2).min(ranges.len());
             let passage = around.map(text).collect::<Vec<String>>().join(" ");
@@ -173,6 +175,7 @@ fn candidates(document: &Document) -> Vec<AskableSentence<'_>> {
             });
         }
     }
+
     found
 }
 
@@ -180,6 +183,7 @@ fn candidates(document: &Document) -> Vec<AskableSentence<'_>> {
 fn last_name(sentence: &str) -> Option<String> {
     let words: Vec<&str> = sentence.split(' ').collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+
     let names =
         |word: &&str| bare(word).starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
     let end = words.iter().skip(1).rposition(names)? + 2;
@@ -189,6 +193,7 @@ fn last_name(sentence: &str) -> Option<String> {
     {
         start -= 1;
     }
+
     let name = words[start..end].join(" ");
     let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
     (!name.is_empty()).then_some(name)
@@ -212,11 +217,13 @@ fn write_questions(
             )
         })
         .collect();
+
     let replies = calls.complete(
         "write a question",
         &prompts,
         &Decoding::one_line(QUESTION_TOKENS, 0),
     )?;
+
     let question = |(candidate, reply): (&AskableSentence<'_>, &str)| {
         let question = reply
             .trim()
@@ -229,6 +236,7 @@ fn write_questions(
             String::new()
         }
     };
+
     Ok(batch
         .iter()
         .zip(replies.iter().map(|reply| reply.text.as_str()))

@@ -22,10 +22,10 @@ pub struct PaperTable {
     /// Whether the published figures are printed in percent.
     #[serde(default)]
     pub(super) percent: bool,
-    /// What the paper's table has and ragscope does not.
+    /// Parts of the paper's table that ragscope does not have.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// What is not as in the paper, as sentences.
+    /// Differences from the paper, as sentences.
     #[serde(default)]
     pub differs: Vec<String>,
     #[serde(rename = "row")]

@@ -82,7 +82,7 @@ pub struct Mark {
 /// A named bar.
 pub struct Bar {
     pub name: String,
-    /// Its length, in 0..=1.
+    /// Length of the mark, in 0..=1.
     pub share: f64,
     /// The text beside it.
     pub text: String,
@@ -128,6 +128,7 @@ impl Plot {
             let across = self.across(x);
             let down = self.distance_to_top(y);
             let bottom = self.distance_to_top(self.y.min);
+
             self.body.push_str(&format!(
                 "<line class=\"grid\" x1=\"{LEFT:.1}\" y1=\"{down:.1}\" x2=\"{:.1}\" y2=\"{down:.1}\"/>\
                  <text class=\"tick\" x=\"{across:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
@@ -179,6 +180,7 @@ impl Plot {
             path.join(" "),
             escape(name)
         ));
+
         for mark in marks {
             self.mark(series, mark);
         }

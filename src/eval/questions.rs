@@ -58,7 +58,7 @@ pub struct QuestionSet {
     pub questions: Vec<Question>,
     /// The passages of all questions, each once; first those of the set as a whole.
     pub passages: Vec<Passage>,
-    /// How many passages belong to the set as a whole.
+    /// Number of passages that belong to the set as a whole.
     pub shared: usize,
     /// Faults of single records, each as `place: fault`.
     pub remarks: Vec<String>,
@@ -67,7 +67,7 @@ pub struct QuestionSet {
 /// A question as its record gives it, with the passages of that record.
 #[derive(Debug, Default)]
 pub(super) struct QuestionEntry {
-    /// Its `passages` are set by [`Collector::push`].
+    /// The question; its `passages` are set by [`Collector::push`].
     pub question: Question,
     pub passages: Vec<Passage>,
     /// Whether it is meant to have no answers.
@@ -78,7 +78,7 @@ pub(super) struct QuestionEntry {
 #[derive(Default)]
 pub(super) struct Collector {
     pub set: QuestionSet,
-    /// By id, the number of questions that came with it.
+    /// Number of questions that came with each id.
     ids: HashMap<String, usize>,
     passages: HashMap<Passage, usize>,
 }

@@ -17,7 +17,7 @@ pub struct Report {
     pub repeats: Vec<RepeatSummary>,
     /// Each further preset against the first.
     pub comparisons: Vec<Comparison>,
-    /// By preset, the questions whose context was understood, then the others.
+    /// Questions of each preset whose context was understood, then the others.
     pub understanding: Vec<UnderstandingSummary>,
     /// The figures of a paper's table beside those measured here.
     pub published: Option<Published>,

@@ -40,12 +40,12 @@ pub struct Row {
     pub uncertainty: BTreeMap<UncertaintyMetric, f64>,
     /// The geometric mean probability of the answer's tokens, in 0..=1.
     pub confidence: Option<f64>,
-    /// How much each measured context helped the model; the first is the whole context.
+    /// Help of each measured context for the model; the first is the whole context.
     pub utility: Vec<ContextUtility>,
-    /// How the context was understood, where that was measured.
+    /// Understanding of the context, where that was measured.
     #[serde(default)]
     pub understood: Option<Understood>,
-    /// What became of the chunks; `None` where nothing was searched.
+    /// Figures of the chunks; `None` where nothing was searched.
     #[serde(default)]
     pub chunks: Option<ChunkFigures>,
     pub usage: RunUsage,

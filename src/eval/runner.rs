@@ -93,11 +93,13 @@ pub fn run<'a, E: From<JournalError>>(
     let total = plan.presets.len() * plan.questions.len();
     let started = Instant::now();
     let mut asked = 0_u32;
+
     for preset in &plan.presets {
         let left = plan.left_under(preset, journal);
         if left.is_empty() {
             continue;
         }
+
         let mut answers = open(preset)?;
         for question in left {
             let each = started.elapsed().checked_div(asked);
@@ -107,6 +109,7 @@ pub fn run<'a, E: From<JournalError>>(
                 total,
                 each,
             };
+
             match ask(preset, question, answers.as_mut(), &mut || {
                 observe(&progress)
             }) {
@@ -116,6 +119,7 @@ pub fn run<'a, E: From<JournalError>>(
             asked += 1;
         }
     }
+
     Ok(Ended::Complete)
 }
 

@@ -34,7 +34,7 @@ pub struct PresetSummary {
     /// evidence.
     pub found: Option<ListSummary>,
     pub context: Option<ListSummary>,
-    /// How well each uncertainty separates wrong answers from right ones.
+    /// Separation of wrong answers from right ones by each uncertainty.
     pub uncertainty: Vec<UncertaintySummary>,
     pub utility: Option<UtilitySummary>,
     /// Means over the questions that have a value.
@@ -133,7 +133,7 @@ pub struct Comparison {
     /// Empty where no question was answered.
     #[serde(flatten)]
     pub scores: BTreeMap<AnswerMetric, Interval>,
-    /// Of the chunks that were retrieved; empty where no question names evidence.
+    /// Lists of the retrieved chunks; empty where no question names evidence.
     #[serde(flatten)]
     pub found: BTreeMap<ListMetric, Interval>,
     /// Per question; empty where nothing was generated.
@@ -340,6 +340,7 @@ impl UtilitySummary {
 
 fn correlations(contexts: &[&ContextUtility]) -> Vec<Correlation> {
     let evidence: Vec<f64> = contexts.iter().map(|context| context.evidence).collect();
+
     let correlation = |metric: UtilityMetric| {
         let values: Vec<f64> = contexts
             .iter()
@@ -351,6 +352,7 @@ fn correlations(contexts: &[&ContextUtility]) -> Vec<Correlation> {
             pearson: pearson(&values, &evidence),
         }
     };
+
     UtilityMetric::in_section(Section::Utility)
         .map(correlation)
         .collect()

@@ -30,6 +30,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
     let is_answered = presets.iter().any(|preset| !preset.retrieval_only);
     let answered = if is_answered { &presets[..] } else { &[] };
+
     let tables = [
         published_table(report.published.as_ref()),
         answers(answered),
@@ -47,6 +48,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
         comparisons(&report.comparisons),
         cost(answered),
     ];
+
     tables
         .into_iter()
         .filter(|table| !table.rows.is_empty())
@@ -80,6 +82,7 @@ impl Table {
         let head = plain(&self.head);
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| plain(row)).collect();
         let all = || std::iter::once(&head).chain(&rows);
+
         let width = |column: usize| {
             all()
                 .map(|row| row[column].chars().count())
@@ -87,6 +90,7 @@ impl Table {
                 .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+
         let line = |row: &Vec<String>| {
             let cells = row
                 .iter()
@@ -94,10 +98,12 @@ impl Table {
                 .map(|(cell, width)| format!(" {cell:<width$} |"));
             format!("|{}\n", cells.collect::<String>())
         };
+
         let rule: String = widths
             .iter()
             .map(|width| format!("{}|", "-".repeat(width + 2)))
             .collect();
+
         format!(
             "{}|{rule}\n{}",
             line(&head),
@@ -178,6 +184,7 @@ fn answers(presets: &[PresetSummary]) -> Table {
         }));
         row
     };
+
     let head = head::<AnswerMetric>(&["preset", "questions", "failed"], Section::Answers);
     table("Answers", head, presets.iter().map(row))
 }
@@ -194,6 +201,7 @@ fn repeats(repeats: &[RepeatSummary]) -> Table {
         }));
         row
     };
+
     table(
         "Answers under several seeds: mean and standard deviation",
         head::<AnswerMetric>(&["preset", "seeds"], Section::Answers),
@@ -204,6 +212,7 @@ fn repeats(repeats: &[RepeatSummary]) -> Table {
 /// The evidence in the context by kind of question, as SAKI-RAG's table 4 has it.
 fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
     let metrics = [DepthMetric::Recall, DepthMetric::Precision, DepthMetric::Ie];
+
     let rows = presets.iter().flat_map(|preset| {
         preset.kinds.iter().filter_map(move |(kind, summary)| {
             let context = summary.context.as_ref()?;
@@ -219,21 +228,24 @@ fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
             Some(row)
         })
     });
+
     let mut head = vec![
         "preset".to_owned(),
         "kind".to_owned(),
         "questions".to_owned(),
     ];
+
     let depth = presets
         .iter()
         .flat_map(|preset| preset.kinds.values())
         .find_map(|summary| summary.context.as_ref())
         .map_or(0, |context| context.depths[context.summary_depth()]);
     head.extend(metrics.map(|metric| format!("{}@{depth}", metric.declaration().label)));
+
     table("Evidence in the context by kind of question", head, rows)
 }
 
-/// What the model answers with the whole context, and what the context improves.
+/// Returns the answers of the model with the whole context, and their improvement by the context.
 fn helpfulness(presets: &[PresetSummary]) -> Table {
     const HEAD: [&str; 5] = [
         "preset",
@@ -347,12 +359,14 @@ fn uncertainty(presets: &[PresetSummary]) -> Table {
         }));
         row
     };
+
     let rows = presets.iter().flat_map(|preset| {
         preset
             .uncertainty
             .iter()
             .map(move |summary| row(preset, summary))
     });
+
     table(
         "How well uncertainty separates wrong answers from right ones",
         head::<SeparationMetric>(&["preset", "measure", "questions"], Section::Uncertainty),
@@ -405,6 +419,7 @@ fn understanding(summaries: &[UnderstandingSummary]) -> Table {
         } else {
             "uncertain"
         };
+
         let mut row = vec![
             summary.preset.clone(),
             context.to_owned(),
@@ -415,6 +430,7 @@ fn understanding(summaries: &[UnderstandingSummary]) -> Table {
         }));
         row
     };
+
     table(
         "Questions whose context was understood, and others",
         head::<UnderstandingMetric>(&["preset", "context", "questions"], Section::Understanding),
@@ -461,16 +477,18 @@ fn dense(presets: &[PresetSummary]) -> Table {
     )
 }
 
-/// What became of the chunks between the search and the prompt.
+/// Returns the figures of the chunks between the search and the prompt.
 fn chunks(presets: &[PresetSummary]) -> Table {
     let searched = presets
         .iter()
         .filter(|preset| preset.chunks[ChunkMetric::Found].is_some());
+
     let row = |preset: &PresetSummary| {
         let mut row = vec![preset.preset.clone()];
         row.extend(cells(Section::Chunks, |metric| preset.chunks[metric]));
         row
     };
+
     table(
         "Chunks per question, from the search to the prompt",
         head::<ChunkMetric>(&["preset"], Section::Chunks),
@@ -485,13 +503,16 @@ fn comparisons(comparisons: &[Comparison]) -> Table {
         differences(comparisons, |comparison| &comparison.cost),
     ]
     .concat();
+
     let mut head = vec!["preset".to_owned(), "against".to_owned()];
     head.extend(columns.iter().map(|(label, _)| (*label).to_owned()));
+
     let row = |(number, comparison): (usize, &Comparison)| {
         let mut row = vec![comparison.preset.clone(), comparison.against.clone()];
         row.extend(columns.iter().map(|(_, cells)| cells[number].clone()));
         row
     };
+
     table(
         "Differences with 95 % intervals (paired bootstrap), * where zero lies outside",
         head,
@@ -515,6 +536,7 @@ where
             |interval| metric.declaration().format.difference(interval),
         )
     };
+
     M::in_section(Section::Comparison)
         .filter(|metric| {
             comparisons

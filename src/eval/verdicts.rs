@@ -1,4 +1,4 @@
-//! How far a judge of answers agrees with people: SePer's table 1, over the answers of five systems
+//! Agreement of a judge of answers with people: SePer's table 1, over the answers of five systems
 //! in EVOUNA (Wang et al. 2023), each with a human verdict on whether it says what the reference
 //! answer says.
 
@@ -32,11 +32,11 @@ pub struct Judged {
     pub is_right: bool,
 }
 
-/// How an answer is called right.
+/// The rule by which an answer is called right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evaluator {
-    /// It equals a reference answer.
+    /// The answer equals a reference answer.
     ExactMatch,
     /// A reference answer is part of it.
     LexicalMatch,
@@ -104,6 +104,7 @@ impl VerdictTable {
             .iter()
             .find(|(name, _)| file.contains(name.as_str()))?;
         let at = self.systems.iter().position(|known| known == system)?;
+
         let [f1, accuracy] = of_file.1.get(&evaluator)?.get(at)?;
         // in percent with one digit
         let share = |percent: &f64| (percent * 10.0).round() / 1000.0;
@@ -167,6 +168,7 @@ fn answers_of(record: &Value) -> Vec<Judged> {
     else {
         return Vec::new();
     };
+
     let systems = fields
         .keys()
         .filter_map(|name| name.strip_prefix("answer_"));
@@ -234,6 +236,7 @@ fn judge_entailment(
     observe: &mut dyn FnMut(usize) -> Flow,
 ) -> Result<Vec<bool>, LlmError> {
     let mut entailed = Vec::with_capacity(judged.len());
+
     for batch in judged.chunks(BATCH) {
         for one in batch {
             let answer = one.answer.trim();
@@ -242,6 +245,7 @@ fn judge_entailment(
                 .iter()
                 .flat_map(|reference| [(answer, reference.trim()), (reference.trim(), answer)])
                 .collect();
+
             let is_entailed = !answer.is_empty()
                 && calls
                     .entail(&one.question, &pairs)?
@@ -249,8 +253,10 @@ fn judge_entailment(
                     .any(Entailment::is_entailed);
             entailed.push(is_entailed);
         }
+
         observe(entailed.len()).check()?;
     }
+
     Ok(entailed)
 }
 
@@ -293,6 +299,7 @@ pub fn table(title: &str, figures: &[VerdictFigure]) -> Table {
             published,
         ]
     };
+
     let head = [
         "evaluator",
         "answers of",
@@ -300,6 +307,7 @@ pub fn table(title: &str, figures: &[VerdictFigure]) -> Table {
         "F1 / accuracy, %",
         "published",
     ];
+
     Table {
         title: title.to_owned(),
         head: head.map(str::to_owned).to_vec(),

@@ -104,6 +104,7 @@ impl Beside {
         if let Some(known) = self.keyed.borrow().get(name) {
             return known.clone();
         }
+
         let packed = format!("{name}.gz");
         let read = self.text(&[name, &packed]).map(|text| {
             let all = match serde_json::from_str::<Value>(&text) {
@@ -120,6 +121,7 @@ impl Beside {
             };
             Rc::new(all)
         });
+
         self.keyed.borrow_mut().insert(name, read.clone());
         read
     }
@@ -133,6 +135,7 @@ impl Beside {
         if let Some(known) = self.grouped.borrow().get(names[0]) {
             return known.clone();
         }
+
         let read = self.text(names).map(|text| {
             let mut groups: HashMap<String, Vec<String>> = HashMap::new();
             let all = records(&text)
@@ -143,6 +146,7 @@ impl Beside {
             }
             Rc::new(groups)
         });
+
         self.grouped.borrow_mut().insert(names[0], read.clone());
         read
     }

@@ -6,11 +6,11 @@ use crate::eval::questions::{Passage, QuestionEntry};
 
 /// A question set in its published form.
 pub struct Dataset {
-    /// As `--dataset` takes it.
+    /// Name that `--dataset` takes.
     pub name: &'static str,
     /// The set and its forms.
     pub about: &'static str,
-    /// Where a published folder has its questions; empty for a set that is one file.
+    /// Files with the questions in a published folder; empty for a set that is one file.
     pub(super) questions: &'static [&'static str],
     /// Returns whether a record is of this set, for a file whose set is not named.
     pub(super) is_record: fn(&Record) -> bool,

@@ -140,6 +140,7 @@ fn ambig_nq(record: &Record) -> Result<QuestionEntry, String> {
             answers.extend(texts(pair.get("answer")));
         }
     }
+
     Ok(QuestionEntry {
         question: Question {
             id: text(record, &["id"]).unwrap_or_default(),

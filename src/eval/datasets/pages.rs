@@ -85,6 +85,7 @@ fn iirc_answer(answer: Option<&Value>) -> (String, Vec<String>) {
         return ("none".to_owned(), Vec::new());
     };
     let kind = text(answer, &["type"]).unwrap_or_default();
+
     let answers = match kind.as_str() {
         "span" => {
             let spans = list(answer.get("answer_spans")).iter();
@@ -105,6 +106,7 @@ fn iirc_answer(answer: Option<&Value>) -> (String, Vec<String>) {
             .collect(),
         _ => Vec::new(),
     };
+
     (kind, answers)
 }
 
@@ -112,6 +114,7 @@ fn iirc_answer(answer: Option<&Value>) -> (String, Vec<String>) {
 fn without_tags(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     let mut rest = page;
+
     while let Some((before, tag)) = rest.split_once('<') {
         text.push_str(before);
         match tag.split_once('>') {
@@ -125,6 +128,7 @@ fn without_tags(page: &str) -> String {
             None => rest = "",
         }
     }
+
     text + rest
 }
 
@@ -188,7 +192,7 @@ fn pages_of_row<'a>(
     })
 }
 
-/// What MS MARCO writes where the passages do not answer the question.
+/// The answer of MS MARCO where the passages do not answer the question.
 const NO_ANSWER: &str = "No Answer Present.";
 
 fn ms_marco(record: &Record) -> Result<QuestionEntry, String> {

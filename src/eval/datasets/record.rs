@@ -46,6 +46,7 @@ fn lines(text: &str) -> Vec<Placed> {
         };
         (format!("line {number}"), record)
     };
+
     (1..)
         .zip(text.lines())
         .filter(|(_, line)| !line.trim().is_empty())
@@ -59,22 +60,26 @@ fn table(text: &str) -> Option<Vec<Placed>> {
     if !head.contains('\t') || head.trim_start().starts_with('{') {
         return None;
     }
+
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(b'\t')
         .flexible(true)
         .from_reader(text.as_bytes());
     let names = reader.headers().ok()?.clone();
+
     let row = |(number, row): (usize, Result<csv::StringRecord, csv::Error>)| {
         let place = format!("row {number}");
         let Ok(row) = row else {
             return (place, Err("it is not a row of the table"));
         };
+
         let cells = names.iter().zip(row.iter());
         let record = cells
             .map(|(name, cell)| (name.trim().to_owned(), Value::from(cell)))
             .collect();
         (place, Ok(record))
     };
+
     Some((1..).zip(reader.records()).map(row).collect())
 }
 
@@ -87,11 +92,13 @@ fn read_columns(file: &Record) -> Option<Vec<Value>> {
         .iter()
         .filter_map(|(name, column)| Some((name, column.as_object()?)))
         .collect();
+
     let row = |key: &String| {
         let cells = columns
             .iter()
             .filter_map(|(name, column)| Some(((*name).clone(), column.get(key)?.clone())));
         Value::Object(cells.collect())
     };
+
     Some(queries.keys().map(row).collect())
 }

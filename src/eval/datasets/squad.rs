@@ -36,19 +36,23 @@ pub const SQUAD: Dataset = Dataset {
 fn article(record: &Record, paragraphs: &[Value]) -> Vec<Fallible> {
     let title = text(record, &["title"]).unwrap_or_default();
     let mut entries = Vec::new();
+
     for paragraph in paragraphs {
         let context = paragraph
             .get("context")
             .and_then(Value::as_str)
             .unwrap_or_default();
+
         let passage = Passage {
             title: title.clone(),
             text: context.to_owned(),
         };
+
         for asked in list(paragraph.get("qas")) {
             entries.push(in_paragraph(asked, &passage));
         }
     }
+
     entries
 }
 

@@ -1,5 +1,5 @@
-//! What became of the chunks between the search and the prompt: after table 2, table 3 and figures
-//! 3 and 4 of "ChunkRAG", and table 6 of "DENSE-RAG".
+//! Measures of the chunks between the search and the prompt: after table 2, table 3 and figures 3
+//! and 4 of "ChunkRAG", and table 6 of "DENSE-RAG".
 
 use serde::{Deserialize, Serialize};
 

@@ -26,7 +26,7 @@ pub enum Section {
 pub enum Better {
     Higher,
     Lower,
-    /// It describes, and judges nothing.
+    /// A description, which judges nothing.
     Neither,
 }
 

@@ -73,7 +73,7 @@ metrics! {
 pub struct EvidenceList {
     /// The pieces in the chunk at each rank, by number.
     pub held: Vec<Vec<usize>>,
-    /// How many pieces the question has.
+    /// Number of pieces of the question.
     pub pieces: usize,
 }
 

@@ -67,8 +67,8 @@ metrics! {
 }
 
 metrics! {
-    /// How well an uncertainty separates wrong answers from right ones (right: exact match).
-    /// Computed from the uncertainty of each answer and whether it is right.
+    /// Measures of the separation of wrong answers from right ones (right: exact match) by an
+    /// uncertainty. Computed from the uncertainty of each answer and whether it is right.
     SeparationMetric: fn(&[f64], &[bool]) -> Option<f64> {
         /// Probability that a wrong answer is more uncertain than a right one.
         Auroc "AUROC": Higher, Number(3), in Uncertainty => auroc;

@@ -20,7 +20,7 @@ pub struct Understood {
     pub measuring_ms: f64,
     /// Number of contexts that were measured.
     pub rounds: u32,
-    /// Why refinement ended, where there was any.
+    /// The reason why refinement ended, where there was any.
     #[serde(default)]
     pub end: Option<RefinementEnd>,
 }
