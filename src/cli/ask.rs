@@ -35,9 +35,11 @@ impl Work<'_> {
             )
             .into());
         }
+
         check_asked(question.folders, question.text)?;
         self.run(|worker, publish| worker.check_question(question.text, publish))?;
         let config = self.layers.config()?;
+
         if config.retriever.kind != RetrieverKind::Off {
             let patience = match config.index.first_answer {
                 FirstAnswer::Words => Some(Duration::ZERO),
@@ -46,9 +48,11 @@ impl Work<'_> {
             };
             self.prepare_within(question.folders, patience)?;
         }
+
         self.observer.show_as(question.shown);
         let outcome = self.ask_in_thread(question.text, question.thread.as_ref())?;
         self.observer.show_recording()?;
+
         match outcome {
             Outcome::Completed | Outcome::LimitReached => Ok(Exit::Done),
             Outcome::Stopped => Ok(Exit::Interrupted),
@@ -68,8 +72,10 @@ impl Work<'_> {
             thread: thread.map_or_else(Thread::default, |thread| thread.continued.clone()),
             ..Ask::new(question)
         };
+
         let new = thread.filter(|thread| thread.continued.id.is_none());
         let mut named = Ok(());
+
         let outcome = self.run(|worker, publish| {
             worker.ask(&asked, &mut |record| {
                 if let Event::Run(RunEvent::RunStarted { .. }) = &record.event {
@@ -78,10 +84,12 @@ impl Work<'_> {
                 publish(record)
             })
         });
+
         if let Err(error) = named {
             let text = format!("the thread has no name: {error}");
             self.observer.out.warning(&text, error.advice().as_deref());
         }
+
         outcome
     }
 }

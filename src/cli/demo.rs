@@ -76,6 +76,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
         .into_iter()
         .next()
         .ok_or_else(|| not_found("prepared.toml lists no question"))?;
+
     let as_prepared = flags
         .preset
         .as_ref()
@@ -83,8 +84,10 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
+
     // what the question shows takes vectors
     layers.set("demo", "index.first_answer", "vectors")?;
+
     let folders = [demo_corpus()];
     let exit = Work::new(layers, paths, out)?.ask(AskedQuestion {
         folders: &folders,
@@ -92,6 +95,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
         thread: None,
         shown: RunText::with_run(),
     })?;
+
     if !out.json {
         // `shows` describes a run under the preset that the question was prepared for
         let shows = if as_prepared {
@@ -104,5 +108,6 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
             prepared.answer
         )))?;
     }
+
     Ok(exit)
 }

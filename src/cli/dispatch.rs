@@ -44,6 +44,7 @@ pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, 
         paths: Paths::for_user(),
         out,
     };
+
     match &arguments.command {
         Some(command) => call.run(command),
         None if arguments.is_plain() => {

@@ -10,9 +10,9 @@ pub enum Exit {
     Done,
     Failed,
     Usage,
-    /// By ctrl-c.
+    /// Interrupted by ctrl-c.
     Interrupted,
-    /// By the signal with this number.
+    /// Ended by the signal with this number.
     Signal(u8),
 }
 

@@ -19,6 +19,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     if is_address(folder) {
         return Ok(());
     }
+
     let shown = folder.display();
     match folder.metadata() {
         Ok(about) if about.is_dir() => Ok(()),
@@ -75,6 +76,7 @@ pub(super) fn join_names(folders: &[PathBuf]) -> String {
 fn advice(missing: &Path) -> String {
     let name = missing.to_string_lossy();
     let similarity = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
+
     let declaration = Arguments::declaration();
     match declaration
         .get_subcommands()

@@ -55,6 +55,7 @@ fn text(read: &[Read], not_read: &[NotRead]) -> String {
     let name_width = name_width.unwrap_or(0);
     let place_width = read.iter().map(|format| format.place.len()).max();
     let place_width = place_width.unwrap_or(0);
+
     let mut text = "Read, with the unit of a place and the reader:\n".to_owned();
     for format in read {
         let Read {
@@ -68,11 +69,13 @@ fn text(read: &[Read], not_read: &[NotRead]) -> String {
             "  {name:name_width$}  {place:place_width$}  {extensions} ({library})\n"
         ));
     }
+
     text.push_str("Other files are read as text if their bytes are text.\n\nNot read:\n");
     for unread in not_read {
         let way_out = unread.way_out.unwrap_or("holds no text");
         let extensions = unread.extensions.join(" ");
         text.push_str(&format!("  {}: {way_out} ({extensions})\n", unread.kind));
     }
+
     text
 }

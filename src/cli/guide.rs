@@ -16,6 +16,7 @@ pub fn run(topic: Option<&str>, out: &mut Output) -> Result<Exit, Stopped> {
         out.text(&markdown(topic)?)?;
         return Ok(Exit::Done);
     }
+
     match topic {
         Some(topic) => {
             let page = find(topic)?;
@@ -29,6 +30,7 @@ pub fn run(topic: Option<&str>, out: &mut Output) -> Result<Exit, Stopped> {
             out.json_pretty(&json!({ "pages": pages }))?;
         }
     }
+
     Ok(Exit::Done)
 }
 
@@ -40,12 +42,14 @@ pub fn markdown(topic: Option<&str>) -> Result<String, Failure> {
     if let Some(topic) = topic {
         return Ok(find(topic)?.markdown());
     }
+
     let width = PAGES.iter().map(|page| page.topic.len()).max();
     let width = width.unwrap_or(0);
     let rows: String = PAGES
         .iter()
         .map(|page| format!("| {:width$} | {} |\n", page.topic, page.about))
         .collect();
+
     Ok(format!(
         "# The guide of ragscope\n\n`ragscope guide TOPIC` prints a page.\n\n\
          | {:width$} | what it is about |\n|---|---|\n{rows}",
@@ -79,6 +83,7 @@ pub fn show_paged(text: &str, out: &mut Output) -> Result<Exit, Stopped> {
 /// Returns the pager that the environment names, which a shell reads as for git, or else `less`.
 fn pager() -> Command {
     let named = std::env::var("PAGER").ok();
+
     let mut command = match named.filter(|pager| !pager.trim().is_empty()) {
         Some(pager) if cfg!(unix) => {
             let mut shell = Command::new("sh");
@@ -88,9 +93,11 @@ fn pager() -> Command {
         Some(pager) => Command::new(pager),
         None => Command::new("less"),
     };
+
     if std::env::var_os("LESS").is_none() {
         // colours pass, and what fits the screen stays on it
         command.env("LESS", "FRX");
     }
+
     command
 }

@@ -85,23 +85,27 @@ fn summary(report: &IndexReport) -> String {
         words::counted(report.embedded, "chunk"),
         report.reused,
     );
+
     if let Some(neighbours) = report.neighbours {
         text.push_str(&format!("{}\n", words::sentence_joins(neighbours)));
     }
     if let Some(omitted) = words::omitted_files(report) {
         text.push_str(&format!("{omitted}\n"));
     }
+
     if !report.skipped.is_empty() {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));
     }
     for file in &report.skipped {
         text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.reason));
     }
+
     if !report.noted.is_empty() {
         text.push_str(&format!("{} read with a remark:\n", report.noted.len()));
     }
     for file in &report.noted {
         text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.note));
     }
+
     text
 }

@@ -21,7 +21,7 @@ struct ListedModel {
     model: FoundModel,
     /// The role that the settings give it.
     used_as: Option<ModelRole>,
-    /// What an embedder gets in front of queries and documents; `None` for other models.
+    /// Texts that an embedder gets in front of queries and documents; `None` for other models.
     #[serde(skip_serializing_if = "Option::is_none")]
     prefixes: Option<Prefixes>,
 }
@@ -36,9 +36,11 @@ impl ListedModel {
                 "choose a generator with --model",
             ));
         }
+
         let is_embedder = model.role == Some(ModelRole::Embedder);
         let prefixes =
             is_embedder.then(|| prefixes_of(&[&model.name], &model.architecture, settings));
+
         Self {
             model,
             used_as,
@@ -65,6 +67,7 @@ impl ListedModel {
 /// Lists the models on this machine.
 pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let config = layers.config()?;
+
     let used: Vec<(ModelRole, Result<PathBuf, LlmError>)> = vec![
         (
             ModelRole::Generator,
@@ -72,11 +75,13 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
         ),
         (ModelRole::Embedder, resolve(&config.embedder.model, paths)),
     ];
+
     let used_as = |file: &PathBuf| {
         used.iter()
             .find(|(_, used)| used.as_ref().ok() == Some(file))
             .map(|(role, _)| *role)
     };
+
     let listed: Vec<ListedModel> = discover(paths)
         .into_iter()
         .map(|model| {
@@ -84,16 +89,19 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
             ListedModel::new(model, used_as, &config.embedder)
         })
         .collect();
+
     if out.json {
         out.json_pretty(&serde_json::json!({ "models": listed }))?;
         return Ok(Exit::Done);
     }
+
     out.text(&harmless(&model_table(&listed)))?;
     let own = paths.models();
     out.dim(&harmless(&format!(
         "* in use. Choose another with --model NAME, or the settings generator.model, embedder.model and reranker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
         own.display()
     )))?;
+
     Ok(Exit::Done)
 }
 
@@ -121,6 +129,7 @@ fn model_table(listed: &[ListedModel]) -> String {
             ]
         })
         .collect();
+
     table(&rows)
 }
 
@@ -152,6 +161,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("log", paths.log_file()),
         ("assets", assets_folder()),
     ];
+
     if out.json {
         let object: serde_json::Map<String, serde_json::Value> = all
             .iter()
@@ -165,6 +175,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
             .collect();
         out.text(&harmless(&table(&rows)))?;
     }
+
     Ok(Exit::Done)
 }
 
@@ -178,6 +189,7 @@ pub fn config(
         out.text(&defaults_toml())?;
         return Ok(Exit::Done);
     }
+
     let config = layers()?.config()?;
     if out.json {
         out.json_pretty(&config)?;
@@ -187,6 +199,7 @@ pub fn config(
         })?;
         out.text(&harmless(&text))?;
     }
+
     Ok(Exit::Done)
 }
 

@@ -40,13 +40,16 @@ impl Work<'_> {
             }
             folders => (folders, None),
         };
+
         check_folders(folders)?;
         self.observer.be_silent();
         self.prepare(folders)?;
+
         let report = self
             .run(|worker, publish| worker.link(&[], rebuild, publish))?
             .ok_or(Stopped::Interrupted)?;
         let all = self.run(|worker, _| worker.documents())?;
+
         let wanted: Vec<&str> = match document.as_deref() {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {
@@ -56,15 +59,18 @@ impl Work<'_> {
             None if self.observer.out.json => all.iter().map(String::as_str).collect(),
             None => Vec::new(),
         };
+
         for document in wanted {
             let links = self.worker.document_links(document)?;
             self.print_links(document, &links)?;
         }
+
         if self.observer.out.json {
             self.observer.out.json_line(&report)?;
         } else {
             self.observer.out.text(&harmless(&summary(&report)))?;
         }
+
         Ok(Exit::Done)
     }
 
@@ -86,6 +92,7 @@ impl Work<'_> {
             })?;
             return Ok(());
         }
+
         let mut text = String::new();
         for (chunk, links) in linked {
             text.push_str(&format!("{}\n", line(chunk)));
@@ -95,6 +102,7 @@ impl Work<'_> {
                 }
             }
         }
+
         self.observer.out.text(&harmless(&text))?;
         Ok(())
     }
@@ -118,8 +126,10 @@ fn summary(report: &LinkReport) -> String {
         words::duration(report.wall_ms),
         report.known,
     );
+
     for file in &report.skipped {
         text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.reason));
     }
+
     text
 }

@@ -12,7 +12,7 @@ use super::interrupt::Interrupt;
 use super::output::Output;
 use super::text::RunText;
 
-/// What a warning says, and what to do.
+/// The text of a warning, and advice.
 type Warning = (String, Option<String>);
 
 /// The observer of one command.
@@ -118,6 +118,7 @@ impl<'a> Observer<'a> {
                 self.json(record)
             };
         }
+
         match &record.event {
             Event::Session(SessionEvent::Warned { text, advice }) => {
                 self.out.warning(text, advice.as_deref());
@@ -131,6 +132,7 @@ impl<'a> Observer<'a> {
             }
             _ => {}
         }
+
         self.out.progress(&record.event);
         if self.silent {
             Ok(())

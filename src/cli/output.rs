@@ -30,7 +30,7 @@ pub struct Output {
     /// Dim and bold on standard output.
     styled: bool,
     progress: Option<ProgressLine>,
-    /// When the progress was last written as a line of its own.
+    /// Time at which the progress was last written as a line of its own.
     logged_at: Option<Instant>,
 }
 
@@ -137,21 +137,25 @@ impl Output {
             self.logged_at.get_or_insert_with(Instant::now);
             return self.log_progress(LONG_WORK_LOG_EVERY, line);
         };
+
         if progress
             .drawn_at
             .is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY)
         {
             return;
         }
+
         progress.drawn_at = Some(Instant::now());
         let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
         // some terminals do not know their size
         let columns = if columns == 0 { 80 } else { columns };
+
         let _ = write!(
             io::stderr().lock(),
             "\r\x1b[2K{}",
             fit(&harmless(&line()), columns.saturating_sub(1))
         );
+
         let _ = io::stderr().flush();
     }
 
@@ -232,6 +236,7 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
         let widths = rows.iter().map(|row| row[column].width());
         widths.max().unwrap_or(0)
     };
+
     let widths: Vec<usize> = (0..N).map(width).collect();
     rows.iter()
         .map(|row| {

@@ -157,6 +157,7 @@ impl Work<'_> {
             }
             TypedLine::Quit => return Ok(false),
         }
+
         Ok(true)
     }
 

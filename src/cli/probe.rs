@@ -70,14 +70,18 @@ fn train(
     } else {
         settings::layers(flags, paths)?
     };
+
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;
+
     let questions = read_questions(&what.questions, out)?;
     let trained =
         Work::new(layers, paths, out)?.train_probe(&folders, questions, what.out.as_deref())?;
+
     if !out.json {
         out.text(&harmless(&card_text(&trained.file, &trained.card)))?;
     }
+
     Ok(Exit::Done)
 }
 
@@ -111,6 +115,7 @@ fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuesti
             }
         }
     }
+
     Ok(questions)
 }
 
@@ -185,6 +190,7 @@ fn calibration_text(found: &Calibration, preset: &str, file: &Path) -> String {
             )
         },
     );
+
     format!(
         "{}: {}, {} of them uncertain (semantic entropy above {:.2} nats)\n  uncertain above a token entropy of {:.3} nats ({agreement})\n  written to {}: use it with --preset {preset}\n",
         found.generator,
@@ -216,9 +222,11 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
             .map(read)
             .collect(),
     };
+
     if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
         return Err(error.to_problem().into());
     }
+
     if out.json {
         let shown = found.into_iter().map(|(card, file)| match card {
             Ok(card) => Shown {
@@ -235,15 +243,18 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
         out.json_pretty(&serde_json::json!({ "probes": shown.collect::<Vec<_>>() }))?;
         return Ok(Exit::Done);
     }
+
     if found.is_empty() {
         out.text("No probe found: `ragscope probe train FOLDER` trains one.\n")?;
     }
+
     for (card, file) in &found {
         match card {
             Ok(card) => out.text(&harmless(&card_text(file, card)))?,
             Err(error) => out.text(&harmless(&format!("{}\n", error.to_problem().line())))?,
         }
     }
+
     Ok(Exit::Done)
 }
 
@@ -260,6 +271,7 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         ProbeLayers::All => "every layer but the first",
         ProbeLayers::Middle => "the middle layer",
     };
+
     let mut text = format!(
         "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads the first token of a sentence in {layers}; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
         file.display(),
@@ -276,13 +288,16 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         card.certain,
         card.uncertain,
     );
+
     let Some(figures) = card.held_out else {
         return text + "  not measured: no question was held out\n";
     };
+
     let class = match card.labels {
         ProbeLabels::SemanticEntropy => "uncertain",
         ProbeLabels::Accuracy => "in wrong answers",
     };
+
     let area = |area: Option<f64>| area.map_or("-".to_owned(), |area| format!("{area:.3}"));
     text.push_str(&format!(
         "  held out: {} sentences of {} questions, {} of them {class}\n    AUROC   probe {}   token entropy {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
@@ -295,5 +310,6 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         figures.accuracy * 100.0,
         figures.reading_us as f64 / 1e3,
     ));
+
     text
 }

@@ -53,10 +53,12 @@ fn report(pulled: &PulledModel, role: Option<ModelRole>) -> String {
     } else {
         "downloaded"
     };
+
     let use_it = match role {
         Some(ModelRole::Generator) | None => format!("--model {}", pulled.name),
         Some(role) => format!("--set {}.model={}", role.name(), pulled.name),
     };
+
     format!(
         "{} ({}) {done}: {}\nuse it: ragscope FOLDER {use_it}\n",
         pulled.name,
@@ -122,6 +124,7 @@ fn offer_row(offer: &OfferedModel) -> [String; 4] {
         Some(false) => "too large",
         None => "",
     };
+
     let checked = if offer.checked.is_empty() { " ?" } else { "" };
     [
         format!("{mark} {}", offer.name),

@@ -55,12 +55,14 @@ fn listen(address: &str) -> Result<TcpListener, Stopped> {
             .into());
         }
     };
+
     let listener = TcpListener::bind(&*resolved).map_err(|error| {
         Problem::new(
             format!("cannot listen on {address} ({error})"),
             "end the program that listens there, or choose another port with --listen",
         )
     })?;
+
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

@@ -24,11 +24,13 @@ pub(super) fn with_flags(mut layers: Layers, flags: &Shared) -> Result<Layers, S
     {
         return Err(error.into());
     }
+
     let wrong_usage = |error: ConfigError| Failure::from(error).into_usage();
     let assignments = flags.assignments();
     for (flag, key, value) in &assignments {
         layers.set(flag, key, value).map_err(wrong_usage)?;
     }
+
     match layers.config() {
         Ok(_) => Ok(layers),
         Err(error) if assignments.is_empty() => Err(error.into()),

@@ -8,7 +8,7 @@ use crate::story::{Lookup, Run, Step, words};
 
 use super::output::Output;
 
-/// What is printed beside the answer.
+/// Parts that are printed beside the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Detail {
     #[default]
@@ -58,6 +58,7 @@ impl RunText {
             return Ok(());
         };
         self.run.apply(event, record.t_us);
+
         match event {
             RunEvent::RunStarted { .. } if self.detail == Detail::Run => self.heading(out),
             RunEvent::QueryWritten { query, .. } if self.detail == Detail::Events => {
@@ -112,11 +113,13 @@ impl RunText {
         let Ok(measured) = &round.measured else {
             return Ok(());
         };
+
         let verdict = if measured.certain {
             "stays the same"
         } else {
             "changes"
         };
+
         let line = format!(
             "Round {}: the answer {verdict} when the passages are rephrased (DENSE {:.2} nats)\n",
             round.round, measured.dse
@@ -199,6 +202,7 @@ impl RunText {
         let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
             return Ok(());
         };
+
         let text = &step.text;
         let open = text.rfind('[').filter(|at| !text[*at..].contains(']'));
         let is_mark = |at: &usize| {
@@ -209,11 +213,13 @@ impl RunText {
         };
         let end = open.filter(is_mark).unwrap_or(text.len());
         let added = text.get(self.printed..end).unwrap_or_default();
+
         let space = if self.printed == 0 && self.is_mid_line && !added.is_empty() {
             step.space_before()
         } else {
             String::new()
         };
+
         let added = format!("{space}{added}");
         self.printed = self.printed.max(end);
         self.print(&added, out)
@@ -241,16 +247,20 @@ impl RunText {
         if self.begun {
             out.text("\n")?;
         }
+
         out.text(&sources(&self.run))?;
         if let Some(verdict) = self.run.verdict_line() {
             out.text(&format!("\n{verdict}\n"))?;
         }
+
         out.dim(&utilities(&self.run))?;
         out.dim(&footer(&self.run))?;
+
         if let Some(remark) = self.run.practice_remark() {
             let others = "`ragscope models recommend` lists models that write answers";
             out.dim(&format!("{remark}; {others}\n"))?;
         }
+
         Ok(())
     }
 }
@@ -302,9 +312,11 @@ fn sources(run: &Run) -> String {
         })
         .collect();
     lines.dedup();
+
     if !lines.is_empty() {
         lines.insert(0, "\n".to_owned());
     }
+
     lines.concat()
 }
 
@@ -322,6 +334,7 @@ fn utilities(run: &Run) -> String {
         }
         text.push('\n');
     }
+
     text
 }
 

@@ -87,6 +87,7 @@ pub fn run(
             name_thread(sessions, &known(&threads, thread)?.id, name)?;
         }
     }
+
     Ok(Exit::Done)
 }
 
@@ -128,6 +129,7 @@ fn read_turns(thread: &RecordedThread) -> Result<Thread, Stopped> {
         }
         runs.push(run);
     }
+
     Ok(Thread {
         id: Some(thread.id.clone()),
         turns: turns(runs.iter()),

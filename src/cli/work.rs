@@ -81,6 +81,7 @@ impl<'a> Work<'a> {
                 publish(record)
             })
         })?;
+
         Ok((outcome, run))
     }
 
@@ -97,6 +98,7 @@ impl<'a> Work<'a> {
         patience: Option<Duration>,
     ) -> Result<(), Stopped> {
         self.run(|worker, publish| worker.open(folders, false, publish))?;
+
         let updated = self.run(|worker, publish| {
             let updated = match patience {
                 Some(patience) => worker.update_within(patience, publish),
@@ -110,6 +112,7 @@ impl<'a> Work<'a> {
                 other => other.map(Ok),
             }
         })?;
+
         self.report_update(updated, folders)
     }
 
@@ -124,6 +127,7 @@ impl<'a> Work<'a> {
     ) -> Result<(), Stopped> {
         let folders = join_names(folders);
         let has_documents = self.observer.documents() > 0;
+
         match updated {
             Err(IndexError::InUse { .. }) if !has_documents => {
                 return Err(Failure::new(
@@ -148,9 +152,11 @@ impl<'a> Work<'a> {
                 "answering from the words alone: the vectors take longer; `ragscope index {folders}` computes them, and --set index.first_answer=vectors waits for them"
             )),
         }
+
         if has_documents {
             return Ok(());
         }
+
         Err(Failure::new(
             format!("no readable document in {folders}"),
             "add files that `ragscope formats` lists, or ask with --preset closed-book",

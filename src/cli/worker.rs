@@ -12,7 +12,7 @@ use crate::story::words;
 use super::failure::{Exit, Stopped};
 use super::output::Output;
 
-/// What `worker --json` prints before it serves.
+/// The line that `worker --json` prints before it serves.
 #[derive(Debug, Serialize)]
 struct Serving {
     endpoint: String,
@@ -37,12 +37,14 @@ pub fn run(
     let address = rpc::address(listen)?;
     let runtime = Runtime::start(&paths.log_file())?;
     let devices = rpc::served_devices(&runtime, &config.generator.device)?;
+
     if !address.ip().is_loopback() {
         out.warning(
             "the protocol of the workers has no authentication: everyone who reaches this address can run code here",
             Some("listen on 127.0.0.1 and forward the port with `ssh -L`, or trust everyone on this network"),
         );
     }
+
     announce(address, &devices, out)?;
     rpc::serve_worker(&devices, address, config.generator.threads)?;
     Ok(Exit::Failed)
@@ -65,9 +67,11 @@ fn announce(
             })
             .collect(),
     };
+
     if out.json {
         return out.json_line(&serving);
     }
+
     for device in &serving.devices {
         out.text(&harmless(&format!(
             "serving {} ({}), {} free of {}\n",
@@ -77,6 +81,7 @@ fn announce(
             words::bytes(device.memory_bytes)
         )))?;
     }
+
     out.text(&format!(
         "on the other machine: generator.rpc = [\"{address}\"]; ctrl-c ends this\n"
     ))

@@ -24,7 +24,7 @@ pub struct Evaluation {
     /// Folder of documents that contains the answers; without it, the passages of the dataset
     #[arg(long, value_name = "FOLDER")]
     pub corpus: Option<PathBuf>,
-    /// Which passages of the dataset are searched
+    /// Passages of the dataset that are searched
     #[arg(long, value_name = "WHICH", default_value = "asked", conflicts_with_all = ["corpus", "demo"])]
     pub documents: PassageScope,
     /// Use the bundled corpus with its settings, and its questions unless you pass a file
@@ -87,7 +87,7 @@ pub enum PassageScope {
     All,
     /// The passages of the questions that are asked
     Asked,
-    /// Of those, the question's own
+    /// The question's own passages of those
     Question,
 }
 

@@ -244,7 +244,7 @@ pub enum Subcommands {
     Template,
 }
 
-/// What `threads` can do besides listing them.
+/// Actions of `threads` besides listing them.
 #[derive(Debug, Subcommand)]
 pub enum ThreadsCommand {
     /// Print the questions and answers of a thread
@@ -258,13 +258,13 @@ pub enum ThreadsCommand {
         /// Name of the thread, or the id of its first run
         #[arg(value_name = "NAME")]
         thread: String,
-        /// Its new name
+        /// The new name
         #[arg(value_name = "NEW")]
         name: String,
     },
 }
 
-/// What `models` can do besides listing them.
+/// Actions of `models` besides listing them.
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
     /// Download a model into the cache that the tools of Hugging Face and llama.cpp share, or into

@@ -30,9 +30,11 @@ impl Shared {
             ("--model", "generator.model", self.model.clone()),
             ("--seed", "seed", self.seed.map(|seed| seed.to_string())),
         ];
+
         let named = named
             .into_iter()
             .filter_map(|(flag, key, value)| Some((flag, key, value?)));
+
         named
             .chain(
                 self.set

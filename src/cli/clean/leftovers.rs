@@ -1,4 +1,4 @@
-//! What collects beside the recorded runs, and the part of it beyond its limits.
+//! Files that collect beside the recorded runs, and the part of them beyond its limits.
 
 use std::fs::{self, File};
 use std::io;
@@ -31,7 +31,7 @@ pub(super) enum LeftoverKind {
     ProbeJournal,
     PassageFolder,
     AbandonedIndex,
-    /// What a process that was killed had begun to write.
+    /// A file that a process began to write before it was killed.
     UnfinishedFile,
     OldQuestion,
 }
@@ -196,6 +196,7 @@ impl Leftover {
             _ if self.path.is_dir() => fs::remove_dir_all(&self.path).map(|()| true),
             _ => remove_unlocked(&self.path),
         };
+
         match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             removed => removed,

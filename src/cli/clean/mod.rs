@@ -20,7 +20,7 @@ use self::runs::{Outdated, find_outdated};
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 
-/// What happens to what is beyond the limits.
+/// The treatment of files beyond the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaning {
     Listed,

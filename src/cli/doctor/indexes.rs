@@ -25,6 +25,7 @@ pub(super) fn indexes(paths: &Paths) -> Vec<Check> {
 pub(super) fn database(config: &Config) -> Option<Check> {
     let what = "database";
     let shown = |version: &str| format!("{version} at {}", config.index.url);
+
     Some(match remote_health(&config.index) {
         Ok(None) => return None,
         Ok(Some(health)) => {
@@ -61,9 +62,11 @@ fn index(health: Health) -> Check {
         problem,
         ..
     } = health;
+
     let documents = words::counted(documents, "document");
     let chunks = words::counted(chunks, "chunk");
     let found = format!("{folder}: {documents}, {chunks}, generation {generation}");
+
     match problem {
         Some(problem) => Check::wrong("index", problem),
         None if Path::new(&folder).is_dir() => Check::good("index", found),

@@ -48,12 +48,14 @@ pub(super) fn devices(runtime: &Runtime) -> Check {
             )
         })
         .collect();
+
     if found.is_empty() {
         return Check::wrong(
             "devices",
             Problem::new("llama.cpp found no device", "rebuild with `make demo`"),
         );
     }
+
     Check::good("devices", found.join(", "))
 }
 
@@ -83,6 +85,7 @@ pub(super) fn workers(config: &Config) -> Vec<Check> {
         }
         Err(error) => Check::wrong("worker", error),
     };
+
     config.generator.rpc.iter().map(check).collect()
 }
 
@@ -93,6 +96,7 @@ pub(super) fn folders(paths: &Paths) -> Vec<Check> {
         ("sessions", &paths.sessions()),
         ("cache", &paths.cache),
     ];
+
     all.map(|(what, folder)| match try_writing(folder) {
         Ok(()) if files::is_private(folder).is_ok_and(|is_private| !is_private) => Check::wrong(
             what,
@@ -128,10 +132,12 @@ pub(super) fn terminal() -> Check {
             "not a terminal: the screen needs one, the other commands do not",
         );
     }
+
     let name = std::env::var("TERM").unwrap_or_default();
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     let colours = crossterm::style::available_color_count();
     let found = format!("{name}, {columns}x{rows}, {colours} colours");
+
     if name == "dumb" {
         return Check::poor(
             "terminal",
@@ -139,6 +145,7 @@ pub(super) fn terminal() -> Check {
             "the screen does not work in a dumb terminal: use another one",
         );
     }
+
     if columns < MIN_SCREEN.0 || rows < MIN_SCREEN.1 {
         return Check::poor(
             "terminal",
@@ -146,5 +153,6 @@ pub(super) fn terminal() -> Check {
             "enlarge it to at least 60 columns and 16 rows for the screen",
         );
     }
+
     Check::good("terminal", found)
 }

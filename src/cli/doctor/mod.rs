@@ -23,6 +23,7 @@ pub fn run(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     let mut checks = Vec::new();
+
     let config = match layers.map(|layers| layers.config()) {
         Ok(Ok(config)) => Some(config),
         Ok(Err(error)) => {
@@ -35,8 +36,10 @@ pub fn run(
         }
         Err(stopped) => return Err(stopped),
     };
+
     checks.extend(folders(paths));
     checks.push(bundled_models(&assets_folder().join("models")));
+
     match Runtime::start(&paths.log_file()) {
         Ok(runtime) => {
             checks.push(build(&runtime));
@@ -49,9 +52,11 @@ pub fn run(
         }
         Err(error) => checks.push(Check::wrong("llama.cpp", error)),
     }
+
     checks.extend(indexes(paths));
     checks.extend(config.iter().filter_map(database));
     checks.push(terminal());
+
     print(&checks, out)?;
     Ok(
         if checks.iter().any(|check| check.state == CheckState::Wrong) {
@@ -66,11 +71,13 @@ fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
     if out.json {
         return out.json_pretty(&serde_json::json!({ "checks": checks }));
     }
+
     let width = checks
         .iter()
         .map(|check| check.what.chars().count())
         .max()
         .unwrap_or(0);
+
     for check in checks {
         let mark = match check.state {
             CheckState::Good => "ok    ",
@@ -85,5 +92,6 @@ fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
             out.text(&harmless(&format!("      {:<width$}  fix: {advice}\n", "")))?;
         }
     }
+
     Ok(())
 }

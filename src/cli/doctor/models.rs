@@ -55,6 +55,7 @@ pub(super) fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Optio
     if !config.generator.url.is_empty() {
         return None;
     }
+
     let file = resolve(&config.generator.model, paths).ok()?;
     Some(match shortage(runtime, &file, &config.generator).ok()? {
         Some((need, free_bytes)) => Check::poor(
@@ -144,6 +145,7 @@ fn linker(paths: &Paths, embedder: &ModelCard) -> Option<Check> {
     let what = ModelRole::Linker.name();
     let model = SENTENCE_MODEL;
     let file = resolve(model, paths).ok()?;
+
     match linker_misfit(&file, embedder) {
         Ok(None) => Some(Check::good(
             what,
@@ -168,6 +170,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         let error = format!("{error}; the gate uses the token entropy instead");
         return Check::new("probe", CheckState::Poor, Problem { error, advice });
     }
+
     match Probe::for_generator(config, paths, generator) {
         Ok((file, probe)) => {
             let auroc = probe.card.held_out.and_then(|figures| figures.auroc);

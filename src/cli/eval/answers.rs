@@ -32,6 +32,7 @@ pub(super) fn ask(
     out: &mut Output,
 ) -> Result<Ended, Stopped> {
     let out = RefCell::new(out);
+
     let report = |event: &Event| {
         let mut out = out.borrow_mut();
         if let Event::Session(SessionEvent::Warned { text, advice }) = event {
@@ -40,6 +41,7 @@ pub(super) fn ask(
         out.progress(event);
         setting.interrupt.flow()
     };
+
     let mut open = |name: &str| -> Result<Box<dyn Answers + '_>, Stopped> {
         let known = variants.iter().find(|variant| variant.name == name);
         let variant = known.ok_or_else(|| {
@@ -51,10 +53,12 @@ pub(super) fn ask(
             &report,
         )?))
     };
+
     let ended = eval::run(plan, journal, &mut open, &mut |progress: &Progress| {
         out.borrow_mut().progress_line(|| line(progress));
         setting.interrupt.flow()
     });
+
     out.borrow_mut().clear_progress();
     ended
 }
@@ -64,6 +68,7 @@ fn line(progress: &Progress) -> String {
         "{}: {} of {} answers",
         progress.preset, progress.done, progress.total
     );
+
     if let Some(each) = progress.each {
         let left = each * saturating_u32(progress.total - progress.done);
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
@@ -73,6 +78,7 @@ fn line(progress: &Progress) -> String {
             words::time_left(left_ms)
         ));
     }
+
     line
 }
 
@@ -89,7 +95,9 @@ impl<'a> UnderPreset<'a> {
         report: &dyn Fn(&Event) -> Flow,
     ) -> Result<Self, Stopped> {
         let searches = layers.config()?.retriever.kind != RetrieverKind::Off;
+
         let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
+
         if let Some(folder) = setting.asked.folder.as_ref().filter(|_| searches) {
             let mut publish = |record: crate::event::Record| report(&record.event);
             let stopped = |error: WorkerError| {
@@ -102,6 +110,7 @@ impl<'a> UnderPreset<'a> {
             worker
                 .open(std::slice::from_ref(folder), false, &mut publish)
                 .map_err(stopped)?;
+
             match worker.update(&mut publish) {
                 Ok(Some(_)) => {}
                 Err(WorkerError::Index(error))
@@ -111,6 +120,7 @@ impl<'a> UnderPreset<'a> {
                 Err(error) => return Err(stopped(error)),
             }
         }
+
         Ok(Self { worker, setting })
     }
 
@@ -126,11 +136,13 @@ impl<'a> UnderPreset<'a> {
             .search(&question.question, settings, &mut |record| {
                 publish(&record.event)
             })?;
+
         let finished = RunEvent::RetrievalFinished {
             step: 0,
             retrieval: found,
         };
         let _ = publish(&Event::Run(finished));
+
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What an evaluation asks, and where its answers are.
+//! The questions of an evaluation, and the place of their answers.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use crate::corpus::FoundFile;
 use crate::eval::{DATASETS, Documents, Evidence, Question, QuestionSet};
 use crate::story::words;
 
-/// What is asked, and where its answers are.
+/// Questions, and the place of their answers.
 pub(super) struct AskedQuestions {
     pub questions: Vec<Question>,
     pub remarks: Vec<String>,
     /// The documents; `None` where no preset searches and there are none.
     pub folder: Option<PathBuf>,
-    /// By question, the documents that its search is limited to.
+    /// Documents to which the search of each question is limited.
     pub limits: HashMap<String, String>,
 }
 
@@ -137,18 +137,21 @@ fn chosen(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Fa
             .as_ref()
             .is_none_or(|split| question.split == *split)
     };
+
     let mut splits: Vec<String> = questions
         .iter()
         .map(|question| question.split.clone())
         .collect();
     splits.sort();
     splits.dedup();
+
     let all: Vec<&Question> = questions
         .iter()
         .filter(|question| in_split(question))
         .collect();
     let count = all.len();
     let limit = what.limit.unwrap_or(usize::MAX);
+
     // files are often sorted by kind, so the first questions would all be of one kind
     let is_drawn = |at: usize| limit >= count || (at + 1) * limit / count > at * limit / count;
     let chosen: Vec<Question> = all
@@ -157,6 +160,7 @@ fn chosen(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Fa
         .filter(|(at, _)| is_drawn(*at))
         .map(|(_, question)| question.clone())
         .collect();
+
     if chosen.is_empty() {
         let known = splits.join(", ");
         return Err(Failure::usage(
@@ -164,5 +168,6 @@ fn chosen(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Fa
             format!("this file has the splits: {known}"),
         ));
     }
+
     Ok(chosen)
 }

@@ -126,11 +126,13 @@ fn program_files(paths: &Paths) -> Vec<PathBuf> {
         paths.probes(),
         assets_folder().join("probes"),
     ];
+
     let entries = folders
         .into_iter()
         .filter_map(|folder| std::fs::read_dir(folder).ok())
         .flatten()
         .flatten();
+
     std::env::current_exe()
         .into_iter()
         .chain(entries.map(|entry| entry.path()))

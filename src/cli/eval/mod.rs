@@ -118,6 +118,7 @@ fn evaluate(
 /// Fails when a preset finds less of the evidence than is wanted.
 fn check_recall(report: &Report, wanted: f64, out: &mut Output) -> Result<Exit, Stopped> {
     let mut exit = Exit::Done;
+
     for preset in &report.presets {
         let found = preset.found.as_ref();
         let deepest = found.and_then(|found| {
@@ -127,12 +128,14 @@ fn check_recall(report: &Report, wanted: f64, out: &mut Output) -> Result<Exit, 
         let Some((recall, depth)) = deepest.filter(|(recall, _)| **recall < wanted) else {
             continue;
         };
+
         exit = Exit::Failed;
         out.remark(&format!(
             "{}: recall at {depth} is {recall:.3}, less than {wanted}",
             preset.preset
         ));
     }
+
     Ok(exit)
 }
 

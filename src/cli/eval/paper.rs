@@ -22,6 +22,7 @@ pub(super) fn variants(
 ) -> Result<Vec<Variant>, Stopped> {
     let choices = Setting::find(EXAMPLES).map_or(&[][..], |setting| setting.choices);
     let examples = dataset.filter(|name| choices.iter().any(|choice| choice.name == *name));
+
     let variant = |row: &crate::eval::PaperRow| {
         let preset = ("preset".to_owned(), row.preset.clone());
         let examples = examples.map(|name| (EXAMPLES.to_owned(), name.to_owned()));
@@ -35,6 +36,7 @@ pub(super) fn variants(
             layers: layers.with(&settings)?,
         })
     };
+
     table.rows.iter().map(variant).collect()
 }
 
@@ -75,6 +77,7 @@ pub(super) fn remark_probes(
         .flat_map(|folder| probe::files(folder))
         .filter_map(|file| probe::describe(&file).ok())
         .collect();
+
     for row in rows {
         let config = row.layers.config()?;
         let wanted = &config.probe;
@@ -83,6 +86,7 @@ pub(super) fn remark_probes(
             (card.labels, card.turns) == (wanted.labels, wanted.turns)
                 && model.ends_with(&card.generator)
         };
+
         let is_asked = config.gate.kind == GateKind::Probe && config.gate.probe == ProbeFile::Auto;
         if is_asked && !known.iter().any(fits) {
             let text = |key| {
@@ -98,6 +102,7 @@ pub(super) fn remark_probes(
             ));
         }
     }
+
     Ok(())
 }
 

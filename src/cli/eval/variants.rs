@@ -41,6 +41,7 @@ pub(super) fn variants(
     layers: &Layers,
 ) -> Result<Vec<Variant>, Stopped> {
     let mut variants = presets(names, layers)?;
+
     for (key, values) in &what.sweep {
         let mut swept = Vec::new();
         for variant in &variants {
@@ -50,6 +51,7 @@ pub(super) fn variants(
         }
         variants = swept;
     }
+
     repeat(what, variants)
 }
 
@@ -72,6 +74,7 @@ pub(super) fn repeat(
         }
         variants = seeded;
     }
+
     Ok(variants)
 }
 
@@ -98,6 +101,7 @@ pub(super) fn usage(error: ConfigError) -> Stopped {
 /// Returns the presets by name, each with its effective settings.
 fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped> {
     let own = layers.config()?.preset;
+
     let mut presets: Vec<Variant> = Vec::new();
     for name in names
         .unwrap_or(&own)
@@ -119,6 +123,7 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
             });
         }
     }
+
     if presets.is_empty() {
         return Err(Failure::usage(
             "--preset names no preset",
@@ -126,5 +131,6 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
         )
         .into());
     }
+
     Ok(presets)
 }
