@@ -123,9 +123,11 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
         }
         _ => None,
     };
+
     let Some(card) = of_run.or(of_session) else {
         return Vec::new();
     };
+
     let corpus = shown_corpus(scene);
     let practice = if words::is_for_practice(card, corpus) {
         "  practice"
@@ -140,10 +142,12 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
             format!("  {}", text::one_line(&words::device(card))),
         ),
     ];
+
     if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {
         spans.push(scene.span(Tone::Good, format!("  {speed:.0} tok/s")));
     }
     spans.push(Span::raw(" "));
+
     spans
 }
 
@@ -157,6 +161,7 @@ fn model_name(card: &ModelCard) -> String {
 fn ends(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
     let right_width = (right.width() as u16).min(area.width);
     let room = area.width - right_width;
+
     let left_area = Rect {
         width: room,
         ..area
@@ -166,6 +171,7 @@ fn ends(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
         width: right_width,
         ..area
     };
+
     (&left).render(left_area, buffer);
     (&right).render(right_area, buffer);
 }
@@ -175,11 +181,13 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let Some(progress) = scene.state.indexing.as_ref().filter(|_| area.height > 0) else {
         return;
     };
+
     let width = usize::from(area.width);
     let mut line = Line::from(scene.span(
         Tone::Quiet,
         format!(" {:<10}", words::index_phase(progress.phase)),
     ));
+
     if let Some(total) = progress.total.filter(|total| *total > 0) {
         for span in scene.bar(
             progress.done as f32 / total as f32,
@@ -188,6 +196,7 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             line.push_span(span);
         }
     }
+
     line.push_span(scene.span(Tone::Text, format!("  {}", words::index_done(progress))));
     let rate = progress
         .rate_per_s
@@ -198,10 +207,12 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     for part in [rate, left].into_iter().flatten() {
         line.push_span(scene.span(Tone::Quiet, part));
     }
+
     let room = width.saturating_sub(line.width() + 4);
     if let Some(file) = progress.file.as_deref().filter(|_| room >= 12) {
         line.push_span(scene.span(Tone::Quiet, format!("  {}", text::clip_start(file, room))));
     }
+
     (&line).render(area, buffer);
 }
 
@@ -210,6 +221,7 @@ pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
     if layout.tabs.height == 0 {
         return;
     }
+
     let mut line = Line::default();
     for pane in Pane::ALL {
         let focused = pane == scene.ui.panes.focused;
@@ -223,10 +235,12 @@ pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
         } else {
             scene.style(tone)
         };
+
         line.push_span(Span::raw(" "));
         line.push_span(Span::styled(tab(pane), style));
         line.push_span(Span::raw(" "));
     }
+
     (&line).render(layout.tabs, buffer);
 }
 
@@ -287,11 +301,13 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if let Some(player) = &scene.ui.player {
         return player_line(scene, player, area, buffer);
     }
+
     let tone = if scene.ui.panes.focus == Focus::Input {
         Tone::Focus
     } else {
         Tone::Quiet
     };
+
     scene.span(tone, PROMPT).render(
         Rect {
             height: 1.min(area.height),
@@ -299,12 +315,14 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         },
         buffer,
     );
+
     let taken = (text::width(PROMPT) as u16).min(area.width);
     let area = Rect {
         x: area.x + taken,
         width: area.width - taken,
         ..area
     };
+
     if area.width > 1 && area.height > 0 {
         question_text(scene, area, buffer);
     }
@@ -382,6 +400,7 @@ pub fn hint_at(
         return None;
     }
     let (_, hints) = status_parts(scene, overlay, area);
+
     let ends: Vec<(Action, usize)> = hints
         .iter()
         .scan(0, |end, hint| {
@@ -389,6 +408,7 @@ pub fn hint_at(
             Some((hint.action, *end))
         })
         .collect();
+
     let (_, width) = *ends.last()?;
     let start = usize::from(area.right()).checked_sub(width)?;
     let cell = usize::from(position.x).checked_sub(start)?;
@@ -514,20 +534,24 @@ fn banners(scene: &Scene<'_>) -> Vec<String> {
 /// Returns the changed settings, the search, and the state of the run with its cost.
 fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
     let mut words = String::new();
+
     let changed = overlays::changed_settings(scene);
     if changed > 0 && scene.ui.player.is_none() {
         let settings = text::counted(changed as u64, "setting");
         words.push_str(&format!("{settings} changed for the next run   "));
     }
+
     let needle = &scene.ui.search.needle;
     if !needle.is_empty() {
         words.push_str(&format!("search \"{needle}\"   "));
     }
+
     if let Some(work) = waiting_words(scene) {
         words.push_str(&work);
     } else if let Some(run) = scene.settled_run().filter(|_| overlay.is_none()) {
         words.push_str(&run_words(scene, run, width));
     }
+
     words
 }
 
@@ -584,10 +608,12 @@ fn reused_words(run: &Run) -> String {
         ),
         _ => run.prompt_tokens(),
     };
+
     let all = evaluated + reused;
     if all == 0 {
         return String::new();
     }
+
     let percent = reused as f64 * 100.0 / all as f64;
     format!(", reused {percent:.0} % of prompt tokens")
 }
@@ -600,6 +626,7 @@ fn context_words(run: &Run) -> String {
         .rev()
         .find_map(|call| call.usage)
         .filter(|usage| usage.context_tokens > 0);
+
     usage.map_or(String::new(), |usage| {
         format!(
             ", context {} of {}",
@@ -633,6 +660,7 @@ impl Hint {
 /// Returns as many hints as fit, the most important first.
 fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<Hint> {
     let mut fitting = Vec::new();
+
     let mut taken = 0;
     for (action, what) in useful_keys(scene, overlay) {
         let hint = Hint {
@@ -645,6 +673,7 @@ fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<Hint> {
         }
         fitting.push(hint);
     }
+
     fitting
 }
 

@@ -145,12 +145,15 @@ where
         .autoresize()
         .map_err(|error| lost("cannot ask the terminal for its size", &error))?;
     let size = terminal.get_frame().area();
+
     app.resize(size.width, size.height);
     app.take_changed();
     app.prepare();
+
     terminal
         .draw(|frame| app.draw(frame.buffer_mut()))
         .map_err(|error| cannot_draw(&error))?;
+
     Ok(())
 }
 

@@ -68,15 +68,18 @@ impl Addresses {
         if known.0 != folder {
             *known = (folder.to_owned(), HashMap::new());
         }
+
         let addresses = &mut known.1;
         if let Some(address) = addresses.get(document) {
             return address.clone();
         }
+
         let path = std::fs::canonicalize(Path::new(folder).join(document)).ok();
         let address = path
             .filter(|path| path.is_file())
             .map(|path| address(&path));
         addresses.insert(document.to_owned(), address.clone());
+
         address
     }
 }
@@ -85,9 +88,11 @@ impl Addresses {
 fn address(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "/");
     let mut address = "file://".to_owned();
+
     if !path.starts_with('/') {
         address.push('/');
     }
+
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~:".contains(&byte) {
             address.push(char::from(byte));
@@ -95,6 +100,7 @@ fn address(path: &Path) -> String {
             let _ = write!(address, "%{byte:02X}");
         }
     }
+
     address
 }
 

@@ -112,6 +112,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         return None;
     }
+
     let wide = area.width >= WIDE.0 && area.height >= WIDE.1;
     let [header, progress, tabs, body, tour, input, status] = Split::vertical([
         Constraint::Length(1),
@@ -123,6 +124,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         Constraint::Length(1),
     ])
     .areas(area);
+
     let panes = if needs.zoomed {
         vec![(needs.focused, body)]
     } else if wide {
@@ -132,6 +134,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     } else {
         vec![(needs.focused, body)]
     };
+
     Some(Layout {
         header,
         progress,

@@ -125,23 +125,28 @@ fn show(
         .map_err(|error| unusable("the screen needs a terminal", &error))?;
     let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout()))
         .map_err(|error| unusable("cannot use the terminal", &error))?;
+
     let inputs = Inputs {
         terminal: guard.events(),
         records,
     };
+
     let pictures = OnceCell::new();
     let mut perform = |effect: Effect, app: &mut App| match effect {
         Effect::ShowPage { file, page } => show_page(file, page, app, &guard, &pictures),
         effect => outside(effect, app, &guard, &engine),
     };
+
     let shown = runtime.block_on(drive(&mut terminal, &mut app, inputs, &mut perform));
     let ended = guard.signal().map_or(Ended::Left, Ended::Signal);
     let panics = guard.panics();
+
     // the terminal is restored before anything is reported
     drop(guard);
     // ratatui's destructor shows the cursor once more, and panics where stderr is closed as well
     std::mem::forget(terminal);
     shown?;
+
     if panics.is_empty() {
         Ok(ended)
     } else {
@@ -196,7 +201,9 @@ fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
         app.refuse("no editor is set: set $VISUAL or $EDITOR, then restart ragscope");
         return After::Continue;
     };
+
     let mut command = editor::command(&editor, path, line);
+
     match guard.leave_to(app.takes_mouse(), || command.status()) {
         Ok(Ok(status)) if status.success() => {}
         Ok(Ok(status)) => app.refuse(format!("`{editor}` ended with {status}")),
@@ -216,6 +223,7 @@ fn show_page(
     pictures: &OnceCell<Picker>,
 ) -> After {
     let setting = app.pictures();
+
     let ask = || guard.pause_reading(|| pdf_page::ask_terminal(setting));
     match PdfPage::new(file, page, pictures.get_or_init(ask), app.area()) {
         Ok(page) => app.show_page(page),

@@ -25,11 +25,13 @@ pub fn svg(buffer: &Buffer) -> String {
          Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"{FONT_SIZE}\">\n<rect width=\"{width}\" height=\"{height}\" \
          fill=\"#ffffff\"/>\n"
     );
+
     for y in area.top()..area.bottom() {
         for piece in pieces(buffer, y) {
             piece.draw(u32::from(y - area.top()), &mut page);
         }
     }
+
     page.push_str("</svg>\n");
     page
 }
@@ -61,6 +63,7 @@ fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
     let area = buffer.area;
     let mut pieces: Vec<Piece> = Vec::new();
     let mut x = area.left();
+
     while x < area.right() {
         let cell = &buffer[(x, y)];
         let look = Look::from_cell(cell);
@@ -68,11 +71,13 @@ fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
         let is_lined = look
             .modifier
             .intersects(Modifier::CROSSED_OUT | Modifier::UNDERLINED);
+
         let form = match Form::from_symbol(cell.symbol()) {
             // the line continues between words
             Form::Space if is_lined => Form::Word,
             form => form,
         };
+
         match pieces.last_mut() {
             Some(piece) if piece.look == look && piece.form == form && form.is_joined() => {
                 piece.text.push_str(cell.symbol());
@@ -86,8 +91,10 @@ fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
                 form,
             }),
         }
+
         x += cells;
     }
+
     pieces
 }
 
@@ -192,6 +199,7 @@ impl Piece {
         } else {
             ""
         };
+
         let slant = if modifier.contains(Modifier::ITALIC) {
             " font-style=\"italic\""
         } else {
@@ -204,6 +212,7 @@ impl Piece {
         } else {
             ""
         };
+
         let text = self
             .text
             .replace('&', "&amp;")

@@ -35,6 +35,7 @@ impl Player {
                 Some(*latest)
             })
             .collect();
+
         Self {
             records,
             due_us,

@@ -75,15 +75,19 @@ impl Sheet {
         if run.standalone() != run.question {
             let _ = writeln!(self.text, "Understood as: {}\n", plain(run.standalone()));
         }
+
         if !run.answer.is_empty() {
             let _ = writeln!(self.text, "**{}**\n", plain(&run.answer));
         }
+
         for step in &run.steps {
             sentence(step, &mut self.text);
         }
+
         if let Some(verdict) = run.verdict_line() {
             let _ = writeln!(self.text, "\n{}", plain(&verdict));
         }
+
         sources(run, self);
         lookups(run, self);
         facts(run, zone, self);
@@ -155,9 +159,11 @@ fn lookups(run: &Run, page: &mut Sheet) {
     {
         page.part(&format!("Retrieved for: {}", plain(&lookup.query)));
         let page = &mut page.text;
+
         if let Some(utility) = lookup.utility {
             let _ = writeln!(page, "Utility of the context: {utility:+.2}\n");
         }
+
         page.push_str("| | chunk | bm25 | cosine | fused | why not |\n|---|---|---|---|---|---|\n");
         for hit in lookup.hits() {
             let sign = lookup
@@ -168,6 +174,7 @@ fn lookups(run: &Run, page: &mut Sheet) {
                     format!("{:.3} (#{})", ranked.score, ranked.rank)
                 })
             };
+
             let location = plain(&words::chunk_location(&hit.chunk));
             let _ = writeln!(
                 page,
@@ -190,12 +197,14 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut Sheet) {
     if let Some(Outcome::Failed(problem)) = &run.outcome {
         outcome = format!("{outcome}: {}", plain(&problem.error));
     }
+
     let models: Vec<String> = run
         .models
         .iter()
         .map(|card| format!("{} {}", plain(&card.file), card.fingerprint))
         .collect();
     let usage = &run.usage;
+
     page.part("Run");
     let facts = [
         ("run", run.id.clone()),
@@ -214,6 +223,7 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut Sheet) {
         ("tokens generated", usage.tokens_generated.to_string()),
         ("time", text::duration(usage.wall_ms)),
     ];
+
     for (name, value) in facts {
         let _ = writeln!(page.text, "- {name}: {value}");
     }
@@ -233,6 +243,7 @@ pub fn rows(buffer: &Buffer) -> String {
         page.push_str(row.trim_end());
         page.push('\n');
     }
+
     page
 }
 

@@ -101,16 +101,19 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
         buffer.area.width, buffer.area.height
     );
     let wait = "Make the window larger; everything continues meanwhile.";
+
     let lines = vec![
         Line::from(scene.span(Tone::Strong, says)),
         Line::from(scene.span(Tone::Quiet, wait)),
     ];
+
     let above = buffer.area.height.saturating_sub(2) / 2;
     let middle = Rect {
         y: buffer.area.y + above,
         height: buffer.area.height - above,
         ..buffer.area
     };
+
     Paragraph::new(lines)
         .wrap(Wrap { trim: true })
         .alignment(Alignment::Center)

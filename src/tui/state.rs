@@ -217,6 +217,7 @@ impl State {
                 run.outcome = Some(Outcome::Failed(problem.clone()));
             }
         }
+
         self.log.push(Entry {
             failed: Some(operation),
             problem: Problem {
@@ -249,6 +250,7 @@ impl State {
         let runs: Vec<RunSummary> = runs.iter().map(harmless_summary).collect();
         let names = names.iter();
         let names = names.map(|(thread, name)| (thread.clone(), one_line(name)));
+
         self.sessions = Some(Sessions {
             folder: one_line(folder),
             threads: RecordedThread::group(runs, &names.collect()),
@@ -277,6 +279,7 @@ impl State {
             },
             ..card.clone()
         };
+
         self.models.insert(
             card.role,
             Model::Ready {
@@ -345,6 +348,7 @@ impl State {
         else {
             return BTreeSet::new();
         };
+
         let hits = run.context_hits();
         let later = self.updated.iter();
         later

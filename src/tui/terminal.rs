@@ -62,12 +62,15 @@ impl TerminalGuard {
             signal: Arc::default(),
             panics: Arc::default(),
         };
+
         for signal in END_SIGNALS {
             let number = usize::try_from(*signal).unwrap_or_default();
             signal_hook::flag::register_usize(*signal, Arc::clone(&guard.signal), number)?;
         }
+
         set_up(mouse)?;
         restore_on_panic(Arc::clone(&guard.reading), Arc::clone(&guard.panics));
+
         Ok(guard)
     }
 
@@ -147,6 +150,7 @@ fn read_events(is_wanted: impl Fn() -> bool, keys: &Keys, events: &WeakUnbounded
             std::thread::sleep(POLL_INTERVAL);
             continue;
         }
+
         let Ok(turn) = keys.reader.lock() else { return };
         let event = match crossterm::event::poll(POLL_INTERVAL) {
             Ok(false) => continue,
@@ -154,11 +158,13 @@ fn read_events(is_wanted: impl Fn() -> bool, keys: &Keys, events: &WeakUnbounded
             Err(error) => Err(error),
         };
         drop(turn);
+
         // a terminal that went away sends nothing more: the closed channel ends the screen
         let Ok(event) = event else { return };
         let Some(sender) = events.upgrade() else {
             return;
         };
+
         if sender.send(event).is_err() {
             return;
         }
@@ -179,6 +185,7 @@ fn set_up(mouse: bool) -> io::Result<()> {
         io::stdout(),
         PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
     )?;
+
     if mouse { set_mouse(true) } else { Ok(()) }
 }
 

@@ -53,8 +53,10 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     if cells == 0 {
         return Cow::Borrowed("");
     }
+
     let mut start = text.len();
     let mut used = 0;
+
     for (at, grapheme) in text.grapheme_indices(true).rev() {
         used += grapheme_width(grapheme);
         if used > cells - 1 {
@@ -62,6 +64,7 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
         }
         start = at;
     }
+
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
@@ -107,6 +110,7 @@ fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<
     let mut start = line.start;
     let mut used = 0;
     let mut break_at = None;
+
     for (offset, grapheme) in text[line.clone()].grapheme_indices(true) {
         let at = line.start + offset;
         let wide = grapheme_width(grapheme);
@@ -118,11 +122,13 @@ fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<
             break_at = None;
             used = width(&text[start..at]);
         }
+
         used += wide;
         if space || wide > 1 || grapheme == "-" {
             break_at = Some(at + grapheme.len());
         }
     }
+
     rows.push(trim_row(text, start..line.end));
 }
 
@@ -185,6 +191,7 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     if needle.is_empty() {
         return Vec::new();
     }
+
     // lower case may change lengths, so each folded character keeps its range
     let folded: Vec<(char, Range<usize>)> = text
         .char_indices()
@@ -193,6 +200,7 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
                 .map(move |lower| (lower, at..at + c.len_utf8()))
         })
         .collect();
+
     let mut found = Vec::new();
     let mut at = 0;
     while at + needle.len() <= folded.len() {
@@ -207,6 +215,7 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
             at += 1;
         }
     }
+
     found
 }
 
@@ -218,12 +227,14 @@ pub fn content_words(text: &str) -> Vec<String> {
         "what", "who", "where", "when", "which", "how", "why", "did", "does", "do", "that", "this",
         "with", "from", "it", "its", "as", "be", "or", "has", "have", "had",
     ];
+
     let mut words: Vec<String> = text
         .unicode_words()
         .filter(|word| !word.chars().any(is_dense))
         .map(str::to_lowercase)
         .filter(|word| word.chars().nth(1).is_some() && !COMMON.contains(&word.as_str()))
         .collect();
+
     for run in text.split(|character| !is_dense(character)) {
         let characters: Vec<char> = run.chars().collect();
         match characters.as_slice() {
@@ -232,6 +243,7 @@ pub fn content_words(text: &str) -> Vec<String> {
             several => words.extend(several.windows(2).map(String::from_iter)),
         }
     }
+
     words
 }
 

@@ -256,6 +256,7 @@ fn put_over(
             let hint = nearest(role, Tone::ALL.iter().map(|tone| tone.name()));
             return Err(wrong(format!("{origin}: unknown role `{role}`{hint}")));
         };
+
         let style = style_of(look, &file.palette)
             .map_err(|reason| wrong(format!("{origin}: role `{role}`: {reason}")))?;
         looks.insert(tone.name(), style);

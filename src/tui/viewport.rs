@@ -212,16 +212,19 @@ impl Scroll {
         let Some(last) = items.len().checked_sub(1) else {
             return;
         };
+
         let at = self.selected.and_then(|selected| {
             let same = items.iter().position(|item| *item == selected);
             same.or_else(|| items.iter().position(|item| *item > selected))
         });
+
         let next = match (at, self.selected) {
             (Some(at), _) => at.saturating_add_signed(steps).min(last),
             (None, Some(_)) => last,
             (None, None) if steps < 0 => last,
             (None, None) => 0,
         };
+
         self.selected = Some(items[next]);
         if let Some(rows) = content.rows_of(items[next]) {
             self.show(rows, content, height);
@@ -245,6 +248,7 @@ impl Window<'_> {
     /// Draws into `area`; the bar of the scroll position goes to the column right of it.
     pub fn draw(&self, area: Rect, buffer: &mut Buffer) {
         let top = self.content.top(self.scroll, usize::from(area.height));
+
         for (line_area, row) in self.rows(area) {
             let selected = row.item.is_some() && row.item == self.scroll.selected;
             if selected {
@@ -255,6 +259,7 @@ impl Window<'_> {
                 };
                 buffer.set_style(line_area, self.theme.style(tone));
             }
+
             let line = if self.needle.is_empty() {
                 row.line.clone()
             } else {
@@ -262,6 +267,7 @@ impl Window<'_> {
             };
             (&line).render(line_area, buffer);
         }
+
         self.draw_selection_sign(area, top, buffer);
         self.draw_position(area, top, buffer);
     }
@@ -287,6 +293,7 @@ impl Window<'_> {
         let targets = self
             .rows(area)
             .filter_map(|(area, row)| Some((area, row.target.as_ref()?)));
+
         targets
             .map(|(area, target)| {
                 let cells = Rect {
@@ -308,11 +315,13 @@ impl Window<'_> {
             .scroll
             .selected
             .and_then(|item| self.content.rows_of(item));
+
         let Some(rows) =
             rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height))
         else {
             return;
         };
+
         if area.width > 0 {
             let sign = if self.focused { "▸" } else { "·" };
             buffer.set_stringn(
@@ -328,18 +337,22 @@ impl Window<'_> {
     fn draw_position(&self, area: Rect, top: usize, buffer: &mut Buffer) {
         let rows = self.content.rows.len();
         let height = usize::from(area.height);
+
         if rows <= height || height == 0 || area.right() >= buffer.area.right() {
             return;
         }
+
         let thumb = (height * height / rows).max(1);
         let start = (top * (height - thumb))
             .div_ceil(rows - height)
             .min(height - thumb);
+
         let style = self.theme.style(if self.focused {
             Tone::Focus
         } else {
             Tone::Quiet
         });
+
         for y in start..start + thumb {
             buffer.set_stringn(area.right(), area.y + y as u16, "▐", 1, style);
         }
@@ -368,6 +381,7 @@ pub fn plain(line: &Line<'_>) -> String {
 pub fn patch_line(line: Line<'static>, range: Range<usize>, style: Style) -> Line<'static> {
     let mut spans = Vec::with_capacity(line.spans.len() + 2);
     let mut start = 0;
+
     for span in line.spans {
         let len = span.content.len();
         let from = range.start.clamp(start, start + len) - start;
@@ -383,6 +397,7 @@ pub fn patch_line(line: Line<'static>, range: Range<usize>, style: Style) -> Lin
         }
         start += len;
     }
+
     Line { spans, ..line }
 }
 

@@ -131,10 +131,12 @@ impl App {
             self.refuse("nothing has been asked yet");
             return;
         };
+
         if run.reads_attention() {
             self.refuse("this run read its attention: see Links");
             return;
         }
+
         if self.has_engine() {
             self.ui.next_run.set("answer.attribution", "on");
             self.again();
@@ -245,6 +247,7 @@ impl App {
         if self.ui.player.is_some() {
             return None;
         }
+
         let typed = self.ui.question.typed();
         let suggestions = &self.ui.question.suggestions;
         let place_of = |question: &str| {
@@ -252,12 +255,14 @@ impl App {
                 .iter()
                 .position(|known| known.question == question)
         };
+
         let asked = self.scene().run.map(|run| run.question.as_str());
         let last = if typed.is_empty() {
             asked.and_then(place_of)
         } else {
             Some(place_of(typed)?)
         };
+
         let next = last.map_or(0, |last| (last + 1) % suggestions.len().max(1));
         (next < suggestions.len()).then_some(next)
     }

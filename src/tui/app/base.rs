@@ -60,12 +60,15 @@ impl App {
             &options.paths.config.join("themes"),
             depth,
         )?;
+
         let mut keymap = Keymap::load(&options.paths.keymap_file())?;
         let ui = Ui::new(&options);
         let screen = &options.config.screen;
+
         let is_ascii = ascii::is_wanted(screen.charset, options.has_plain_locale);
         keymap.show_in_ascii(is_ascii);
         let has_hyperlinks = hyperlinks::are_wanted(screen.hyperlinks, options.has_hyperlinks);
+
         let mut app = Self {
             state: State::default(),
             frozen: None,
@@ -87,6 +90,7 @@ impl App {
             effects: Vec::new(),
             changed: true,
         };
+
         app.prepare();
         Ok(app)
     }
@@ -204,6 +208,7 @@ impl App {
             };
             contexts.extend([of_player, Context::Panes, Context::Reading]);
         }
+
         contexts.push(Context::Everywhere);
         contexts
     }

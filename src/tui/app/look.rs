@@ -208,6 +208,7 @@ impl App {
             row: item.row,
             part: 0,
         });
+
         let is_same =
             |known: Option<Item>| known.map(|item| item.row) == sentence.map(|item| item.row);
         if !is_same(self.ui.scroll(other).selected) {
@@ -216,6 +217,7 @@ impl App {
         if !is_same(self.ui.scroll(Pane::Links).selected) {
             self.move_selection(Pane::Links, sentence);
         }
+
         let source = selected.and_then(|item| self.source_of(item));
         if source.is_some() {
             self.move_selection(Pane::Retrieval, source);
@@ -403,6 +405,7 @@ fn nearest_match(
     top: usize,
 ) -> Option<usize> {
     let end = matching.len().checked_sub(1)?;
+
     let here = last.unwrap_or(top);
     let at = match which {
         Match::Here => matching.iter().position(|row| *row >= top).unwrap_or(0),

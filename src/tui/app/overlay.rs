@@ -222,6 +222,7 @@ impl App {
         let Some(passage) = self.editing.take_if(is_wanted) else {
             return;
         };
+
         if source.places.is_empty() {
             self.effects.push(Effect::Edit {
                 path: source.path.clone().into(),
@@ -354,6 +355,7 @@ impl App {
                 Err(format!("unknown preset `{value}`"))
             };
         }
+
         match Setting::find(key) {
             Some(setting) => setting.set(&mut self.ui.next_run.config(), &setting.parse(value)),
             None => Err(format!("unknown setting `{key}`")),
@@ -418,16 +420,19 @@ impl App {
     /// would have them as its documents.
     fn save_folder(&self) -> PathBuf {
         let folder = &self.options.save_folder;
+
         let corpus = self.scene().state.corpus.as_ref();
         let names = corpus.map(|corpus| match corpus.folders.as_slice() {
             [] => vec![corpus.folder.clone()],
             several => several.to_vec(),
         });
+
         let is_inside = |name: &String| {
             let of_corpus = std::fs::canonicalize(name);
             let own = std::fs::canonicalize(folder);
             matches!((of_corpus, own), (Ok(of_corpus), Ok(own)) if own.starts_with(&of_corpus))
         };
+
         if names.into_iter().flatten().any(|name| is_inside(&name)) {
             self.options.paths.saved_files()
         } else {

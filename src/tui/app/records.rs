@@ -77,6 +77,7 @@ impl App {
         let is_asked = std::mem::take(&mut self.ui.work.is_indexing_asked);
         let change = words::index_change(report);
         let is_first = report.unchanged == 0 && report.changed == 0 && report.removed == 0;
+
         let again = self.keymap.sign(Action::Again);
         let asks_again = match self.scene().run {
             Some(run) if run.lacks_documents() || run.is_by_words_alone() => {
@@ -84,6 +85,7 @@ impl App {
             }
             _ => String::new(),
         };
+
         match change {
             _ if report.corpus.documents == 0 => {
                 let shows = self.keymap.sign(Action::IndexReport);

@@ -25,9 +25,11 @@ impl App {
         let Some(opening) = &mut self.opening else {
             return;
         };
+
         if record.run == opening.run {
             opening.records.push(record.clone());
         }
+
         let is_complete = matches!(
             &record.event,
             Event::Session(SessionEvent::RunOpened { run }) if *run == opening.run
@@ -56,31 +58,37 @@ impl App {
         let Some(behind) = self.behind.take() else {
             return false;
         };
+
         self.frozen = None;
         self.ui.player = None;
         self.ui.notice = None;
         self.ui.work.turn = None;
         self.state = behind.state;
         self.ui.seen_entries = behind.seen_entries;
+
         self.ui.panes.reset_scrolls();
         for record in &behind.waiting {
             self.apply(record);
         }
+
         true
     }
 
     /// Advances the clock of the screen and the time of a replay.
     pub fn advance(&mut self, elapsed: Duration) {
         self.advance_clock(elapsed);
+
         let due = self
             .ui
             .player
             .as_mut()
             .map_or(Vec::new(), |player| player.advance(elapsed));
         self.changed |= !due.is_empty();
+
         for record in &due {
             self.fold(record);
         }
+
         if self.ui.player.as_ref().is_some_and(Player::is_rested) {
             self.restart();
             self.changed = true;

@@ -33,10 +33,12 @@ impl App {
         let Some(shown) = scene.run else {
             return Thread::default();
         };
+
         let runs = scene.state.thread(shown.thread());
         let place = runs.iter().position(|run| run.id == shown.id);
         let end = place.map_or(0, |place| place + more);
         let before = last_runs(&runs[..end]);
+
         Thread {
             id: Some(shown.thread().to_owned()),
             turns: turns(before.iter().copied().filter(|run| {
@@ -94,14 +96,17 @@ impl App {
         let chosen = runs.remove(chosen);
         runs.push(chosen.clone());
         runs.retain(|run| !self.state.runs.iter().any(|here| here.id == run.run));
+
         if runs.is_empty() {
             self.ui.work.turn = self.state.runs.iter().position(|run| run.id == chosen.run);
             self.overlay = None;
             self.ui.panes.reset_scrolls();
         }
+
         for run in runs {
             self.request_run(&run);
         }
+
         self.ui.work.begins_thread = false;
     }
 

@@ -51,16 +51,19 @@ fn attributes(look: Look, depth: Depth) -> Vec<&'static str> {
         Tone::Code if depth != Depth::None => Some("36"),
         _ => None,
     };
+
     let modifiers = [
         (Modifier::BOLD, "1"),
         (Modifier::ITALIC, "3"),
         (Modifier::UNDERLINED, "4"),
         (Modifier::CROSSED_OUT, "9"),
     ];
+
     let set = modifiers
         .into_iter()
         .filter(|(modifier, _)| look.modifier.contains(*modifier))
         .map(|(_, code)| code);
+
     tone.into_iter().chain(set).collect()
 }
 

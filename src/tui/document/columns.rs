@@ -74,6 +74,7 @@ impl Columns {
                     .map_or_else(Vec::new, |cell| cell.wrap(*width))
             })
             .collect();
+
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);
         (0..height)
             .map(|row| self.row(&wrapped, row, source))
@@ -82,11 +83,13 @@ impl Columns {
 
     fn row(&self, wrapped: &[Vec<Row>], row: usize, source: &Range<usize>) -> Row {
         let sign = |text: String| Piece::sign_for(text, source.clone());
+
         let mut line = Row::new();
         for (column, cell) in wrapped.iter().enumerate() {
             if column > 0 {
                 line.push(sign(SEPARATOR.to_owned()));
             }
+
             let cell = cell.get(row).cloned().unwrap_or_default();
             let used: usize = cell.iter().map(|piece| width(&piece.text)).sum();
             let space = self.widths[column].saturating_sub(used);
@@ -99,9 +102,11 @@ impl Columns {
             line.extend(cell);
             line.push(sign(" ".repeat(space - before)));
         }
+
         if self.left_out > 0 && row == 0 {
             line.push(sign(format!("{SEPARATOR}+{}", self.left_out)));
         }
+
         line
     }
 

@@ -50,6 +50,7 @@ impl Lines {
             starts: Vec::new(),
             left_out: Vec::new(),
         };
+
         for line in text {
             let shown = line.floor_char_boundary(LONGEST_LINE);
             lines.starts.push(lines.text.len());
@@ -57,6 +58,7 @@ impl Lines {
             lines.text.push_str(&line[..shown]);
             lines.text.push('\n');
         }
+
         lines
     }
 

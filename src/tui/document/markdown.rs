@@ -246,10 +246,12 @@ impl<'a> Renderer<'a> {
     fn end_code(&mut self, range: Range<usize>) {
         self.is_code = false;
         self.looks.pop();
+
         let last = self
             .lines
             .line_of(range.end.saturating_sub(1).max(range.start));
         let is_fence = matches!(self.drawn[last], Line::Unknown);
+
         let line = self.lines.text[self.lines.line(last)].trim_end();
         if is_fence && line.ends_with(['`', '~']) {
             let lead = self.lead_with("└ ");
@@ -339,11 +341,13 @@ impl<'a> Renderer<'a> {
             }
             return;
         }
+
         // text with its line breaks is that of the document
         if words.len() != range.len() {
             self.piece(words, range, look);
             return;
         }
+
         let mut start = range.start;
         for line in words.split_inclusive('\n') {
             let part = line.trim_end_matches(['\n', '\r']);
@@ -366,6 +370,7 @@ impl<'a> Renderer<'a> {
             let words = Styled::default();
             self.drawn[at] = Line::Words { lead, words };
         }
+
         if let Line::Words { words: line, .. } = &mut self.drawn[at] {
             line.push(words, source, look);
         }

@@ -86,6 +86,7 @@ fn title_rows(lines: &Lines, at: usize, title: &HeadingLines, cells: usize) -> V
 fn is_fence(line: &str, language: MarkupLanguage) -> bool {
     let line = line.trim();
     let is_run_of = |sign: char| line.len() >= 4 && line.chars().all(|c| c == sign);
+
     match language {
         MarkupLanguage::AsciiDoc => is_run_of('-') || is_run_of('.') || line.starts_with("```"),
         MarkupLanguage::RestructuredText => false,

@@ -57,6 +57,7 @@ fn cells_of(row: &TableRow, source: &Range<usize>) -> Vec<Styled> {
     } else {
         Look::TEXT
     };
+
     row.cells
         .iter()
         .map(|cell| {
@@ -69,14 +70,17 @@ fn cells_of(row: &TableRow, source: &Range<usize>) -> Vec<Styled> {
 
 fn columns(table: &[TableRow], cells: usize) -> Columns {
     let count = table.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+
     let column = |at: usize| {
         table
             .iter()
             .filter_map(move |row| Some((row.header, row.cells.get(at)?)))
     };
+
     let natural: Vec<usize> = (0..count)
         .map(|at| column(at).map(|(_, cell)| width(cell)).max().unwrap_or(0))
         .collect();
+
     let side = |at: usize| {
         let mut values = column(at).filter(|(is_header, cell)| !is_header && !cell.is_empty());
         if values.all(|(_, cell)| is_number(cell)) {
@@ -85,6 +89,7 @@ fn columns(table: &[TableRow], cells: usize) -> Columns {
             Side::Left
         }
     };
+
     Columns::fit(&natural, (0..count).map(side).collect(), cells)
 }
 

@@ -151,6 +151,7 @@ pub fn keymap_toml() -> String {
     let mut text = "# The keys of the screen. Your own file needs only the actions that you change; `ragscope paths` prints where it goes.\n\
                     # Keys are characters (q, G, ?) or names (enter, esc, tab, space, up, pageup, f1), prefixed with ctrl-, alt- and shift-.\n"
         .to_owned();
+
     for context in Context::ALL {
         text.push_str(&format!("\n# ── {} ──\n", context.title()));
         for info in actions_of(*context) {
@@ -163,6 +164,7 @@ pub fn keymap_toml() -> String {
             ));
         }
     }
+
     text
 }
 

@@ -71,6 +71,7 @@ impl Key {
             }
             code => code,
         };
+
         Self { code, modifiers }
     }
 
@@ -141,6 +142,7 @@ impl FromStr for Key {
             modifiers |= *modifier;
             rest = after;
         }
+
         let mut signs = rest.chars();
         let code = match (signs.next(), signs.next()) {
             (Some(c), None) => Some(KeyCode::Char(c)),
@@ -150,10 +152,12 @@ impl FromStr for Key {
                 .map(|(_, code, _)| *code)
                 .or_else(|| function_key(rest)),
         };
+
         let known = NAMES
             .iter()
             .map(|(name, ..)| *name)
             .chain(MODIFIERS.iter().map(|(name, _)| *name));
+
         code.map(|code| Self::new(code, modifiers))
             .ok_or_else(|| nearest(rest, known))
     }

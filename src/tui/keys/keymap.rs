@@ -26,6 +26,7 @@ impl Keymap {
     /// A declared key that is not a key; a test prevents that.
     pub fn built_in() -> Result<Self, Problem> {
         let mut keys = BTreeMap::new();
+
         for action in Action::ALL {
             let declared = action.info().keys.iter();
             let parsed = declared.map(|key| {
@@ -34,6 +35,7 @@ impl Keymap {
             });
             keys.insert(*action, parsed.collect::<Result<_, Problem>>()?);
         }
+
         Ok(Self {
             keys,
             is_ascii: false,
@@ -70,12 +72,14 @@ impl Keymap {
                 "write each line as `action = [\"key\", …]`",
             )
         })?;
+
         for (name, names) in table {
             let Some(action) = Action::ALL.iter().find(|action| action.info().name == name) else {
                 let known = Action::ALL.iter().map(|action| action.info().name);
                 let hint = nearest(&name, known);
                 return Err(wrong(format!("{origin}: unknown action `{name}`{hint}")));
             };
+
             let parsed = names.iter().map(|key| {
                 key.parse()
                     .map_err(|hint| wrong(format!("{origin}: {name}: unknown key `{key}`{hint}")))
@@ -83,6 +87,7 @@ impl Keymap {
             self.keys
                 .insert(*action, parsed.collect::<Result<_, Problem>>()?);
         }
+
         self.check_single_meanings(origin)?;
         Ok(self)
     }
@@ -108,6 +113,7 @@ impl Keymap {
                 }
             }
         }
+
         Ok(())
     }
 

@@ -277,6 +277,7 @@ fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
             values.len() > 1
         })
         .collect();
+
     runs.iter()
         .map(|run| {
             let lines: Vec<String> = differing
@@ -291,12 +292,14 @@ fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
 /// The chunks of each context, a row per label; marked where not all runs have the chunk.
 fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
     let contexts: Vec<Vec<(u32, &Hit)>> = runs.iter().map(|run| run.numbered_hits()).collect();
+
     let is_in_all = |chunk: u64| {
         contexts
             .iter()
             .all(|hits| hits.iter().any(|(_, hit)| hit.chunk.id == chunk))
     };
     let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
+
     (0..longest)
         .map(|at| {
             contexts
@@ -361,6 +364,7 @@ fn preset_rows(page: &mut Page<'_>) {
         "  ",
         "ask it under another preset, with the current settings:",
     );
+
     let scene = page.scene;
     for (row, preset) in scene.ui.next_run.presets().iter().enumerate() {
         let name = &preset.name;

@@ -33,6 +33,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     if scene.state.log.is_empty() {
         page.remark("No warnings or errors so far.");
     }
+
     for entry in scene.state.log.iter().rev() {
         let (tone, sign) = match entry.failed {
             Some(_) => (Tone::Bad, "✗"),
@@ -43,5 +44,6 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
             page.text(Tone::Text, "    ", advice);
         }
     }
+
     page.content
 }

@@ -199,12 +199,14 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
             (mark, model.role.name(), &model.name, model.need.file_bytes)
         }
     };
+
     let fits = fits(list, entry);
     let (fit, tone) = match fits {
         Some(true) => ("fits", Tone::Good),
         Some(false) => ("too large", Tone::Warning),
         None => ("", Tone::Quiet),
     };
+
     Line::from(vec![
         Span::raw("  "),
         page.span(Tone::Focus, mark),
@@ -245,6 +247,7 @@ fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
     if let (Some(need), Some(free_bytes)) = (need(entry), list.memory.free_bytes) {
         details.push(words::memory(need, free_bytes));
     }
+
     match entry {
         Entry::Local(model) => {
             details.push(format!(
@@ -271,5 +274,6 @@ fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
             details.push(format!("{} ({checked})", model.reference));
         }
     }
+
     details
 }

@@ -38,11 +38,13 @@ impl View for Prompts {
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     let calls = scene.run.map_or(&[][..], |run| &run.calls);
+
     if calls.is_empty() {
         page.remark(
             "No model has been called yet. Every call of a run appears here with the exact text that the model read.",
         );
     }
+
     for (row, call) in calls.iter().enumerate() {
         if row > 0 {
             page.gap();
@@ -51,6 +53,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         page.clip(Tone::Quiet, &format!("  {}", usage_words(call)));
         prompt_rows(&mut page, call);
     }
+
     page.content
 }
 
@@ -58,6 +61,7 @@ fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
     let title = format!("  call {}  {}", row + 1, call.purpose);
     let role = call.role.name().replace('_', " ");
     let tokens = text::counted(call.prompt_tokens.into(), "token");
+
     let mut about = format!("  {role}  {tokens}");
     if call.branches > 1 {
         about.push_str(&format!("  sampled {} times", call.branches));
@@ -65,6 +69,7 @@ fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
     if let Some(mass) = call.label_mass {
         about.push_str(&format!("  labels {:.0} % of its reply", mass * 100.0));
     }
+
     Line::from(vec![
         page.span(Tone::Strong, title),
         page.span(Tone::Quiet, about),

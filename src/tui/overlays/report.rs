@@ -76,16 +76,19 @@ fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
         text::count(report.unchanged),
         text::count(report.removed)
     );
+
     let vectors = format!(
         "{} computed, {} reused",
         text::count(report.embedded),
         text::count(report.reused)
     );
+
     let writer = if corpus.read_only {
         ", read-only: another ragscope is writing it"
     } else {
         ""
     };
+
     let mut figures = vec![
         ("folder", corpus.folder.clone()),
         ("content", words::corpus_size(corpus)),
@@ -94,9 +97,11 @@ fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
         ("took", text::duration(report.wall_ms)),
         ("generation", format!("{}{writer}", corpus.generation)),
     ];
+
     if let Some(neighbours) = report.neighbours {
         figures.insert(2, ("chunks", words::sentence_joins(neighbours)));
     }
+
     figures
 }
 
@@ -153,6 +158,7 @@ fn file_rows(
 ) {
     let remark_cells = page.cells.saturating_sub(path_cells + 7);
     let mut start = vec![sign, page.span(Tone::Text, text::left(path, path_cells))];
+
     let indent = Span::raw(" ".repeat(path_cells + 4));
     for range in text::wrap(remark, remark_cells) {
         start.push(page.span(Tone::Quiet, format!("  {}", &remark[range])));

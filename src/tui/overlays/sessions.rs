@@ -172,12 +172,15 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread) -> Line<'static> {
     let last = thread.runs.last();
     let started = last.map_or(0, |run| run.started_at);
     let started = text::date(started, &page.scene.options.time_zone);
+
     let about = match thread.runs.as_slice() {
         [run] => run.preset.clone(),
         runs => text::counted(runs.len() as u64, "question"),
     };
     let is_finished = last.is_some_and(|run| run.answer.is_some());
+
     let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+
     Line::from(vec![
         page.span(Tone::Quiet, format!("  {started}  ")),
         page.span(Tone::Text, text::left(&about, 12)),

@@ -129,6 +129,7 @@ impl View for Source {
                 (Action::Copy, "copy"),
             ];
         }
+
         &[
             (Action::Back, "close"),
             (Action::SwitchSource, "raw/rendered"),
@@ -146,6 +147,7 @@ impl View for Source {
             Action::SwitchSource => {}
             _ => return None,
         }
+
         let form = self.document.as_ref().map(|document| &document.form);
         Some(if form.is_some_and(document::is_rendered) {
             Request::SwitchSource
@@ -205,6 +207,7 @@ impl View for Source {
     fn settle(&mut self, content: &Content, height: usize, scroll: &mut Scroll) {
         let is_rebuilt = content.rows.len() != self.rows;
         self.rows = content.rows.len();
+
         if scroll.top == self.put_at {
             let passage = content.row_of_line(self.passage.first_line).unwrap_or(0);
             let above = passage.saturating_sub(height / 4);
@@ -214,6 +217,7 @@ impl View for Source {
             let same = self.top_line.and_then(|line| content.row_of_line(line));
             scroll.top = same.unwrap_or(scroll.top);
         }
+
         let top = content.top(scroll, height);
         self.top_line = content.line_at(top);
         let below = content.line_at(top + height / 4);
@@ -374,6 +378,7 @@ fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
     } else {
         "The run did not record this passage"
     };
+
     match &view.origin {
         Origin::Waiting => Some((
             Tone::Quiet,

@@ -193,6 +193,7 @@ impl Figures<'_> {
                  belief when this chunk is removed.",
             );
         }
+
         page.gap();
     }
 
@@ -298,6 +299,7 @@ fn signed_bar(page: &Page<'_>, delta: f32) -> [Span<'static>; 4] {
     let (filled, rest) = text::bar(delta.abs(), HALF_BAR);
     let empty = "░".repeat(HALF_BAR);
     let middle = page.span(Tone::Border, "│");
+
     if delta < 0.0 {
         [
             page.span(Tone::Track, rest),

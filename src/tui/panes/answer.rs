@@ -80,6 +80,7 @@ pub(super) fn cited_passage(scene: &Scene<'_>) -> Option<Passage> {
             .chain(&run.citations)
             .next(),
     }?;
+
     Some(Passage {
         document: citation.file.clone(),
         first_line: citation.first_line,
@@ -163,6 +164,7 @@ fn question_rows(page: &mut Page<'_>, question: &str) {
 /// was asked several times in succession, the last.
 fn earlier_rows(page: &mut Page<'_>, run: &Run) {
     let thread = page.scene.state.thread(run.thread());
+
     for pair in thread.windows(2) {
         if pair[0].id == run.id {
             return;
@@ -170,6 +172,7 @@ fn earlier_rows(page: &mut Page<'_>, run: &Run) {
         if pair[0].question == pair[1].question {
             continue;
         }
+
         let turn = pair[0].turn();
         page.text(Tone::Quiet, " ", &pair[0].question);
         page.text(Tone::Quiet, "    ", &turn.answer);
@@ -472,6 +475,7 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
     let again = sign(Action::Again);
     let now = page.scene.state.corpus.as_ref();
     let is_indexed = run.corpus.as_ref().is_some_and(CorpusCard::is_indexed);
+
     let words = if run.is_by_words_alone() {
         let read = run.corpus.as_ref().map_or(0, |corpus| corpus.documents);
         let files = text::counted(read, "file");
@@ -496,6 +500,7 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
     } else {
         format!("without documents: the folder was not indexed yet, {again} asks again")
     };
+
     page.text(Tone::Warning, "    ", &words);
     page.gap();
 }

@@ -17,6 +17,7 @@ pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Lin
     if funnel.is_empty() {
         return Vec::new();
     }
+
     let mut steps = vec![format!("{} found", lookup.found)];
     let stages_of = |is_merged: bool| {
         let stages = funnel
@@ -24,6 +25,7 @@ pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Lin
             .filter(move |narrowed| (narrowed.stage == Stage::Merged) == is_merged);
         stages.map(|narrowed| stage_words(lookup, narrowed))
     };
+
     steps.extend(stages_of(false));
     steps.extend(
         funnel
@@ -37,6 +39,7 @@ pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Lin
             .as_ref()
             .map(|context| format!("{} used", context.chunks.len())),
     );
+
     let line = steps.join(" → ");
     let rows = text::wrap(&line, cells.saturating_sub(2)).into_iter();
     rows.map(|row| Line::from(scene.span(Tone::Quiet, format!(" {}", &line[row]))))
@@ -50,6 +53,7 @@ fn stage_words(lookup: &Lookup, narrowed: Narrowed) -> String {
     } else {
         ""
     };
+
     match narrowed.stage {
         Stage::Linked => format!("{kept} linked"),
         Stage::Redundant => format!("{kept} not redundant"),
@@ -101,6 +105,7 @@ pub(super) fn rewriting_row(
         format!("  cosine {}", score(cosine, 2))
     });
     let used = if rewritten.used { "" } else { "  ✗ not used" };
+
     let room = cells.saturating_sub(text::width(&similarity) + text::width(used) + 12);
     Line::from(vec![
         scene.span(Tone::Quiet, " keywords "),

@@ -60,6 +60,7 @@ impl View for Links {
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     let has_links = scene.run.is_some_and(has_links);
+
     if let Some(run) = scene.run {
         if has_links {
             linked_rows(&mut page, run);
@@ -79,6 +80,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
              answer attends to.",
         );
     }
+
     page.content
 }
 

@@ -134,6 +134,7 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     let folder = text::left(&text::clip_start(&corpus.folder, room), room);
     let size = words::corpus_size(corpus);
     let access = if corpus.read_only { ", read-only" } else { "" };
+
     let skipped = page.scene.state.report.as_ref();
     let skipped = skipped.map_or(0, |report| report.skipped.len());
     let skipped = if skipped == 0 {
@@ -142,6 +143,7 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
         let list = page.scene.keymap.sign(Action::IndexReport);
         format!(", {} skipped ({list})", text::count(skipped as u64))
     };
+
     Line::from(vec![
         name_span(page, "folder"),
         page.span(Tone::Text, format!("{folder} ")),

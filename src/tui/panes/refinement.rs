@@ -66,6 +66,7 @@ impl View for Refinement {
             return None;
         }
         let chunk = scroll.selected.filter(|item| item.part > 0);
+
         let passage = match chunk {
             Some(item) => {
                 let run = scene.run?;
@@ -74,6 +75,7 @@ impl View for Refinement {
             }
             None => answer::cited_passage(scene)?,
         };
+
         Some(Request::OpenSource(passage))
     }
 }
@@ -290,13 +292,16 @@ impl RoundRows<'_> {
         let Ok(understanding) = &self.round.measured else {
             return;
         };
+
         let head = self.item(0);
         for line in matrix(page, self.round, understanding, Answers::Whole) {
             page.item(head, line);
         }
+
         for line in judgements(page, understanding) {
             page.item(head, line);
         }
+
         if let Some(change) = &self.round.change {
             self.difference(page, change);
         }
@@ -306,6 +311,7 @@ impl RoundRows<'_> {
     fn difference(&self, page: &mut Page<'_>, change: &Change) {
         let head = self.item(0);
         page.item(head, page.span(Tone::Quiet, "  changes to the context"));
+
         for chunk in &self.round.chunks {
             let is_dropped = change.dropped.contains(&chunk.chunk);
             Detail {
@@ -319,6 +325,7 @@ impl RoundRows<'_> {
             }
             .write(page, head);
         }
+
         for added in &change.added {
             Detail {
                 tone: Tone::Good,
@@ -430,6 +437,7 @@ impl RoundRows<'_> {
             }
             .write(page, item);
         }
+
         if let Some([forward, backward]) = chunk.entailed {
             let words =
                 format!("entailed by the chunk {forward:.2}, entails the chunk {backward:.2}");
@@ -523,18 +531,22 @@ fn evaluated_rows(page: &mut Page<'_>, head: Item, evaluated: Evaluated) {
         probability,
         answered,
     } = evaluated;
+
     let tone = if sufficient {
         Tone::Good
     } else {
         Tone::Warning
     };
+
     let judgement = match probability {
         _ if sufficient => "✓ the model judges the context sufficient",
         Some(_) => "✗ the model judges the context insufficient",
         None => "✗ too long to ask whether it is sufficient",
     };
+
     let probability = probability.map_or(String::new(), |yes| format!("  {yes:.2}"));
     page.item_text(head, tone, "   ", &format!("{judgement}{probability}"));
+
     if !answered {
         let words = "✗ it finds no answer there: a context with one is preferred";
         page.item_text(head, Tone::Warning, "   ", words);
@@ -666,6 +678,7 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
             .as_ref()
             .is_ok_and(|measured| !measured.certain)
     });
+
     let words = match run.refinement.finished {
         Some((best, end)) => format!("The answer is written from round {best}: {}.", ended(end)),
         None if !page.scene.ui.is_in_progress(run) && is_uncertain => {
@@ -673,6 +686,7 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
         }
         None => return,
     };
+
     page.gap();
     page.text(Tone::Quiet, " ", &words);
 }

@@ -79,6 +79,7 @@ impl View for Retrieval {
             let chunk = Box::new(scene.selected_hit()?.chunk.clone());
             Some(Request::TogglePlace { key, chunk })
         };
+
         match action {
             Action::Pin => toggle("retriever.pinned"),
             Action::Exclude => toggle("retriever.excluded"),
@@ -103,6 +104,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
+
     if run.lookups.is_empty() {
         content.gap();
         let says = match run.settings.retriever.kind {
@@ -114,9 +116,11 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         };
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
     }
+
     if let Some(rewritten) = &run.rewritten {
         content.line(funnel::rewriting_row(scene, rewritten, cells));
     }
+
     let columns = Columns::at(cells, run);
     let pins = Pins::for_next_run(scene);
     for (row, lookup) in run.lookups.iter().enumerate() {
@@ -133,6 +137,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         };
         rows.write(&mut content);
     }
+
     content
 }
 
@@ -233,6 +238,7 @@ impl Pins {
     fn pinning(&self, chunk: &ChunkText) -> Option<Pinning> {
         let covers =
             |locations: &[Location]| locations.iter().any(|location| location.covers(chunk));
+
         if covers(&self.excluded) {
             return Some(Pinning {
                 sign: "-",
@@ -240,6 +246,7 @@ impl Pins {
                 words: "- excluded from the next context",
             });
         }
+
         covers(&self.pinned).then_some(Pinning {
             sign: "+",
             tone: Tone::Good,
@@ -581,6 +588,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
     if lookup.step == 0 || lookup.words.is_empty() {
         return;
     }
+
     let mut words = format!("query: {}", lookup.writer);
     for group in lookup.words.chunk_by(|a, b| a.origin == b.origin) {
         let origin = match group[0].origin {
@@ -591,6 +599,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
         let text: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
         words.push_str(&format!(" · {origin}: {}", text.join(" ")));
     }
+
     content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
 }
 
@@ -602,6 +611,7 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
             retrieval.wall_us as f64 / 1e3
         );
     }
+
     let settings = &run.settings.retriever;
     let search = match settings.kind {
         RetrieverKind::Bm25 => "BM25 alone".to_owned(),
@@ -614,6 +624,7 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
             retrieval.vector_found
         ),
     };
+
     format!(
         "{} · {search} · {:.1} ms",
         text::counted(lookup.found as u64, "hit"),

@@ -142,9 +142,11 @@ fn perplexity(run: &Run) -> Option<String> {
 fn sampled_measures(run: &Run) -> Option<String> {
     let belief = run.utility().and_then(Utility::belief)?;
     let of = &belief.uncertainty;
+
     let kernel = of
         .kernel_heat
         .map(|entropy| format!(", kernel entropy {entropy:.2}"));
+
     Some(format!(
         "samples: semantic entropy {:.2}, by likelihood {:.2}, degree {:.2}, meanings {:.1}{}",
         of.discrete_semantic_entropy,
@@ -247,6 +249,7 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
         .into_iter()
         .find_map(|pane| scene.ui.scroll(pane).selected)
         .and_then(|item| run.steps.get(item.row));
+
     let in_progress = if scene.ui.is_in_progress(run) {
         run.steps.last()
     } else {
@@ -254,6 +257,7 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
             .iter()
             .max_by(|a, b| highest(a).total_cmp(&highest(b)))
     };
+
     selected
         .or(in_progress)
         .filter(|step| !step.first_tokens().is_empty())
@@ -312,11 +316,13 @@ fn region_of(run: &Run, step: &Step) -> Option<UncertainRegion> {
 /// Writes the words and the tokens of every version of a sentence, oldest first.
 fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>) {
     page.gap();
+
     for (version, replaced) in step.replaced.iter().enumerate() {
         let region = region.filter(|_| version == 0);
         word_rows(page, "replaced", &replaced.tokens, region);
         token_table(page, &replaced.tokens);
     }
+
     word_rows(page, "words", &step.tokens, None);
     token_table(page, &step.tokens);
     page.text(
@@ -324,6 +330,7 @@ fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>
         " ",
         &format!("mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {VERY_UNSURE} on"),
     );
+
     page.gap();
 }
 
