@@ -14,7 +14,7 @@ use super::pane::Pane;
 use super::state::State;
 use super::text;
 use super::theme::{Theme, Tone};
-use super::ui::{Purpose, Ui};
+use super::ui::{Focus, Purpose, Ui};
 use super::viewport::{Content, Scroll};
 use crate::guide::Page;
 use crate::story::Run;
@@ -320,6 +320,16 @@ impl<'a> Scene<'a> {
             .get(item.row)?
             .hits()
             .get(item.part.checked_sub(1)?)
+    }
+
+    /// The keys that run an action of the panes from here: in the question line a key that leaves
+    /// it comes first.
+    pub fn keys_from_here(&self, action: Action) -> String {
+        let sign = self.keymap.sign(action);
+        match self.ui.panes.focus {
+            Focus::Input => format!("{} {sign}", self.keymap.sign(Action::Back)),
+            Focus::Panes => sign,
+        }
     }
 
     /// A key with what it does, as `key what it does`.

@@ -38,6 +38,11 @@ pub struct Content {
     pub rows: Vec<Row>,
     /// The rows that stay in sight until the next of these: the headers of tables, in order.
     pub heads: Vec<Range<usize>>,
+    /// Number of rows at the end that stay in sight.
+    pub foot: usize,
+    /// The row at which a following window begins where the rows are complete; otherwise it keeps
+    /// to the end.
+    pub start: Option<usize>,
 }
 
 /// The position of the window.
@@ -147,11 +152,33 @@ impl Content {
     /// First row of the window at a height.
     pub fn top(&self, scroll: &Scroll, height: usize) -> usize {
         let last_top = self.rows.len().saturating_sub(height);
-        if scroll.follow {
-            last_top
+        let top = if scroll.follow {
+            self.start.unwrap_or(last_top)
         } else {
-            scroll.top.min(last_top)
+            scroll.top
+        };
+        top.min(last_top)
+    }
+
+    /// Number of rows at the end that stay in sight at a height: they leave most of it.
+    fn foot(&self, height: usize) -> usize {
+        if self.foot * 3 <= height {
+            self.foot
+        } else {
+            0
         }
+    }
+
+    /// The rows in sight, from top to bottom.
+    pub fn in_sight(&self, scroll: &Scroll, height: usize) -> impl Iterator<Item = usize> {
+        let top = self.top(scroll, height);
+        let end = self.rows.len();
+        let head = self.head(top).unwrap_or_default();
+        let is_cut = top + height < end;
+        let foot = if is_cut { self.foot(height) } else { 0 };
+        let below = top + head.len();
+        let between = below..(top + height).min(end) - foot;
+        head.chain(between).chain(end - foot..end)
     }
 
     /// The rows that hold `needle`: of an item, which may have more rows while it is selected, the
@@ -195,10 +222,11 @@ impl Scroll {
     pub fn show(&mut self, rows: Range<usize>, content: &Content, height: usize) {
         let top = content.top(self, height);
         let covered = content.head(top).map_or(0, |head| head.len());
-        let shown = if rows.start < top + covered || rows.len() + covered > height {
+        let room = height - content.foot(height);
+        let shown = if rows.start < top + covered || rows.len() + covered > room {
             rows.start.saturating_sub(covered)
         } else {
-            top.max(rows.end.saturating_sub(height))
+            top.max(rows.end.saturating_sub(room))
         };
         if shown != top {
             self.top = shown;
@@ -247,11 +275,11 @@ pub struct Window<'a> {
 impl Window<'_> {
     /// Draws into `area`; the bar of the scroll position goes to the column right of it.
     pub fn draw(&self, area: Rect, buffer: &mut Buffer) {
-        let top = self.content.top(self.scroll, usize::from(area.height));
-
+        let mut sign_at = None;
         for (line_area, row) in self.rows(area) {
             let selected = row.item.is_some() && row.item == self.scroll.selected;
             if selected {
+                sign_at.get_or_insert(line_area);
                 let tone = if self.focused {
                     Tone::Selection
                 } else {
@@ -267,25 +295,22 @@ impl Window<'_> {
             };
             (&line).render(line_area, buffer);
         }
-
-        self.draw_selection_sign(area, top, buffer);
+        if let Some(Rect {
+            x, y, width: 1.., ..
+        }) = sign_at
+        {
+            let sign = if self.focused { "▸" } else { "·" };
+            buffer.set_stringn(x, y, sign, 1, self.theme.style(Tone::Focus));
+        }
+        let top = self.content.top(self.scroll, usize::from(area.height));
         self.draw_position(area, top, buffer);
     }
 
     /// Returns the rows in sight, each with its area.
     fn rows(&self, area: Rect) -> impl Iterator<Item = (Rect, &Row)> {
-        let top = self.content.top(self.scroll, usize::from(area.height));
-        let head = self.content.head(top).unwrap_or_default();
-        let below = top + head.len();
-        let rows = self.content.rows[head]
-            .iter()
-            .chain(self.content.rows.iter().skip(below));
-        let areas = (area.y..area.bottom()).map(move |y| Rect {
-            y,
-            height: 1,
-            ..area
-        });
-        areas.zip(rows)
+        let height = usize::from(area.height);
+        let rows = self.content.in_sight(self.scroll, height);
+        area.rows().zip(rows.map(|at| &self.content.rows[at]))
     }
 
     /// Returns the places that the rows in sight name.
@@ -308,30 +333,6 @@ impl Window<'_> {
                 }
             })
             .collect()
-    }
-
-    fn draw_selection_sign(&self, area: Rect, top: usize, buffer: &mut Buffer) {
-        let rows = self
-            .scroll
-            .selected
-            .and_then(|item| self.content.rows_of(item));
-
-        let Some(rows) =
-            rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height))
-        else {
-            return;
-        };
-
-        if area.width > 0 {
-            let sign = if self.focused { "▸" } else { "·" };
-            buffer.set_stringn(
-                area.x,
-                area.y + (rows.start - top) as u16,
-                sign,
-                1,
-                self.theme.style(Tone::Focus),
-            );
-        }
     }
 
     fn draw_position(&self, area: Rect, top: usize, buffer: &mut Buffer) {
@@ -446,6 +447,24 @@ mod tests {
         assert_eq!(content(20).top(&scroll, 5), 15);
         scroll.by(-2, &content(20), 5);
         assert_eq!(content(30).top(&scroll, 5), 13);
+    }
+
+    #[test]
+    fn complete_rows_are_shown_from_their_start_with_their_foot() {
+        let mut content = content(20);
+        content.heads.push(4..5);
+        content.foot = 1;
+        let rows = |content: &Content, scroll: &Scroll| -> Vec<usize> {
+            content.in_sight(scroll, 5).collect()
+        };
+        let mut scroll = Scroll::following();
+        assert_eq!(rows(&content, &scroll), [4, 16, 17, 18, 19]);
+        content.start = Some(4);
+        assert_eq!(rows(&content, &scroll), [4, 5, 6, 7, 19]);
+        scroll.show(9..10, &content, 5);
+        assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 19]);
+        content.foot = 2;
+        assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 10], "too high a foot");
     }
 
     #[test]

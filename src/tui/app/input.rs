@@ -151,11 +151,11 @@ impl App {
     fn select_at(&mut self, area: Rect, position: Position) {
         let row = usize::from(position.y.saturating_sub(area.y));
         self.change_scroll(|scroll, content, height| {
-            let top = content.top(scroll, height);
-            let clicked = content.rows.get(top + row).and_then(|row| row.item);
+            let clicked = content.in_sight(scroll, height).nth(row);
+            let clicked = clicked.and_then(|row| content.rows[row].item);
             if clicked.is_some() {
                 // the window stays where it is under the pointer
-                scroll.top = top;
+                scroll.top = content.top(scroll, height);
                 scroll.follow = false;
                 scroll.selected = clicked;
             }

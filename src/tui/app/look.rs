@@ -96,19 +96,14 @@ impl App {
     }
 
     pub(super) fn bottom(&mut self) {
+        let is_pane = self.overlay.is_none();
+        let is_followed = is_pane && self.ui.panes.focused.is_following();
         self.change_scroll(|scroll, content, height| {
-            scroll.selected = content.items().last();
+            // at its end an answer that is being written is followed again
+            scroll.follow = is_followed && content.start.is_none();
+            scroll.selected = content.items().last().filter(|_| !is_followed);
             scroll.top = content.rows.len().saturating_sub(height);
-            scroll.follow = false;
         });
-
-        // at its end the answer is followed again
-        let pane = self.ui.panes.focused;
-        if self.overlay.is_none() && pane.is_following() {
-            let scroll = self.ui.panes.scroll_mut(pane);
-            scroll.follow = true;
-            scroll.selected = None;
-        }
     }
 
     /// Selects the first item of the focused view.
@@ -158,11 +153,12 @@ impl App {
         }
     }
 
-    /// The answer is followed again when the user has scrolled to its end.
+    /// An answer that is being written is followed again when the user has scrolled to its end.
     fn follow_again(&mut self, pane: Pane, content: &Content, height: usize) {
         let scroll = self.ui.panes.scroll_mut(pane);
         let is_at_end = scroll.top + height >= content.rows.len();
-        if pane.is_following() && is_at_end && scroll.selected.is_none() {
+        let is_growing = content.start.is_none() && pane.is_following();
+        if is_growing && is_at_end && scroll.selected.is_none() {
             scroll.follow = true;
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome, VerdictKind};
+use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome, Verdict, VerdictKind};
 use crate::story::words::{self, LOST, measure};
 use crate::story::{Origin, Run, Step};
 use crate::tui::hyperlinks::fragment;
@@ -21,6 +21,8 @@ use super::ready;
 
 /// Cells before a sentence: selection, number, space.
 const INDENT: usize = 4;
+/// Maximum rows of the question that stay in sight above its answer.
+const MAX_HEAD_ROWS: usize = 2;
 
 /// The answer, sentence by sentence, with replaced sentences and citations.
 pub struct Answer;
@@ -128,7 +130,11 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
 
     earlier_rows(&mut page, run);
+    let start = page.content.rows.len();
     question_rows(&mut page, &run.question);
+    let asked = start..page.content.rows.len().min(start + MAX_HEAD_ROWS);
+    page.content.heads.push(asked);
+    page.content.start = run.outcome.as_ref().map(|_| start);
     follow_up_rows(&mut page, run);
     page.gap();
     without_documents_row(&mut page, run);
@@ -139,10 +145,10 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     match &run.outcome {
         Some(outcome) => {
             answer_rows(&mut page, run);
-            verdict_row(&mut page, run);
             outcome_rows(&mut page, outcome);
             changed_rows(&mut page, run);
             practice_row(&mut page, run);
+            verdict_rows(&mut page, run);
         }
         None if !scene.ui.is_in_progress(run) => {
             note(&mut page, Tone::Quiet, "■ the recording ends here");
@@ -386,12 +392,8 @@ fn citation_row(page: &Page<'_>, citation: &Citation) -> (Line<'static>, Range<u
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
         Evidence::Marked => "cited by the model".to_owned(),
-        Evidence::Overlap { share } if share > 0.995 => {
-            "every word of the sentence is in this chunk".to_owned()
-        }
-        Evidence::Overlap { share } => {
-            format!("{:.0} % of its words are in this chunk", share * 100.0)
-        }
+        Evidence::Overlap { share } if share > 0.995 => "has all words of the sentence".to_owned(),
+        Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),
     };
 
     let room = page.cells.saturating_sub(INDENT + 2 + label.len());
@@ -437,8 +439,8 @@ fn answer_rows(page: &mut Page<'_>, run: &Run) {
     }
 }
 
-/// Says whether the answer can be trusted, and why.
-fn verdict_row(page: &mut Page<'_>, run: &Run) {
+/// Says whether the answer can be trusted, why, and what to press next; it stays in sight.
+fn verdict_rows(page: &mut Page<'_>, run: &Run) {
     let (Some(verdict), Some(words)) = (&run.verdict, run.verdict_line()) else {
         return;
     };
@@ -447,7 +449,34 @@ fn verdict_row(page: &mut Page<'_>, run: &Run) {
         VerdictKind::Partly | VerdictKind::Doubtful => Tone::Warning,
         VerdictKind::NotInDocuments => Tone::Strong,
     };
-    note(page, tone, &words);
+    let (action, what) = key_after(verdict, run);
+    let next = format!("{} {what}", page.scene.keys_from_here(action));
+    let next = page.span(Tone::Quiet, next);
+
+    page.gap();
+    let before = page.content.rows.len();
+    let indent = " ".repeat(INDENT);
+    page.text(tone, &indent, &words);
+    match page.content.rows.last_mut() {
+        Some(row) if row.line.width() + 3 + next.width() <= page.cells => {
+            row.line.spans.extend([Span::raw("   "), next]);
+        }
+        Some(_) | None => page.line(vec![Span::raw(indent), next]),
+    }
+    page.content.foot = page.content.rows.len() - before;
+}
+
+/// Returns the action that shows most about a verdict, and what it does.
+fn key_after(verdict: &Verdict, run: &Run) -> (Action, &'static str) {
+    let is_cited = run.steps.iter().any(|step| !step.citations.is_empty());
+    match verdict.kind {
+        _ if is_cited => (Action::OpenSource, "source"),
+        _ if verdict.sources == 0 => (Action::Settings, "another preset"),
+        VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful => {
+            (Action::TracePassage, "why a passage was not used")
+        }
+        VerdictKind::NotInDocuments => (Action::Retrieval, "nearest passages"),
+    }
 }
 
 fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
@@ -471,7 +500,7 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
 
 /// Says that the answer comes without documents, and why.
 fn without_documents_row(page: &mut Page<'_>, run: &Run) {
-    let sign = |action| page.scene.keymap.sign(action);
+    let sign = |action| page.scene.keys_from_here(action);
     let again = sign(Action::Again);
     let now = page.scene.state.corpus.as_ref();
     let is_indexed = run.corpus.as_ref().is_some_and(CorpusCard::is_indexed);
@@ -508,7 +537,7 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
 /// Says that the answer is of a model for practice, or of none.
 fn practice_row(page: &mut Page<'_>, run: &Run) {
     if let Some(remark) = run.practice_remark() {
-        let models = page.scene.keymap.sign(Action::Models);
+        let models = page.scene.keys_from_here(Action::Models);
         note(
             page,
             Tone::Quiet,
@@ -523,7 +552,7 @@ fn changed_rows(page: &mut Page<'_>, run: &Run) {
     let Some(first) = changed.first() else {
         return;
     };
-    let again = page.scene.keymap.sign(Action::Again);
+    let again = page.scene.keys_from_here(Action::Again);
     let others = match changed.len() - 1 {
         0 => String::new(),
         others => format!(" and {}", text::counted(others as u64, "other document")),

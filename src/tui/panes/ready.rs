@@ -40,7 +40,7 @@ fn practice_row(page: &mut Page<'_>) {
         return;
     };
     if words::is_for_practice(card, state.corpus.as_ref()) && page.scene.ui.player.is_none() {
-        let models = page.scene.keymap.sign(Action::Models);
+        let models = page.scene.keys_from_here(Action::Models);
         let words = format!("{}; {models} chooses another", words::PRACTICE);
         page.text(Tone::Warning, "   ", &words);
     }
@@ -140,7 +140,7 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     let skipped = if skipped == 0 {
         String::new()
     } else {
-        let list = page.scene.keymap.sign(Action::IndexReport);
+        let list = page.scene.keys_from_here(Action::IndexReport);
         format!(", {} skipped ({list})", text::count(skipped as u64))
     };
 
@@ -155,7 +155,7 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
 
 /// Returns the next step of the user.
 fn next_step(scene: &Scene<'_>) -> String {
-    let sign = |action| scene.keymap.sign(action);
+    let sign = |action| scene.keys_from_here(action);
     if scene.ui.player.is_some() {
         return format!(
             "A recorded run: {} plays it, {} shows the next record.",
@@ -178,7 +178,7 @@ fn next_step(scene: &Scene<'_>) -> String {
 
     match &scene.state.corpus {
         None => format!(
-            "No folder is open: press esc, then {} to open one. Preset closed-book ({}) answers without documents.",
+            "No folder is open: {} opens one. Preset closed-book ({}) answers without documents.",
             sign(Action::OpenFolder),
             sign(Action::Settings)
         ),

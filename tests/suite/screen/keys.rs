@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    Ask, Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, RunEvent,
-    SessionEvent, Thread, Turn,
+    Ask, Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, Record, RunEvent,
+    SessionEvent, Thread, Turn, Verdict, VerdictKind,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
@@ -1282,4 +1282,65 @@ fn enter_opens_what_is_selected_and_otherwise_types() {
     let mut screen = answered();
     screen.press("esc 5 enter").type_text("why?");
     screen.shows("ask> why?");
+}
+
+#[test]
+fn a_finished_answer_shows_its_beginning_and_a_growing_one_its_end() {
+    let mut screen = ready();
+    let records = long_answer();
+    let (end, growing) = records.split_last().expect("records");
+    screen.apply(growing);
+    let follows = screen.text(60, 16);
+    assert!(follows.contains("Fact 14."), "{follows}");
+    assert!(!follows.contains("Mira Oakes was"), "{follows}");
+
+    screen.apply(std::slice::from_ref(end));
+    for (width, height) in [(60, 16), (80, 24)] {
+        let text = screen.text(width, height);
+        for seen in [
+            "Where was the teacher",
+            "Mira Oakes was",
+            "partly supported",
+            "esc o source",
+        ] {
+            assert!(text.contains(seen), "no {seen:?} on\n{text}");
+        }
+    }
+
+    // the question and the verdict stay while the answer between them is scrolled
+    let text = screen.resize(60, 16).press("esc G").text(60, 16);
+    for seen in ["Where was the teacher", "Fact 14.", "partly supported"] {
+        assert!(text.contains(seen), "no {seen:?} on\n{text}");
+    }
+    let text = screen.press("ctrl-u").text(60, 16);
+    assert!(
+        text.contains("Fact 9.") && text.contains("partly supported"),
+        "{text}"
+    );
+}
+
+/// An answer of 14 sentences, of which the last has no source.
+fn long_answer() -> Vec<Record> {
+    let mut records = recorded();
+    let last = records.pop().expect("the end of the run");
+    let verdict = Verdict {
+        kind: VerdictKind::Partly,
+        probability: 0.5,
+        sources: 2,
+        statements: 14,
+        uncited: vec![14],
+        least_certain: None,
+    };
+    let given = (4..=14).map(|step| RunEvent::StepGiven {
+        step,
+        text: format!("Fact {step}."),
+        citations: Vec::new(),
+    });
+    let events = given.chain([RunEvent::VerdictGiven { verdict }]);
+    records.extend(events.map(|event| Record {
+        event: event.into(),
+        ..last.clone()
+    }));
+    records.push(last);
+    records
 }
