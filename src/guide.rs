@@ -104,15 +104,6 @@ pub fn unwrap_paragraphs(text: &str) -> String {
     unwrapped
 }
 
-/// Returns the table of all pages, in Markdown; `name` returns the first cell of a page.
-pub fn pages_table(name: impl Fn(&Page) -> String) -> String {
-    let mut table = "| page | what it is about |\n|---|---|\n".to_owned();
-    for page in PAGES {
-        table.push_str(&format!("| {} | {} |\n", name(page), page.about));
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

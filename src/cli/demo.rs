@@ -28,7 +28,6 @@ pub struct Prepared {
 }
 
 /// Returns the file of the questions about it, with their answers.
-#[must_use]
 pub fn question_file() -> PathBuf {
     demo_folder().join("questions.jsonl")
 }

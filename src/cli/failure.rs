@@ -18,7 +18,6 @@ pub enum Exit {
 
 impl Exit {
     /// Returns the number that the shell sees.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -50,19 +49,16 @@ pub struct Failure {
 
 impl Failure {
     /// Creates a failure of the work.
-    #[must_use]
     pub fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
         Problem::new(error, advice).into()
     }
 
     /// Creates a failure of the command line.
-    #[must_use]
     pub fn usage(error: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(error, advice).into_usage()
     }
 
     /// Returns the same failure as one of what the user typed.
-    #[must_use]
     pub fn into_usage(self) -> Self {
         Self {
             exit: Exit::Usage,

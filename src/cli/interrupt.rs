@@ -68,7 +68,6 @@ impl Interrupt {
     }
 
     /// Returns whether ctrl-c was pressed.
-    #[must_use]
     pub fn is_seen(&self) -> bool {
         self.seen.load(Ordering::Relaxed)
     }
@@ -83,7 +82,6 @@ impl Interrupt {
     }
 
     /// Returns the flag that stops a model call.
-    #[must_use]
     pub fn stop_flag(&self) -> StopFlag {
         self.stop.clone()
     }

@@ -41,7 +41,6 @@ struct ProgressLine {
 
 impl Output {
     /// Returns the streams of the process. `NO_COLOR` and pipes get plain text.
-    #[must_use]
     pub fn for_process(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_terminal = !json && io::stdout().is_terminal();

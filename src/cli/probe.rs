@@ -12,12 +12,11 @@ use crate::probe::{self, ProbeError};
 use crate::story::words;
 
 use super::args::{Calibrating, ProbeCommand, Shared, Training};
-use super::demo;
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
-use super::settings;
 use super::work::Work;
+use super::{demo, settings};
 
 /// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";

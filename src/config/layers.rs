@@ -162,11 +162,6 @@ impl Layers {
             known: known.join(", "),
         })
     }
-
-    /// The folder of the user's presets.
-    pub fn presets_folder(&self) -> &Path {
-        &self.presets_folder
-    }
 }
 
 impl Layer {

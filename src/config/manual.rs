@@ -1,7 +1,6 @@
 //! `config/default.toml`: every setting with its explanation and its default.
 
-use super::settings::SECTIONS;
-use super::settings::{Config, SETTINGS, Setting};
+use super::settings::{Config, SECTIONS, SETTINGS, Setting};
 
 const HEADER: &str = "\
 # Every setting of ragscope with its default. Your own file needs only what you change;

@@ -32,7 +32,7 @@ pub use names::{names_with_own, nearest};
 #[cfg(feature = "portable")]
 pub use paths::libraries_folder;
 pub use paths::{Paths, assets_folder, demo_corpus, demo_folder};
-pub use presets::{preset_doc, preset_names, presets_table};
+pub use presets::{preset_doc, preset_names};
 pub use secret::Secret;
 pub use settings::*;
 pub use value::Choice;

@@ -50,15 +50,6 @@ pub fn preset_doc(name: &str, presets_folder: &Path) -> String {
     }
 }
 
-/// Returns the guide's table of presets, in Markdown.
-pub fn presets_table() -> String {
-    let mut table = "| preset | what it does |\n|---|---|\n".to_owned();
-    for (name, text) in BUILT_IN {
-        table.push_str(&format!("| `{name}` | {} |\n", doc(text)));
-    }
-    table
-}
-
 /// Returns what a preset does: the comment at the start of its file.
 fn doc(text: &str) -> String {
     let lines: Vec<&str> = text

@@ -161,7 +161,6 @@ impl Prompts {
     }
 
     /// The prompts of the set that these settings name; `auto` chooses by the generator.
-    #[must_use]
     pub fn for_model(self, answer: &AnswerSettings, generator: &ModelCard) -> Self {
         let folders: &[&str] = match answer.prompt_set {
             PromptSet::Bundled => &[],

@@ -55,7 +55,6 @@ impl Secret {
     }
 
     /// Returns the secret, to send it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

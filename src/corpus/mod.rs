@@ -35,7 +35,7 @@ pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::language;
 pub use omitted::count_omitted;
 pub use options::ReadOptions;
-pub use sentence::{fold_white_space, sentences};
+pub use sentence::{fold_white_space, sentences, split_words};
 pub use tokens::TokenCounter;
 pub use walk::{FileTimes, FoundFile, Walked, locate, walk};
 pub use watch::Watcher;

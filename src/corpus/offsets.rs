@@ -1,7 +1,8 @@
 //! Maps positions in extracted text back to positions in its source.
 
-use crate::event::saturating_u32;
 use std::ops::Range;
+
+use crate::event::saturating_u32;
 
 /// Text with the origin of every byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

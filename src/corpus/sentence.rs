@@ -21,6 +21,12 @@ pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
     sentences
 }
 
+/// Returns the words of a text as they are written: its runs of letters and digits.
+pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty())
+}
+
 /// Returns the text in one line: every run of white space becomes one space, none at the ends.
 pub fn fold_white_space(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());

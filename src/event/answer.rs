@@ -25,7 +25,6 @@ pub struct RunSummary {
 
 impl RunSummary {
     /// Returns the id of its thread.
-    #[must_use]
     pub fn thread(&self) -> &str {
         self.thread.as_deref().unwrap_or(&self.run)
     }
@@ -189,7 +188,6 @@ pub struct Citation {
 
 impl Citation {
     /// Returns the cited lines, from 1, both inclusive.
-    #[must_use]
     pub fn lines(&self) -> [u32; 2] {
         [self.first_line, self.last_line]
     }

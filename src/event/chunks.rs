@@ -91,14 +91,12 @@ pub struct ChunkText {
 
 impl ChunkText {
     /// Returns the place of lines of the chunk; `None` where the lines are the place.
-    #[must_use]
     pub fn place(&self, lines: [u32; 2]) -> Option<Place> {
         place_of_lines(&self.places, lines)
     }
 
     /// Returns the path of its document, the headings above it, and its text: what a question is
     /// compared with word by word.
-    #[must_use]
     pub fn text_with_place(&self) -> String {
         format!(
             "{}\n{}\n{}",

@@ -39,7 +39,6 @@ pub struct CorpusCard {
 
 impl CorpusCard {
     /// Returns whether the folder was indexed, even if nothing in it could be read.
-    #[must_use]
     pub fn is_indexed(&self) -> bool {
         self.generation > 0
     }
@@ -47,7 +46,6 @@ impl CorpusCard {
 
 impl CorpusCard {
     /// Returns the folders as they are named on the command line.
-    #[must_use]
     pub fn arguments(&self) -> String {
         if self.folders.is_empty() {
             self.folder.clone()
@@ -159,7 +157,6 @@ impl OmittedFiles {
     /// Maximum number of names.
     const MAX_NAMES: usize = 3;
 
-    #[must_use]
     pub fn new(by: OmittedBy) -> Self {
         Self {
             by,
@@ -246,7 +243,6 @@ pub enum SourceForm {
 
 impl SourceForm {
     /// Returns whether the lines are nothing but text.
-    #[must_use]
     pub fn is_lines(&self) -> bool {
         *self == Self::Lines
     }

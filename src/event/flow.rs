@@ -102,7 +102,6 @@ impl StopFlag {
     }
 
     /// Returns whether what runs now should stop.
-    #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.stopped_through.load(Ordering::SeqCst) > self.0.taken.load(Ordering::SeqCst)
     }

@@ -14,7 +14,6 @@ pub struct Metadata {
 
 impl Metadata {
     /// Returns whether the document says nothing of itself.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -31,7 +31,6 @@ impl ModelRole {
     ];
 
     /// Returns the name in settings and on the screen.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Generator => "generator",
@@ -135,7 +134,6 @@ pub struct Prefixes {
 
 impl Prefixes {
     /// Returns whether the model reads texts as they are.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.query.is_empty() && self.document.is_empty()
     }
@@ -169,13 +167,11 @@ pub struct MemoryNeed {
 
 impl MemoryNeed {
     /// Returns the sum.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         self.file_bytes.saturating_add(self.cache_bytes)
     }
 
     /// Returns the sum with room for the arithmetic.
-    #[must_use]
     pub fn roomy_bytes(self) -> u64 {
         self.bytes().saturating_add(self.file_bytes / 5)
     }

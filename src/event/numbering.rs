@@ -106,7 +106,6 @@ impl Numbering {
     }
 
     /// Returns an unfinished sentence with the numbers of the run in its marks.
-    #[must_use]
     pub fn number_text(&self, step: u32, text: &str) -> String {
         renumber(text, &self.labels(step))
     }

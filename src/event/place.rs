@@ -35,7 +35,6 @@ pub enum PlaceUnit {
 
 impl Place {
     /// Returns the place of one unit.
-    #[must_use]
     pub fn new(unit: PlaceUnit, number: u32) -> Self {
         Self {
             unit,
@@ -47,7 +46,6 @@ impl Place {
     }
 
     /// Returns the place with the name of its sheet, or the title of its chapter or message.
-    #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {
         Self {
             name: Some(name.into()),
@@ -57,7 +55,6 @@ impl Place {
 
     /// Returns the place from here to `end`; this place alone where the two are not of one sheet or
     /// member.
-    #[must_use]
     pub fn to(mut self, end: &Self) -> Self {
         let is_same_kind = self.unit == end.unit && self.member == end.member;
         let is_same_sheet = self.unit != PlaceUnit::Row || self.name == end.name;
@@ -78,7 +75,6 @@ pub struct PlaceFrom {
 
 /// Returns the place of lines, from 1 and both inclusive; `None` in a document whose places are its
 /// lines. `places` are in the order of their lines.
-#[must_use]
 pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<Place> {
     let at = |line: u32| {
         let after = places.partition_point(|from| from.line <= line);

@@ -33,7 +33,6 @@ impl Problem {
     }
 
     /// Returns the problem with both of its texts mapped, to make them safe to show.
-    #[must_use]
     pub fn map(&self, text: impl Fn(&str) -> String) -> Self {
         Self {
             error: text(&self.error),

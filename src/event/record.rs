@@ -64,7 +64,6 @@ pub enum Event {
 
 impl Event {
     /// The event of a run.
-    #[must_use]
     pub fn run(&self) -> Option<&RunEvent> {
         match self {
             Self::Run(event) => Some(event),
@@ -73,7 +72,6 @@ impl Event {
     }
 
     /// The event of the session.
-    #[must_use]
     pub fn session(&self) -> Option<&SessionEvent> {
         match self {
             Self::Session(event) => Some(event),

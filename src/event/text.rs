@@ -3,7 +3,6 @@ use std::borrow::Cow;
 /// Returns text that is safe to show: escape sequences and control characters of documents, file
 /// names and model output become visible signs, so that they never control the terminal. Line ends
 /// and tabs stay.
-#[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_harmful) {
         let shown = |c: char| if is_harmful(c) { visible(c) } else { Some(c) };
@@ -46,7 +45,6 @@ fn visible(c: char) -> Option<char> {
 
 /// Writes the characters of JSON that a terminal would act on as escapes. They only occur in its
 /// strings, so the value stays the same.
-#[must_use]
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     let is_raw = |c: char| c != '\n' && c != '\t' && is_harmful(c);
     if !json.chars().any(is_raw) {

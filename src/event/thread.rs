@@ -13,7 +13,6 @@ pub struct Ask {
 
 impl Ask {
     /// Creates a question that begins a thread.
-    #[must_use]
     pub fn new(question: &str) -> Self {
         Self {
             question: question.to_owned(),

@@ -34,7 +34,6 @@ pub struct Utility {
 impl Utility {
     /// Returns the belief with all chunks of the context, or the one without documents where there
     /// were none.
-    #[must_use]
     pub fn belief(&self) -> Option<&Belief> {
         self.beliefs.get(1).or(self.beliefs.first())
     }
@@ -68,7 +67,6 @@ pub struct Belief {
 
 impl Belief {
     /// Returns SePer in one of its forms.
-    #[must_use]
     pub fn seper(&self, form: SePerForm) -> f32 {
         match form {
             SePerForm::Soft => self.soft,

@@ -20,7 +20,6 @@ pub struct FormatVersion {
 impl FormatVersion {
     /// Returns whether the texts of a run name each chunk by one number; before 2.2 they had the
     /// labels of the prompt.
-    #[must_use]
     pub fn has_numbers(self) -> bool {
         (self.major, self.minor) >= (2, 2)
     }

@@ -1,9 +1,8 @@
 //! The indexes of folders that no longer exist.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::layout::{Layout, Lock};
 use crate::files;

@@ -12,6 +12,7 @@ use super::lexical::analyser::is_content_word;
 use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
+use crate::corpus::split_words;
 use crate::event::{ChunkCopy, Hit, Ranked};
 
 /// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
@@ -166,8 +167,7 @@ fn sort_hashes(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
 
 /// Returns the words of a text in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+    split_words(text).map(str::to_lowercase)
 }
 
 /// Returns the words of a text, without digits.

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::caches::link_store::{ChunkLinks, LinkRecipe};
-use super::caches::link_store::{DocumentKey, LinkStore, document_key};
+use super::caches::link_store::{ChunkLinks, DocumentKey, LinkRecipe, LinkStore, document_key};
 use super::error::IndexError;
 use super::folder::Index;
 use super::manifest::DocumentEntry;

@@ -5,14 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::copies::{Folding, WIDER, are_crowded};
-use super::error::FileError;
-use super::error::IndexError;
+use super::error::{FileError, IndexError};
 use super::filter::Filter;
 use super::folder::Index;
 use super::fusion::{Fused, ScoredChunk, fuse};
 use super::generation::{EF_SEARCH, Generation, Wanted};
-use super::lexical::Statistics;
-use super::lexical::analyser;
+use super::lexical::{Statistics, analyser};
 use super::manifest::DocumentEntry;
 use super::names::Names;
 use super::vectors::VectorStore;

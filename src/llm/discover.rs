@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::LlmError;
 use super::gguf::Metadata;
-use super::memory;
-use super::model_file;
+use super::{memory, model_file};
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
 use crate::event::{Advice, MemoryNeed, ModelRole, Problem};
 

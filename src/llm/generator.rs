@@ -10,21 +10,18 @@ use llama_cpp_2::token::LlamaToken;
 use super::cells::{Cells, Sharing};
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
-use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
-use super::log;
-use super::model_file;
 use super::numbers::{self, Blocks, Sampler};
-use super::reply_start;
-use super::role::{Generator, LoadedGenerator};
+use super::role::{Generator, LoadedGenerator, Tap as _};
 use super::runtime::Runtime;
-use super::schedule::{self, Evaluator, JobEnd, LogitRow, Next, Report, RowReader};
+use super::schedule::{Evaluator, JobEnd, LogitRow, Next, Report, RowReader};
 use super::stream::Stream;
 use super::template::thought::Splitter;
 use super::template::{Opening, Template};
 use super::tree::Job;
-use super::values::{Completion, Decoding, End, Prompt, Rendered, Token};
+use super::values::{Completion, Decoding, End, Prompt, Rendered, Taps, Token};
+use super::{fit, log, model_file, reply_start};
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{
     Alternative, CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32,
@@ -316,27 +313,8 @@ impl Generator for LlamaGenerator {
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError> {
-        let started = Instant::now();
-        let jobs = self.jobs(prompts, decoding)?;
-        let mut writer = Writer::new(&self.model, &self.template, decoding, prompts, observe);
-        let evaluator = match &mut self.unfused {
-            Some(unfused) if has_more_of(&jobs, unfused, &self.evaluator) => unfused,
-            _ => &mut self.evaluator,
-        };
-        let report = schedule::run(evaluator, &jobs, &mut writer);
-        let Evaluator { cells, context, .. } = evaluator;
-        cells.limit_kept(KEPT_CELLS, context);
-        let in_use = cells.in_use();
-
-        let continuations = writer.continuations;
-        let generated = count_generated(&continuations);
-        self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
-        let ends = report?.ends;
-        Ok(continuations
-            .into_iter()
-            .zip(ends)
-            .map(|(continuation, end)| continuation.finish(end))
-            .collect())
+        let tapped = self.complete_tapped(prompts, decoding, &Taps::default(), observe)?;
+        Ok(tapped.into_iter().map(|one| one.completion).collect())
     }
 
     fn card(&self) -> &ModelCard {
@@ -370,17 +348,6 @@ impl LoadedGenerator for LlamaGenerator {
 
     fn is_lost(&self) -> bool {
         false
-    }
-}
-
-/// Returns whether the context for attention has more of a single prompt in its cache than the
-/// other: what follows an answer whose attention was read continues there.
-fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
-    match jobs {
-        [job] => {
-            unfused.cells.cached_tokens(&job.tokens) > evaluator.cells.cached_tokens(&job.tokens)
-        }
-        _ => false,
     }
 }
 
@@ -510,18 +477,10 @@ pub(super) struct Continuation {
     stream: Stream,
     pub tokens: Vec<Token>,
     thoughts: String,
-    thought_tokens: usize,
+    pub thought_tokens: usize,
     /// Tokens that follow whatever the model says, the next one last.
     forced: Vec<i32>,
     end: Option<End>,
-}
-
-/// Counts the tokens of all continuations.
-pub(super) fn count_generated(continuations: &[Continuation]) -> usize {
-    continuations
-        .iter()
-        .map(|one| one.tokens.len() + one.thought_tokens)
-        .sum()
 }
 
 impl<'a> Writer<'a> {

@@ -161,26 +161,18 @@ impl Metadata {
 
     /// Returns the value of `key` if it is a bool.
     pub fn flag(&self, key: &str) -> Option<bool> {
-        match self.get(key)? {
-            Value::Bool(flag) => Some(*flag),
-            Value::Unsigned(_)
-            | Value::Signed(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_) => None,
-        }
+        let Value::Bool(flag) = self.get(key)? else {
+            return None;
+        };
+        Some(*flag)
     }
 
     /// Returns the value of `key` if it is a list.
     pub fn list(&self, key: &str) -> Option<&[Value]> {
-        match self.get(key)? {
-            Value::List(items) => Some(items),
-            Value::Unsigned(_)
-            | Value::Signed(_)
-            | Value::Float(_)
-            | Value::Bool(_)
-            | Value::Text(_) => None,
-        }
+        let Value::List(items) = self.get(key)? else {
+            return None;
+        };
+        Some(items)
     }
 
     /// Returns the value of `key` if it is a list of texts.

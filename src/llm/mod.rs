@@ -56,7 +56,7 @@ pub use isolated::IsolatedGenerator;
 pub use judge::{LlamaClassifier, load_entailment_judge};
 pub use linker::linker_misfit;
 pub use no_embedder::NoEmbedder;
-pub use numbers::Random;
+pub use numbers::{Random, dot};
 pub use open::open_generator;
 pub use prefixes::prefixes_of;
 pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};

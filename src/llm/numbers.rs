@@ -8,6 +8,21 @@ const LANES: usize = 16;
 /// of long rows.
 const BLOCK: usize = 1024;
 
+/// Returns the scalar product of two vectors: the cosine similarity, where they are unit vectors.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a, a_rest) = a.as_chunks::<LANES>();
+    let (b, b_rest) = b.as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
 /// The distribution of a row of logits at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Distribution {

@@ -3,10 +3,9 @@
 use super::cells::Memory;
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
-use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
-use super::log;
+use super::{fit, log};
 use crate::config::{EmbedderSettings, KvCacheType};
 use crate::event::{ModelCard, ModelRole, StopError, saturating_u32};
 

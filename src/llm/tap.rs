@@ -15,7 +15,7 @@ use super::error::LlmError;
 use super::ffi::{
     Attention, Batch, Context, ContextParams, Decoded, Purpose, Tensor, TensorReader,
 };
-use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, count_generated};
+use super::generator::{Continuation, KEPT_CELLS, LlamaGenerator, Writer};
 use super::role::{Generator as _, Tap};
 use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
 use super::tree::Job;
@@ -270,6 +270,12 @@ impl Tap for LlamaGenerator {
         }
         let evaluator = match &mut self.unfused {
             Some(unfused) if needs_attention => unfused,
+            // what follows an answer whose attention was read continues in that context
+            Some(unfused)
+                if taps.hidden.is_empty() && has_more_of(&jobs, unfused, &self.evaluator) =>
+            {
+                unfused
+            }
             _ => &mut self.evaluator,
         };
         let readings = SharedReadings::default();
@@ -283,7 +289,10 @@ impl Tap for LlamaGenerator {
             first_tokens: vec![None; jobs.len()],
         };
 
-        evaluator.context.set_tensor_reader(Box::new(readings));
+        // with a reader llama.cpp asks about every tensor, which a call without taps does without
+        if *taps != Taps::default() {
+            evaluator.context.set_tensor_reader(Box::new(readings));
+        }
         let report = schedule::run(evaluator, &jobs, &mut writer);
         evaluator.context.clear_tensor_reader();
         let Evaluator { cells, context, .. } = evaluator;
@@ -292,7 +301,8 @@ impl Tap for LlamaGenerator {
 
         let TappedWriter { writer, read, .. } = writer;
         let continuations = writer.continuations;
-        let generated = count_generated(&continuations);
+        let tokens_of = |one: &Continuation| one.tokens.len() + one.thought_tokens;
+        let generated = continuations.iter().map(tokens_of).sum();
         self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
 
         let ends = report?.ends;
@@ -357,6 +367,17 @@ impl Tap for LlamaGenerator {
             batch.push_vector(&vectors[position], position, 0, is_output);
         };
         self.attend_over(vectors.len(), positions, layers, &mut push)
+    }
+}
+
+/// Returns whether the context for attention has more of a single prompt in its cache than the
+/// other.
+fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
+    match jobs {
+        [job] => {
+            unfused.cells.cached_tokens(&job.tokens) > evaluator.cells.cached_tokens(&job.tokens)
+        }
+        _ => false,
     }
 }
 

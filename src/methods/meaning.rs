@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::calls::ModelCalls;
-use crate::corpus::language;
+use crate::corpus::{language, split_words};
 use crate::index::is_content_word;
 use crate::llm::{Completion, Entailment, LlmError};
 
@@ -58,15 +58,12 @@ pub fn entailed_by_words(a: &str, b: &str) -> Entailment {
 }
 
 fn all_words(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
+    split_words(text).map(str::to_lowercase).collect()
 }
 
 fn content_words(text: &str) -> HashSet<String> {
     let language = language(text);
-    text.split(|c: char| !c.is_alphanumeric())
+    split_words(text)
         .filter(|word| is_content_word(word, language))
         .map(str::to_lowercase)
         .collect()

@@ -124,7 +124,6 @@ impl Agreement {
     }
 
     /// Returns the agreement whose W has the probabilities of entailment in place of the verdicts.
-    #[must_use]
     pub fn by_probability(&self) -> Self {
         Self {
             rows: self.probable.clone(),

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 /// Returns scheme and host of a url.
-#[must_use]
 pub fn origin(url: &str) -> &str {
     let from = url.find("://").map_or(0, |at| at + 3);
     let end = url[from..]
@@ -13,14 +12,12 @@ pub fn origin(url: &str) -> &str {
 }
 
 /// Returns the host of a url with its port, for messages.
-#[must_use]
 pub fn host(url: &str) -> &str {
     let origin = origin(url);
     origin.split_once("://").map_or(origin, |(_, host)| host)
 }
 
 /// Returns whether a host, with or without a port, is this machine.
-#[must_use]
 pub fn is_loopback(host: &str) -> bool {
     let is_one = |name: &str| {
         let name = name.trim_start_matches('[').trim_end_matches(']');

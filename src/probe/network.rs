@@ -1,7 +1,7 @@
 //! A perceptron with one hidden layer: linear, ReLU, dropout, linear. One logit, positive for
 //! certain.
 
-use crate::llm::Random;
+use crate::llm::{Random, dot};
 
 /// The network of a probe.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,19 +59,4 @@ impl Linear {
     pub fn rows(&self) -> impl Iterator<Item = &[f32]> {
         self.weights.chunks_exact(self.inputs.max(1))
     }
-}
-
-/// Returns the scalar product. Sixteen running sums fill the vector unit of the processor.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let (a, a_rest) = a.as_chunks::<16>();
-    let (b, b_rest) = b.as_chunks::<16>();
-    let mut sums = [0.0; 16];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
 }

@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::network::{Linear, Network, dot};
+use super::network::{Linear, Network};
 use crate::event::logistic;
+use crate::llm::dot;
 
 /// Decay rates of the moments and the number that keeps a step finite, as PyTorch has them.
 const BETA_1: f32 = 0.9;

@@ -6,7 +6,6 @@ use super::error::RemoteError;
 use crate::config::IndexSettings;
 
 /// Returns whether a folder of the command line is the address of an index on other machines.
-#[must_use]
 pub fn is_address(folder: &Path) -> bool {
     let text = folder.to_string_lossy();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);

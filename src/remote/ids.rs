@@ -7,13 +7,11 @@ const NUMBER_BIT: u32 = 44;
 pub const MAX_PARTS: usize = 256;
 
 /// Returns the id in the corpus at which those of the part with this number begin.
-#[must_use]
 pub fn part_start(number: u64) -> u64 {
     number << NUMBER_BIT
 }
 
 /// Returns the number of the part that a chunk of the corpus is in.
-#[must_use]
 pub fn part_of(chunk: u64) -> u64 {
     chunk >> NUMBER_BIT
 }

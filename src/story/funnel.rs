@@ -85,7 +85,6 @@ pub enum Mark {
 
 impl Mark {
     /// Returns whether the chunk went no further.
-    #[must_use]
     pub fn is_loss(&self) -> bool {
         matches!(self, Self::NoHit { .. } | Self::Fell { .. })
     }
@@ -155,7 +154,6 @@ impl Funnel {
     }
 
     /// Returns whether there was no stage.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stages().next().is_none() && self.reranked_texts().is_none()
     }
@@ -181,7 +179,6 @@ impl Funnel {
     }
 
     /// The grades of a text.
-    #[must_use]
     pub fn grade(&self, text: u64) -> Option<&GradedChunk> {
         self.passes.iter().rev().find_map(|pass| match pass {
             Pass::Graded { graded, .. } => graded.iter().find(|graded| graded.chunk == text),
@@ -190,7 +187,6 @@ impl Funnel {
     }
 
     /// The threshold of the grades.
-    #[must_use]
     pub fn threshold(&self) -> Option<f32> {
         self.passes.iter().rev().find_map(|pass| match pass {
             Pass::Graded { threshold, .. } => Some(*threshold),
@@ -199,7 +195,6 @@ impl Funnel {
     }
 
     /// The number of texts that the reranker ordered.
-    #[must_use]
     pub fn reranked_texts(&self) -> Option<usize> {
         self.passes.iter().rev().find_map(|pass| match pass {
             Pass::Reranked(ranked) => Some(ranked.len()),
@@ -208,7 +203,6 @@ impl Funnel {
     }
 
     /// The links of the document that holds a chunk, and the position of the chunk among them.
-    #[must_use]
     pub fn links_of(&self, chunk: u64) -> Option<(&DocumentLinks, usize)> {
         self.links.iter().find_map(|document| {
             let position = document
@@ -220,7 +214,6 @@ impl Funnel {
     }
 
     /// Returns the marks of a chunk, in order; for a copy those of its hit.
-    #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
         match self.copies.get(&chunk) {
             Some(of) if !self.hits.contains(&chunk) => {

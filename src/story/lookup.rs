@@ -136,7 +136,6 @@ impl Lookup {
     }
 
     /// Returns the hits in fused order, best first; then the texts that were joined of chunks.
-    #[must_use]
     pub fn hits(&self) -> &[Hit] {
         self.retrieval
             .as_ref()
@@ -144,19 +143,16 @@ impl Lookup {
     }
 
     /// Returns the hits of the retriever alone, best first.
-    #[must_use]
     pub fn retrieved_hits(&self) -> &[Hit] {
         &self.hits()[..self.found]
     }
 
     /// Returns the hit or joined text with this number.
-    #[must_use]
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
         self.hits().iter().find(|hit| hit.chunk.id == chunk)
     }
 
     /// Returns the label of a chunk in the context.
-    #[must_use]
     pub fn label(&self, chunk: u64) -> Option<u32> {
         match self.fates.get(&chunk)? {
             Fate::Labelled(label) => Some(*label),
@@ -165,7 +161,6 @@ impl Lookup {
     }
 
     /// Returns the reason that a chunk is not in the context.
-    #[must_use]
     pub fn drop_reason(&self, chunk: u64) -> Option<&DropReason> {
         match self.fates.get(&chunk)? {
             Fate::Labelled(_) => None,
@@ -174,7 +169,6 @@ impl Lookup {
     }
 
     /// Returns the marks of a chunk, in order.
-    #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
         self.funnel.marks(chunk)
     }

@@ -58,7 +58,6 @@ pub enum TraceRow {
 
 impl<'a> PassageTrace<'a> {
     /// Returns the queries of a run whose lists the index is asked for: step and text.
-    #[must_use]
     pub fn queries(run: &Run) -> Vec<(u32, String)> {
         let retrievals = run
             .index_lookups()
@@ -69,13 +68,11 @@ impl<'a> PassageTrace<'a> {
     }
 
     /// Returns whether a chunk of the index contains the phrase.
-    #[must_use]
     pub fn is_found(&self) -> bool {
         self.lookups.iter().any(|lookup| !lookup.chunks.is_empty())
     }
 
     /// Joins what the index says of each query with what the run did with the chunks.
-    #[must_use]
     pub fn new(run: &'a Run, phrase: &'a str, traced: &'a [TracedLookup]) -> Self {
         let of_query = |traced: &'a TracedLookup| {
             let lookup = run
@@ -105,7 +102,6 @@ impl<'a> PassageTrace<'a> {
     }
 
     /// Returns the trace row by row.
-    #[must_use]
     pub fn rows(&self) -> Vec<TraceRow> {
         let mut rows = Vec::new();
         for QueryTrace {

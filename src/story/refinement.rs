@@ -49,7 +49,6 @@ pub struct Change {
 impl Refinement {
     /// Returns the chunk of a round by its position, from 1: those of the context, then those that
     /// were added.
-    #[must_use]
     pub fn chunk(&self, round: usize, position: usize) -> Option<u64> {
         let round = self.rounds.get(round)?;
         let own = round.chunks.iter().map(|chunk| chunk.chunk);
@@ -68,7 +67,6 @@ impl Refinement {
 
     /// Returns the understanding of the context that the answer was written from: of the best
     /// round, or of the last one.
-    #[must_use]
     pub fn answer_understanding(&self) -> Option<&Understanding> {
         let best = self.finished.map(|(best, _)| best);
         let written_from = self

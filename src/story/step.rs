@@ -86,7 +86,6 @@ impl Step {
 
     /// Returns the sentence as the model wrote it, with the labels of its prompt; a sentence that
     /// was reused from an earlier run as it stands there.
-    #[must_use]
     pub fn raw_text(&self) -> String {
         if self.tokens.is_empty() {
             return self.text.clone();
@@ -96,7 +95,6 @@ impl Step {
     }
 
     /// Returns the white space that the model wrote before the sentence.
-    #[must_use]
     pub fn space_before(&self) -> String {
         let mut space = String::new();
         for token in &self.tokens {
@@ -138,7 +136,6 @@ impl Step {
     }
 
     /// Returns the labels of the supporting chunks that the model did not write itself, in order.
-    #[must_use]
     pub fn unwritten_labels(&self) -> Vec<u32> {
         let labels: BTreeSet<u32> = self
             .citations
@@ -152,7 +149,6 @@ impl Step {
     }
 
     /// Returns the tokens of the first version of the sentence: those that a query was made of.
-    #[must_use]
     pub fn first_tokens(&self) -> &[Token] {
         self.replaced
             .first()
@@ -161,7 +157,6 @@ impl Step {
 
     /// Returns the word (tokens up to the next space) that holds the least certain token, and that
     /// token's entropy in nats.
-    #[must_use]
     pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
         let tokens = self.first_tokens();
         let (at, token) = tokens
@@ -188,7 +183,6 @@ impl Step {
 
 /// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their
 /// tokens, nats.
-#[must_use]
 pub fn word_entropies(tokens: &[Token]) -> Vec<(String, f32)> {
     let mut groups: Vec<Vec<&Token>> = Vec::new();
     for token in tokens {

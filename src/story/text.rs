@@ -9,19 +9,16 @@ use crate::event::{
 const TAB: &str = "    ";
 
 /// Returns text on one line.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     harmless(text).replace('\t', TAB).replace('\n', " ")
 }
 
 /// Returns text that may have several lines.
-#[must_use]
 pub fn many_lines(text: &str) -> String {
     harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
 }
 
 /// Returns a corpus whose folders are on one line each.
-#[must_use]
 pub fn corpus(corpus: &CorpusCard) -> CorpusCard {
     CorpusCard {
         folder: one_line(&corpus.folder),

@@ -23,7 +23,6 @@ pub struct RecordedThread {
 impl RecordedThread {
     /// Groups runs, newest first, into threads, the one with the newest run first. `names` are by
     /// id.
-    #[must_use]
     pub fn group(runs: Vec<RunSummary>, names: &BTreeMap<String, String>) -> Vec<Self> {
         let mut threads: Vec<Self> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -48,7 +47,6 @@ impl RecordedThread {
     }
 
     /// Returns the name, or else its first question.
-    #[must_use]
     pub fn title(&self) -> &str {
         let first = self.runs.first().map_or("", |run| &run.question);
         self.name.as_deref().unwrap_or(first)
@@ -59,14 +57,12 @@ impl RecordedThread {
 const MAX_RUNS: usize = 8;
 
 /// Returns the last runs of a thread: those whose turns a follow-up question is rewritten by.
-#[must_use]
 pub fn last_runs<T>(runs: &[T]) -> &[T] {
     &runs[runs.len().saturating_sub(MAX_RUNS)..]
 }
 
 /// Returns the turns of these runs of a thread, oldest first. Of a question that was asked several
 /// times in succession the last answer counts; a run without an answer is no turn.
-#[must_use]
 pub fn turns<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for turn in runs.into_iter().map(Run::turn) {

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use super::error::TraceError;
 use super::recorder::file_stem;
@@ -30,7 +29,6 @@ pub fn name_thread(folder: &Path, thread: &str, name: &str) -> Result<(), TraceE
 }
 
 /// Returns the name of the thread that begins with this run; `None` for a file that cannot be read.
-#[must_use]
 pub fn thread_name(folder: &Path, thread: &str) -> Option<String> {
     name_in(&folder.join(format!("{}.{ENDING}", file_stem(thread))))
 }

@@ -11,8 +11,7 @@ use crate::event::{
     SessionEvent, Source, SourceForm, TableRow, TracedLookup,
 };
 use crate::story::text::{self, one_line};
-use crate::story::words;
-use crate::story::{RecordedThread, Run};
+use crate::story::{RecordedThread, Run, words};
 
 /// Maximum number of updated documents that are remembered.
 const MAX_UPDATED: usize = 10_000;
@@ -183,14 +182,12 @@ impl State {
     }
 
     /// Returns the run at `index`, or the latest one.
-    #[must_use]
     pub fn run(&self, index: Option<usize>) -> Option<&Run> {
         self.runs.get(index.or(self.latest)?)
     }
 
     /// Returns the places of all runs, thread by thread: the threads in the order in which they
     /// appeared, the runs of a thread in the order in which they were asked.
-    #[must_use]
     pub fn order(&self) -> Vec<usize> {
         let runs = self.runs.iter();
         let threads: Vec<&str> = runs.map(Run::thread).collect();
@@ -202,7 +199,6 @@ impl State {
     }
 
     /// Returns the runs of a thread, oldest first.
-    #[must_use]
     pub fn thread(&self, id: &str) -> Vec<&Run> {
         let order = self.order().into_iter();
         let runs = order.map(|at| &self.runs[at]);
@@ -329,7 +325,6 @@ impl State {
 
     /// Returns whether a document may have changed after a generation of the index: an update
     /// changed it, or the updates since then are not known.
-    #[must_use]
     pub fn may_have_changed(&self, document: &str, generation: u64) -> bool {
         let now = self.corpus.as_ref().map(|corpus| corpus.generation);
         let mut later = self.updated.iter().filter(|(at, _)| *at > generation);
@@ -338,7 +333,6 @@ impl State {
     }
 
     /// Returns the documents in the context of a run that changed after it.
-    #[must_use]
     pub fn changed_since(&self, run: &Run) -> BTreeSet<&str> {
         let open = self.corpus.as_ref().map(|corpus| &corpus.folder);
         let Some(corpus) = run

@@ -1,6 +1,5 @@
 //! The terminal: set up when the screen opens, and restored in every case.
 
-use crate::files;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,6 +17,8 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::sync::mpsc::{UnboundedReceiver, WeakUnboundedSender, unbounded_channel};
+
+use crate::files;
 
 /// The time after which the reader of keys checks whether the screen is still open.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -370,7 +370,6 @@ impl Window<'_> {
 }
 
 /// Returns the text of a line without its looks.
-#[must_use]
 pub fn plain(line: &Line<'_>) -> String {
     line.spans
         .iter()

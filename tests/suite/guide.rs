@@ -5,34 +5,48 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ragscope::cli::Arguments;
-use ragscope::config::{Config, SETTINGS, Setting};
-use ragscope::guide::{PAGES, pages_table};
-use ragscope::tui::keys::Action;
+use ragscope::config::{Config, SETTINGS, Setting, preset_doc, preset_names};
+use ragscope::guide::PAGES;
+use ragscope::tui::keys::{Action, Context};
 
 #[test]
 fn the_guide_lists_the_keys_of_the_screen() {
-    check_table(
-        "assets/guide/keys.md",
-        "keys",
-        &ragscope::tui::keys::keys_table(),
-    );
+    let mut table = "| where | key | action |\n|---|---|---|\n".to_owned();
+    for context in Context::ALL {
+        let actions = Action::ALL.iter().map(|action| action.info());
+        for info in actions.filter(|info| info.context == *context && !info.keys.is_empty()) {
+            let keys: Vec<String> = info.keys.iter().map(|key| format!("`{key}`")).collect();
+            let keys = keys.join(" ");
+            table.push_str(&format!(
+                "| {} | {keys} | {} |\n",
+                context.title(),
+                info.doc
+            ));
+        }
+    }
+    check_table("assets/guide/keys.md", "keys", &table);
 }
 
 #[test]
 fn the_guide_lists_the_presets() {
-    check_table(
-        "assets/guide/presets.md",
-        "presets",
-        &ragscope::config::presets_table(),
-    );
+    let built_in = Path::new("");
+    let rows: String = preset_names(built_in)
+        .iter()
+        .map(|name| format!("| `{name}` | {} |\n", preset_doc(name, built_in)))
+        .collect();
+    let table = format!("| preset | what it does |\n|---|---|\n{rows}");
+    check_table("assets/guide/presets.md", "presets", &table);
 }
 
 #[test]
 fn the_readme_lists_the_pages_of_the_guide() {
-    let link = |page: &ragscope::guide::Page| {
-        format!("[{}](assets/guide/{}.md)", page.title(), page.topic)
+    let row = |page: &ragscope::guide::Page| {
+        let link = format!("[{}](assets/guide/{}.md)", page.title(), page.topic);
+        format!("| {link} | {} |\n", page.about)
     };
-    check_table("README.md", "guide", &pages_table(link));
+    let rows: String = PAGES.iter().map(row).collect();
+    let table = format!("| page | what it is about |\n|---|---|\n{rows}");
+    check_table("README.md", "guide", &table);
 }
 
 /// Checks the table between two marks of a file.

@@ -46,14 +46,12 @@ pub struct Arguments {
 impl Arguments {
     /// Returns the declaration with the shared flags on every command. (clap's own global flags
     /// drop the value before the command when the flag is repeated after it.)
-    #[must_use]
     pub fn declaration() -> clap::Command {
         Self::command().mut_subcommands(with_shared)
     }
 
     /// Returns whether questions are asked line by line, because a flag says so or the terminal can
     /// show nothing else.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         let is_dumb = || std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         self.plain || (is_dumb() && std::io::stdin().is_terminal() && !self.folders.is_empty())

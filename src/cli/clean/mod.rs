@@ -6,9 +6,8 @@ mod history;
 mod leftovers;
 mod runs;
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use crate::config::{Config, Paths};
 use crate::event::harmless;

@@ -7,12 +7,11 @@ use super::check::{Check, CheckState};
 use crate::config::{Config, Paths};
 use crate::engine::{LINKER_ADVICE, SENTENCE_MODEL};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag};
-use crate::llm::bundled;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::server::{ServerEmbedder, ServerReranker, connect_generator};
 use crate::llm::{
-    Embedder, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder,
-    open_generator, resolve,
+    Embedder, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, bundled, linker_misfit,
+    load_embedder, open_generator, resolve,
 };
 use crate::probe::{Probe, ProbeError};
 use crate::story::words;

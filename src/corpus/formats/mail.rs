@@ -9,9 +9,9 @@ use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHe
 
 use super::builder::{Builder, named, one_line};
 use super::format::{Extract, Format, Input, Reader};
-use super::html;
-use super::mailbox;
 use super::member::read_member;
+use super::{html, mailbox};
+use crate::corpus::sentence::split_words;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const MESSAGE: Format = Format {
@@ -309,8 +309,7 @@ fn words(parts: &[&MessagePart<'_>]) -> HashSet<String> {
         let pieces = text
             .split_whitespace()
             .filter(|piece| !piece.contains("://"));
-        let inner = pieces.flat_map(|piece| piece.split(|c: char| !c.is_alphanumeric()));
-        words.extend(inner.filter(|word| !word.is_empty()).map(str::to_lowercase));
+        words.extend(pieces.flat_map(split_words).map(str::to_lowercase));
     }
 
     words

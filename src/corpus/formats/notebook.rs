@@ -4,8 +4,7 @@
 use serde_json::Value;
 
 use super::format::{Extract, Format, Reader};
-use super::html;
-use super::markdown;
+use super::{html, markdown};
 use crate::corpus::offsets::Traced;
 use crate::corpus::terminal::without_controls;
 use crate::event::{Metadata, Place, PlaceUnit};

@@ -1,14 +1,13 @@
 //! Byte-level BPE on the `tokenizers` crate, with the word patterns of llama.cpp's
 //! `tokenizer.ggml.pre`.
 
-use tokenizers::models::bpe::{BPE, Merges, Vocab};
+use tokenizers::models::bpe::{BPE, Merges};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
-use super::count::{CountTokens, encoded_length};
 use super::vocabulary::Vocabulary;
 use crate::llm::gguf::Metadata;
 
@@ -24,35 +23,17 @@ pub(super) struct WordPattern {
     ignores_merges: bool,
 }
 
-/// A BPE vocabulary.
-pub(super) struct Bpe {
-    tokenizer: Tokenizer,
-}
+/// Creates the tokenizer of a BPE vocabulary.
+pub(super) fn tokenizer(metadata: &Metadata, pattern: WordPattern) -> Result<Tokenizer, String> {
+    let model = BPE::builder()
+        .vocab_and_merges(Vocabulary::new(metadata)?.ids(), merges(metadata)?)
+        .ignore_merges(pattern.ignores_merges)
+        .build()
+        .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
 
-impl Bpe {
-    pub(super) fn new(metadata: &Metadata, pattern: WordPattern) -> Result<Self, String> {
-        let vocabulary = Vocabulary::new(metadata)?;
-        let ids: Vocab = vocabulary
-            .iter()
-            .map(|token| (token.text.to_owned(), token.id))
-            .collect();
-
-        let model = BPE::builder()
-            .vocab_and_merges(ids, merges(metadata)?)
-            .ignore_merges(pattern.ignores_merges)
-            .build()
-            .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
-
-        let mut tokenizer = Tokenizer::new(model);
-        tokenizer.with_pre_tokenizer(Some(splitter(pattern.expression)?));
-        Ok(Self { tokenizer })
-    }
-}
-
-impl CountTokens for Bpe {
-    fn count(&self, text: &str) -> usize {
-        encoded_length(&self.tokenizer, text)
-    }
+    let mut tokenizer = Tokenizer::new(model);
+    tokenizer.with_pre_tokenizer(Some(splitter(pattern.expression)?));
+    Ok(tokenizer)
 }
 
 impl WordPattern {

@@ -15,10 +15,10 @@ impl CountTokens for LlamaVocabulary {
     }
 }
 
-/// Returns the number of tokens of a text by a tokenizer of the crate. A tokenizer covers any text,
-/// so that no text gives an error; its bytes are the upper bound.
-pub(super) fn encoded_length(tokenizer: &Tokenizer, text: &str) -> usize {
-    tokenizer
-        .encode_fast(text, false)
-        .map_or(text.len(), |encoding| encoding.len())
+impl CountTokens for Tokenizer {
+    fn count(&self, text: &str) -> usize {
+        // a tokenizer covers any text, so that none gives an error; its bytes are the upper bound
+        self.encode_fast(text, false)
+            .map_or(text.len(), |encoding| encoding.len())
+    }
 }

@@ -109,9 +109,9 @@ fn known_vocabulary(metadata: &Metadata) -> Option<Result<Arc<dyn CountTokens>, 
     match metadata.text("tokenizer.ggml.model")? {
         "gpt2" => {
             let pattern = bpe::WordPattern::from_metadata(metadata)?;
-            Some(shared(bpe::Bpe::new(metadata, pattern)))
+            Some(shared(bpe::tokenizer(metadata, pattern)))
         }
-        "llama" => Some(shared(sentencepiece::SentencePiece::new(metadata))),
+        "llama" => Some(shared(sentencepiece::tokenizer(metadata))),
         "t5" => Some(shared(unigram::Unigram::new(metadata))),
         _ => None,
     }

@@ -8,42 +8,25 @@ use tokenizers::Tokenizer;
 use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::normalizers::{NormalizerWrapper, Prepend, Replace, Sequence};
 
-use super::count::{CountTokens, encoded_length};
 use super::vocabulary::Vocabulary;
 use crate::llm::gguf::Metadata;
 
 const SPACE: &str = "\u{2581}";
 
-/// A SentencePiece vocabulary of the `llama` kind.
-pub(super) struct SentencePiece {
-    tokenizer: Tokenizer,
-}
+/// Creates the tokenizer of a SentencePiece vocabulary of the `llama` kind.
+pub(super) fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, String> {
+    let vocabulary = Vocabulary::new(metadata)?;
+    let ids = vocabulary.ids();
+    let merges = merges(&vocabulary, &ids);
+    let model = BPE::builder()
+        .vocab_and_merges(ids, merges)
+        .byte_fallback(true)
+        .build()
+        .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
 
-impl SentencePiece {
-    pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
-        let vocabulary = Vocabulary::new(metadata)?;
-        let ids: Vocab = vocabulary
-            .iter()
-            .map(|token| (token.text.to_owned(), token.id))
-            .collect();
-
-        let merges = merges(&vocabulary, &ids);
-        let model = BPE::builder()
-            .vocab_and_merges(ids, merges)
-            .byte_fallback(true)
-            .build()
-            .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
-
-        let mut tokenizer = Tokenizer::new(model);
-        tokenizer.with_normalizer(Some(normalizer(metadata)?));
-        Ok(Self { tokenizer })
-    }
-}
-
-impl CountTokens for SentencePiece {
-    fn count(&self, text: &str) -> usize {
-        encoded_length(&self.tokenizer, text)
-    }
+    let mut tokenizer = Tokenizer::new(model);
+    tokenizer.with_normalizer(Some(normalizer(metadata)?));
+    Ok(tokenizer)
 }
 
 /// Returns the normalizer: spaces become characters of the vocabulary, and most vocabularies begin

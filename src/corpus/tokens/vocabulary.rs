@@ -1,5 +1,7 @@
 //! The vocabulary in a GGUF file: texts, scores and kinds of its tokens.
 
+use tokenizers::models::bpe::Vocab;
+
 use crate::llm::gguf::{Metadata, Value};
 
 /// A token as it is in the file.
@@ -55,6 +57,14 @@ impl<'a> Vocabulary<'a> {
         self.tokens.iter()
     }
 
+    /// Returns the id of each text.
+    pub(super) fn ids(&self) -> Vocab {
+        let tokens = self.tokens.iter();
+        tokens
+            .map(|token| (token.text.to_owned(), token.id))
+            .collect()
+    }
+
     /// Returns the texts that are tokens wherever they occur, the longest first.
     pub(super) fn user_defined(&self) -> Vec<String> {
         let tokens = self
@@ -68,13 +78,10 @@ impl<'a> Vocabulary<'a> {
 }
 
 fn score(value: &Value) -> f64 {
-    match value {
-        Value::Float(score) => *score,
-        Value::Unsigned(_)
-        | Value::Signed(_)
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::List(_) => 0.0,
+    if let Value::Float(score) = value {
+        *score
+    } else {
+        0.0
     }
 }
 

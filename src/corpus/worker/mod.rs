@@ -11,12 +11,11 @@ mod child;
 
 pub use child::run_reader;
 
-use std::io;
 use std::process::ChildStdin;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use crate::process::{Cause, Pipes, Process, frame};
 

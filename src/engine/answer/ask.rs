@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
 use crate::config::{AnswerPrompt, Config};
+use crate::corpus::split_words;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
 use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent, is_stop};
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
-use super::citations::split_words;
 use super::lookup::retrieve;
 use super::quotes::give;
 use super::support;

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::corpus::{language, sentences};
+use crate::corpus::{language, sentences, split_words};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
 
@@ -271,12 +271,6 @@ fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
     let start = first + breaks(&chunk.text[whole.start..range.start.max(whole.start)]);
     let end = start + breaks(chunk.text[range].trim_end());
     [start, end.min(last)]
-}
-
-/// Returns the words of a text as they are written.
-pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty())
 }
 
 /// Returns the words in lower case, and numbers without the signs between groups of digits.

@@ -1,6 +1,6 @@
 //! The short answer of a reply: where it is stated, and where a sentence ends.
 
-use crate::corpus::{language, sentences};
+use crate::corpus::{language, sentences, split_words};
 use crate::index::is_content_word;
 
 /// Maximum bytes between "answer to" and the "is" or colon behind it.
@@ -121,8 +121,7 @@ pub fn is_repeatable(sentence: &str) -> bool {
         .trim_end_matches(MARKUP)
         .ends_with(['.', '!', '?', '…', '。', '！', '？']);
     let language = language(sentence);
-    let has_content = sentence
-        .split(|c: char| !c.is_alphanumeric())
+    let has_content = split_words(sentence)
         .filter(|word| word.chars().any(char::is_alphabetic))
         .any(|word| is_content_word(word, language));
     is_whole && has_content

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crate::config::{ChunkerKind, Config, RephrasingCheck};
 use crate::config::{
-    FilterKind, JudgeModel, LinkerKind, RefinerKind, RerankerKind, RerankerModel, RewriterKind,
-    StageUse, UnderstandingKind, UtilityKind,
+    ChunkerKind, Config, FilterKind, JudgeModel, LinkerKind, RefinerKind, RephrasingCheck,
+    RerankerKind, RerankerModel, RewriterKind, StageUse, UnderstandingKind, UtilityKind,
 };
 use crate::event::{LeftOut, Part, RunEvent};
 

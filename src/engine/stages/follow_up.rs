@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::config::prompts::PromptName;
-use crate::corpus::fold_white_space;
+use crate::corpus::{fold_white_space, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{FollowUp, Run, context};
 use crate::event::{AsAsked, RunEvent, Turn, saturating_u32};
@@ -158,7 +158,7 @@ fn write_question(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError>
 /// Returns whether an English question names what it is about and refers to nothing before it. The
 /// model leaves such a question as it is, after seconds that every question of a thread would take.
 fn stands_alone(question: &str) -> bool {
-    let lower: Vec<String> = words(question).map(str::to_lowercase).collect();
+    let lower: Vec<String> = split_words(question).map(str::to_lowercase).collect();
     let has = |list: &[&str], word: Option<&String>| {
         word.is_some_and(|word| list.contains(&word.as_str()))
     };
@@ -206,7 +206,7 @@ fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<AsAsked> {
             && of_thread.contains(&lower)
             && !of_question.contains(&lower)
     };
-    let adds_nothing = !words(rewritten).any(|word| is_added(&word));
+    let adds_nothing = !split_words(rewritten).any(|word| is_added(&word));
     adds_nothing.then_some(AsAsked::NothingAdded)
 }
 
@@ -215,7 +215,7 @@ fn is_single_question(question: &str, text: &str) -> bool {
     let is_question = |text: &str| text.trim_end().ends_with(['?', '？', '؟']);
     let mut ends = text.match_indices(['.', '!', '?', '？', '。']);
     let has_two = ends.any(|(at, end)| {
-        let before = words(&text[..at]).last().unwrap_or_default();
+        let before = split_words(&text[..at]).last().unwrap_or_default();
         let follows = &text[at + end.len()..];
         // not the period of an initial or an abbreviation
         before.chars().count() >= MIN_LETTERS
@@ -230,7 +230,7 @@ fn is_single_question(question: &str, text: &str) -> bool {
 fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
     let is_kept = |word: &str| rewritten.contains(&word.to_lowercase());
     let names = names(question);
-    let others: Vec<&str> = words(question)
+    let others: Vec<&str> = split_words(question)
         .filter(|word| says_something(word) && !names.contains(word))
         .collect();
     let gone: Vec<&str> = others
@@ -248,7 +248,7 @@ fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
 /// Returns the words of a text that begin with a capital or have a digit. The first word of a
 /// sentence counts where the second one does.
 fn names(text: &str) -> Vec<&str> {
-    let words: Vec<&str> = words(text).collect();
+    let words: Vec<&str> = split_words(text).collect();
     let is_second_name = words.get(1).is_some_and(|word| is_name(word));
     let first = usize::from(!is_second_name);
     words
@@ -268,12 +268,7 @@ fn says_something(word: &str) -> bool {
 }
 
 fn lower_words(text: &str) -> HashSet<String> {
-    words(text).map(str::to_lowercase).collect()
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
+    split_words(text).map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]

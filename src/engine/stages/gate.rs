@@ -43,86 +43,55 @@ impl Gate for Measuring {
     }
 }
 
-/// The mean token entropy decides.
-pub struct ByTokenEntropy {
+/// A number that follows from the tokens of a sentence decides.
+pub struct ByTokens {
+    measure: UncertaintyMeasure,
+    value: fn(&[Token]) -> f32,
     threshold: f32,
     fallback: Option<Problem>,
 }
 
-impl ByTokenEntropy {
-    /// `fallback` is the reason why this gate replaces the one of the settings.
-    pub fn new(config: &Config, fallback: Option<Problem>) -> Self {
+impl ByTokens {
+    /// Creates the gate by the mean token entropy. `fallback` is the reason why it replaces the
+    /// gate of the settings.
+    pub fn with_entropy(config: &Config, fallback: Option<Problem>) -> Self {
+        // another threshold in the settings is that of another measure
+        let is_own = config.gate.kind == GateKind::TokenEntropy;
         Self {
-            threshold: match config.gate.kind {
-                GateKind::TokenEntropy => config.gate.threshold.or(TOKEN_ENTROPY_THRESHOLD),
-                // the threshold of the settings is that of another measure
-                GateKind::Off
-                | GateKind::Probe
-                | GateKind::SemanticEntropy
-                | GateKind::TokenProbability
-                | GateKind::AttendedEntropy => TOKEN_ENTROPY_THRESHOLD,
+            measure: UncertaintyMeasure::TokenEntropy,
+            value: mean_token_entropy,
+            threshold: if is_own {
+                config.gate.threshold.or(TOKEN_ENTROPY_THRESHOLD)
+            } else {
+                TOKEN_ENTROPY_THRESHOLD
             },
             fallback,
         }
     }
 
-    fn judge_tokens(&self, tokens: &[Token]) -> Uncertainty {
-        decide(
-            UncertaintyMeasure::TokenEntropy,
-            mean_token_entropy(tokens),
-            self.threshold,
-        )
-    }
-}
-
-impl Gate for ByTokenEntropy {
-    fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
-        Some(GateCard {
-            measure: UncertaintyMeasure::TokenEntropy,
-            threshold: self.threshold,
-            probe: None,
-            fallback: self.fallback.clone(),
-        })
-    }
-
-    fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(self.judge_tokens(tokens))
-    }
-
-    fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(self.judge_tokens(&draft.sentence.tokens))
-    }
-}
-
-/// The least likely token decides (FLARE): uncertain if its probability is below the threshold.
-pub struct ByTokenProbability {
-    threshold: f32,
-}
-
-impl ByTokenProbability {
-    pub fn new(config: &Config) -> Self {
+    /// Creates the gate by the least likely token (FLARE): a sentence is uncertain if its
+    /// probability is below the threshold.
+    pub fn with_probability(config: &Config) -> Self {
         Self {
+            measure: UncertaintyMeasure::TokenProbability,
             // what is measured is an uncertainty, not a probability
+            value: |tokens| 1.0 - least_probability(tokens),
             threshold: config.gate.threshold.or(1.0 - flare::THETA),
+            fallback: None,
         }
     }
 
     fn judge_tokens(&self, tokens: &[Token]) -> Uncertainty {
-        decide(
-            UncertaintyMeasure::TokenProbability,
-            1.0 - least_probability(tokens),
-            self.threshold,
-        )
+        decide(self.measure, (self.value)(tokens), self.threshold)
     }
 }
 
-impl Gate for ByTokenProbability {
+impl Gate for ByTokens {
     fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
+        let card = card(self.measure, self.threshold);
         Some(GateCard {
-            measure: UncertaintyMeasure::TokenProbability,
-            threshold: self.threshold,
-            probe: None,
-            fallback: None,
+            fallback: self.fallback.clone(),
+            ..card
         })
     }
 
@@ -140,12 +109,8 @@ pub struct ByAttendedEntropy;
 
 impl Gate for ByAttendedEntropy {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
-        Some(GateCard {
-            measure: UncertaintyMeasure::AttendedEntropy,
-            threshold: run.tools.config.gate.threshold.or(dragin::MAX_NEED),
-            probe: None,
-            fallback: None,
-        })
+        let threshold = run.tools.config.gate.threshold.or(dragin::MAX_NEED);
+        Some(card(UncertaintyMeasure::AttendedEntropy, threshold))
     }
 
     fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
@@ -168,17 +133,9 @@ pub struct BySampling;
 
 impl Gate for BySampling {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
-        Some(GateCard {
-            measure: UncertaintyMeasure::SemanticEntropy,
-            threshold: run
-                .tools
-                .config
-                .gate
-                .threshold
-                .or(SEMANTIC_ENTROPY_THRESHOLD),
-            probe: None,
-            fallback: None,
-        })
+        let threshold = run.tools.config.gate.threshold;
+        let threshold = threshold.or(SEMANTIC_ENTROPY_THRESHOLD);
+        Some(card(UncertaintyMeasure::SemanticEntropy, threshold))
     }
 
     fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
@@ -201,11 +158,10 @@ pub struct ByProbe;
 impl Gate for ByProbe {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
         let probe = run.tools.probe.as_ref().ok();
+        let threshold = run.tools.config.gate.threshold.or(PROBE_THRESHOLD);
         Some(GateCard {
-            measure: UncertaintyMeasure::Probe,
-            threshold: run.tools.config.gate.threshold.or(PROBE_THRESHOLD),
             probe: probe.map(|probe| probe.card.clone()),
-            fallback: None,
+            ..card(UncertaintyMeasure::Probe, threshold)
         })
     }
 
@@ -225,8 +181,17 @@ impl Gate for ByProbe {
                 ))
             }
             // a sentence of one token is never evaluated itself, so it has no hidden state
-            (Err(_), _) | (_, None) => ByTokenEntropy::new(config, None).judge(run, draft),
+            (Err(_), _) | (_, None) => ByTokens::with_entropy(config, None).judge(run, draft),
         }
+    }
+}
+
+fn card(measure: UncertaintyMeasure, threshold: f32) -> GateCard {
+    GateCard {
+        measure,
+        threshold,
+        probe: None,
+        fallback: None,
     }
 }
 

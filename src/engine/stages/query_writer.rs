@@ -7,9 +7,8 @@ use crate::config::QueryKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Need, Query, QueryWriter, Run, Searched, Sentence};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
-use crate::methods::dragin;
-use crate::methods::flare;
 use crate::methods::query::{self, WrittenQuery};
+use crate::methods::{dragin, flare};
 
 /// Writes queries as the settings name it. Before the answer begins, the query is the question.
 pub struct ByKind(pub QueryKind);

@@ -9,9 +9,7 @@ use crate::event::Part;
 
 use super::filter::{Binary, Graded};
 use super::follow_up::ByThread;
-use super::gate::{
-    ByAttendedEntropy, ByProbe, BySampling, ByTokenEntropy, ByTokenProbability, Measuring,
-};
+use super::gate::{ByAttendedEntropy, ByProbe, BySampling, ByTokens, Measuring};
 use super::limited::Limited;
 use super::linker::ByAttention;
 use super::query_writer::ByKind;
@@ -98,13 +96,13 @@ fn gate(tools: &Tools<'_>) -> Box<dyn Gate> {
     let config = tools.config;
     match (config.gate.kind, &tools.probe) {
         (GateKind::Off, _) => Box::new(Measuring),
-        (GateKind::TokenEntropy, _) => Box::new(ByTokenEntropy::new(config, None)),
-        (GateKind::TokenProbability, _) => Box::new(ByTokenProbability::new(config)),
+        (GateKind::TokenEntropy, _) => Box::new(ByTokens::with_entropy(config, None)),
+        (GateKind::TokenProbability, _) => Box::new(ByTokens::with_probability(config)),
         (GateKind::AttendedEntropy, _) => Box::new(ByAttendedEntropy),
         (GateKind::SemanticEntropy, _) => Box::new(BySampling),
         (GateKind::Probe, Ok(_)) => Box::new(ByProbe),
         (GateKind::Probe, Err(reason)) => {
-            Box::new(ByTokenEntropy::new(config, Some(reason.clone())))
+            Box::new(ByTokens::with_entropy(config, Some(reason.clone())))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::config::prompts::PromptName;
-use crate::corpus::{fold_white_space, language};
+use crate::corpus::{fold_white_space, language, split_words};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Run, Tools};
 use crate::event::{
@@ -154,12 +154,7 @@ impl Questions {
 
 /// Returns whether a reply asks something, and shares a content word with the text.
 fn is_question_about(question: &str, text: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
-            .collect()
-    };
+    let words = |text: &str| -> Vec<String> { split_words(text).map(str::to_lowercase).collect() };
     let of_text = words(text);
     let language = language(text);
 

@@ -11,6 +11,7 @@ pub use crate::methods::{is_refusal, normalise};
 
 use super::declare::Format::Share;
 use super::declare::{Metric as _, Values, metrics};
+use crate::corpus::split_words;
 
 const METEOR_ALPHA: f64 = 0.9;
 const METEOR_BETA: i32 = 3;
@@ -96,11 +97,7 @@ pub fn substring(answer: &str, reference: &str) -> f64 {
 /// Returns the lower-case runs of letters and digits.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
-    lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
+    split_words(&lower).map(str::to_owned).collect()
 }
 
 /// Returns the harmonic mean of precision and recall of the longest common subsequence of words.

@@ -13,7 +13,7 @@ use crate::config::MinSimilarity;
 use crate::corpus::{Document, SemanticSplit};
 use crate::files::{self, Links};
 use crate::index::error::FileError;
-use crate::index::vectors::rows::dot;
+use crate::llm::dot;
 
 /// Hash of a text, the settings and the embedder, hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,11 +6,9 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::reading::ChunkedDocument;
-use super::reading::FileToRead;
+use super::reading::{ChunkedDocument, FileToRead};
 use crate::event::{Flow, IndexPhase};
-use crate::index::error::FileError;
-use crate::index::error::Halt;
+use crate::index::error::{FileError, Halt};
 use crate::index::progress::{Position, Progress};
 use crate::index::vectors::VectorStore;
 use crate::index::vectors::rows::Key;

@@ -4,8 +4,7 @@
 use std::collections::VecDeque;
 
 use super::batch_embedder::{BatchEmbedder, Text};
-use super::reading::ChunkedDocument;
-use super::reading::{Body, ReadDocument};
+use super::reading::{Body, ChunkedDocument, ReadDocument};
 use crate::corpus::{Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::saturating_u32;
 use crate::index::caches::similarity_cache::{CacheKey, Neighbours, SimilarityCache};

@@ -9,8 +9,7 @@ mod chunking;
 use std::time::Instant;
 
 use super::draft::Draft;
-use super::error::FileError;
-use super::error::IndexError;
+use super::error::{FileError, IndexError};
 use super::folder::{Index, Update};
 use super::manifest::{Manifest, Recipe, SkippedEntry};
 use super::progress::{Position, Progress};
@@ -27,8 +26,7 @@ use crate::llm::Embedder;
 use batch_embedder::BatchEmbedder;
 use chunking::Chunker;
 use plan::UpdatePlan;
-use reading::ChunkedDocument;
-use reading::{FileOutcome, FileToRead, How, ReadAhead};
+use reading::{ChunkedDocument, FileOutcome, FileToRead, How, ReadAhead};
 
 /// While an update reads, this many segments may be due: questions over the documents come first,
 /// and rows without a segment are in memory.

@@ -7,8 +7,8 @@
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 
-use super::rows::dot;
 use crate::event::Flow;
+use crate::llm::dot;
 
 /// Links per row, and twice as many in the lowest level, and the size of the candidate list while
 /// building: measured in `benches/index.rs`.

@@ -19,14 +19,6 @@ pub(in crate::index) mod rows;
 mod graph;
 pub(in crate::index) mod segment;
 
-use crate::files::{self, Links};
-use crate::index::vectors::rows::Key;
-use crate::index::vectors::rows::ScoredRow;
-use crate::index::vectors::rows::dot;
-use crate::index::vectors::rows::embedder_hash;
-use crate::index::vectors::rows::first;
-use crate::index::vectors::rows::keep_best;
-use crate::index::vectors::rows::sort;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -37,6 +29,9 @@ use rayon::prelude::*;
 
 use super::error::FileError;
 use crate::event::Flow;
+use crate::files::{self, Links};
+use crate::index::vectors::rows::{Key, ScoredRow, embedder_hash, first, keep_best, sort};
+use crate::llm::dot;
 use graph::Graph;
 use segment::{NewSegment, SEGMENT_ROWS, Segment, WholeQuery};
 

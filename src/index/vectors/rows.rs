@@ -39,17 +39,3 @@ pub(in crate::index) fn keep_best(mut near: Vec<ScoredRow>, count: usize) -> Vec
 pub(super) fn better(a: &ScoredRow, b: &ScoredRow) -> std::cmp::Ordering {
     b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
 }
-
-/// Returns the cosine similarity of unit vectors. Sixteen running sums let the compiler use the
-/// whole width of the SIMD unit.
-pub(in crate::index) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let (a, a_rest) = a.as_chunks::<16>();
-    let (b, b_rest) = b.as_chunks::<16>();
-    let mut sums = [0.0; 16];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
-}

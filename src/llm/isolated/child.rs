@@ -11,7 +11,7 @@ use crate::llm::error::LlmError;
 use crate::llm::generator::{LlamaGenerator, load_generator};
 use crate::llm::role::{Generator as _, LoadedGenerator as _, Scorer as _, Tap as _};
 use crate::llm::runtime::Runtime;
-use crate::llm::values::{Tapped, Token};
+use crate::llm::values::Token;
 use crate::process::frame;
 
 /// Carries out requests on stdin until it is closed. The process never outlives the program that
@@ -166,25 +166,13 @@ fn call(
         GeneratorRequest::Complete {
             prompts,
             decoding,
-            taps: Some(taps),
+            taps,
         } => CallValue::Completed(generator.complete_tapped(
             &prompts,
             &decoding,
             &taps,
             &mut observe,
         )?),
-        GeneratorRequest::Complete {
-            prompts,
-            decoding,
-            taps: None,
-        } => {
-            let completions = generator.complete(&prompts, &decoding, &mut observe)?;
-            let untapped = completions.into_iter().map(|completion| Tapped {
-                completion,
-                hidden: Vec::new(),
-            });
-            CallValue::Completed(untapped.collect())
-        }
         GeneratorRequest::Classify { prompts, labels } => {
             CallValue::Labelled(generator.classify(&prompts, &as_strs(&labels))?)
         }

@@ -22,8 +22,7 @@ pub(super) enum GeneratorRequest {
     Complete {
         prompts: Vec<Prompt>,
         decoding: Decoding,
-        /// `None` for the plain call.
-        taps: Option<Taps>,
+        taps: Taps,
     },
     Classify {
         prompts: Vec<Prompt>,

@@ -162,16 +162,7 @@ impl Generator for IsolatedGenerator {
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError> {
-        let request = GeneratorRequest::Complete {
-            prompts: prompts.to_vec(),
-            decoding: decoding.clone(),
-            taps: None,
-        };
-
-        let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {
-            return Err(other_answer());
-        };
-
+        let tapped = self.complete_tapped(prompts, decoding, &Taps::default(), observe)?;
         Ok(tapped.into_iter().map(|one| one.completion).collect())
     }
 
@@ -247,7 +238,7 @@ impl Tap for IsolatedGenerator {
         let request = GeneratorRequest::Complete {
             prompts: prompts.to_vec(),
             decoding: decoding.clone(),
-            taps: Some(taps.clone()),
+            taps: taps.clone(),
         };
 
         let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {

@@ -23,7 +23,6 @@ pub struct Capabilities {
 impl Capabilities {
     /// Returns them in words, e.g. `llama-server b11669: log-probabilities (100 per token), several
     /// samples, no hidden states and attention, no prefix cache`.
-    #[must_use]
     pub fn words(&self) -> String {
         let has = |is: bool, what: &str| {
             if is {

@@ -14,9 +14,7 @@ use super::reply::ServerReply;
 use super::trial::{props, try_chat, try_native};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, elapsed_us, saturating_u32};
-use crate::llm::bundled;
 use crate::llm::error::LlmError;
-use crate::llm::reply_start;
 use crate::llm::role::{Generator, LoadedGenerator, Scorer, Tap};
 use crate::llm::scorer::{read_labels, spellings};
 use crate::llm::template::Opening;
@@ -24,6 +22,7 @@ use crate::llm::template::thought::Splitter;
 use crate::llm::values::{
     Completion, Decoding, End, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
+use crate::llm::{bundled, reply_start};
 
 /// A generator behind a model server. What it cannot do is an error that names the setting.
 pub(super) struct ServerGenerator {

@@ -15,8 +15,7 @@ use ureq::http::Response;
 use super::address::Address;
 use crate::config::{Secret, ServerSettings};
 use crate::event::{StopError, StopFlag};
-use crate::llm::error::LlmError;
-use crate::llm::error::ServerError;
+use crate::llm::error::{LlmError, ServerError};
 use crate::net;
 
 const CONNECTING: Duration = Duration::from_secs(10);

@@ -6,8 +6,7 @@ use super::card::named_card;
 use super::http::{ServerClient, ServerRequest};
 use super::native::read;
 use crate::event::{ModelCard, ModelRole};
-use crate::llm::error::LlmError;
-use crate::llm::error::ServerError;
+use crate::llm::error::{LlmError, ServerError};
 
 /// A model that a server lists.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -12,8 +12,7 @@ use crate::config::{GeneratorSettings, Thinking};
 use crate::event::{Alternative, ModelCard, saturating_u32};
 use crate::llm::error::LlmError;
 use crate::llm::template::Opening;
-use crate::llm::template::parts::{self, PromptPart};
-use crate::llm::template::parts::{SYSTEM_MARK, USER_MARK};
+use crate::llm::template::parts::{self, PromptPart, SYSTEM_MARK, USER_MARK};
 use crate::llm::template::thought::{self, Marks, Splitter};
 use crate::llm::values::{Decoding, End, Prompt, Rendered};
 

@@ -7,8 +7,7 @@ use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
 use super::http::{ServerClient, ServerRequest};
 use super::listing::ListedModel;
 use super::native::{self, Native, Props};
-use crate::llm::error::LlmError;
-use crate::llm::error::ServerError;
+use crate::llm::error::{LlmError, ServerError};
 
 /// Asks for llama-server's own interface; `None` where it has another one.
 pub(super) fn props(client: &ServerClient) -> Result<Option<Props>, LlmError> {

@@ -10,8 +10,7 @@ use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, Side, StopFlag, logistic};
 use crate::llm::embedder::unit;
-use crate::llm::error::LlmError;
-use crate::llm::error::ServerError;
+use crate::llm::error::{LlmError, ServerError};
 use crate::llm::prefixes;
 use crate::llm::role::{Embedder, Reranker};
 

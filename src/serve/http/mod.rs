@@ -24,11 +24,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::middleware;
 use axum::routing::{any, get, post};
+use axum::{Router, middleware};
 use tokio::runtime::Runtime;
 
 use crate::config::{Layers, Paths};

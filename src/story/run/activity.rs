@@ -22,7 +22,6 @@ pub enum Phase {
 
 impl Run {
     /// Returns what the run is doing, from what it has done.
-    #[must_use]
     pub fn phase(&self) -> Phase {
         if self.outcome.is_some() {
             Phase::Done
@@ -38,7 +37,6 @@ impl Run {
     }
 
     /// Returns what the run is doing in words: `round 1, rephrasing chunk 2 of 3`.
-    #[must_use]
     pub fn activity(&self) -> String {
         let call = self.calls.last().filter(|call| call.batch.is_none());
         let is_reading = self.steps.iter().all(|step| step.tokens.is_empty());

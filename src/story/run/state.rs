@@ -62,7 +62,6 @@ pub struct Run {
 
 impl Run {
     /// Creates a run of which nothing is known yet.
-    #[must_use]
     pub fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -71,13 +70,11 @@ impl Run {
     }
 
     /// Returns whether the attention of its sentences to the chunks was read.
-    #[must_use]
     pub fn reads_attention(&self) -> bool {
         self.steps.iter().any(|step| !step.attended.is_empty())
     }
 
     /// Returns whether the run searched a folder without any chunk.
-    #[must_use]
     pub fn lacks_documents(&self) -> bool {
         let is_empty = self
             .corpus
@@ -87,14 +84,12 @@ impl Run {
     }
 
     /// Returns the id of its thread.
-    #[must_use]
     pub fn thread(&self) -> &str {
         self.thread.as_deref().unwrap_or(&self.id)
     }
 
     /// Returns the question as the run worked with it: a follow-up as it was rewritten, where that
     /// is used.
-    #[must_use]
     pub fn standalone(&self) -> &str {
         match &self.follow_up {
             Some(FollowUp {
@@ -107,7 +102,6 @@ impl Run {
     }
 
     /// Returns the run as a turn of its thread.
-    #[must_use]
     pub fn turn(&self) -> Turn {
         let answer = if self.answer.is_empty() {
             self.text.trim()
@@ -121,7 +115,6 @@ impl Run {
     }
 
     /// Returns whether the run searched words alone, because the index had no vectors yet.
-    #[must_use]
     pub fn is_by_words_alone(&self) -> bool {
         let words_only = self.corpus.as_ref().is_some_and(|corpus| corpus.words_only);
         let wants_vectors = self.settings.retriever.kind.has_vectors();
@@ -130,14 +123,12 @@ impl Run {
 
     /// Returns tokens per second, measured from the token records; `None` before there are enough
     /// of them.
-    #[must_use]
     pub fn tokens_per_second(&self) -> Option<f64> {
         self.decoding.tokens_per_second()
     }
 
     /// Returns the prompt tokens that the calls which are over evaluated, and those that they
     /// reused.
-    #[must_use]
     pub fn prompt_tokens(&self) -> (u64, u64) {
         let mut evaluated = 0;
         let mut reused = 0;
@@ -149,13 +140,11 @@ impl Run {
     }
 
     /// Returns the model of this run in a role.
-    #[must_use]
     pub fn model(&self, role: ModelRole) -> Option<&ModelCard> {
         self.models.iter().find(|card| card.role == role)
     }
 
     /// Returns a setting of the run as text that is safe to draw.
-    #[must_use]
     pub fn setting(&self, setting: &Setting) -> String {
         let mut text = setting.text(&self.settings);
         let retriever = &self.settings.retriever;
@@ -176,7 +165,6 @@ impl Run {
     }
 
     /// Returns the hit or joined text with this number, in the last lookup that has it.
-    #[must_use]
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
         self.lookups
             .iter()
@@ -185,28 +173,24 @@ impl Run {
     }
 
     /// Returns whether the generator answered about documents that it was not made for.
-    #[must_use]
     pub fn is_practice(&self) -> bool {
         let generator = self.model(ModelRole::Generator);
         generator.is_some_and(|model| words::is_for_practice(model, self.corpus.as_ref()))
     }
 
     /// Returns whether no source holds what a sentence of the finished answer says.
-    #[must_use]
     pub fn lacks_source(&self, step: &Step) -> bool {
         let verdict = self.verdict.as_ref();
         verdict.is_some_and(|verdict| verdict.uncited.contains(&step.step))
     }
 
     /// Returns the verdict on the answer with its reason; `None` before there is one.
-    #[must_use]
     pub fn verdict_line(&self) -> Option<String> {
         let verdict = self.verdict.as_ref()?;
         Some(words::verdict(verdict, self.support))
     }
 
     /// Returns the remark about a generator that is for practice; `None` for one that is not.
-    #[must_use]
     pub fn practice_remark(&self) -> Option<&'static str> {
         let mut steps = self.steps.iter();
         let is_quoted = !self.steps.is_empty() && steps.all(|step| step.origin == Origin::Given);
@@ -219,7 +203,6 @@ impl Run {
     }
 
     /// Returns the chunks of the last context, in the order of their labels.
-    #[must_use]
     pub fn context_hits(&self) -> Vec<&Hit> {
         let context = self
             .lookups
@@ -235,7 +218,6 @@ impl Run {
 
     /// Returns the place among the lookups of the one that a sentence was written from: its own,
     /// else the last one for the question.
-    #[must_use]
     pub fn lookup_of(&self, step: u32) -> Option<usize> {
         let last_of = |step| {
             self.lookups
@@ -247,7 +229,6 @@ impl Run {
 
     /// Returns the chunks of the contexts that the answer was written from, in the order of their
     /// numbers.
-    #[must_use]
     pub fn numbered_hits(&self) -> Vec<(u32, &Hit)> {
         let mut used = BTreeMap::new();
         for (at, lookup) in self.lookups.iter().enumerate() {
@@ -271,7 +252,6 @@ impl Run {
     }
 
     /// Returns the utility of the context, as measured last.
-    #[must_use]
     pub fn utility(&self) -> Option<&Utility> {
         self.utilities.last()
     }

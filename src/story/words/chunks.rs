@@ -11,7 +11,6 @@ use super::places::chunk_location;
 pub const LOST: &str = "✗";
 
 /// Returns why a chunk is not in the context, short enough for a column.
-#[must_use]
 pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } => format!("not in top {k}"),
@@ -41,7 +40,6 @@ pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
 }
 
 /// Returns why a chunk is not in the context, with the figures that decided it.
-#[must_use]
 pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } => match lookup.hit(chunk).filter(|_| lookup.funnel.is_empty()) {
@@ -103,7 +101,6 @@ fn name_of(text: u64, lookup: &Lookup) -> String {
 }
 
 /// Returns what happened to a chunk at one stage.
-#[must_use]
 pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
     match mark {
         Mark::Hit { rank, of } => format!("rank {rank} of {}", counted((*of).into(), "hit")),
@@ -122,7 +119,6 @@ pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
 }
 
 /// Returns the name of the stage that left a mark.
-#[must_use]
 pub fn mark_stage(mark: &Mark) -> &'static str {
     match mark {
         Mark::Hit { .. } | Mark::NoHit { .. } => "retained",

@@ -9,7 +9,6 @@ use crate::story::text::one_line;
 use super::numbers::{count, counted};
 
 /// Returns what a corpus holds, as `140 files, 467 chunks`, of several folders with their number.
-#[must_use]
 pub fn corpus_size(corpus: &CorpusCard) -> String {
     let size = format!(
         "{}, {}",
@@ -24,7 +23,6 @@ pub fn corpus_size(corpus: &CorpusCard) -> String {
 
 /// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it
 /// says nothing.
-#[must_use]
 pub fn metadata(metadata: &Metadata) -> String {
     let author = metadata
         .author
@@ -38,7 +36,6 @@ pub fn metadata(metadata: &Metadata) -> String {
 }
 
 /// Returns the documents that a search was limited to, as `reports/**: 12 of 140 documents`.
-#[must_use]
 pub fn filter(filtered: &Filtered) -> String {
     let Filtered {
         filter,
@@ -58,7 +55,6 @@ const FEW_JOINED: f64 = 0.1;
 
 /// Returns what chunks by meaning made of the sentences of a corpus, and what to do where they
 /// hardly joined any.
-#[must_use]
 pub fn sentence_joins(neighbours: NeighbouringSentences) -> String {
     let share = neighbours.joined as f64 / neighbours.pairs.max(1) as f64;
     let advice = if share < FEW_JOINED {
@@ -74,7 +70,6 @@ pub fn sentence_joins(neighbours: NeighbouringSentences) -> String {
 
 /// Returns what an update of the index changed, as `2 documents changed, 1 added: notes.md, …`;
 /// `None` when nothing did.
-#[must_use]
 pub fn index_change(report: &IndexReport) -> Option<String> {
     let kinds = [
         (report.changed, "changed"),
@@ -114,7 +109,6 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
 
 /// Returns the files that settings leave out, with the settings that read them; `None` without
 /// any.
-#[must_use]
 pub fn omitted_files(report: &IndexReport) -> Option<String> {
     let parts: Vec<String> = report.omitted.iter().map(files_left_out).collect();
     (!parts.is_empty()).then(|| format!("left out: {}", parts.join("; ")))
@@ -152,7 +146,6 @@ fn files_left_out(omitted: &OmittedFiles) -> String {
 }
 
 /// Returns that a folder is ready for questions.
-#[must_use]
 pub fn index_ready(report: &IndexReport) -> String {
     let files = counted(report.corpus.documents, "file");
     let chunks = counted(report.corpus.chunks, "chunk");
@@ -164,7 +157,6 @@ pub fn index_ready(report: &IndexReport) -> String {
 }
 
 /// Returns the activity of an indexing phase.
-#[must_use]
 pub fn index_phase(phase: IndexPhase) -> &'static str {
     match phase {
         IndexPhase::Scanning => "scanning",
@@ -176,7 +168,6 @@ pub fn index_phase(phase: IndexPhase) -> &'static str {
 }
 
 /// Returns how much of a phase is done: `1,203 of 9,118 chunks`.
-#[must_use]
 pub fn index_done(progress: &IndexProgress) -> String {
     let unit = match progress.phase {
         IndexPhase::Scanning | IndexPhase::Reading => "file",

@@ -6,7 +6,6 @@ use super::numbers::{bytes, time_left};
 
 /// Returns where a model runs: the host of a server, `CPU`, or `CUDA0 32/32 18.4 GB` with the
 /// layers on that device and the memory that they take.
-#[must_use]
 pub fn device(card: &ModelCard) -> String {
     if !card.server.is_empty() {
         return card.device.clone();
@@ -23,7 +22,6 @@ pub fn device(card: &ModelCard) -> String {
 
 /// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB),
 /// 6.5 GB are free`.
-#[must_use]
 pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
     let cache = match need.cache_bytes {
         0 => String::new(),
@@ -45,14 +43,12 @@ pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
 pub const PRACTICE: &str = "practice model: often wrong about your own documents";
 
 /// Returns whether a generator answers about documents that it was not made for.
-#[must_use]
 pub fn is_for_practice(generator: &ModelCard, corpus: Option<&CorpusCard>) -> bool {
     generator.practice && corpus.is_none_or(|corpus| !corpus.demo)
 }
 
 /// Returns what an embedder reads in front of each text, as `, queries begin with "query: "`; empty
 /// for nothing.
-#[must_use]
 pub fn prefixes(prefixes: &Prefixes) -> String {
     let texts = [
         ("queries", &prefixes.query),
@@ -66,7 +62,6 @@ pub fn prefixes(prefixes: &Prefixes) -> String {
 }
 
 /// Returns how far a download is, as `1.2 of 2.5 GB, 12.3 MB/s, 2 min 05 s left  Qwen3-4B.gguf`.
-#[must_use]
 pub fn pull_progress(progress: &PullProgress) -> String {
     let mut parts = Vec::new();
     match progress.phase {

@@ -1,7 +1,6 @@
 //! Numbers, durations and sizes.
 
 /// Returns `9,118` for 9118.
-#[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -15,20 +14,17 @@ pub fn count(number: u64) -> String {
 }
 
 /// Returns `1 file` or `2 files`.
-#[must_use]
 pub fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", count(number))
 }
 
 /// Returns a share in 0..=1 as `42 %`.
-#[must_use]
 pub fn percent(share: f32) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// Returns `.713` for a score below 1, `8.10` for others.
-#[must_use]
 pub fn score(score: f32, digits: usize) -> String {
     let text = format!("{score:.digits$}");
     if score.abs() < 1.0 {
@@ -50,7 +46,6 @@ pub(super) fn distinct_scores(one: f32, other: f32, digits: usize) -> [String; 2
 }
 
 /// Returns a duration as `840 ms`, `1.2 s`, `1 min 15 s` or `2 h 05 min`.
-#[must_use]
 pub fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -61,7 +56,6 @@ pub fn duration(ms: u64) -> String {
 }
 
 /// Returns the remaining time, without fractions that jump.
-#[must_use]
 pub fn time_left(ms: u64) -> String {
     match ms.div_ceil(1_000) {
         seconds @ 0..60 => format!("{seconds} s left"),
@@ -71,7 +65,6 @@ pub fn time_left(ms: u64) -> String {
 }
 
 /// Returns a size as `11.7 MB`: powers of ten, as file managers count.
-#[must_use]
 pub fn bytes(count: u64) -> String {
     match count {
         0..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
@@ -81,7 +74,6 @@ pub fn bytes(count: u64) -> String {
 }
 
 /// Returns a rate as `3.4/s` or `1,203/s`.
-#[must_use]
 pub fn rate(per_s: f32) -> String {
     if per_s < 10.0 {
         format!("{per_s:.1}/s")

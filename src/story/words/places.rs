@@ -4,7 +4,6 @@ use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit};
 use crate::story::text::one_line;
 
 /// Returns lines of a file as `12` or `12-14`.
-#[must_use]
 pub fn lines(first: u32, last: u32) -> String {
     if last > first {
         format!("{first}-{last}")
@@ -15,7 +14,6 @@ pub fn lines(first: u32, last: u32) -> String {
 
 /// Returns a location in a document as `people/oakes.md:12-14`, or as `report.pdf p. 12` where the
 /// file is not text.
-#[must_use]
 pub fn location(document: &str, [first, last]: [u32; 2], place: Option<&Place>) -> String {
     let document = one_line(document);
     match place {
@@ -39,7 +37,6 @@ fn is_whole_of(member: &str, document: &str) -> bool {
 
 /// Returns the location of a citation: that of its chunk, as everywhere, and in parentheses the
 /// cited part where that is not all of it: `people/oakes.md:12-14 (line 13)`.
-#[must_use]
 pub fn citation_location(citation: &Citation) -> String {
     let part = citation.lines();
     let part_place = citation.place.as_ref();
@@ -93,7 +90,6 @@ fn within(place: &Place) -> String {
 
 /// Returns the caption of a place in the text of a document, where one begins: `p. 12`, the name of
 /// a sheet or a member. `None` where the place before it has the same.
-#[must_use]
 pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
     let caption = |place: &Place| {
         let member = place.member.as_deref().map(one_line).unwrap_or_default();
@@ -115,7 +111,6 @@ pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
 }
 
 /// Returns where a chunk is in its document: `lines 12-14`, `p. 12`.
-#[must_use]
 pub fn chunk_place(chunk: &ChunkText) -> String {
     match chunk.place(chunk.lines) {
         None => format!("lines {}", lines(chunk.lines[0], chunk.lines[1])),
@@ -124,7 +119,6 @@ pub fn chunk_place(chunk: &ChunkText) -> String {
 }
 
 /// Returns the location of a chunk.
-#[must_use]
 pub fn chunk_location(chunk: &ChunkText) -> String {
     location(
         &chunk.document,
@@ -134,7 +128,6 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
 }
 
 /// Returns the location of a hit, with the number of its copies: `people/oakes.md:12-14 +2`.
-#[must_use]
 pub fn hit_location(hit: &Hit) -> String {
     let location = chunk_location(&hit.chunk);
     match hit.copies.len() {
@@ -144,7 +137,6 @@ pub fn hit_location(hit: &Hit) -> String {
 }
 
 /// Returns the copies of a hit, as `also in b.md:1-3, c.md:1-3 (2024-05-01)`; `None` without any.
-#[must_use]
 pub fn copies(hit: &Hit) -> Option<String> {
     let named = |copy: &ChunkCopy| {
         let location = location(&copy.document, copy.lines, copy.place.as_ref());

@@ -6,7 +6,6 @@ use crate::story::question::FollowUp;
 use super::numbers::duration;
 
 /// Returns what a model call is for, with the number of its texts that are begun, and of all.
-#[must_use]
 pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
     let work = match purpose {
         "answer" => "reading the prompt",
@@ -33,7 +32,6 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
 
 /// Returns what a follow-up question was understood as, or why it was used as it was asked; `None`
 /// where there was nothing to understand.
-#[must_use]
 pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
     let reason = match &follow_up.as_asked {
         None => return Some(format!("understood as: {}", follow_up.text)),
@@ -55,7 +53,6 @@ pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
 }
 
 /// Returns the name of an uncertainty measure.
-#[must_use]
 pub fn measure(measure: UncertaintyMeasure) -> &'static str {
     match measure {
         UncertaintyMeasure::TokenEntropy => "token entropy",
@@ -67,7 +64,6 @@ pub fn measure(measure: UncertaintyMeasure) -> &'static str {
 }
 
 /// Returns whether an uncertainty measure is in nats; the others are in 0..=1.
-#[must_use]
 pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
     match measure {
         UncertaintyMeasure::TokenEntropy
@@ -78,7 +74,6 @@ pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
 }
 
 /// Returns which parts of a run were left out, and why.
-#[must_use]
 pub fn omission(parts: &[Part], reason: LeftOut) -> String {
     let name = |part: &Part| match part {
         Part::Rewriter => "rewriter",
@@ -103,7 +98,6 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
 }
 
 /// Returns what an operation does, in the imperative.
-#[must_use]
 pub fn operation(operation: Operation) -> &'static str {
     match operation {
         Operation::Engine => "engine",
@@ -128,7 +122,6 @@ pub fn operation(operation: Operation) -> &'static str {
 }
 
 /// Returns how a run ended, or that it has not.
-#[must_use]
 pub fn outcome(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         None => "in progress",
@@ -140,7 +133,6 @@ pub fn outcome(outcome: Option<&Outcome>) -> &'static str {
 }
 
 /// Returns the answer that a utility compares with.
-#[must_use]
 pub fn reference(utility: &Utility) -> &'static str {
     if utility.own_answer {
         "the model's own answer"

@@ -15,7 +15,6 @@ fn verdict_name(kind: VerdictKind) -> &'static str {
 }
 
 /// Returns the verdict on an answer with its reason.
-#[must_use]
 pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
     let reason = reason(verdict, support.and_then(|support| support.stated));
     format!("{}: {reason}", verdict_name(verdict.kind))

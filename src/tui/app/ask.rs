@@ -6,12 +6,11 @@ use crate::config::{DocumentFilter, SETTINGS, SettingReader, UnderstandingKind};
 use crate::event::{Ask, Command, Hit, Thread};
 use crate::story::PassageTrace;
 use crate::tui::keys::Action;
-use crate::tui::overlays;
 use crate::tui::pane::Pane;
-use crate::tui::text;
 use crate::tui::ui::{Field, Purpose};
 use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
+use crate::tui::{overlays, text};
 
 use super::base::App;
 use super::effect::Effect;

@@ -3,8 +3,6 @@
 use ratatui::layout::Rect;
 
 use crate::event::{Command, Problem, Record};
-use crate::tui::ascii;
-use crate::tui::chrome;
 use crate::tui::hyperlinks::{self, Addresses};
 use crate::tui::keys::{Action, Context, Keymap};
 use crate::tui::layout::{Layout, Needs, layout};
@@ -16,6 +14,7 @@ use crate::tui::state::State;
 use crate::tui::theme::{Depth, Theme};
 use crate::tui::ui::{Focus, Notice, Ui};
 use crate::tui::view::{Passage, Scene};
+use crate::tui::{ascii, chrome};
 
 use super::behind::{Behind, Opening};
 use super::effect::Effect;

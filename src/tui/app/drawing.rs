@@ -2,14 +2,13 @@
 
 use ratatui::buffer::Buffer;
 
-use crate::tui::ascii;
 use crate::tui::hyperlinks::Placed;
 use crate::tui::layout::{FRAME_ROWS, inside};
 use crate::tui::pane::Pane;
-use crate::tui::panes;
 use crate::tui::screen::{PaneRows, Screen};
 use crate::tui::ui::Focus;
 use crate::tui::view::Scene;
+use crate::tui::{ascii, panes};
 
 use super::base::App;
 

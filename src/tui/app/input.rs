@@ -4,11 +4,10 @@
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use crate::tui::chrome;
 use crate::tui::keys::{Action, Key};
 use crate::tui::layout::inside;
-use crate::tui::text;
 use crate::tui::ui::{Focus, Purpose, TypedText};
+use crate::tui::{chrome, text};
 
 use super::base::App;
 

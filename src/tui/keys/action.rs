@@ -145,56 +145,36 @@ macro_rules! declare {
 
 action_list!(declare);
 
-/// Writes the keymap file: every action with its keys and its doc, as `config/keymap.toml` holds
-/// it.
-pub fn keymap_toml() -> String {
-    let mut text = "# The keys of the screen. Your own file needs only the actions that you change; `ragscope paths` prints where it goes.\n\
-                    # Keys are characters (q, G, ?) or names (enter, esc, tab, space, up, pageup, f1), prefixed with ctrl-, alt- and shift-.\n"
-        .to_owned();
-
-    for context in Context::ALL {
-        text.push_str(&format!("\n# ── {} ──\n", context.title()));
-        for info in actions_of(*context) {
-            let keys: Vec<String> = info.keys.iter().map(|key| format!("{key:?}")).collect();
-            text.push_str(&format!(
-                "# {}\n{} = [{}]\n",
-                info.doc,
-                info.name,
-                keys.join(", ")
-            ));
-        }
-    }
-
-    text
-}
-
-/// Writes the guide's table of keys, in Markdown.
-pub fn keys_table() -> String {
-    let mut text = "| where | key | action |\n|---|---|---|\n".to_owned();
-    for context in Context::ALL {
-        for info in actions_of(*context).filter(|info| !info.keys.is_empty()) {
-            let keys: Vec<String> = info.keys.iter().map(|key| format!("`{key}`")).collect();
-            text.push_str(&format!(
-                "| {} | {} | {} |\n",
-                context.title(),
-                keys.join(" "),
-                info.doc
-            ));
-        }
-    }
-    text
-}
-
-fn actions_of(context: Context) -> impl Iterator<Item = ActionInfo> {
-    Action::ALL
-        .iter()
-        .map(|action| action.info())
-        .filter(move |info| info.context == context)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the keymap file: every action with its keys and its doc.
+    fn keymap_toml() -> String {
+        let mut text = "# The keys of the screen. Your own file needs only the actions that you change; `ragscope paths` prints where it goes.\n\
+                        # Keys are characters (q, G, ?) or names (enter, esc, tab, space, up, pageup, f1), prefixed with ctrl-, alt- and shift-.\n"
+            .to_owned();
+
+        for context in Context::ALL {
+            text.push_str(&format!("\n# ── {} ──\n", context.title()));
+            for info in in_context(*context) {
+                let keys: Vec<String> = info.keys.iter().map(|key| format!("{key:?}")).collect();
+                text.push_str(&format!(
+                    "# {}\n{} = [{}]\n",
+                    info.doc,
+                    info.name,
+                    keys.join(", ")
+                ));
+            }
+        }
+
+        text
+    }
+
+    fn in_context(context: Context) -> impl Iterator<Item = ActionInfo> {
+        let all = Action::ALL.iter().map(|action| action.info());
+        all.filter(move |info| info.context == context)
+    }
 
     #[test]
     fn the_keymap_file_is_the_list() {

@@ -6,7 +6,7 @@ mod key;
 mod keymap;
 
 pub(super) use action::action_list;
-pub use action::{Action, ActionInfo, keymap_toml, keys_table};
+pub use action::{Action, ActionInfo};
 pub use context::Context;
 pub use key::Key;
 pub use keymap::Keymap;

@@ -6,8 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::event::{Hit, Outcome};
-use crate::story::Run;
-use crate::story::words;
+use crate::story::{Run, words};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;

@@ -3,13 +3,12 @@
 use ratatui::text::Line;
 
 use crate::guide;
-use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Filter, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::{fuzzy, text};
 
 /// Every command by name, filtered by the typed text.
 #[derive(Debug)]

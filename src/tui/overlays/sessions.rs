@@ -4,15 +4,14 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, Event, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
-use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
-use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::{fuzzy, text};
 
 /// Cells before the title: date, preset or number of questions, sign.
 const BEFORE_TITLE: usize = 34;

@@ -1,14 +1,13 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{SETTINGS, Setting, SettingReader};
-use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::{fuzzy, text};
 
 /// Cells before and after the names.
 const MARGINS: usize = 4;

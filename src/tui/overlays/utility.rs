@@ -8,8 +8,7 @@ use ratatui::text::{Line, Span};
 use crate::event::{
     Belief, BeliefSample, Event, HitUtility, SePerForm, SessionEvent, Utility as Measured,
 };
-use crate::story::Run;
-use crate::story::words;
+use crate::story::{Run, words};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
