@@ -19,6 +19,7 @@ mod stages;
 mod answer;
 mod worker;
 
+pub use crate::methods::ModelCalls;
 pub use answer::ask;
 pub use error::{RunError, WorkerError};
 pub use run::{Corpus, Tools, best_first};

@@ -261,6 +261,41 @@ fn cache_type(kind: KvCacheType) -> sys::ggml_type {
     }
 }
 
+/// Returns llama.cpp's parameters of a context, without callbacks.
+fn raw_params(params: ContextParams, threads: u32) -> sys::llama_context_params {
+    // SAFETY: returns a plain struct.
+    let mut raw = unsafe { sys::llama_context_default_params() };
+    // llama.cpp rounds the context up itself, but limits the batch to the unrounded size
+    // before.
+    raw.n_ctx = params.context_tokens.next_multiple_of(CONTEXT_STEP);
+    raw.n_batch = params.batch_tokens;
+    raw.n_ubatch = params.batch_tokens;
+    raw.n_seq_max = params.sequences;
+    raw.n_threads = raw_threads(threads);
+    raw.n_threads_batch = raw.n_threads;
+    raw.type_k = cache_type(params.cache_type);
+    // llama.cpp supports quantised values with flash attention only.
+    raw.type_v = match (params.cache_type, params.attention) {
+        (KvCacheType::Q8, Attention::Unfused | Attention::Auto) => cache_type(KvCacheType::F16),
+        (kind, _) => cache_type(kind),
+    };
+    // One pool of cells for all sequences, so that they can share prefixes.
+    raw.kv_unified = true;
+    raw.no_perf = true;
+    raw.embeddings = matches!(params.purpose, Purpose::Embed | Purpose::Classify);
+    if params.purpose == Purpose::Classify {
+        raw.pooling_type = sys::LLAMA_POOLING_TYPE_RANK;
+    }
+    raw.offload_kqv = params.offload;
+    raw.op_offload = params.offload;
+    raw.flash_attn_type = match params.attention {
+        Attention::Auto => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
+        Attention::Flash => sys::LLAMA_FLASH_ATTN_TYPE_ENABLED,
+        Attention::Unfused => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
+    };
+    raw
+}
+
 impl Context {
     /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the
     /// reason is in its log.
@@ -268,38 +303,8 @@ impl Context {
         let stop = Rc::new(stop.clone());
         let reader: Rc<ReaderCell> = Rc::default();
 
-        // SAFETY: returns a plain struct.
-        let mut raw = unsafe { sys::llama_context_default_params() };
-        // llama.cpp rounds the context up itself, but limits the batch to the unrounded size
-        // before.
-        raw.n_ctx = params.context_tokens.next_multiple_of(CONTEXT_STEP);
-        raw.n_batch = params.batch_tokens;
-        raw.n_ubatch = params.batch_tokens;
-        raw.n_seq_max = params.sequences;
         let threads = Threads::from_setting(params.threads, params.offload);
-        raw.n_threads = raw_threads(threads.for_batch(1));
-        raw.n_threads_batch = raw.n_threads;
-        raw.type_k = cache_type(params.cache_type);
-        // llama.cpp supports quantised values with flash attention only.
-        raw.type_v = match (params.cache_type, params.attention) {
-            (KvCacheType::Q8, Attention::Unfused | Attention::Auto) => cache_type(KvCacheType::F16),
-            (kind, _) => cache_type(kind),
-        };
-        // One pool of cells for all sequences, so that they can share prefixes.
-        raw.kv_unified = true;
-        raw.no_perf = true;
-        raw.embeddings = matches!(params.purpose, Purpose::Embed | Purpose::Classify);
-        if params.purpose == Purpose::Classify {
-            raw.pooling_type = sys::LLAMA_POOLING_TYPE_RANK;
-        }
-        raw.offload_kqv = params.offload;
-        raw.op_offload = params.offload;
-        raw.flash_attn_type = match params.attention {
-            Attention::Auto => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
-            Attention::Flash => sys::LLAMA_FLASH_ATTN_TYPE_ENABLED,
-            Attention::Unfused => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
-        };
-
+        let mut raw = raw_params(params, threads.for_batch(1));
         raw.abort_callback = Some(abort);
         raw.abort_callback_data = Rc::as_ptr(&stop).cast_mut().cast::<c_void>();
         raw.cb_eval = Some(evaluated);

@@ -553,6 +553,40 @@ impl Continuation {
         self.stream.has_word()
     }
 
+    /// Takes the bytes of a sampled token. Returns the text that is released, and whether it is a
+    /// thought.
+    fn add(&mut self, bytes: &[u8], stops: &[String], max_tokens: usize) -> (String, bool) {
+        let was_in_answer = self.splitter.is_in_answer();
+        let thought = self.push(bytes, stops);
+        let is_thought = !was_in_answer && !self.splitter.is_in_answer();
+        if is_thought {
+            return (thought, true);
+        }
+
+        if self.tokens.len() + 1 >= max_tokens {
+            self.end.get_or_insert(End::MaxTokens);
+        }
+        let text = match self.end {
+            Some(_) => self.stream.take_rest(),
+            None => self.stream.take(stops),
+        };
+        (text, false)
+    }
+
+    /// Takes the end of the turn. Returns the text that was held back, and whether it is a thought.
+    fn end_turn(&mut self, stops: &[String]) -> (String, bool) {
+        let is_thought = !self.splitter.is_in_answer();
+        self.end = Some(End::Turn);
+        let held = self.splitter.finish();
+        self.thoughts.push_str(&held.thought);
+        self.stream.push(held.answer.as_bytes(), stops);
+        if is_thought {
+            (held.thought, true)
+        } else {
+            (self.stream.take_rest(), false)
+        }
+    }
+
     /// Takes the bytes of a sampled token, and returns what they add to the thoughts.
     fn push(&mut self, bytes: &[u8], stops: &[String]) -> String {
         if self.splitter.is_in_answer() {
@@ -611,34 +645,15 @@ impl RowReader for Writer<'_> {
             .sampler
             .sample(row.logits, &row.distribution, &mut self.blocks);
         let id = i32::try_from(sampled).unwrap_or(i32::MAX);
-        let vocabulary = self.model.vocab();
-        let ends_turn = vocabulary.is_eog(LlamaToken(id));
-        let mut thought = String::new();
-        let mut is_thought = !continuation.splitter.is_in_answer();
-        if ends_turn {
-            continuation.end = Some(End::Turn);
-            let held = continuation.splitter.finish();
-            thought = held.thought;
-            continuation.thoughts.push_str(&thought);
-            continuation
-                .stream
-                .push(held.answer.as_bytes(), &self.stops);
+        let ends_turn = self.model.vocab().is_eog(LlamaToken(id));
+        let (text, is_thought) = if ends_turn {
+            continuation.end_turn(&self.stops)
         } else {
             // the marks of thoughts are control tokens in some vocabularies
-            let bytes = vocabulary.token_to_piece(LlamaToken(id), is_thought, None);
-            thought.push_str(&continuation.push(&bytes, &self.stops));
-            is_thought &= !continuation.splitter.is_in_answer();
-            if !is_thought && continuation.tokens.len() + 1 >= self.decoding.max_tokens as usize {
-                continuation.end.get_or_insert(End::MaxTokens);
-            }
-        }
-
-        let text = if is_thought {
-            thought
-        } else if continuation.end.is_some() {
-            continuation.stream.take_rest()
-        } else {
-            continuation.stream.take(&self.stops)
+            let shows_control = !continuation.splitter.is_in_answer();
+            let vocabulary = self.model.vocab();
+            let bytes = vocabulary.token_to_piece(LlamaToken(id), shows_control, None);
+            continuation.add(&bytes, &self.stops, self.decoding.max_tokens as usize)
         };
         // The end of the turn is listed as a token only if it releases text that was held back as
         // the start of a stop text.

@@ -314,7 +314,6 @@ fn plan(
     let placement = options.placement;
     let mut devices = rpc::connect(request.runtime, placement.workers)?;
     devices.extend(choose_devices(request.runtime.devices(), placement)?);
-    let all = u32::try_from(metadata.weights.layers.len()).unwrap_or(u32::MAX);
     let wanted = options.context.context_tokens;
     if devices.is_empty() || placement.gpu_layers == GpuLayers::Count(0) {
         return Ok(LoadPlan {
@@ -325,72 +324,21 @@ fn plan(
         });
     }
 
-    // what llama.cpp plans, or else an estimate
-    let measured = |devices: &[Device], layers: u32, context_tokens: u32| {
-        // ggml ends the process where a tensor of the cache is larger than a buffer can be, and
-        // nowhere says how large that is
-        let layer_bytes = cell_bytes(metadata, options.context.cache_type) / u64::from(all.max(1));
-        let is_large = layer_bytes.saturating_mul(u64::from(context_tokens)) > MAX_MEASURED_BYTES;
-        if is_large || devices.iter().any(|device| device.is_remote) {
-            return None;
-        }
-        let context = ContextParams {
-            context_tokens,
-            ..options.context
-        };
-        let indices = indices(devices);
-        let params = params(placement, &indices, layers);
-        let buffers = ffi::measure(request.runtime.backend(), request.file, params, context)?;
-        let on_device = |device: &Device| -> u64 {
-            let compute = buffers
-                .iter()
-                .filter(|buffer| buffer.is_compute && buffer.is_on(&device.name));
-            compute.map(|buffer| buffer.bytes).sum()
-        };
-        devices.iter().map(on_device).max()
+    let all = u32::try_from(metadata.weights.layers.len()).unwrap_or(u32::MAX);
+    let planner = Planner {
+        request,
+        options,
+        metadata,
+        all,
     };
-    let need = |devices: &[Device], layers: u32, context_tokens: u32| Need {
-        weights: &metadata.weights,
-        cell_bytes: cell_bytes(metadata, options.context.cache_type) / u64::from(all.max(1)),
-        compute_bytes: measured(devices, layers, context_tokens)
-            .unwrap_or_else(|| estimate(metadata, options.context, context_tokens)),
-    };
-    let room = |devices: &[Device], need: &Need| -> u64 {
-        let rooms = devices
-            .iter()
-            .map(|device| fit::room_bytes(device.free_bytes, device.memory_bytes));
-        // each device has results of its own
-        let more = need.compute_bytes.saturating_mul(devices.len() as u64 - 1);
-        rooms.sum::<u64>().saturating_sub(more)
-    };
-    let fitting = |devices: &[Device]| {
-        let mut context_tokens = wanted;
-        let mut need_all = need(devices, all, wanted);
-        if options.can_shorten {
-            let shorter = need_all.context_in(room(devices, &need_all), wanted, CONTEXT_STEP);
-            if shorter < wanted {
-                context_tokens = shorter;
-                need_all = need(devices, all, shorter);
-            }
-        }
-        let mut layers = need_all.layers_in(room(devices, &need_all), context_tokens);
-        if layers < all {
-            // other results cross between devices now
-            let need_some = need(devices, layers, context_tokens);
-            let still = need_some.layers_in(room(devices, &need_some), context_tokens);
-            layers = layers.min(still);
-        }
-        (layers, context_tokens)
-    };
-
     // several devices share a model because the settings say so, or because one of them does not
     // hold it
     let is_shared = placement.device != "auto" || !placement.workers.is_empty();
     let mut used = if is_shared { &devices } else { &devices[..1] };
-    let (mut layers, mut context_tokens) = fitting(used);
+    let (mut layers, mut context_tokens) = planner.fit(used);
     if layers < all && used.len() < devices.len() {
         used = &devices;
-        (layers, context_tokens) = fitting(used);
+        (layers, context_tokens) = planner.fit(used);
     }
     Ok(LoadPlan {
         devices: used.to_vec(),
@@ -401,6 +349,94 @@ fn plan(
         context_tokens,
         fitting_layers: layers,
     })
+}
+
+/// Counts the layers that devices hold.
+struct Planner<'a, 'r> {
+    request: &'a LoadRequest<'r>,
+    options: LoadOptions<'a>,
+    metadata: &'a Metadata,
+    /// The layers of the model.
+    all: u32,
+}
+
+impl Planner<'_, '_> {
+    /// Returns the layers that fit these devices, and the tokens of context beside them.
+    fn fit(&self, devices: &[Device]) -> (u32, u32) {
+        let mut context_tokens = self.options.context.context_tokens;
+        let mut need_all = self.need(devices, self.all, context_tokens);
+        if self.options.can_shorten {
+            let room = room(devices, &need_all);
+            let shorter = need_all.context_in(room, context_tokens, CONTEXT_STEP);
+            if shorter < context_tokens {
+                context_tokens = shorter;
+                need_all = self.need(devices, self.all, shorter);
+            }
+        }
+
+        let mut layers = need_all.layers_in(room(devices, &need_all), context_tokens);
+        if layers < self.all {
+            // other results cross between devices now
+            let need_some = self.need(devices, layers, context_tokens);
+            let still = need_some.layers_in(room(devices, &need_some), context_tokens);
+            layers = layers.min(still);
+        }
+        (layers, context_tokens)
+    }
+
+    fn need(&self, devices: &[Device], layers: u32, context_tokens: u32) -> Need<'_> {
+        Need {
+            weights: &self.metadata.weights,
+            cell_bytes: self.layer_cell_bytes(),
+            compute_bytes: self
+                .measure(devices, layers, context_tokens)
+                .unwrap_or_else(|| estimate(self.metadata, self.options.context, context_tokens)),
+        }
+    }
+
+    /// Returns the bytes of one token in the KV cache of a layer.
+    fn layer_cell_bytes(&self) -> u64 {
+        cell_bytes(self.metadata, self.options.context.cache_type) / u64::from(self.all.max(1))
+    }
+
+    /// Returns the bytes of the results between layers as llama.cpp plans them; `None` where it
+    /// cannot be asked.
+    fn measure(&self, devices: &[Device], layers: u32, context_tokens: u32) -> Option<u64> {
+        // ggml ends the process where a tensor of the cache is larger than a buffer can be, and
+        // nowhere says how large that is
+        let cache_bytes = self.layer_cell_bytes();
+        let cache_bytes = cache_bytes.saturating_mul(u64::from(context_tokens));
+        let has_remote = devices.iter().any(|device| device.is_remote);
+        if cache_bytes > MAX_MEASURED_BYTES || has_remote {
+            return None;
+        }
+
+        let context = ContextParams {
+            context_tokens,
+            ..self.options.context
+        };
+        let indices = indices(devices);
+        let params = params(self.options.placement, &indices, layers);
+        let backend = self.request.runtime.backend();
+        let buffers = ffi::measure(backend, self.request.file, params, context)?;
+        let on_device = |device: &Device| -> u64 {
+            let compute = buffers
+                .iter()
+                .filter(|buffer| buffer.is_compute && buffer.is_on(&device.name));
+            compute.map(|buffer| buffer.bytes).sum()
+        };
+        devices.iter().map(on_device).max()
+    }
+}
+
+/// Returns the bytes of devices that layers can take.
+fn room(devices: &[Device], need: &Need) -> u64 {
+    let rooms = devices
+        .iter()
+        .map(|device| fit::room_bytes(device.free_bytes, device.memory_bytes));
+    // each device has results of its own
+    let more = need.compute_bytes.saturating_mul(devices.len() as u64 - 1);
+    rooms.sum::<u64>().saturating_sub(more)
 }
 
 /// Estimates the bytes of the results between layers.

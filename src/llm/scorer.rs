@@ -225,28 +225,13 @@ impl LlamaGenerator {
 
         let mut replies = Vec::new();
         let mut places = Vec::new();
-        for (prompt, ((tokens, lead), row)) in
-            rendered.iter().zip(&leads).zip(&mut rows).enumerate()
-        {
-            let row = &mut row.logprobs;
-            let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let known = rendered.iter().zip(&leads).zip(&mut rows).enumerate();
+        for (prompt, ((tokens, lead), row)) in known {
             let read = [tokens.as_slice(), lead].concat();
-            for (at, spelling) in spellings.iter().enumerate() {
-                let rest = behind(lead, spelling).unwrap_or_default();
-                if row[at] < best + MIN_FIRST_TOKEN.ln() {
-                    row[at] = f32::NEG_INFINITY;
-                } else if let [evaluated @ .., _] = rest
-                    && !evaluated.is_empty()
-                {
+            for (at, spelling) in drop_unlikely(spellings, &mut row.logprobs) {
+                if let Some(reply) = rest_of(spelling, lead, &read) {
                     places.push((prompt, at));
-                    replies.push(TargetReply {
-                        job: Job {
-                            first_row: read.len(),
-                            tokens: [read.as_slice(), evaluated].concat(),
-                            max_new_tokens: 0,
-                        },
-                        targets: rest[1..].to_vec(),
-                    });
+                    replies.push(reply);
                 }
             }
         }
@@ -339,6 +324,38 @@ impl LlamaGenerator {
         check_done(&report)?;
         Ok(scored)
     }
+}
+
+/// Takes the spellings out of a row that are too unlikely to count, and returns the others with
+/// their places.
+fn drop_unlikely<'s>(spellings: &'s [Spelling], row: &mut [f32]) -> Vec<(usize, &'s Spelling)> {
+    let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut likely = Vec::new();
+    for (at, (spelling, logprob)) in spellings.iter().zip(row).enumerate() {
+        if *logprob < best + MIN_FIRST_TOKEN.ln() {
+            *logprob = f32::NEG_INFINITY;
+        } else {
+            likely.push((at, spelling));
+        }
+    }
+    likely
+}
+
+/// Returns the reply of the tokens of a spelling behind its first; `None` where there are none.
+/// `read` is the prompt with the tokens in front of the label.
+fn rest_of(spelling: &Spelling, lead: &[i32], read: &[i32]) -> Option<TargetReply> {
+    let rest = behind(lead, spelling)?;
+    let [evaluated @ .., _] = rest else {
+        return None;
+    };
+    (!evaluated.is_empty()).then(|| TargetReply {
+        job: Job {
+            first_row: read.len(),
+            tokens: [read, evaluated].concat(),
+            max_new_tokens: 0,
+        },
+        targets: rest[1..].to_vec(),
+    })
 }
 
 fn no_token(label: &str) -> LlmError {

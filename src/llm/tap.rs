@@ -257,13 +257,7 @@ impl Tap for LlamaGenerator {
     ) -> Result<Vec<Tapped>, LlmError> {
         let started = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
-        let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
-        for (prompt, wanted) in prompts.iter().zip(&taps.attention) {
-            let rendered = self.render(prompt)?;
-            let starts = self.token_starts(&rendered);
-            parts.push(wanted.iter().map(|part| positions(&starts, part)).collect());
-        }
-
+        let parts = self.parts(prompts, &taps.attention)?;
         let needs_attention = !parts.is_empty();
         if needs_attention {
             self.unfused_evaluator()?;
@@ -370,6 +364,18 @@ impl Tap for LlamaGenerator {
     }
 }
 
+/// Evaluates the batch of a context, all of it.
+fn decode_whole(evaluator: &mut Evaluator) -> Result<(), LlmError> {
+    match evaluator.context.decode(&mut evaluator.batch)? {
+        Decoded::Done => Ok(()),
+        Decoded::Aborted => Err(StopError.into()),
+        Decoded::NoRoom => {
+            let fault = "the text does not fit the cache";
+            Err(LlmError::Backend(fault.to_owned()))
+        }
+    }
+}
+
 /// Returns whether the context for attention has more of a single prompt in its cache than the
 /// other.
 fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
@@ -416,6 +422,19 @@ impl LlamaGenerator {
             .ok_or_else(|| LlmError::Backend("the attention context is gone".to_owned()))
     }
 
+    /// Returns the positions of parts of each prompt.
+    fn parts(
+        &self,
+        prompts: &[Prompt],
+        wanted: &[Vec<Range<usize>>],
+    ) -> Result<Vec<Vec<Range<usize>>>, LlmError> {
+        let parts = prompts.iter().zip(wanted).map(|(prompt, wanted)| {
+            let starts = self.token_starts(&self.render(prompt)?);
+            Ok(wanted.iter().map(|part| positions(&starts, part)).collect())
+        });
+        parts.collect()
+    }
+
     /// Evaluates a sequence from the start and returns the attention between parts of it.
     ///
     /// `push(batch, position, is_output)` puts a position into the batch.
@@ -455,14 +474,7 @@ impl LlamaGenerator {
                 sums: std::mem::take(&mut sums),
                 planes: 0,
             });
-            outcome = match unfused.context.decode(&mut unfused.batch) {
-                Ok(Decoded::Done) => Ok(()),
-                Ok(Decoded::Aborted) => Err(StopError.into()),
-                Ok(Decoded::NoRoom) => Err(LlmError::Backend(
-                    "the text does not fit the cache".to_owned(),
-                )),
-                Err(error) => Err(error),
-            };
+            outcome = decode_whole(unfused);
             let Some(reading) = readings.lock().attention.take() else {
                 break;
             };

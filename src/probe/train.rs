@@ -61,6 +61,22 @@ struct Labelling {
 }
 
 impl Labelling {
+    /// Creates the rule of the settings for sentences that are trained on.
+    fn new(known: &[&SampledQuestion], settings: &ProbeSettings) -> Self {
+        let samples: Vec<&Sample> = sentences(known);
+        let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
+        let features: Vec<Vec<f32>> = samples
+            .iter()
+            .map(|sample| sample.wide_features())
+            .collect();
+        Self {
+            labels: settings.labels,
+            turns: settings.turns,
+            // entropies that are all the same separate nothing: all sentences are of one class
+            tau: entropy_threshold(&entropies, &features).unwrap_or(f64::INFINITY),
+        }
+    }
+
     /// Returns the sentences that are trained on, with their labels. The first sample of a question
     /// is its first sentence, before any lookup, and the second the same sentence with passages
     /// where it was uncertain; without a known answer there is no label by accuracy.
@@ -117,21 +133,7 @@ pub fn train(
         .filter(used)
         .partition(|question| !question.held_out);
 
-    let read = features::range(settings.layers, generator.layers, generator.width);
-    let samples: Vec<&Sample> = sentences(&known);
-    let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
-    let features: Vec<Vec<f32>> = samples
-        .iter()
-        .map(|sample| sample.wide_features())
-        .collect();
-    let threshold = entropy_threshold(&entropies, &features);
-    // entropies that are all the same separate nothing: all sentences are of one class
-    let tau = threshold.unwrap_or(f64::INFINITY);
-    let labelling = Labelling {
-        labels: settings.labels,
-        turns: settings.turns,
-        tau,
-    };
+    let labelling = Labelling::new(&known, settings);
     let labelled = labelling.sentences(&known);
     let certain = labelled.iter().filter(|one| one.is_certain).count();
     let uncertain = labelled.len() - certain;
@@ -152,6 +154,7 @@ pub fn train(
         return Err(too_few);
     }
 
+    let read = features::range(settings.layers, generator.layers, generator.width);
     let mut random = Random::new(seed);
     let (mut fit, mut validation) = split(&known, labelling, &read, &mut random);
     if fit.rows.is_empty() || validation.rows.is_empty() {
@@ -174,7 +177,7 @@ pub fn train(
         labels: settings.labels,
         turns: settings.turns,
         hidden: HIDDEN_UNITS,
-        entropy_threshold: tau,
+        entropy_threshold: labelling.tau,
         lambda: LAMBDA,
         samples: settings.samples,
         seed,

@@ -1,15 +1,14 @@
 //! `eval --make-questions`: questions about a folder, written by the generator.
 
-use std::cell::RefCell;
 use std::path::Path;
 
+use super::calls::with_calls;
 use super::corpus::{documents, files};
 use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::folders::check_folder;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{Layers, Paths};
-use crate::engine::Worker;
 use crate::eval;
 use crate::story::words;
 
@@ -28,32 +27,20 @@ pub(super) fn run(
     let interrupt = Interrupt::listen()?;
     let config = layers.config()?;
     let documents = documents(&files(folder, &config)?, &config);
-    let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
     let wanted = limit.unwrap_or(DEFAULT_QUESTIONS);
 
     let mut tried = 0;
-    let shared_out = RefCell::new(&mut *out);
-    let mut load_progress = |record: crate::event::Record| {
-        shared_out.borrow_mut().progress(&record.event);
-        interrupt.flow()
-    };
-    let made = worker.calls(&mut load_progress, |calls| {
+    let made = with_calls(layers, paths, &interrupt, out, |calls, show| {
         eval::make_questions(calls, &documents, wanted, config.seed, &mut |making| {
             tried = making.tried;
-            shared_out.borrow_mut().progress_line(|| {
+            show(&|| {
                 format!(
                     "{} of {} questions kept, {} sentences tried",
                     making.kept, making.wanted, making.tried
                 )
-            });
-            interrupt.flow()
+            })
         })
-    });
-    out.clear_progress();
-    let made = match made {
-        Err(_) if interrupt.is_seen() => return Err(Stopped::Interrupted),
-        made => made?,
-    };
+    })?;
 
     if made.is_empty() && !interrupt.is_seen() {
         let error = format!(

@@ -6,6 +6,7 @@ mod paper;
 mod asked;
 mod journal;
 mod answers;
+mod calls;
 mod make;
 mod verdicts;
 

@@ -1,13 +1,12 @@
 //! `eval --paper seper:1`: a judge of answers against people.
 
-use std::cell::RefCell;
 use std::path::Path;
 
+use super::calls::with_calls;
 use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{JudgeModel, Layers, Paths};
-use crate::engine::Worker;
 use crate::eval::verdicts::{self, VerdictTable};
 use crate::event::harmless;
 
@@ -43,25 +42,11 @@ pub(super) fn run(
     let judged = verdicts::read(file, limit)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let interrupt = Interrupt::listen()?;
-    let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
-    let shared_out = RefCell::new(&mut *out);
-    let mut load_progress = |record: crate::event::Record| {
-        shared_out.borrow_mut().progress(&record.event);
-        interrupt.flow()
-    };
-    let compared = worker.calls(&mut load_progress, |calls| {
+    let figures = with_calls(layers, paths, &interrupt, out, |calls, show| {
         verdicts::compare(calls, &judged, &name, table, &mut |done| {
-            shared_out
-                .borrow_mut()
-                .progress_line(|| format!("{done} of {} answers judged", judged.len()));
-            interrupt.flow()
+            show(&|| format!("{done} of {} answers judged", judged.len()))
         })
-    });
-    out.clear_progress();
-    let figures = match compared {
-        Err(_) if interrupt.is_seen() => return Err(Stopped::Interrupted),
-        compared => compared?,
-    };
+    })?;
 
     if out.json {
         out.json_pretty(&serde_json::json!({ "judge": judge, "verdicts": figures }))?;

@@ -84,57 +84,12 @@ impl NumberForm {
 
     /// Returns the form that the first part of a format has, the one for positive numbers.
     pub fn from_code(code: &str) -> Self {
-        let mut form = DecimalForm::default();
-        // without texts
-        let mut signs = String::new();
-        let mut digits = String::new();
-        let mut unit = None;
-        let mut chars = code.chars();
-        while let Some(c) = chars.next() {
-            let mut text = String::new();
-            match c {
-                ';' => break,
-                '"' => text.extend(chars.by_ref().take_while(|c| *c != '"')),
-                '\\' => text.extend(chars.next()),
-                // the width of a character, or one that fills the cell
-                '_' | '*' => {
-                    chars.next();
-                }
-                '[' => {
-                    let inner: String = chars.by_ref().take_while(|c| *c != ']').collect();
-                    let lower = inner.to_ascii_lowercase();
-                    if matches!(lower.as_str(), "h" | "hh" | "m" | "mm" | "s" | "ss") {
-                        unit = lower.chars().next();
-                    }
-                    let currency = inner.strip_prefix('$').and_then(|of| of.split('-').next());
-                    text.extend(currency);
-                }
-                '0' | '#' | '?' | '.' | ',' => {
-                    // text between digits, as in a telephone number, needs all of the format
-                    if !form.after.trim().is_empty() {
-                        signs.push('@');
-                    }
-                    form.after.clear();
-                    digits.push(c);
-                }
-                '%' => {
-                    form.exponent -= 2;
-                    text.push(c);
-                }
-                '$' | ' ' => {
-                    text.push(c);
-                    signs.push(' ');
-                }
-                _ if c.is_ascii() => signs.push(c.to_ascii_lowercase()),
-                _ => text.push(c),
-            }
-            if digits.is_empty() {
-                form.before += &text;
-            } else {
-                form.after += &text;
-            }
-        }
-
+        let CodeParts {
+            mut form,
+            signs,
+            digits,
+            unit,
+        } = CodeParts::new(code);
         if let Some(unit) = unit {
             return Self::Duration(DurationForm {
                 unit,
@@ -149,6 +104,8 @@ impl NumberForm {
         if digits.is_empty() || signs.contains(['@', '/', 'e']) {
             return Self::General;
         }
+
+        // a comma behind the digits divides by a thousand
         let places = digits.trim_end_matches(',');
         let decimals = places.split_once('.').map_or("", |(_, decimals)| decimals);
         form.decimals = decimals.len().min(MAX_DECIMALS);
@@ -167,6 +124,77 @@ impl NumberForm {
             }
             Self::Duration(form) => form.text(number),
         }
+    }
+}
+
+/// The parts of a format code.
+#[derive(Default)]
+struct CodeParts {
+    /// The texts around the digits, and the percent.
+    form: DecimalForm,
+    /// Letters and other signs, without texts.
+    signs: String,
+    digits: String,
+    /// The unit in brackets, which counts beyond its limit: `[h]`.
+    unit: Option<char>,
+}
+
+impl CodeParts {
+    fn new(code: &str) -> Self {
+        let mut parts = Self::default();
+        let mut chars = code.chars();
+        while let Some(c) = chars.next() {
+            let mut text = String::new();
+            match c {
+                ';' => break,
+                '"' => text.extend(chars.by_ref().take_while(|c| *c != '"')),
+                '\\' => text.extend(chars.next()),
+                // the width of a character, or one that fills the cell
+                '_' | '*' => {
+                    chars.next();
+                }
+                '[' => {
+                    let inner: String = chars.by_ref().take_while(|c| *c != ']').collect();
+                    text.extend(parts.add_bracket(&inner));
+                }
+                '0' | '#' | '?' | '.' | ',' => parts.add_digit(c),
+                '%' => {
+                    parts.form.exponent -= 2;
+                    text.push(c);
+                }
+                '$' | ' ' => {
+                    text.push(c);
+                    parts.signs.push(' ');
+                }
+                _ if c.is_ascii() => parts.signs.push(c.to_ascii_lowercase()),
+                _ => text.push(c),
+            }
+
+            if parts.digits.is_empty() {
+                parts.form.before += &text;
+            } else {
+                parts.form.after += &text;
+            }
+        }
+        parts
+    }
+
+    /// Takes what is in brackets, and returns the sign of a currency: `€` of `[$€-407]`.
+    fn add_bracket<'a>(&mut self, inner: &'a str) -> Option<&'a str> {
+        let lower = inner.to_ascii_lowercase();
+        if matches!(lower.as_str(), "h" | "hh" | "m" | "mm" | "s" | "ss") {
+            self.unit = lower.chars().next();
+        }
+        inner.strip_prefix('$').and_then(|of| of.split('-').next())
+    }
+
+    fn add_digit(&mut self, digit: char) {
+        // text between digits, as in a telephone number, needs all of the format
+        if !self.form.after.trim().is_empty() {
+            self.signs.push('@');
+        }
+        self.form.after.clear();
+        self.digits.push(digit);
     }
 }
 

@@ -1,10 +1,8 @@
 //! The resources: the documents of the corpus, and recorded runs.
 
-use std::sync::Arc;
-
 use rmcp::model::{Resource, ResourceContents};
 
-use crate::event::{Command, Event, Problem, Record, SessionEvent};
+use crate::event::{Command, Problem, SessionEvent};
 use crate::serve::queue::{self, Caller, Refusal, SharedEngine};
 
 use super::tools;
@@ -58,15 +56,12 @@ pub async fn list(
         )
     })?;
 
-    let mut documents = Vec::new();
-    let observe = |record: &Arc<Record>| {
-        if let Event::Session(SessionEvent::DocumentsListed { documents: listed }) = &record.event {
-            documents.clone_from(listed);
-        }
+    let find = |event: &SessionEvent| match event {
+        SessionEvent::DocumentsListed { documents } => Some(documents.clone()),
+        _ => None,
     };
-    engine
-        .request(Command::ListDocuments, caller, observe)
-        .await?;
+    let documents = engine.request_value(Command::ListDocuments, caller, find);
+    let documents = documents.await?.unwrap_or_default();
     let documents = documents.into_iter().map(document_resource);
     let runs = queue::list(engine)?.into_iter().map(|run| {
         Resource::new(Address::Run(run.run.clone()).uri(), run.run)

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::event::{Command, Event, Problem, Record, RunEvent, SessionEvent, Source, SourceForm};
+use crate::event::{Command, Problem, Record, RunEvent, SessionEvent, Source, SourceForm};
 use crate::host::DocumentFlags;
 use crate::serve::queue::{
     self, Caller, QuestionRequest, Refusal, SearchRequest, SharedEngine, to_json,
@@ -267,18 +267,17 @@ async fn explain(
 
     engine.ready(caller).await?;
     let run = queue::fold(&records);
-    let mut traced = Vec::new();
     let command = Command::TracePassage {
         phrase: phrase.clone(),
         queries: PassageTrace::queries(&run),
         overrides: vec![("preset".to_owned(), run.preset.clone())],
     };
-    let observe = |record: &Arc<Record>| {
-        if let Event::Session(SessionEvent::PassageTraced { lookups, .. }) = &record.event {
-            traced.clone_from(lookups);
-        }
+    let find = |event: &SessionEvent| match event {
+        SessionEvent::PassageTraced { lookups, .. } => Some(lookups.clone()),
+        _ => None,
     };
-    engine.request(command, caller, observe).await?;
+    let traced = engine.request_value(command, caller, find).await?;
+    let traced = traced.unwrap_or_default();
     Ok(to_json(&PassageTrace::new(&run, &phrase, &traced))?)
 }
 
@@ -297,22 +296,20 @@ async fn measure(
         overrides: vec![("utility.references".to_owned(), references)],
     };
 
-    let mut measured = None;
-    let observe = |record: &Arc<Record>| match &record.event {
-        Event::Session(SessionEvent::MeasurementProgressed {
+    let find = |event: &SessionEvent| match event {
+        SessionEvent::MeasurementProgressed {
             purpose,
             begun,
             total,
-        }) => {
+        } => {
             let progress = words::call(purpose, (*total > 0).then_some((*begun, *total)));
             caller.report(one_line(&progress));
+            None
         }
-        Event::Session(SessionEvent::UtilityMeasured { utility, .. }) => {
-            measured = Some(utility.clone());
-        }
-        Event::Run(_) | Event::Session(_) => {}
+        SessionEvent::UtilityMeasured { utility, .. } => Some(utility.clone()),
+        _ => None,
     };
-    engine.request(command, caller, observe).await?;
+    let measured = engine.request_value(command, caller, find).await?;
     Ok(to_json(&measured)?)
 }
 
@@ -355,14 +352,11 @@ pub async fn source(
         last_line,
     };
 
-    let mut opened = None;
-    let observe = |record: &Arc<Record>| {
-        if let Event::Session(SessionEvent::SourceOpened { source }) = &record.event {
-            opened = Some(source.clone());
-        }
+    let find = |event: &SessionEvent| match event {
+        SessionEvent::SourceOpened { source } => Some(source.clone()),
+        _ => None,
     };
-
-    engine.request(command, caller, observe).await?;
+    let opened = engine.request_value(command, caller, find).await?;
     opened.ok_or_else(|| Problem::without_advice("the document was not read").into())
 }
 

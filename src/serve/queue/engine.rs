@@ -220,6 +220,28 @@ impl SharedEngine {
         }
     }
 
+    /// Sends a command as [`Self::request`] does, and returns the last value that `find` returns for
+    /// an event of the session.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub async fn request_value<T: Send>(
+        &self,
+        command: Command,
+        caller: &Caller,
+        find: impl Fn(&SessionEvent) -> Option<T> + Send,
+    ) -> Result<Option<T>, Refusal> {
+        let mut found = None;
+        let last = &mut found;
+        let observe = move |record: &Arc<Record>| {
+            if let Event::Session(event) = &record.event {
+                *last = find(event).or(last.take());
+            }
+        };
+        self.request(command, caller, observe).await?;
+        Ok(found)
+    }
+
     fn listen(&self, listener: Option<Listener>) {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
     }

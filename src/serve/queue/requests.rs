@@ -91,19 +91,18 @@ pub async fn search(
     check(engine, &overrides)?;
     engine.ready(caller).await?;
 
-    let mut found = None;
     let command = Command::Search {
         query: request.query,
         overrides,
     };
-    let observe = |record: &Arc<Record>| {
-        if let Event::Session(SessionEvent::Searched { retrieval }) = &record.event {
-            let mut retrieval = retrieval.clone();
-            retrieval.hits.truncate(limit as usize);
-            found = Some(retrieval);
-        }
+    let find = |event: &SessionEvent| match event {
+        SessionEvent::Searched { retrieval } => Some(retrieval.clone()),
+        _ => None,
     };
-    engine.request(command, caller, observe).await?;
+    let mut found = engine.request_value(command, caller, find).await?;
+    if let Some(retrieval) = &mut found {
+        retrieval.hits.truncate(limit as usize);
+    }
     Ok(found)
 }
 
@@ -169,19 +168,12 @@ pub async fn embed(
     engine: &SharedEngine,
     caller: &Caller,
 ) -> Result<Option<Embedding>, Refusal> {
-    let mut embedded = None;
-
-    let observe = |record: &Arc<Record>| {
-        if let Event::Session(SessionEvent::Embedded { embedding }) = &record.event {
-            embedded = Some(embedding.clone());
-        }
+    let find = |event: &SessionEvent| match event {
+        SessionEvent::Embedded { embedding } => Some(embedding.clone()),
+        _ => None,
     };
-
-    engine
-        .request(Command::Embed { texts, side }, caller, observe)
-        .await?;
-
-    Ok(embedded)
+    let command = Command::Embed { texts, side };
+    engine.request_value(command, caller, find).await
 }
 
 /// Returns the answer of a finished run as JSON.
