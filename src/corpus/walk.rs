@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ignore::overrides::{Override, OverrideBuilder};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{CorpusError, unreadable};
 use super::formats::Unread;
 use crate::config::{CorpusSettings, Paths};
-use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile};
+use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile, lock};
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
@@ -121,9 +121,7 @@ pub fn walk(
         progress.step(&walked)?;
     }
 
-    let mut refused_folders = refused_folders
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut refused_folders = lock(&refused_folders);
     walked.skipped.append(&mut refused_folders);
     walked.files.sort_by(|one, other| one.path.cmp(&other.path));
     walked
@@ -207,10 +205,7 @@ fn walker(folder: &Path, settings: &CorpusSettings, refused: &RefusedFolders) ->
             path: inside(&root, entry.path()),
             reason: format!("{fault}; corpus.gitignore = false reads the folder without them"),
         };
-        refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(skipped);
+        lock(&refused).push(skipped);
         false
     };
 

@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,12 @@ pub struct StopError;
 /// Returns whether an error is that of a stop, or was caused by one.
 pub fn is_stop(error: &(dyn Error + 'static)) -> bool {
     error.is::<StopError>() || error.source().is_some_and(is_stop)
+}
+
+/// Locks a value that threads share. One that a thread held when it panicked is used as it was
+/// left.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A stop request that crosses threads: set by the screen or a signal, read by the engine and by

@@ -35,7 +35,7 @@ pub use answer::*;
 pub use chunks::*;
 pub use command::{Command, Destination};
 pub use documents::*;
-pub use flow::{Flow, StopError, StopFlag, is_stop};
+pub use flow::{Flow, StopError, StopFlag, is_stop, lock};
 pub use metadata::Metadata;
 pub use models::*;
 pub use number::{elapsed_ms, elapsed_us, logistic, saturating_u32};

@@ -10,6 +10,7 @@ use super::chunks::{
 use super::documents::CorpusCard;
 use super::models::{ModelCard, ModelRole};
 use super::probe::GateCard;
+use super::problem::Problem;
 use super::stages::{DocumentLinks, GradedChunk, JudgedChunk, LeftOut, LinkedText, Part, Stage};
 use super::thread::AsAsked;
 use super::understanding::{
@@ -294,4 +295,14 @@ fn yes() -> bool {
 /// The number in records that were written before calls came in batches.
 fn one() -> u32 {
     1
+}
+
+impl RunEvent {
+    /// Returns the event of a warning.
+    pub fn warning(Problem { error, advice }: Problem) -> Self {
+        Self::Warned {
+            text: error,
+            advice,
+        }
+    }
 }

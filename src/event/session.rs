@@ -102,3 +102,13 @@ pub enum SessionEvent {
     #[serde(other)]
     Unknown,
 }
+
+impl SessionEvent {
+    /// Returns the event of a warning.
+    pub fn warning(Problem { error, advice }: Problem) -> Self {
+        Self::Warned {
+            text: error,
+            advice,
+        }
+    }
+}

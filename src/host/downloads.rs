@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::event::{Command, Flow, Operation, Problem, PulledModel, SessionEvent};
+use crate::event::{Command, Flow, Operation, Problem, PulledModel, SessionEvent, lock};
 use crate::pull::{self, PullError, PullSettings};
 
 use super::tee::{Tee, failure};
@@ -21,7 +21,7 @@ impl Downloads {
     /// Starts a download, whose events go to `tee`. A finished one asks the `library` for the list
     /// of models.
     pub fn start(&self, reference: String, library: Sender<Command>, tee: Tee) {
-        let mut current = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = lock(&self.stop);
         if current.is_some() {
             let problem = Problem::new(
                 "another model is being downloaded",
@@ -39,7 +39,7 @@ impl Downloads {
             .name("pull".to_owned())
             .spawn(move || {
                 let pulled = download(&reference, &asked, &events);
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                *lock(&slot) = None;
                 events.emit(outcome(pulled));
                 // a screen that is closed needs no list
                 let _ = library.send(Command::ListModels);
@@ -55,7 +55,7 @@ impl Downloads {
 
     /// Stops the download; what came stays.
     pub fn stop(&self) {
-        let current = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = lock(&self.stop);
         if let Some(stop) = current.as_ref() {
             stop.store(true, Ordering::Relaxed);
         }

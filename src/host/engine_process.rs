@@ -10,12 +10,12 @@
 
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 use std::{io, thread};
 
 use crate::config::{Layers, Paths};
-use crate::event::{Command, Problem};
+use crate::event::{Command, Problem, lock};
 use crate::process::{Ending, Pipes, Process, frame, group};
 
 use super::message::{EngineReply, EngineRequest, EngineSetup, ProgramVersion};
@@ -77,7 +77,7 @@ impl EngineProcess {
             tee,
             state: Mutex::default(),
         }));
-        engine.start_process(&mut engine.state())?;
+        engine.start_process(&mut lock(&engine.0.state))?;
         Ok(engine)
     }
 
@@ -87,7 +87,7 @@ impl EngineProcess {
     /// # Errors
     /// When it cannot be started again.
     pub fn send(&self, command: Command) -> Result<(), Problem> {
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         if state.running.is_none() && command == Command::Refresh {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl EngineProcess {
     /// Stops what runs and what waits.
     pub fn stop(&self) {
         // a process that is gone has stopped
-        let _ = self.state().write(&EngineRequest::Stop);
+        let _ = lock(&self.0.state).write(&EngineRequest::Stop);
     }
 
     /// Returns what stops this engine, as long as there is one.
@@ -126,7 +126,7 @@ impl EngineProcess {
     /// Ends the engine: what runs is stopped, and the process gets some time to release its models
     /// and its index.
     pub fn end(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         let _ = state.write(&EngineRequest::Stop);
         let Some(running) = state.running.take() else {
             return;
@@ -139,10 +139,6 @@ impl EngineProcess {
         {
             group::end(running.leader);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, ProcessState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a process and opens what the last one had open.
@@ -252,7 +248,7 @@ impl ProcessReader {
         let Some(engine) = self.engine.upgrade() else {
             return false;
         };
-        let mut state = engine.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&engine.state);
         let is_current = state
             .running
             .as_ref()

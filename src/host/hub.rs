@@ -4,13 +4,13 @@
 //! the engine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::config::{Layers, Paths, Watch};
 use crate::corpus::Watcher;
-use crate::event::{Command, Destination, Operation, Problem, SessionEvent, StopFlag};
+use crate::event::{Command, Destination, Operation, Problem, SessionEvent, StopFlag, lock};
 use crate::remote::is_address;
 use crate::trace::Recorder;
 
@@ -118,7 +118,7 @@ impl Commands {
         let watched = folders.iter().filter(|folder| !is_address(folder));
         let watchers = watched.filter_map(|folder| self.watcher(folder));
         let watchers = watchers.collect();
-        *self.watchers.lock().unwrap_or_else(PoisonError::into_inner) = watchers;
+        *lock(&self.watchers) = watchers;
     }
 
     /// Starts to watch a folder; `None` where that is off or fails, which is reported.
@@ -138,11 +138,8 @@ impl Commands {
             )),
         };
 
-        if let Some(Problem { error, advice }) = problem {
-            self.tee.emit(SessionEvent::Warned {
-                text: error,
-                advice,
-            });
+        if let Some(problem) = problem {
+            self.tee.emit(SessionEvent::warning(problem));
         }
         watcher.ok().flatten()
     }

@@ -1,11 +1,11 @@
 //! The way of a record to the front end and, when it belongs to a run, to the recorder.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::event::{
     Advice, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION, SessionEvent,
-    elapsed_us,
+    elapsed_us, lock,
 };
 use crate::trace::Recorder;
 
@@ -51,7 +51,7 @@ impl Tee {
 
     /// Passes on a record of the engine.
     pub fn publish(&self, record: Record) {
-        let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = lock(&self.0);
         ends.follow(&record);
 
         let written = ends
@@ -76,12 +76,7 @@ impl Tee {
             "ask again: the engine starts again with the next command; `ragscope paths` shows where its log is",
         );
 
-        let open = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .open
-            .take();
+        let open = lock(&self.0).open.take();
         if let Some(UnfinishedRun {
             run,
             seq,
@@ -111,15 +106,12 @@ impl Tee {
 
     /// Emits an event of the session.
     pub fn emit(&self, event: SessionEvent) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .emit(event);
+        lock(&self.0).emit(event);
     }
 
     /// Passes on a recorded run unchanged, all at once, without recording it again.
     pub fn show(&self, records: Vec<Record>) {
-        let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = lock(&self.0);
         for record in records {
             (ends.sink)(record);
         }

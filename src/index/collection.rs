@@ -18,8 +18,8 @@ use super::shared::{FolderPart, SharedCorpus};
 use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{
-    ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, OmittedFiles, Retrieval,
-    SessionEvent, Source, TracedChunk, is_stop,
+    ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, OmittedFiles, Problem,
+    Retrieval, SessionEvent, Source, TracedChunk, is_stop,
 };
 use crate::llm::{Embedder, LlmError, Random};
 use crate::remote::{MAX_PARTS, is_address, with_address};
@@ -531,13 +531,13 @@ impl OpenFolder {
         if std::mem::replace(&mut self.is_use_reported, true) {
             return;
         }
-        let _ = publish(SessionEvent::Warned {
-            text: format!(
+        let _ = publish(SessionEvent::warning(Problem::new(
+            format!(
                 "another ragscope is writing the index of {}; its last complete state is used",
                 self.index.name
             ),
-            advice: Some("index again when that is done".to_owned()),
-        });
+            "index again when that is done",
+        )));
     }
 }
 

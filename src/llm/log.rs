@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use crate::event::lock;
 
 /// Number of warnings and errors that are kept.
 const KEPT_ERRORS: usize = 8;
@@ -70,10 +72,6 @@ static LOG: Mutex<Log> = Mutex::new(Log {
     errors: VecDeque::new(),
 });
 
-fn lock() -> MutexGuard<'static, Log> {
-    LOG.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Sends the log to this file from now on.
 pub(super) fn open(file: &Path) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
@@ -89,7 +87,7 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
         options.append(true);
     }
     let opened = options.open(file)?;
-    let mut log = lock();
+    let mut log = lock(&LOG);
     log.file = Some(opened);
     log.path = Some(file.to_owned());
     Ok(())
@@ -97,7 +95,7 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
 
 /// Returns the file that the log goes to.
 pub(super) fn path() -> Option<PathBuf> {
-    lock().path.clone()
+    lock(&LOG).path.clone()
 }
 
 /// A piece of memory that llama.cpp allocated, or would allocate.
@@ -152,20 +150,20 @@ pub(super) fn write(level: Level, text: &str) {
             buffers.extend(Buffer::read(text));
         }
     });
-    let mut log = lock();
+    let mut log = lock(&LOG);
     log.append(text);
     log.keep(level, text.trim());
 }
 
 /// Forgets earlier errors, before a call whose failure is to be explained.
 pub(super) fn clear_errors() {
-    lock().errors.clear();
+    lock(&LOG).errors.clear();
 }
 
 /// Returns the first error since, or else the first warning, without the name of the C function
 /// that logged it.
 pub(super) fn first_error() -> Option<String> {
-    let log = lock();
+    let log = lock(&LOG);
     let error = log.reason()?;
     let reason = match error.split_once(": ") {
         Some((function, rest)) if !function.contains(' ') => rest,

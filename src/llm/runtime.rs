@@ -1,14 +1,14 @@
 //! llama.cpp itself: started once per process, with its log in a file.
 
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::{LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
 use super::error::LlmError;
 use super::{ffi, log};
-use crate::event::harmless;
+use crate::event::{harmless, lock};
 
 /// A device that can run a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn contain_crashes() {
 /// Notes that llama.cpp is about to read a model, for the sentence of a crash.
 pub(super) fn note_model(file: &Path) {
     let name = harmless(&file.display().to_string()).into_owned();
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = lock(&LOADED);
     loaded.retain(|known| *known != name);
     loaded.push(name);
     ffi::crash_message(&format!(

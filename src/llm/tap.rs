@@ -5,7 +5,7 @@
 //! context holds one sequence and nothing else, so that a cell's index is the token's position.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use llama_cpp_2::token::LlamaToken;
@@ -21,7 +21,7 @@ use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
 use super::{log, template};
-use crate::event::{Flow, StopError};
+use crate::event::{Flow, StopError, lock};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
 const HIDDEN: &str = "l_out-";
@@ -114,15 +114,9 @@ impl AttentionReading {
 #[derive(Default, Clone)]
 struct SharedReadings(Arc<Mutex<Readings>>);
 
-impl SharedReadings {
-    fn lock(&self) -> MutexGuard<'_, Readings> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl TensorReader for SharedReadings {
     fn is_wanted(&self, name: &str) -> bool {
-        let readings = self.lock();
+        let readings = lock(&self.0);
         if name.starts_with(HIDDEN) {
             return !readings.hidden.is_empty();
         }
@@ -135,7 +129,7 @@ impl TensorReader for SharedReadings {
     }
 
     fn read(&mut self, name: &str, tensor: &Tensor) {
-        let mut readings = self.lock();
+        let mut readings = lock(&self.0);
         let Some(layer) = name.strip_prefix(HIDDEN) else {
             if let Some(attention) = &mut readings.attention {
                 attention.read(tensor);
@@ -193,7 +187,7 @@ impl TappedWriter<'_> {
 
 impl RowReader for TappedWriter<'_> {
     fn before_decode(&mut self, job: usize, position: usize, index: OutputIndex) {
-        let mut readings = self.readings.lock();
+        let mut readings = lock(&self.readings.0);
         if let Some(at) = self.tap_at(job, position) {
             // A batch that found no room is filled again.
             readings
@@ -222,7 +216,7 @@ impl RowReader for TappedWriter<'_> {
     }
 
     fn row(&mut self, job: usize, position: usize, row: &LogitRow) -> Next {
-        let mut readings = self.readings.lock();
+        let mut readings = lock(&self.readings.0);
         if let Some(at) = self.tap_at(job, position) {
             let index = readings
                 .hidden
@@ -467,7 +461,7 @@ impl LlamaGenerator {
                 push(&mut unfused.batch, position, position + 1 == to);
             }
 
-            readings.lock().attention = Some(AttentionReading {
+            lock(&readings.0).attention = Some(AttentionReading {
                 queries: queries(&parts, from..to),
                 parts: parts.clone(),
                 layer,
@@ -475,7 +469,7 @@ impl LlamaGenerator {
                 planes: 0,
             });
             outcome = decode_whole(unfused);
-            let Some(reading) = readings.lock().attention.take() else {
+            let Some(reading) = lock(&readings.0).attention.take() else {
                 break;
             };
             sums = reading.sums;

@@ -43,6 +43,15 @@ struct Started {
     corpus: Option<CorpusCard>,
 }
 
+/// Returns the entries of a folder; a folder that does not exist yet has none.
+pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = fs::DirEntry>, TraceError> {
+    let listed = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        listed => Some(listed.map_err(|error| TraceError::unreadable(folder, error))?),
+    };
+    Ok(listed.into_iter().flatten().flatten())
+}
+
 /// Returns the recorded runs of a folder, newest first. Reads the first and the last line of the
 /// files that are new or changed since the last list; other files are left out. A folder that does
 /// not exist yet has none.
@@ -50,13 +59,7 @@ struct Started {
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.
 pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(TraceError::unreadable(folder, error)),
-    };
-    let files: Vec<RunFile> = entries
-        .flatten()
+    let files: Vec<RunFile> = entries(folder)?
         .filter(|entry| entry.path().extension() == Some(OsStr::new(ENDING)))
         .filter_map(|entry| RunFile::from_entry(&entry))
         .collect();
@@ -96,12 +99,7 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.
 pub fn newest_runs(folder: &Path, count: usize) -> Result<Option<Vec<RunSummary>>, TraceError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(TraceError::unreadable(folder, error)),
-    };
-    let names = entries.flatten().map(|entry| entry.file_name());
+    let names = entries(folder)?.map(|entry| entry.file_name());
     let mut names: Vec<OsString> = names.filter(|name| is_run(name)).collect();
     if names.len() <= count {
         return Ok(None);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
-use std::{fs, io};
 
 use super::error::TraceError;
+use super::list::entries;
 use super::recorder::file_stem;
 use crate::files::{self, Links};
 
@@ -44,13 +45,7 @@ fn name_in(path: &Path) -> Option<String> {
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.
 pub fn thread_names(folder: &Path) -> Result<BTreeMap<String, String>, TraceError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(TraceError::unreadable(folder, error)),
-    };
-
-    let files = entries.flatten().map(|entry| entry.path());
+    let files = entries(folder)?.map(|entry| entry.path());
     Ok(files
         .filter(|path| path.extension() == Some(OsStr::new(ENDING)))
         .filter_map(|path| {

@@ -12,11 +12,12 @@ mod child;
 pub use child::run_reader;
 
 use std::process::ChildStdin;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
+use crate::event::lock;
 use crate::process::{Cause, Pipes, Process, frame};
 
 use super::formats::{Extract, Format, Input};
@@ -45,11 +46,7 @@ static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
 /// The reason why a worker did not answer.
 #[derive(Debug)]
 enum Ended {
-    Memory,
-    Time,
-    Nesting,
-    /// The worker panicked, or was ended from outside.
-    Died,
+    By(Cause),
     NotStarted(io::Error),
 }
 
@@ -77,41 +74,43 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
     let answer = ask(&request, input.bytes).map_err(|ended| {
         let reader = format!("the {} reader", format.name);
         match ended {
-            Ended::Memory => format!(
+            Ended::By(Cause::Memory) => format!(
                 "{reader} ran out of memory on it: it may take {} MiB. {WAY_OUT}",
                 limits.memory_bytes >> 20
             ),
-            Ended::Time => {
+            Ended::By(Cause::Time) => {
                 let seconds = limits.time.as_secs_f32();
                 format!("{reader} did not finish within {seconds:.0} s. {WAY_OUT}")
             }
-            Ended::Nesting => format!("{reader} failed on it: it nests too deeply"),
-            Ended::Died => format!("{reader} failed on it: the file may be damaged"),
+            Ended::By(Cause::Nesting) => format!("{reader} failed on it: it nests too deeply"),
+            Ended::By(Cause::Other) => failed(format),
             Ended::NotStarted(error) => format!("{reader} cannot be started ({error})"),
         }
     })?;
     match answer {
         Answer::Text(extract) => Ok(*extract),
         Answer::Refused(reason) => Err(reason),
-        Answer::Failed => Err(format!(
-            "the {} reader failed on it: the file may be damaged",
-            format.name
-        )),
+        Answer::Failed => Err(failed(format)),
     }
+}
+
+fn failed(format: &Format) -> String {
+    let name = format.name;
+    format!("the {name} reader failed on it: the file may be damaged")
 }
 
 /// Asks a worker. One that waited may be gone, or hold memory of the files before: then a new one
 /// is asked again.
 fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
-    let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let idle = lock(&IDLE).pop();
     if let Some(mut worker) = idle {
         match worker.ask(request, bytes) {
             Ok(answer) => {
                 worker.rest(bytes.len());
                 return Ok(answer);
             }
-            Err(Ended::Time) => return Err(Ended::Time),
-            Err(Ended::Memory | Ended::Nesting | Ended::Died | Ended::NotStarted(_)) => {}
+            Err(Ended::By(Cause::Time)) => return Err(Ended::By(Cause::Time)),
+            Err(Ended::By(_) | Ended::NotStarted(_)) => {}
         }
     }
 
@@ -166,35 +165,26 @@ impl Worker {
     }
 
     fn ask(&mut self, request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
-        let header = serde_json::to_vec(request).map_err(|_| Ended::Died)?;
+        let header = serde_json::to_vec(request).map_err(|_| Ended::By(Cause::Other))?;
         let sent = frame::write(&mut self.requests, &header)
             .and_then(|()| frame::write(&mut self.requests, bytes));
         if sent.is_err() {
-            return Err(self.ended());
+            return Err(Ended::By(self.process.end().cause()));
         }
 
         match self.answers.recv_timeout(request.time * CLOCK_PER_TIME) {
-            Ok(Ok(answer)) => serde_json::from_slice(&answer).map_err(|_| Ended::Died),
-            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
-            Err(RecvTimeoutError::Timeout) => Err(Ended::Time),
-        }
-    }
-
-    fn ended(&mut self) -> Ended {
-        match self.process.end().cause() {
-            Cause::Memory => Ended::Memory,
-            Cause::Time => Ended::Time,
-            Cause::Nesting => Ended::Nesting,
-            Cause::Other => Ended::Died,
+            Ok(Ok(answer)) => serde_json::from_slice(&answer).map_err(|_| Ended::By(Cause::Other)),
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
+                Err(Ended::By(self.process.end().cause()))
+            }
+            Err(RecvTimeoutError::Timeout) => Err(Ended::By(Cause::Time)),
         }
     }
 
     /// Waits for the next file.
     fn rest(self, file_bytes: usize) {
         if file_bytes <= MAX_REUSED_BYTES {
-            IDLE.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(self);
+            lock(&IDLE).push(self);
         }
     }
 }

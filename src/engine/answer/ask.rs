@@ -10,7 +10,7 @@ use crate::corpus::split_words;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent, is_stop};
+use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, Problem, RunEvent, is_stop};
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
@@ -57,10 +57,7 @@ pub fn ask(
     run.emit(start_event(&run, asked));
     let fallback = run.tools.generator.card().template_fallback.clone();
     if !fallback.is_empty() {
-        run.emit(RunEvent::Warned {
-            text: fallback,
-            advice: Some(TEMPLATE_ADVICE.to_owned()),
-        });
+        run.emit(RunEvent::warning(Problem::new(fallback, TEMPLATE_ADVICE)));
     }
     emit_gate(&mut run, &roles);
 

@@ -1,7 +1,7 @@
 //! Judgements of the generator: read from the likelihoods of their labels, and from its replies
 //! where it does not answer in these words.
 
-use crate::event::{RunEvent, saturating_u32};
+use crate::event::{Problem, RunEvent, saturating_u32};
 use crate::llm::{Decoding, Labelled, LlmError, Prompt, labels as label_reading};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
@@ -102,13 +102,10 @@ impl Run<'_> {
         let mean = masses.iter().sum::<f32>() / masses.len().max(1) as f32;
         let first: Vec<&str> = labels.iter().take(3).copied().collect();
 
-        self.emit(RunEvent::Warned {
-            text: format!(
+        self.emit(RunEvent::warning(Problem::without_advice(format!(
                 "{purpose}: this model does not answer in these words ({} begin {:.0} % of its replies); its replies are parsed instead",
                 first.join(", "),
                 mean * 100.0
-            ),
-            advice: None,
-        });
+            ))));
     }
 }

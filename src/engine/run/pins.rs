@@ -3,7 +3,7 @@
 
 use crate::config::{Location, RetrieverSettings};
 use crate::engine::error::RunError;
-use crate::event::{ChunkText, DropReason, DroppedChunk, Hit, Ranked, RunEvent};
+use crate::event::{ChunkText, DropReason, DroppedChunk, Hit, Problem, Ranked, RunEvent};
 
 use super::state::Run;
 use super::values::Passages;
@@ -68,10 +68,9 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     }
 
     for place in unknown {
-        run.emit(RunEvent::Warned {
-            text: format!("retriever.pinned: no chunk of the index lies at {place}"),
-            advice: None,
-        });
+        run.emit(RunEvent::warning(Problem::without_advice(format!(
+            "retriever.pinned: no chunk of the index lies at {place}"
+        ))));
     }
     Ok(hits)
 }

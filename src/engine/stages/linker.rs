@@ -8,8 +8,8 @@ use crate::config::RetrieverSettings;
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, pins};
 use crate::event::{
-    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Relative, RunEvent,
-    Stage, saturating_u32,
+    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Problem, Relative,
+    RunEvent, Stage, saturating_u32,
 };
 use crate::index::ChunkLinks;
 use crate::llm::LlmError;
@@ -102,12 +102,9 @@ fn read_documents(
     }
 
     if unlinked > 0 {
-        run.emit(RunEvent::Warned {
-            text: format!(
+        run.emit(RunEvent::warning(Problem::without_advice(format!(
                 "{unlinked} documents of the hits are not linked yet: their chunks come without relatives"
-            ),
-            advice: None,
-        });
+            ))));
     }
     Ok(documents)
 }

@@ -3,7 +3,7 @@
 use super::in_turn::in_turn;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Query, Retriever, Run, pins};
-use crate::event::{Hit, Ranked, Retrieval, RunEvent};
+use crate::event::{Hit, Problem, Ranked, Retrieval, RunEvent};
 
 /// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
 pub struct ByIndex;
@@ -20,12 +20,10 @@ impl Retriever for ByIndex {
             .as_ref()
             .filter(|limit| limit.documents == 0)
         {
-            run.emit(RunEvent::Warned {
-                text: format!("no document is let through by `{}`", filtered.filter),
-                advice: Some(
-                    "change retriever.filter (--only, --type, --after, --before)".to_owned(),
-                ),
-            });
+            run.emit(RunEvent::warning(Problem::new(
+                format!("no document is let through by `{}`", filtered.filter),
+                "change retriever.filter (--only, --type, --after, --before)",
+            )));
         }
         retrieval.hits = pins::keep(run, retrieval.hits)?;
         run.emit(RunEvent::RetrievalFinished {

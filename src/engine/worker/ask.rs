@@ -278,12 +278,10 @@ impl Worker {
 
 /// Warns that a hybrid search has words alone.
 fn without_vectors() -> SessionEvent {
-    SessionEvent::Warned {
-        text: "the index of this folder has no vectors: only its words are searched".to_owned(),
-        advice: Some(
-            "index it with retriever.kind = \"hybrid\", or set retriever.kind to bm25".to_owned(),
-        ),
-    }
+    SessionEvent::warning(Problem::new(
+        "the index of this folder has no vectors: only its words are searched",
+        "index it with retriever.kind = \"hybrid\", or set retriever.kind to bm25",
+    ))
 }
 
 /// Returns the warning that an answer comes without documents, and why.
@@ -300,10 +298,7 @@ fn without_documents(corpus: &CorpusCard) -> SessionEvent {
         )
     };
 
-    SessionEvent::Warned {
-        text: text.to_owned(),
-        advice: Some(advice.to_owned()),
-    }
+    SessionEvent::warning(Problem::new(text, advice))
 }
 
 /// Returns the prompt of the answer, chosen where the settings leave it open.

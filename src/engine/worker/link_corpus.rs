@@ -6,7 +6,7 @@ use crate::config::LinkerSettings;
 use crate::engine::error::WorkerError;
 use crate::engine::stages::link_builder::{self, Units};
 use crate::event::{
-    CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms,
+    CorpusCard, Flow, IndexPhase, LinkReport, Problem, SessionEvent, SkippedFile, elapsed_ms,
 };
 use crate::index::{ChunkLinks, Collection, LinkedState, Position, Progress, Search as _};
 use crate::llm::{LlmError, OpenGenerator};
@@ -110,11 +110,11 @@ fn link_document(
 
 /// Warns of links that another model made.
 fn unused_links(model_file: &str, corpus: &CorpusCard) -> SessionEvent {
-    SessionEvent::Warned {
-        text: format!("the links of this index were made with {model_file} and are not used"),
-        advice: Some(format!(
+    SessionEvent::warning(Problem::new(
+        format!("the links of this index were made with {model_file} and are not used"),
+        format!(
             "rebuild them with `ragscope links {} --rebuild`",
             corpus.arguments()
-        )),
-    }
+        ),
+    ))
 }

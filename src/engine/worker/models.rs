@@ -8,7 +8,9 @@ use crate::config::{
     Paths, RerankerKind, ServerSettings,
 };
 use crate::corpus::TokenCounter;
-use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
+use crate::event::{
+    Flow, MemoryNeed, ModelCard, ModelRole, Problem, SessionEvent, StopFlag, elapsed_ms,
+};
 use crate::llm::server::{Connected, ServerEmbedder, ServerReranker, connect_generator};
 use crate::llm::{
     self, Embedder, LlamaClassifier, LlmError, LoadedGenerator, NoEmbedder, Reranker, RerankerLoad,
@@ -164,10 +166,10 @@ impl Models {
         };
 
         config.linker.kind = LinkerKind::Tokens;
-        let _ = publish(SessionEvent::Warned {
-            text: format!("{reason}: the generator links instead (linker.kind = \"tokens\")"),
-            advice: Some(LINKER_ADVICE.to_owned()),
-        });
+        let _ = publish(SessionEvent::warning(Problem::new(
+            format!("{reason}: the generator links instead (linker.kind = \"tokens\")"),
+            LINKER_ADVICE,
+        )));
         Ok(())
     }
 
@@ -183,12 +185,12 @@ impl Models {
         }
 
         let mut warn = |what: &str, setting: &str| {
-            let _ = publish(SessionEvent::Warned {
-                text: format!(
+            let _ = publish(SessionEvent::warning(Problem::new(
+                format!(
                     "{what} read the attention of the model, which its server does not give: {setting} is off"
                 ),
-                advice: Some(INSIDE_ADVICE.to_owned()),
-            });
+                INSIDE_ADVICE,
+            )));
         };
 
         if config.answer.attribution == AttributionKind::On {
@@ -316,6 +318,20 @@ fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runti
     Ok(slot.insert(runtime))
 }
 
+/// Returns the model of a slot, loaded again where its settings changed.
+fn reuse<K: PartialEq, M>(
+    slot: &mut Option<(K, M)>,
+    settings: K,
+    load: impl FnOnce(&K) -> Result<M, LlmError>,
+) -> Result<&mut M, LlmError> {
+    let current = slot.take().filter(|(loaded, _)| *loaded == settings);
+    let model = match current {
+        Some((_, model)) => model,
+        None => load(&settings)?,
+    };
+    Ok(&mut slot.insert((settings, model)).1)
+}
+
 /// Loads models into their slots, unless the slot holds the model of the settings already. The old
 /// model is dropped first: two large ones may not fit side by side.
 struct Loader<'l> {
@@ -355,10 +371,10 @@ impl Loader<'_> {
     ) -> Result<Box<dyn LoadedGenerator>, LlmError> {
         let file = llm::discover::resolve(&settings.model, self.paths)?;
         if let Some((need, free_bytes)) = llm::memory::shortage(self.runtime, &file, settings)? {
-            let warned = SessionEvent::Warned {
-                text: shortage(&settings.model, need, free_bytes),
-                advice: Some(SHORTAGE_ADVICE.to_owned()),
-            };
+            let warned = SessionEvent::warning(Problem::new(
+                shortage(&settings.model, need, free_bytes),
+                SHORTAGE_ADVICE,
+            ));
             (self.publish)(warned).check()?;
         }
 
@@ -383,17 +399,14 @@ impl Loader<'_> {
 
         let fallback = generator.card().template_fallback.clone();
         if role == ModelRole::Generator && !fallback.is_empty() {
-            let _ = (self.publish)(SessionEvent::Warned {
-                text: fallback,
-                advice: Some(llm::TEMPLATE_ADVICE.to_owned()),
-            });
+            let _ = (self.publish)(SessionEvent::warning(Problem::new(
+                fallback,
+                llm::TEMPLATE_ADVICE,
+            )));
         }
         if role == ModelRole::Generator && !generator.can_share_prefixes() {
             let text = "this model keeps one state per prompt: prompts share nothing, so methods that ask much are slower";
-            let _ = (self.publish)(SessionEvent::Warned {
-                text: text.to_owned(),
-                advice: None,
-            });
+            let _ = (self.publish)(SessionEvent::warning(Problem::without_advice(text)));
         }
         Ok(generator)
     }
@@ -413,23 +426,20 @@ impl Loader<'_> {
         watch.loaded(generator.card());
 
         if shows_key {
-            let _ = (self.publish)(SessionEvent::Warned {
-                text: format!(
+            let _ = (self.publish)(SessionEvent::warning(Problem::new(
+                format!(
                     "the key for {} is sent without encryption",
                     generator.card().device
                 ),
-                advice: Some("write its url with https://".to_owned()),
-            });
+                "write its url with https://",
+            )));
         }
 
         if !generator.can_share_prefixes() {
-            let _ = (self.publish)(SessionEvent::Warned {
-                text: format!(
-                    "{} shows no prompt cache: methods that ask much are slower",
-                    generator.card().device
-                ),
-                advice: None,
-            });
+            let _ = (self.publish)(SessionEvent::warning(Problem::without_advice(format!(
+                "{} shows no prompt cache: methods that ask much are slower",
+                generator.card().device
+            ))));
         }
 
         Ok(generator)
@@ -440,12 +450,7 @@ impl Loader<'_> {
         slot: &'s mut Option<(EmbedderLoad, LoadedEmbedder)>,
         load: EmbedderLoad,
     ) -> Result<&'s mut LoadedEmbedder, LlmError> {
-        let current = slot.take().filter(|(loaded, _)| *loaded == load);
-        let embedder = match current {
-            Some((_, embedder)) => embedder,
-            None => self.new_embedder(&load)?,
-        };
-        Ok(&mut slot.insert((load, embedder)).1)
+        reuse(slot, load, |load| self.new_embedder(load))
     }
 
     fn new_embedder(&mut self, load: &EmbedderLoad) -> Result<LoadedEmbedder, LlmError> {
@@ -487,14 +492,8 @@ impl Loader<'_> {
             *slot = None;
             return Ok(None);
         };
-
-        let current = slot.take().filter(|(loaded, _)| *loaded == settings);
-        let reranker = match current {
-            Some((_, reranker)) => reranker,
-            None => self.new_reranker(&settings)?,
-        };
-
-        Ok(Some(&mut *slot.insert((settings, reranker)).1))
+        let reranker = reuse(slot, settings, |settings| self.new_reranker(settings))?;
+        Ok(Some(&mut **reranker))
     }
 
     fn new_reranker(
@@ -529,26 +528,17 @@ impl Loader<'_> {
             return Ok(None);
         };
 
-        let current = slot.take().filter(|(loaded, _)| *loaded == settings);
-        let judge = match current {
-            Some((_, judge)) => judge,
-            None => {
-                let file = llm::discover::resolve(&settings.model, self.paths)?;
-                let mut watch = Watch::new(ModelRole::EntailmentJudge, &file, self.publish);
-                let mut progress = |fraction| watch.progress(fraction);
-                let judge = llm::load_entailment_judge(
-                    self.runtime,
-                    &file,
-                    &settings,
-                    self.stop,
-                    &mut progress,
-                )?;
-                watch.loaded(judge.card());
-                judge
-            }
-        };
+        reuse(slot, settings, |settings| self.new_judge(settings)).map(Some)
+    }
 
-        Ok(Some(&mut slot.insert((settings, judge)).1))
+    fn new_judge(&mut self, settings: &EmbedderSettings) -> Result<LlamaClassifier, LlmError> {
+        let file = llm::discover::resolve(&settings.model, self.paths)?;
+        let mut watch = Watch::new(ModelRole::EntailmentJudge, &file, self.publish);
+        let mut progress = |fraction| watch.progress(fraction);
+        let (runtime, stop) = (self.runtime, self.stop);
+        let judge = llm::load_entailment_judge(runtime, &file, settings, stop, &mut progress)?;
+        watch.loaded(judge.card());
+        Ok(judge)
     }
 }
 

@@ -1,14 +1,13 @@
 //! The worker: it alone owns the models and the index, and carries out the operations on them.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::config::{ChunkerKind, Layers, Paths, RetrieverKind};
 use crate::engine::error::WorkerError;
 use crate::event::{
-    Advice as _, ChunkText, Embedding, Flow, IndexReport, Link, Retrieval, SESSION, SessionEvent,
-    Side, StopFlag,
+    Advice as _, ChunkText, Embedding, Flow, IndexReport, Link, Problem, Retrieval, SESSION,
+    SessionEvent, Side, StopFlag,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, Search, Update};
 use crate::llm::LlmError;
@@ -114,18 +113,18 @@ impl Worker {
         };
         let index = index.connect(&settings, folders)?;
         for CoveredFolder { folder, by } in index.covered_folders() {
-            let _ = publish(self.session.record(SessionEvent::Warned {
-                text: format!("{folder} is inside {by} and is indexed once, as a part of it"),
-                advice: Some(format!(
-                    "open {folder} alone to read files that {by} leaves out"
-                )),
-            }));
+            let _ = publish(self.session.record(SessionEvent::warning(Problem::new(
+                format!("{folder} is inside {by} and is indexed once, as a part of it"),
+                format!("open {folder} alone to read files that {by} leaves out"),
+            ))));
         }
         for folder in index.outdated_folders() {
-            let _ = publish(self.session.record(SessionEvent::Warned {
-                text: format!("the index of {folder} is of an older version and is built again"),
-                advice: None,
-            }));
+            let _ = publish(
+                self.session
+                    .record(SessionEvent::warning(Problem::without_advice(format!(
+                        "the index of {folder} is of an older version and is built again"
+                    )))),
+            );
         }
         let corpus = index.card();
         self.index = Some(index);
@@ -279,11 +278,7 @@ impl Worker {
         match self.update(publish) {
             Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(true),
             Err(WorkerError::Index(error)) if error.leaves_index() => {
-                let warned = SessionEvent::Warned {
-                    text: error.to_string(),
-                    advice: error.advice().map(Cow::into_owned),
-                };
-                self.emit(warned, publish);
+                self.emit(SessionEvent::warning(error.to_problem()), publish);
                 Ok(true)
             }
             updated => Ok(updated?.is_some()),

@@ -14,7 +14,7 @@ pub use link::SUBCOMMAND;
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::error::LlmError;
 use super::role::{Generator, LoadedGenerator, Scorer, Tap};
@@ -23,7 +23,7 @@ use super::values::{
     Completion, Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
 use crate::config::GeneratorSettings;
-use crate::event::{CallUsage, Flow, ModelCard, StopError, StopFlag};
+use crate::event::{CallUsage, Flow, ModelCard, StopError, StopFlag, lock};
 use link::{Broken, Observers, ProcessLink};
 use message::{CallOutcome, CallValue, GeneratorRequest};
 
@@ -85,11 +85,7 @@ impl IsolatedGenerator {
 
     /// Ends the process, as a crash of llama.cpp does. For tests.
     pub fn end(&mut self) {
-        self.link().end();
-    }
-
-    fn link(&self) -> MutexGuard<'_, ProcessLink> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.link).end();
     }
 
     fn call(
@@ -97,7 +93,7 @@ impl IsolatedGenerator {
         request: &GeneratorRequest,
         observers: &mut Observers<'_>,
     ) -> Result<CallOutcome, LlmError> {
-        let called = self.link().call(request, observers, &self.stop);
+        let called = lock(&self.link).call(request, observers, &self.stop);
         called.map_err(|broken| reason(broken, &self.workers))
     }
 
@@ -287,6 +283,6 @@ impl LoadedGenerator for IsolatedGenerator {
     }
 
     fn is_lost(&self) -> bool {
-        self.link().is_lost()
+        lock(&self.link).is_lost()
     }
 }

@@ -2,9 +2,9 @@
 //! by closing their connections.
 
 use std::io::{BufRead, BufReader, Read};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use ureq::http::Response;
 
 use super::address::Address;
 use crate::config::{Secret, ServerSettings};
-use crate::event::{StopError, StopFlag};
+use crate::event::{StopError, StopFlag, lock};
 use crate::llm::error::{LlmError, ServerError};
 use crate::net;
 
@@ -186,7 +186,7 @@ impl ServerClient {
             is_cancelled: AtomicBool::new(false),
             enough: requests.iter().map(|_| AtomicBool::new(false)).collect(),
         };
-        let agent = self.lock().clone();
+        let agent = lock(&self.agent).clone();
         let mut outcome = Ok(Called::Done);
         thread::scope(|scope| {
             let (sender, messages) = channel();
@@ -504,13 +504,9 @@ impl ServerClient {
         self.address.host.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Agent> {
-        self.agent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Closes every connection. The next call opens others.
     fn close(&self) {
-        let mut current = self.lock();
+        let mut current = lock(&self.agent);
         // the certificates were read when the client was created
         if let Ok(fresh) = agent(&self.address, &self.settings) {
             std::mem::replace(&mut *current, fresh).shutdown();

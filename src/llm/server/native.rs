@@ -1,7 +1,7 @@
 //! llama-server's own interface: its template, its tokens, its probabilities.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::http::{ServerClient, ServerRequest};
 use super::reply::{ReplyPiece, ReplyStep};
 use crate::config::{GeneratorSettings, Thinking};
-use crate::event::{Alternative, ModelCard, saturating_u32};
+use crate::event::{Alternative, ModelCard, lock, saturating_u32};
 use crate::llm::error::LlmError;
 use crate::llm::template::Opening;
 use crate::llm::template::parts::{self, PromptPart, SYSTEM_MARK, USER_MARK};
@@ -546,10 +546,6 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(
     value: Value,
 ) -> Result<T, LlmError> {
     serde_json::from_value(value).map_err(|error| client.unreadable(&error.to_string()).into())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the text behind the question.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::event::lock;
 use crate::serve::queue::Client;
 
 use super::reply::HttpFailure;
@@ -190,7 +191,7 @@ impl Access {
     }
 
     fn check_rate(&self, client: &Client, now: Instant) -> Result<(), HttpFailure> {
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rates = lock(&self.rates);
         if rates.len() >= MAX_CLIENTS {
             rates.retain(|_, bucket| bucket.at(now) < BURST);
         }

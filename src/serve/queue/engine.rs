@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::config::{Layers, Paths, preset_names};
 use crate::event::{
     Command, CorpusCard, Event, Operation, Outcome, Problem, Record, RunEvent, RunSummary,
-    SessionEvent, StopFlag,
+    SessionEvent, StopFlag, lock,
 };
 use crate::host::{Commands, Hub, progress_line};
 use crate::story::text::one_line;
@@ -69,7 +69,7 @@ impl SharedEngine {
                 Event::Session(event) => sender.send_modify(|status| status.apply(event)),
                 Event::Run(_) => shown.apply(&record),
             }
-            let taker = taker.lock().unwrap_or_else(PoisonError::into_inner);
+            let taker = lock(&taker);
             if let Some(taker) = taker.as_ref().filter(|_| !is_repeated) {
                 // a request that was dropped needs no more records
                 let _ = taker.send(record);
@@ -96,14 +96,14 @@ impl SharedEngine {
 
     /// Notes a run of this server.
     pub fn owns(&self, run: &str) {
-        let mut own = self.own_runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = lock(&self.own_runs);
         own.insert(run.to_owned());
     }
 
     /// Returns whether clients may read a recorded run: one over the served folders, or one of this
     /// server. Others hold text of folders that are not served.
     pub fn can_read(&self, run: &RunSummary) -> bool {
-        let own = self.own_runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = lock(&self.own_runs);
         let served = self
             .status
             .borrow()
@@ -243,7 +243,7 @@ impl SharedEngine {
     }
 
     fn listen(&self, listener: Option<Listener>) {
-        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
+        *lock(&self.listener) = listener;
     }
 }
 

@@ -1,10 +1,10 @@
 //! The run in progress, for clients that watch it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
-use crate::event::{Event, Record, RunEvent};
+use crate::event::{Event, Record, RunEvent, lock};
 
 /// The run that the engine works on, or the last one.
 #[derive(Debug, Default)]
@@ -80,8 +80,4 @@ impl Follower {
         self.next += 1;
         record
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,12 +2,12 @@
 //! order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::event::Problem;
+use crate::event::{Problem, lock};
 
 use super::caller::Client;
 use super::refusal::{Refusal, RefusalKind};
@@ -46,14 +46,14 @@ impl TurnQueue {
 
     /// Returns the number of requests that wait.
     pub fn waiting(&self) -> usize {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.0);
         waiting.leave_out_cancelled();
         waiting.count()
     }
 
     fn enter(&self, client: &Client) -> Result<oneshot::Receiver<EngineTurn>, Refusal> {
         let (sender, turn) = oneshot::channel();
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.0);
         if !waiting.is_busy {
             waiting.is_busy = true;
             // the receiver is here
@@ -95,7 +95,7 @@ impl TurnQueue {
     /// Gives the turn to the next client that still waits.
     fn pass_on(&self) {
         loop {
-            let Some(next) = self.lock().next() else {
+            let Some(next) = lock(&self.0).next() else {
                 return;
             };
             match next.send(EngineTurn(Some(self.clone()))) {
@@ -104,10 +104,6 @@ impl TurnQueue {
                 Err(mut turn) => turn.0 = None,
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -185,7 +181,7 @@ mod tests {
         waiting.remove(1);
         assert_eq!(queue.waiting(), 3);
         assert_eq!(order(first.expect("free"), waiting), "aca");
-        assert!(!queue.lock().is_busy);
+        assert!(!lock(&queue.0).is_busy);
     }
 
     #[test]
