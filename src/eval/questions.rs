@@ -74,6 +74,16 @@ pub(super) struct QuestionEntry {
     pub is_unanswerable: bool,
 }
 
+impl From<Question> for QuestionEntry {
+    /// Returns the entry of a question without passages.
+    fn from(question: Question) -> Self {
+        Self {
+            question,
+            ..Self::default()
+        }
+    }
+}
+
 /// Collects the questions of a file: gives each an id of its own and keeps each passage once.
 #[derive(Default)]
 pub(super) struct Collector {

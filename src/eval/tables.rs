@@ -144,8 +144,23 @@ fn cells<M: Metric>(
 ) -> impl Iterator<Item = String> {
     M::in_section(section).map(move |metric| {
         let format = metric.declaration().format;
-        value(metric).map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value))
+        cell(value(metric), |value| format.value(value))
     })
+}
+
+/// Returns a row: its first cells, then those of a section's metrics.
+fn row<M: Metric>(
+    mut first: Vec<String>,
+    section: Section,
+    value: impl Fn(M) -> Option<f64>,
+) -> Vec<String> {
+    first.extend(cells(section, value));
+    first
+}
+
+/// Returns the cell of a value that may not have been measured.
+fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NO_VALUE.to_owned(), text)
 }
 
 /// The figures of a paper beside those measured here.
@@ -160,9 +175,7 @@ fn published_table(published: Option<&Published>) -> Table {
             figure.dataset.clone(),
             declaration.label.to_owned(),
             format.value(figure.published),
-            figure
-                .measured
-                .map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value)),
+            cell(figure.measured, |value| format.value(value)),
         ]
     };
     table(
@@ -174,15 +187,12 @@ fn published_table(published: Option<&Published>) -> Table {
 
 fn answers(presets: &[PresetSummary]) -> Table {
     let row = |preset: &PresetSummary| {
-        let mut row = vec![
-            preset.preset.clone(),
-            preset.answered.to_string(),
-            preset.failed.len().to_string(),
-        ];
-        row.extend(cells(Section::Answers, |metric| {
+        let answered = preset.answered.to_string();
+        let failed = preset.failed.len().to_string();
+        let first = vec![preset.preset.clone(), answered, failed];
+        row(first, Section::Answers, |metric| {
             Some(preset.scores[metric])
-        }));
-        row
+        })
     };
 
     let head = head::<AnswerMetric>(&["preset", "questions", "failed"], Section::Answers);
@@ -265,10 +275,7 @@ fn helpfulness(presets: &[PresetSummary]) -> Table {
                     preset.preset.clone(),
                     declaration.label.trim_start_matches("delta ").to_owned(),
                     utility.contexts.to_string(),
-                    absolute.map_or_else(
-                        || NO_VALUE.to_owned(),
-                        |values| declaration.format.value(values[metric]),
-                    ),
+                    cell(absolute, |values| declaration.format.value(values[metric])),
                     declaration.format.value(utility.improvement[metric]),
                 ]
             })
@@ -288,11 +295,9 @@ fn kinds(presets: &[PresetSummary]) -> Table {
     let row = |(kind, summary): (&String, &KindSummary)| {
         let mut row = vec![kind.clone(), summary.questions.to_string()];
         row.extend(presets.iter().map(|preset| {
-            let summary = preset.kinds.get(kind);
-            summary.map_or_else(
-                || NO_VALUE.to_owned(),
-                |summary| format.value(summary.exact_match),
-            )
+            cell(preset.kinds.get(kind), |summary| {
+                format.value(summary.exact_match)
+            })
         }));
         row
     };
@@ -349,15 +354,15 @@ fn lists(section: Section, presets: &[PresetSummary]) -> Table {
 
 fn uncertainty(presets: &[PresetSummary]) -> Table {
     let row = |preset: &PresetSummary, summary: &UncertaintySummary| {
-        let mut row = vec![
+        let measure = summary.measure.declaration().label.to_owned();
+        let first = vec![
             preset.preset.clone(),
-            summary.measure.declaration().label.to_owned(),
+            measure,
             summary.questions.to_string(),
         ];
-        row.extend(cells(Section::Uncertainty, |metric| {
+        row(first, Section::Uncertainty, |metric| {
             summary.separation[metric]
-        }));
-        row
+        })
     };
 
     let rows = presets.iter().flat_map(|preset| {
@@ -384,10 +389,7 @@ fn utility(presets: &[PresetSummary]) -> Table {
         "Pearson",
     ];
 
-    let pearson = |of: &Correlation| {
-        of.pearson
-            .map_or_else(|| NO_VALUE.to_owned(), |pearson| format!("{pearson:.3}"))
-    };
+    let pearson = |of: &Correlation| cell(of.pearson, |pearson| format!("{pearson:.3}"));
     let row = |preset: &PresetSummary, whole: &Correlation, every: &Correlation| {
         vec![
             preset.preset.clone(),
@@ -420,15 +422,11 @@ fn understanding(summaries: &[UnderstandingSummary]) -> Table {
             "uncertain"
         };
 
-        let mut row = vec![
-            summary.preset.clone(),
-            context.to_owned(),
-            summary.questions.to_string(),
-        ];
-        row.extend(cells(Section::Understanding, |metric| {
+        let questions = summary.questions.to_string();
+        let first = vec![summary.preset.clone(), context.to_owned(), questions];
+        row(first, Section::Understanding, |metric| {
             Some(summary.values[metric])
-        }));
-        row
+        })
     };
 
     table(
@@ -450,8 +448,7 @@ fn dense(presets: &[PresetSummary]) -> Table {
     ];
 
     let format = AnswerMetric::ExactMatch.declaration().format;
-    let or_none =
-        |value: Option<f64>| value.map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value));
+    let or_none = |value: Option<f64>| cell(value, |value| format.value(value));
     let row = |preset: &PresetSummary, interval: &DenseInterval| {
         let range = match interval.up_to {
             Some(up_to) => format!("{:.1} to {up_to:.1}", interval.above),
@@ -484,9 +481,8 @@ fn chunks(presets: &[PresetSummary]) -> Table {
         .filter(|preset| preset.chunks[ChunkMetric::Found].is_some());
 
     let row = |preset: &PresetSummary| {
-        let mut row = vec![preset.preset.clone()];
-        row.extend(cells(Section::Chunks, |metric| preset.chunks[metric]));
-        row
+        let first = vec![preset.preset.clone()];
+        row(first, Section::Chunks, |metric| preset.chunks[metric])
     };
 
     table(
@@ -529,12 +525,10 @@ fn differences<M>(
 where
     M: Metric<Function: 'static>,
 {
-    let cell = |metric: M, comparison: &Comparison| {
-        let interval = values(comparison).get(&metric);
-        interval.map_or_else(
-            || NO_VALUE.to_owned(),
-            |interval| metric.declaration().format.difference(interval),
-        )
+    let difference = |metric: M, comparison: &Comparison| {
+        cell(values(comparison).get(&metric), |interval| {
+            metric.declaration().format.difference(interval)
+        })
     };
 
     M::in_section(Section::Comparison)
@@ -544,7 +538,7 @@ where
                 .any(|one| values(one).contains_key(metric))
         })
         .map(|metric| {
-            let cells = comparisons.iter().map(|one| cell(metric, one));
+            let cells = comparisons.iter().map(|one| difference(metric, one));
             (metric.declaration().label, cells.collect())
         })
         .collect()
@@ -552,9 +546,8 @@ where
 
 fn cost(presets: &[PresetSummary]) -> Table {
     let row = |preset: &PresetSummary| {
-        let mut row = vec![preset.preset.clone()];
-        row.extend(cells(Section::Cost, |metric| Some(preset.cost[metric])));
-        row
+        let first = vec![preset.preset.clone()];
+        row(first, Section::Cost, |metric| Some(preset.cost[metric]))
     };
     table(
         "Cost per question",

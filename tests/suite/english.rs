@@ -157,6 +157,13 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
 /// leaves this list and never enters it.
 const WITH_OF: &[&str] = &["tests/suite"];
 
+/// Words that a doc does not begin with: its first line is a sentence with a verb in the third
+/// person, or a noun.
+const NOT_FIRST_IN_DOCS: &[&str] = &[
+    "As", "At", "By", "From", "How", "In", "It", "Its", "Of", "On", "That", "Their", "These",
+    "Those", "What", "When", "Where", "Which", "Who", "Whose", "Why", "With",
+];
+
 /// A fault of a name.
 const CONSTRUCTOR: &str = "a constructor named `of`, better: `new`, `from_*`, `with_*`, `for_*`";
 
@@ -194,11 +201,17 @@ fn constructors_messages_and_comments_have_the_form_of_the_house() {
 /// what is wrong.
 fn faults(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
+    let mut previous = "";
     for (number, line) in (1..).zip(text.lines()) {
         let trimmed = line.trim_start();
         let is_comment = trimmed.starts_with("//");
         if is_comment && line.chars().count() > MAX_COLUMNS {
             found.push((number, format!("a comment of over {MAX_COLUMNS} columns")));
+        }
+        if let Some(word) = first_word_of_doc(trimmed, previous)
+            && NOT_FIRST_IN_DOCS.contains(&word)
+        {
+            found.push((number, format!("a doc that begins with `{word}`")));
         }
         if let Some(name) = function_name(trimmed)
             && (name == "of" || name.starts_with("of_"))
@@ -208,8 +221,18 @@ fn faults(text: &str) -> Vec<(usize, String)> {
         if !is_comment && denies_with_no(line) {
             found.push((number, "`is no ...`, better: `is not a ...`".to_owned()));
         }
+        previous = trimmed;
     }
     found
+}
+
+/// Returns the first word of a doc comment that begins on this line.
+fn first_word_of_doc<'l>(line: &'l str, previous: &str) -> Option<&'l str> {
+    let mark = ["///", "//!"]
+        .into_iter()
+        .find(|mark| line.starts_with(mark))?;
+    let begins = !previous.starts_with(mark);
+    begins.then(|| line[mark.len()..].split_whitespace().next())?
 }
 
 fn function_name(line: &str) -> Option<&str> {
@@ -239,6 +262,8 @@ fn a_fault_of_form_is_found() {
         "fn of_columns() {}",
         "pub(super) const fn of_text() -> bool {",
         "    message(\"this is no file\");",
+        "/// What it is.",
+        "fn f() {}\n    /// Its number.",
     ];
     for text in wrong {
         assert_eq!(kinds(text).len(), 1, "{text}");
@@ -251,6 +276,7 @@ fn a_fault_of_form_is_found() {
         "// What forces this: a format.",
         "    message(\"there is no file, and it is no longer read\");",
         "let of = 1;",
+        "/// A number.\n/// What it counts is in the second line.",
     ];
     for text in right {
         assert_eq!(kinds(text), [""; 0], "{text}");

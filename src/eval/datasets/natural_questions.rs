@@ -27,15 +27,13 @@ pub const KILT: Dataset = Dataset {
     read: |record, _: &Beside| {
         let outputs = list(record.get("output")).iter();
         let answers = outputs.filter_map(|output| text(output.as_object()?, &["answer"]));
-        one(QuestionEntry {
-            question: Question {
-                id: text(record, &["id"]).unwrap_or_default(),
-                question: question(record, &["input"])?,
-                answers: answers.collect(),
-                ..Question::default()
-            },
-            ..QuestionEntry::default()
-        })
+        one(Question {
+            id: text(record, &["id"]).unwrap_or_default(),
+            question: question(record, &["input"])?,
+            answers: answers.collect(),
+            ..Question::default()
+        }
+        .into())
     },
     ..LINES
 };
@@ -59,14 +57,12 @@ pub const EVOUNA: Dataset = Dataset {
             return Ok(Vec::new());
         }
         let golden = text(record, &["golden_answer"]).ok_or_else(|| missing("golden_answer"))?;
-        one(QuestionEntry {
-            question: Question {
-                question: question(record, &["question"])?,
-                answers: golden.split('/').map(str::to_owned).collect(),
-                ..Question::default()
-            },
-            ..QuestionEntry::default()
-        })
+        one(Question {
+            question: question(record, &["question"])?,
+            answers: golden.split('/').map(str::to_owned).collect(),
+            ..Question::default()
+        }
+        .into())
     },
     ..LINES
 };
@@ -82,16 +78,14 @@ pub const POP_QA: Dataset = Dataset {
         let parsed = possible
             .and_then(Value::as_str)
             .and_then(|cell| serde_json::from_str::<Value>(cell).ok());
-        one(QuestionEntry {
-            question: Question {
-                id: text(record, &["id"]).unwrap_or_default(),
-                question: question(record, &["question"])?,
-                answers: texts(parsed.as_ref().or(possible)),
-                kind: text(record, &["prop"]).unwrap_or_default(),
-                ..Question::default()
-            },
-            ..QuestionEntry::default()
-        })
+        one(Question {
+            id: text(record, &["id"]).unwrap_or_default(),
+            question: question(record, &["question"])?,
+            answers: texts(parsed.as_ref().or(possible)),
+            kind: text(record, &["prop"]).unwrap_or_default(),
+            ..Question::default()
+        }
+        .into())
     },
     ..LINES
 };
@@ -141,13 +135,11 @@ fn ambig_nq(record: &Record) -> Result<QuestionEntry, String> {
         }
     }
 
-    Ok(QuestionEntry {
-        question: Question {
-            id: text(record, &["id"]).unwrap_or_default(),
-            question: question(record, &["question"])?,
-            answers,
-            ..Question::default()
-        },
-        ..QuestionEntry::default()
-    })
+    Ok(Question {
+        id: text(record, &["id"]).unwrap_or_default(),
+        question: question(record, &["question"])?,
+        answers,
+        ..Question::default()
+    }
+    .into())
 }

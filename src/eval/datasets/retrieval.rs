@@ -73,16 +73,14 @@ fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, 
 
     let judged = relevant.iter().filter_map(|name| corpus.get(name));
     let quotes = judged.filter_map(|document| text(document, &["text"]));
-    one(QuestionEntry {
-        question: Question {
-            question: question(record, &["text"])?,
-            evidence: quotes.map(Evidence::anywhere).collect(),
-            is_retrieval_only: true,
-            id,
-            ..Question::default()
-        },
-        ..QuestionEntry::default()
-    })
+    one(Question {
+        question: question(record, &["text"])?,
+        evidence: quotes.map(Evidence::anywhere).collect(),
+        is_retrieval_only: true,
+        id,
+        ..Question::default()
+    }
+    .into())
 }
 
 /// Returns the query and the document of a judgement that calls it relevant.
