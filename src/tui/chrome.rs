@@ -13,6 +13,7 @@ use super::keys::Action;
 use super::layout::Layout;
 use super::overlays::{self, Open};
 use super::pane::Pane;
+use super::panes;
 use super::player::Player;
 use super::state::Model;
 use super::text;
@@ -23,6 +24,8 @@ use super::view::Scene;
 
 /// Minimum cells at which the preset is named as such.
 const NAMED_FROM: usize = 80;
+/// Cells of the number and the title of a pane that is a line, with the gap behind them.
+const TAB_CELLS: usize = 16;
 /// Minimum cells of the folder beside the preset.
 const MIN_FOLDER: usize = 8;
 
@@ -246,6 +249,23 @@ pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
 
 fn tab(pane: Pane) -> String {
     format!("{} {}", pane.number(), pane.title())
+}
+
+/// Draws the line of a pane that is not open: why it has nothing to show, or what it would show.
+pub fn folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffer) {
+    let view = panes::view(pane);
+    let words = view.absence(scene).unwrap_or_else(|| {
+        let note = view.note(scene);
+        let gap = if note.is_empty() { "" } else { " · " };
+        format!("{note}{gap}{} shows it", pane.number())
+    });
+    let name = format!("  {:<TAB_CELLS$}", tab(pane));
+    let room = usize::from(area.width).saturating_sub(name.len());
+    Line::from(vec![
+        scene.span(Tone::Strong, name),
+        scene.span(Tone::Quiet, text::clip(&words, room).into_owned()),
+    ])
+    .render(area, buffer);
 }
 
 /// Returns the pane whose tab is at a column.

@@ -11,7 +11,7 @@ pub const SMALLEST: (u16, u16) = (60, 16);
 const WIDE: (u16, u16) = (120, 26);
 /// Minimum height at which a narrow screen shows two panes.
 const TALL: u16 = 24;
-/// Minimum width at which a pane without content leaves columns to its neighbours.
+/// Minimum width at which three panes are beside each other.
 const SPACIOUS: u16 = 160;
 /// Minimum rows of a pane.
 const MIN_PANE_ROWS: u16 = 5;
@@ -49,8 +49,8 @@ pub struct Needs {
 pub struct PaneNeeds {
     /// Rows with the frame; 0 while they are unknown.
     pub rows: [u16; Pane::ALL.len()],
-    /// True for a pane that has nothing to show in this run.
-    pub idle: [bool; Pane::ALL.len()],
+    /// True for a pane that has nothing to show in this run: it is one line until it is focused.
+    pub absent: [bool; Pane::ALL.len()],
     /// Steps by which the user made it larger; negative for smaller.
     pub steps: [i8; Pane::ALL.len()],
 }
@@ -59,16 +59,10 @@ impl PaneNeeds {
     /// Maximum steps by which a pane is made larger or smaller.
     pub const MAX_STEPS: i8 = 4;
 
-    /// Returns the share of a pane in the width of its row.
-    fn width(&self, pane: Pane, row_width: u16) -> u16 {
-        let share = pane.slot().width;
-        let share = if self.idle[pane as usize] && row_width >= SPACIOUS {
-            share / 2 + 1
-        } else {
-            share
-        };
-        // in hundredths, for the steps to have an effect
-        (f64::from(share) * 100.0 * factor(self.steps[pane as usize])) as u16
+    /// Returns the share of a pane in the width of its row, in hundredths, for the steps to have an
+    /// effect.
+    fn width(&self, pane: Pane) -> u16 {
+        (f64::from(pane.slot().width) * 100.0 * factor(self.steps[pane as usize])) as u16
     }
 
     /// Returns what panes beside each other need.
@@ -102,6 +96,8 @@ pub struct Layout {
     pub progress: Rect,
     pub tabs: Rect,
     pub panes: Vec<(Pane, Rect)>,
+    /// The panes that are one line, where all are shown.
+    pub folded: Vec<(Pane, Rect)>,
     pub tour: Rect,
     pub input: Rect,
     pub status: Rect,
@@ -125,10 +121,17 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     ])
     .areas(area);
 
+    let mut folded = Vec::new();
     let panes = if needs.zoomed {
         vec![(needs.focused, body)]
     } else if wide {
-        all(body, &needs.panes)
+        let open = open_panes(area.width, needs);
+        let closed = Pane::ALL.into_iter().filter(|pane| !open.contains(pane));
+        let closed: Vec<Pane> = closed.collect();
+        let lines = Constraint::Length(closed.len() as u16);
+        let [body, lines] = Split::vertical([Constraint::Min(6), lines]).areas(body);
+        folded = closed.into_iter().zip(lines.rows()).collect();
+        all(body, &needs.panes, &open)
     } else if area.height >= TALL {
         two(body, needs)
     } else {
@@ -140,33 +143,50 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         progress,
         tabs,
         panes,
+        folded,
         tour,
         input,
         status,
     })
 }
 
-/// Returns every pane in its slot: two rows, each divided by the widths of its panes.
-fn all(body: Rect, needs: &PaneNeeds) -> Vec<(Pane, Rect)> {
-    let rows = [SlotRow::Upper, SlotRow::Lower].map(panes_of);
-    let areas = divide(body, ROW_SHARES, [needs.row(&rows[0]), needs.row(&rows[1])]);
-    rows.iter()
-        .zip(areas)
-        .flat_map(|(panes, area)| side_by_side(panes, area, needs))
-        .collect()
+/// Returns the panes that are more than a line on a screen that shows all: those with something to
+/// show, and the focused one. Where there is room for two in the lower row, one is beside the hits.
+fn open_panes(width: u16, needs: Needs) -> Vec<Pane> {
+    let is_open = |pane: &Pane| !needs.panes.absent[*pane as usize] || *pane == needs.focused;
+    let mut open: Vec<Pane> = Pane::ALL.into_iter().filter(is_open).collect();
+    let both = [Pane::Links, Pane::Refinement];
+    if width < SPACIOUS && both.iter().all(|pane| open.contains(pane)) {
+        let wanted = [needs.focused, needs.beside];
+        let is_kept = |pane: &Pane| wanted.contains(pane);
+        let kept = both.into_iter().find(is_kept).unwrap_or(Pane::Refinement);
+        open.retain(|pane| !both.contains(pane) || *pane == kept);
+    }
+    open
 }
 
-fn panes_of(row: SlotRow) -> Vec<Pane> {
-    Pane::ALL
-        .into_iter()
-        .filter(|pane| pane.slot().row == row)
-        .collect()
+/// Returns the open panes in their slots: two rows, each divided by the widths of its panes.
+fn all(body: Rect, needs: &PaneNeeds, open: &[Pane]) -> Vec<(Pane, Rect)> {
+    let in_row = |row: SlotRow| -> Vec<Pane> {
+        let panes = open.iter().copied();
+        panes.filter(|pane| pane.slot().row == row).collect()
+    };
+    let [upper, lower] = [in_row(SlotRow::Upper), in_row(SlotRow::Lower)];
+    if lower.is_empty() {
+        return side_by_side(&upper, body, needs);
+    }
+
+    let rows = [needs.row(&upper), needs.row(&lower)];
+    let [above, below] = divide(body, ROW_SHARES, rows);
+    let mut panes = side_by_side(&upper, above, needs);
+    panes.extend(side_by_side(&lower, below, needs));
+    panes
 }
 
 fn side_by_side(panes: &[Pane], area: Rect, needs: &PaneNeeds) -> Vec<(Pane, Rect)> {
     let widths = panes
         .iter()
-        .map(|pane| Constraint::Fill(needs.width(*pane, area.width)));
+        .map(|pane| Constraint::Fill(needs.width(*pane)));
     let areas = Split::horizontal(widths).split(area);
     panes.iter().copied().zip(areas.iter().copied()).collect()
 }
@@ -212,6 +232,13 @@ fn divide(area: Rect, shares: [u16; 2], needs: [RowNeed; 2]) -> [Rect; 2] {
 }
 
 impl Layout {
+    /// Returns the pane whose line is at a position.
+    pub fn folded_at(&self, position: Position) -> Option<Pane> {
+        let mut folded = self.folded.iter();
+        let (pane, _) = folded.find(|(_, line)| line.contains(position))?;
+        Some(*pane)
+    }
+
     /// Returns the pane at a position.
     pub fn pane_at(&self, position: Position) -> Option<(Pane, Rect)> {
         self.panes
@@ -256,16 +283,22 @@ pub fn overlay(area: Rect, columns: u16, rows: u16) -> Rect {
 mod tests {
     use super::*;
 
+    const NEEDS: Needs = Needs {
+        focused: Pane::Answer,
+        beside: Pane::Retrieval,
+        zoomed: false,
+        progress: false,
+        input_rows: 1,
+        tour_rows: 0,
+        panes: PaneNeeds {
+            rows: [0; 5],
+            absent: [false; 5],
+            steps: [0; 5],
+        },
+    };
+
     fn areas(width: u16, height: u16, panes: PaneNeeds) -> Vec<(Pane, Rect)> {
-        let needs = Needs {
-            focused: Pane::Answer,
-            beside: Pane::Retrieval,
-            zoomed: false,
-            progress: false,
-            input_rows: 1,
-            tour_rows: 0,
-            panes,
-        };
+        let needs = Needs { panes, ..NEEDS };
         layout(Rect::new(0, 0, width, height), needs)
             .expect("a layout")
             .panes
@@ -307,19 +340,42 @@ mod tests {
     }
 
     #[test]
-    fn columns_go_where_there_is_something_to_show() {
-        let usual = areas(200, 60, PaneNeeds::default());
-        let panes = PaneNeeds {
-            idle: [false, false, false, false, true],
-            ..PaneNeeds::default()
+    fn a_pane_without_content_is_a_line_until_it_is_focused() {
+        let shown = |width, focused, absent| {
+            let panes = PaneNeeds {
+                absent,
+                ..PaneNeeds::default()
+            };
+            let needs = Needs {
+                focused,
+                panes,
+                ..NEEDS
+            };
+            let layout = layout(Rect::new(0, 0, width, 36), needs).expect("a layout");
+            layout
+                .panes
+                .iter()
+                .map(|(pane, _)| *pane)
+                .collect::<Vec<_>>()
         };
-        let spacious = areas(200, 60, panes);
-        assert!(area(&spacious, Pane::Retrieval).width > area(&usual, Pane::Retrieval).width);
-        assert!(area(&spacious, Pane::Refinement).width < area(&usual, Pane::Refinement).width);
+        use Pane::{Answer, Links, Refinement, Retrieval, Uncertainty};
+        let off = [false, false, false, true, true];
+        assert_eq!(shown(200, Answer, off), [Answer, Uncertainty, Retrieval]);
         assert_eq!(
-            areas(140, 40, panes),
-            areas(140, 40, PaneNeeds::default()),
-            "an idle pane keeps its columns where they are few"
+            shown(200, Links, off),
+            [Answer, Uncertainty, Retrieval, Links]
+        );
+        let quoted = [false, true, true, true, true];
+        assert_eq!(shown(120, Answer, quoted), [Answer]);
+        // three beside each other want the width
+        assert_eq!(shown(160, Answer, [false; 5]), Pane::ALL);
+        assert_eq!(
+            shown(159, Answer, [false; 5]),
+            [Answer, Uncertainty, Retrieval, Refinement]
+        );
+        assert_eq!(
+            shown(159, Links, [false; 5]),
+            [Answer, Uncertainty, Retrieval, Links]
         );
     }
 

@@ -49,6 +49,9 @@ impl Screen<'_> {
                 placed.extend(self.draw_pane(rows, area, buffer));
             }
         }
+        for (pane, line) in &layout.folded {
+            chrome::folded(scene, *pane, *line, buffer);
+        }
         chrome::tour(scene, layout.tour, buffer);
         chrome::input(scene, layout.input, buffer);
         if let Some(open) = self.overlay {

@@ -32,9 +32,10 @@ pub trait View {
         String::new()
     }
 
-    /// Returns whether it has nothing to show in the run on the screen, now or later.
-    fn is_idle(&self, _scene: &Scene<'_>) -> bool {
-        false
+    /// Returns why it has nothing to show in the run on the screen, now or later; `None` where it
+    /// has something, or may have.
+    fn absence(&self, _scene: &Scene<'_>) -> Option<String> {
+        None
     }
 
     /// Returns the columns and rows that it takes as an overlay.

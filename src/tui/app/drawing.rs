@@ -27,7 +27,8 @@ impl App {
     /// width does not depend on that room.
     fn prepare_panes(&mut self) {
         let scene = self.scene();
-        self.ui.panes.needs.idle = Pane::ALL.map(|pane| panes::view(pane).is_idle(&scene));
+        let is_absent = |pane| panes::view(pane).absence(&scene).is_some();
+        self.ui.panes.needs.absent = Pane::ALL.map(is_absent);
         self.rows = self.build_rows(&self.scene());
 
         // a pane that has the screen to itself has all rows

@@ -138,6 +138,8 @@ impl App {
         if let Some((pane, frame)) = layout.pane_at(position) {
             self.focus(pane);
             self.select_at(inside(frame), position);
+        } else if let Some(pane) = layout.folded_at(position) {
+            self.focus(pane);
         } else if layout.input.contains(position) && self.ui.player.is_none() {
             self.ui.panes.focus = Focus::Input;
         } else if layout.tabs.contains(position)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ratatui::text::Line;
 
 use crate::config::{AttributionKind, LinkerKind};
-use crate::event::{ChunkText, DocumentLinks, LinkedChunk};
+use crate::event::{ChunkText, DocumentLinks, LinkedChunk, Part};
 use crate::story::{Lookup, Run, Step, words};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
@@ -16,7 +16,7 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::{answer, role_off};
+use super::{absence, answer};
 
 /// Maximum number of chunks per sentence; weaker ones are noise.
 const CHUNKS_SHOWN: usize = 4;
@@ -44,10 +44,25 @@ impl View for Links {
         content(scene, cells)
     }
 
-    fn is_idle(&self, scene: &Scene<'_>) -> bool {
-        scene.run.is_some_and(|run| {
-            run.settings.linker.kind == LinkerKind::Off
-                && run.settings.answer.attribution == AttributionKind::Off
+    fn absence(&self, scene: &Scene<'_>) -> Option<String> {
+        let run = scene.run?;
+        let has_linker = run.settings.linker.kind != LinkerKind::Off;
+        let reads_attention = run.settings.answer.attribution != AttributionKind::Off;
+        let may_come = has_linker || reads_attention;
+        if has_links(run) || run.reads_attention() || may_come && scene.ui.is_in_progress(run) {
+            return None;
+        }
+
+        let linker = if has_linker {
+            absence::skipped(run, Part::Linker)
+        } else {
+            absence::off(scene, run, "linker")
+        };
+        let keys = scene.keys_from_here(Action::ReadAttention);
+        Some(if can_read_attention(run) {
+            format!("{linker} · {keys} reads the attention of this answer")
+        } else {
+            linker
         })
     }
 
@@ -66,13 +81,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
             linked_rows(&mut page, run);
         }
         attention_rows(&mut page, run);
-        if run.settings.linker.kind == LinkerKind::Off {
-            page.remark(&role_off::words(
-                scene,
-                run,
-                "linker",
-                "No links between chunks",
-            ));
+        if let Some(absence) = Links.absence(scene) {
+            page.remark(&absence);
         }
     } else {
         page.remark(
@@ -295,8 +305,11 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         .filter(|(_, step)| !step.attended.is_empty())
         .collect();
     if attended.is_empty() {
-        if run.outcome.is_some() && !run.context_hits().is_empty() {
-            offer_rows(page);
+        if can_read_attention(run) {
+            page.remark(
+                "The attention of each sentence to its chunks was not read: it makes an answer slower where the generator \
+                 runs on a GPU, and needs a second context in its memory.",
+            );
         }
         return;
     }
@@ -314,16 +327,10 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
     );
 }
 
-/// Says what reading the attention costs, and which key does it.
-fn offer_rows(page: &mut Page<'_>) {
-    page.remark(
-        "The attention of each sentence to its chunks was not read: it makes an answer slower where the generator \
-         runs on a GPU, and needs a second context in its memory.",
-    );
-    page.hint(
-        Action::ReadAttention,
-        "asks again and reads it, from now on",
-    );
+/// Returns whether the attention of an answer can be read that was written without.
+fn can_read_attention(run: &Run) -> bool {
+    let is_generated = run.steps.iter().any(|step| !step.tokens.is_empty());
+    is_generated && run.outcome.is_some() && !run.context_hits().is_empty()
 }
 
 /// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the

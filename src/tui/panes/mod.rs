@@ -1,7 +1,7 @@
 //! The five panes, one file each. A pane turns what it is shown into rows; it knows neither where
 //! it is drawn nor how far it is scrolled.
 
-mod role_off;
+mod absence;
 mod ready;
 mod funnel;
 mod answer;

@@ -3,9 +3,9 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::config::UnderstandingKind;
+use crate::config::{RefinerKind, UnderstandingKind};
 use crate::event::{
-    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, RefinementEnd, Understanding,
+    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, Part, RefinementEnd, Understanding,
     Unmeasured, VariantFault, VariedChunk,
 };
 use crate::story::{Change, Evaluated, Round, Run, words};
@@ -17,7 +17,7 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::{answer, role_off};
+use super::{absence, answer};
 
 /// Cells before the location of a chunk: selection, then its label or whether it is new.
 const GUTTER: usize = 8;
@@ -36,11 +36,19 @@ impl View for Refinement {
         content(scene, cells)
     }
 
-    fn is_idle(&self, scene: &Scene<'_>) -> bool {
-        scene.run.is_some_and(|run| {
-            run.settings.understanding.kind == UnderstandingKind::Off
-                && run.refinement.rounds.is_empty()
-        })
+    fn absence(&self, scene: &Scene<'_>) -> Option<String> {
+        let run = scene.run.filter(|run| run.refinement.rounds.is_empty())?;
+        let is_off = run.settings.understanding.kind == UnderstandingKind::Off;
+        if is_off && can_be_measured(scene, run) {
+            let off = absence::off(scene, run, "understanding");
+            let keys = scene.keys_from_here(Action::MeasureContext);
+            Some(format!("{off} · {keys} measures this context"))
+        } else if is_off {
+            Some(absence::off(scene, run, "understanding"))
+        } else {
+            let is_over = !scene.ui.is_in_progress(run);
+            is_over.then(|| absence::skipped(run, Part::Understanding))
+        }
     }
 
     fn note(&self, scene: &Scene<'_>) -> String {
@@ -106,13 +114,11 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
         page.remark(&nothing_measured(scene));
-        let run = scene.settled_run().filter(|run| run.outcome.is_some());
-        let is_off = run.is_some_and(|run| {
-            let has_context = !run.context_hits().is_empty();
-            has_context && run.settings.understanding.kind == UnderstandingKind::Off
-        });
-        if is_off {
-            offer_rows(&mut page);
+        if scene.run.is_some_and(|run| can_be_measured(scene, run)) {
+            page.gap();
+            let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
+                        understand it.";
+            page.text(Tone::Quiet, "   ", what);
         }
         return page.content;
     };
@@ -146,21 +152,15 @@ fn nothing_measured(scene: &Scene<'_>) -> String {
                 changes, and keeps the context that the model understands best."
             .to_owned();
     };
-    let is_measuring = run.settings.understanding.kind != UnderstandingKind::Off;
-    if scene.ui.is_in_progress(run) && is_measuring {
-        format!("{} …", run.activity())
-    } else {
-        role_off::words(scene, run, "refiner", "No rounds")
-    }
+    let absence = Refinement.absence(scene);
+    absence.unwrap_or_else(|| format!("{} …", run.activity()))
 }
 
-/// Offers to measure the context of a run that did not.
-fn offer_rows(page: &mut Page<'_>) {
-    page.gap();
-    page.hint(Action::MeasureContext, "measures this context now");
-    let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
-                understand it.";
-    page.text(Tone::Quiet, "   ", what);
+/// Returns whether the context of a run can be measured that did not measure it.
+fn can_be_measured(scene: &Scene<'_>, run: &Run) -> bool {
+    let is_off = run.settings.understanding.kind == UnderstandingKind::Off;
+    let is_settled = scene.ui.work.pending.is_none() && run.outcome.is_some();
+    is_off && is_settled && !run.context_hits().is_empty()
 }
 
 /// The best round; while refinement is in progress, the last one.
@@ -682,7 +682,11 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
     let words = match run.refinement.finished {
         Some((best, end)) => format!("The answer is written from round {best}: {}.", ended(end)),
         None if !page.scene.ui.is_in_progress(run) && is_uncertain => {
-            role_off::words(page.scene, run, "refiner", "Not repaired")
+            let reason = match run.settings.refiner.kind {
+                RefinerKind::Off => absence::off(page.scene, run, "refiner"),
+                RefinerKind::Dense => absence::skipped(run, Part::Refiner),
+            };
+            format!("Not repaired: {reason}.")
         }
         None => return,
     };

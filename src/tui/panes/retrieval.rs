@@ -1,7 +1,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{Location, RetrieverKind};
-use crate::event::{ChunkText, Context, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
+use crate::event::{ChunkText, Context, Hit, Part, Ranked, Retrieval as Retrieved, WordOrigin};
 use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
 use crate::tui::hyperlinks::fragment;
@@ -12,12 +12,14 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll, patch_line};
 
-use super::{funnel, role_off};
+use super::{absence, funnel};
 
 /// Cells before the location of a hit: selection, label or sign of a dropped one, sign of a pinned
 /// or excluded one.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
+/// Cells of the ranks beside the scores.
+const RANKS: usize = 8;
 /// Minimum cells of the text of a hit, and of the gap before it.
 const MIN_TEXT: usize = 20;
 const TEXT_GAP: usize = 2;
@@ -36,9 +38,13 @@ impl View for Retrieval {
         content(scene, cells)
     }
 
-    fn is_idle(&self, scene: &Scene<'_>) -> bool {
-        let run = scene.run;
-        run.is_some_and(|run| run.settings.retriever.kind == RetrieverKind::Off)
+    fn absence(&self, scene: &Scene<'_>) -> Option<String> {
+        let run = scene.run.filter(|run| run.lookups.is_empty())?;
+        if run.settings.retriever.kind == RetrieverKind::Off {
+            return Some(absence::off(scene, run, "retriever"));
+        }
+        let is_over = !scene.ui.is_in_progress(run);
+        is_over.then(|| absence::skipped(run, Part::Rewriter))
     }
 
     fn note(&self, scene: &Scene<'_>) -> String {
@@ -107,13 +113,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
     if run.lookups.is_empty() {
         content.gap();
-        let says = match run.settings.retriever.kind {
-            RetrieverKind::Off => role_off::words(scene, run, "retriever", "Nothing was retrieved"),
-            _ if run.outcome.is_some() && run.gate.is_some() => {
-                "No sentence was uncertain, so nothing was retrieved.".to_owned()
-            }
-            _ => "Nothing has been retrieved yet.".to_owned(),
-        };
+        let says = Retrieval.absence(scene);
+        let says = says.unwrap_or_else(|| "nothing has been retrieved yet".to_owned());
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
     }
 
@@ -155,12 +156,16 @@ struct Columns {
 
 impl Columns {
     fn at(cells: usize, run: &Run) -> Self {
-        let ranks = cells >= 74;
-        let numbers = 7 + 7 + 7 + if ranks { 8 } else { 0 };
         let has_both = cells >= 90;
         let bar = if has_both { BAR + 2 } else { 0 };
-
         let reason = reason_cells(run);
+        let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
+        let longest = widths.max().unwrap_or(0).min(cells / 2);
+        // names are whole before there are ranks
+        let scores = 7 + 7 + 7;
+        let ranks = GUTTER + longest + scores + RANKS + bar + reason < cells;
+        let numbers = scores + if ranks { RANKS } else { 0 };
+
         let mut columns = Self {
             cells,
             ranks,

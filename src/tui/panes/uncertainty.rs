@@ -3,6 +3,7 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::config::AnswerPrompt;
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
 use crate::story::words::{self, is_in_nats, measure};
 use crate::story::{Origin, Run, Step, Token, word_entropies};
@@ -45,6 +46,16 @@ impl View for Uncertainty {
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
         content(scene, cells)
+    }
+
+    fn absence(&self, scene: &Scene<'_>) -> Option<String> {
+        let run = scene.run?;
+        let is_quoted = run.settings.answer.prompt == AnswerPrompt::Quotes;
+        let is_over = is_quoted || !scene.ui.is_in_progress(run);
+        let is_measured = |step: &Step| step.uncertainties().any(|known| known.is_some());
+        let is_generated = |step: &Step| is_measured(step) || !step.tokens.is_empty();
+        let is_empty = is_over && !run.steps.iter().any(is_generated);
+        is_empty.then(|| "no sentence was generated".to_owned())
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {

@@ -296,8 +296,10 @@ fn the_mouse_focuses_selects_and_scrolls() {
         })
     };
     let click = MouseEventKind::Down(MouseButton::Left);
-    screen.buffer(200, 60);
-    screen.app.handle(&mouse(click, 10, 36));
+    let text = screen.text(200, 60);
+    let hit = text.lines().position(|row| row.contains("people/reeve.md"));
+    let hit = hit.expect("a hit") as u16;
+    screen.app.handle(&mouse(click, 10, hit));
     screen
         .shows("▸3 Retrieval")
         .shows("People › Tam Reeve › Early life");

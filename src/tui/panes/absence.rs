@@ -1,0 +1,44 @@
+//! The reason that a pane has nothing to show in a run, in one line.
+
+use crate::event::{LeftOut, Part};
+use crate::story::Run;
+use crate::story::words::duration;
+use crate::tui::view::Scene;
+
+/// Maximum number of presets that are named.
+const MAX_NAMED: usize = 4;
+
+/// Returns that a role is off in a run, with the presets in which it is on.
+pub(super) fn off(scene: &Scene<'_>, run: &Run, role: &str) -> String {
+    let with: Vec<&str> = scene.ui.next_run.presets_with(role).collect();
+    let preset = &run.preset;
+    if with.contains(&preset.as_str()) {
+        return format!("turned off in the settings of this run; preset {preset} has it");
+    }
+
+    let others = match with.as_slice() {
+        [] => return format!("not in preset {preset}"),
+        [one] => format!("{one} has it"),
+        many if many.len() > MAX_NAMED => "most others have it".to_owned(),
+        many => format!("{} have it", many.join(", ")),
+    };
+    format!("not in preset {preset}: {others}")
+}
+
+/// Returns why a part that is on did nothing in a run that is over.
+pub(super) fn skipped(run: &Run, part: Part) -> String {
+    let left_out = run.lookups.iter().flat_map(|lookup| &lookup.left_out);
+    let mut reasons = left_out.filter(|(parts, _)| parts.contains(&part));
+    match reasons.next_back() {
+        Some((_, LeftOut::NotNeeded)) => "skipped: the sentence was certain without it".to_owned(),
+        Some((_, LeftOut::NoTime { needed_ms, left_ms })) => format!(
+            "skipped: about {} needed, {} of the time left",
+            duration(*needed_ms),
+            duration(*left_ms)
+        ),
+        None if run.lookups.is_empty() && run.gate.is_some() => {
+            "skipped: no sentence was uncertain".to_owned()
+        }
+        None => "did not run".to_owned(),
+    }
+}
