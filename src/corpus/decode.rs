@@ -62,6 +62,7 @@ impl Wide {
     /// Returns the encoding that the byte order mark of a file names.
     fn from_mark(bytes: &[u8]) -> Option<Self> {
         match bytes {
+            // before UTF-16, whose mark is the beginning of this one
             [0xff, 0xfe, 0, 0, ..] => Some(Self::Utf32Le),
             [0, 0, 0xfe, 0xff, ..] => Some(Self::Utf32Be),
             [0xff, 0xfe, ..] => Some(Self::Utf16Le),

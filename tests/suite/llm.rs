@@ -84,16 +84,16 @@ fn exact_settings(settings: &GeneratorSettings) -> GeneratorSettings {
 
 /// A tensor of a GGUF file.
 struct Place {
-    /// Where its type stands in the file.
+    /// Place of its type in the file.
     info: usize,
     /// Numbers in it.
     count: usize,
     kind: usize,
-    /// Where its data begins in the file.
+    /// Place of its data in the file.
     data: usize,
 }
 
-/// Where the descriptions of the tensors of a GGUF file begin, where they end, and the tensors.
+/// Returns where the descriptions of the tensors of a GGUF file begin and end, and the tensors.
 fn places(bytes: &[u8]) -> (usize, usize, Vec<Place>) {
     let u64_at =
         |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
@@ -299,7 +299,7 @@ fn has_gpu() -> bool {
     runtime().devices().iter().any(|device| device.is_gpu)
 }
 
-/// What rounding between batches may cost, given what it may on a CPU.
+/// Returns the difference that rounding between batches may cause, given that on a CPU.
 fn between_batches(on_cpu: f32) -> f32 {
     if has_gpu() { 10.0 * on_cpu } else { on_cpu }
 }

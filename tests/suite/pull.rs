@@ -52,7 +52,7 @@ struct Asked {
     before: usize,
 }
 
-/// What the server does about a request.
+/// The reaction of the server to a request.
 #[derive(Debug, Clone)]
 struct Reply {
     status: u16,

@@ -125,11 +125,13 @@ impl Entry {
         match property.name.as_str() {
             "SUMMARY" => self.what = value,
             "DTSTART" => self.begin = moment(property),
+            // an event ends, and a task is due
             "DTEND" | "DUE" => self.end = moment(property),
             "LOCATION" => self.lines.push(format!("Where: {value}")),
             "STATUS" => self.lines.push(format!("Status: {}", value.to_lowercase())),
             "RRULE" => self.lines.push(format!("Repeats: {value}")),
             "ORGANIZER" | "ATTENDEE" => {
+                // a participant is an address, and CN the name to show
                 let address = value.trim_start_matches("mailto:").to_owned();
                 let name = property.parameter("CN").map(str::to_owned);
                 self.who.push(name.unwrap_or(address));
@@ -164,6 +166,7 @@ impl Entry {
 
 /// Returns a day or a moment, with its time zone, as in `2026-06-12 09:00 UTC`.
 fn moment(property: &Property) -> String {
+    // RFC 5545: a time that ends with Z is in UTC, one without a zone is local
     let value = property.value.trim_end_matches('Z');
     let zone = if value.len() < property.value.len() {
         Some("UTC")

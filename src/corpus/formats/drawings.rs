@@ -77,6 +77,7 @@ fn read(xml: &str) -> Result<Vec<(u32, Drawing)>, String> {
         match node {
             Node::Open(tag) => drawings.open(tag),
             Node::Text(part) if drawings.is_row => {
+                // anchors count rows from 0
                 let row: Option<u32> = part.trim().parse().ok();
                 drawings.row = row.map_or(1, |row| row.saturating_add(1));
             }
@@ -98,6 +99,7 @@ impl Drawings {
             "sp" => self.text.clear(),
             "t" => self.is_text = true,
             "chart" => self.add(tag.attribute("id").map(Drawing::Chart)),
+            // the data of a diagram, beside its layout, style and colours
             "relIds" => self.add(tag.attribute("dm").map(Drawing::Diagram)),
             _ => {}
         }

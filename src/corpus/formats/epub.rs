@@ -92,6 +92,7 @@ fn add_pages(book: &Epub, builder: &mut Builder) -> usize {
 
 /// Returns whether more than the fonts of a book is encrypted.
 fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
+    // the licence of Readium LCP, whose content is encrypted
     if package.has("META-INF/license.lcpl") {
         return Ok(true);
     }

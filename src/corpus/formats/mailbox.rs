@@ -49,6 +49,7 @@ pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
 pub(super) fn is_mailbox(bytes: &[u8]) -> bool {
     let line = first_line(bytes);
     let sender = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    // `git format-patch` puts a commit where a mailbox has its sender
     let is_patch = sender.len() == 40 && sender.iter().all(u8::is_ascii_hexdigit);
     let rest = bytes.get(line.len() + 1..).unwrap_or_default();
     !is_patch && is_envelope(line, false) && begins_with_field(rest)
@@ -64,6 +65,7 @@ pub(super) fn is_message(bytes: &[u8]) -> bool {
             return found >= MIN_FIELDS;
         }
 
+        // RFC 5322: a field continues on a line that begins with white space
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             continue;
         }
@@ -83,6 +85,7 @@ fn is_envelope(line: &[u8], is_after_blank: bool) -> bool {
     let has_time = || {
         let is_time = |part: &[u8]| {
             let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+            // `From ann@example.org Thu Jan  1 12:34:56 2026`
             part.len() >= 5 && part[2] == b':' && digits >= 4
         };
         line.split(u8::is_ascii_whitespace).any(is_time)
@@ -112,6 +115,7 @@ fn field(line: &[u8]) -> Option<&[u8]> {
 fn unquote(message: &[u8]) -> Cow<'_, [u8]> {
     let is_quoted = |line: &[u8]| {
         let from = line.iter().position(|byte| *byte != b'>').unwrap_or(0);
+        // the form mboxrd adds one `>` to each such line, quoted or not
         from > 0 && line[from..].starts_with(b"From ")
     };
     let lines = || message.split_inclusive(|byte| *byte == b'\n');

@@ -208,6 +208,7 @@ fn add_source(extract: &mut Extract, cell: &Value, source: &str) {
 
     let cell_text = match cell.get("cell_type").and_then(Value::as_str) {
         Some("markdown") => markdown::extract(source.to_owned()),
+        // notebooks before version 4 have cells that are headings
         Some("heading") => {
             let level = cell
                 .get("level")

@@ -146,6 +146,7 @@ impl CodeParts {
         while let Some(c) = chars.next() {
             let mut text = String::new();
             match c {
+                // the other parts are for negative numbers, zero and texts
                 ';' => break,
                 '"' => text.extend(chars.by_ref().take_while(|c| *c != '"')),
                 '\\' => text.extend(chars.next()),
@@ -158,6 +159,7 @@ impl CodeParts {
                     text.extend(parts.add_bracket(&inner));
                 }
                 '0' | '#' | '?' | '.' | ',' => parts.add_digit(c),
+                // a percent multiplies by 100, wherever it stands
                 '%' => {
                     parts.form.exponent -= 2;
                     text.push(c);
@@ -209,6 +211,7 @@ impl DecimalForm {
 
 /// Returns a number with the 15 digits that Excel keeps.
 fn digits(number: f64) -> String {
+    // 0.1 + 0.2 is shown as 0.3
     let rounded = format!("{number:.14e}").parse().unwrap_or(number);
     rounded.to_string()
 }
@@ -218,6 +221,7 @@ impl DateForm {
     /// seconds.
     fn from_signs(signs: &str) -> Self {
         let mut form = Self::default();
+        // its letters are none of months or minutes
         let signs = signs.replace("am/pm", "").replace("a/p", "");
 
         let mut runs: Vec<(char, usize)> = Vec::new();

@@ -48,6 +48,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     if bytes.starts_with(b"PK") {
         let mut package = Package::open(bytes)?;
         let manifest = package.xml("META-INF/manifest.xml")?.unwrap_or_default();
+        // an encrypted package keeps its names, and has the parameters of its cipher in the
+        // manifest
         if manifest.contains("encryption-data") {
             return Err(ENCRYPTED.to_owned());
         }
@@ -147,6 +149,7 @@ impl Content<'_> {
                     ..Paragraph::default()
                 });
             }
+            // XML folds white space, so that OpenDocument counts spaces in an element
             "s" => self.push(&" ".repeat(count(tag, "c").clamp(1, MAX_SPACES))),
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),

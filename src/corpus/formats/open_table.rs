@@ -96,6 +96,7 @@ impl SheetTable {
     fn end_row(&mut self, builder: &mut Builder) {
         let cells = std::mem::take(&mut self.cells);
 
+        // a sheet ends with rows and cells that are repeated up to its last, all of them empty
         let copies = if cells.is_empty() {
             0
         } else {

@@ -232,6 +232,7 @@ impl<'a> Package<'a> {
                 Node::Text(part) => text.push_str(part),
                 Node::Close("title") => metadata.title = named(&text),
                 Node::Close("creator") => metadata.author = named(&text),
+                // Office writes `modified`, OpenDocument `date`
                 Node::Close("modified" | "date") => metadata.date = day(&text),
                 Node::Close("created" | "creation-date") => created = day(&text),
                 Node::Close(_) => {}
@@ -268,6 +269,7 @@ struct Bounded<R> {
 
 impl<R: Read> Bounded<R> {
     fn new(member: R, packed: u64, limit: u64) -> Self {
+        // a bomb is small and unpacks to thousands of times its size
         let by_ratio = packed.saturating_mul(MAX_RATIO).max(RATIO_FROM_BYTES);
         Self {
             member,
@@ -309,6 +311,7 @@ pub(super) fn is_xml(name: &str) -> bool {
 
 /// Returns the path of a target that is relative to a folder of the package, or begins at its root.
 fn resolve(folder: &str, target: &str) -> String {
+    // OPC: a target is a path in the package, relative to the part that names it
     let from_root = match target.strip_prefix('/') {
         Some(target) => target.to_owned(),
         None => format!("{folder}/{target}"),
@@ -330,6 +333,7 @@ fn resolve(folder: &str, target: &str) -> String {
 
 fn reason(error: &ZipError) -> String {
     match error {
+        // encrypted members, whichever way the archive says it
         ZipError::InvalidPassword => ENCRYPTED.to_owned(),
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => ENCRYPTED.to_owned(),
         _ => format!("it is damaged ({error})"),

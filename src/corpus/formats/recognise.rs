@@ -107,9 +107,12 @@ fn is_office(format: &Format) -> bool {
 /// Returns the format that the first bytes say.
 fn format_by_content(named: &'static Format, bytes: &[u8]) -> Option<&'static Format> {
     match bytes {
+        // the local header of the first member
         [b'P', b'K', 3, 4, ..] => Some(zip_format(named, bytes)),
+        // RFC 1952: the mark, and deflate as the only method
         [0x1f, 0x8b, 8, ..] => Some(&archive::GZIP),
         [b'{', b'\\', b'r', b't', b'f', ..] => Some(&rtf::FORMAT),
+        // a compound file: Word, Excel and PowerPoint before 2007, and the encrypted ones since
         [0xd0, 0xcf, 0x11, 0xe0, ..] if is_office(named) => Some(named),
         [0xd0, 0xcf, 0x11, 0xe0, ..] => compound_file_format(bytes),
         _ => {
@@ -127,6 +130,7 @@ fn format_by_content(named: &'static Format, bytes: &[u8]) -> Option<&'static Fo
 /// Returns the format of an Office file before 2007, by the name of its stream.
 fn compound_file_format(bytes: &[u8]) -> Option<&'static Format> {
     let format = OFFICE.iter().find(|(_, stream)| {
+        // a compound file names its streams in UTF-16
         let name: Vec<u8> = stream.encode_utf16().flat_map(u16::to_le_bytes).collect();
         position(bytes, &name).is_some()
     });
@@ -139,6 +143,8 @@ fn zip_format(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let directory = &bytes[bytes.len().saturating_sub(ZIP_DIRECTORY_BYTES)..];
     let head = &bytes[..bytes.len().min(ZIP_DIRECTORY_BYTES)];
 
+    // EPUB and OpenDocument ask for an uncompressed first member `mimetype`, whose name and text
+    // follow each other
     let members = [
         (b"word/document.xml".as_slice(), "x.docx"),
         (b"xl/workbook.xml", "x.xlsx"),

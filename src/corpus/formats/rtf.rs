@@ -76,6 +76,7 @@ impl<'a> Tokens<'a> {
                 b'{' => return Some(Token::Open),
                 b'}' => return Some(Token::Close),
                 b'\\' => return self.control(),
+                // a line end of the file is none of the text: `\par` ends a paragraph
                 b'\r' | b'\n' | 0 => {}
                 _ => return Some(Token::Byte(byte)),
             }
@@ -100,6 +101,7 @@ impl<'a> Tokens<'a> {
             number = Some(text.parse().unwrap_or(0));
             self.at = end;
         }
+        // one space ends a control word, and is no part of the text
         if self.bytes.get(self.at) == Some(&b' ') {
             self.at += 1;
         }
@@ -118,6 +120,7 @@ impl<'a> Tokens<'a> {
                 Some(Token::Byte(u8::from_str_radix(hex, 16).unwrap_or(b'?')))
             }
             b'\\' | b'{' | b'}' => Some(Token::Byte(symbol)),
+            // a backslash before a line end is another way to write `\par`
             b'\r' | b'\n' => Some(Token::Word("par", None)),
             b'~' => Some(Token::Word("nbsp", None)),
             b'_' => Some(Token::Word("nbhyphen", None)),
@@ -198,12 +201,14 @@ impl Default for Rtf {
             state: State {
                 to: Destination::Text,
                 encoding: WINDOWS_1252,
+                // the default of the specification, `\uc1`
                 unicode_skips: 1,
                 is_hidden: false,
                 can_be_left_out: false,
             },
             groups: Vec::new(),
             fonts: HashMap::new(),
+            // text before any `\ansicpg` is that of Windows in the West
             default_encoding: WINDOWS_1252,
             entry: 0,
             style_name: String::new(),
@@ -378,6 +383,7 @@ impl Rtf {
 
     /// Sets the property that a word names. Returns whether it names one.
     fn property(&mut self, word: &str, number: Option<i32>) -> bool {
+        // a control word without a number switches on, and 0 switches off
         let value = number.unwrap_or(1);
 
         match word {
@@ -387,6 +393,7 @@ impl Rtf {
                 self.state.encoding = self.default_encoding;
             }
             "mac" => self.default_encoding = encoding_rs::MACINTOSH,
+            // in the table of fonts `\f` begins an entry, elsewhere it chooses one
             "f" if self.state.to == Destination::Fonts => self.entry = value,
             "fcharset" => {
                 let encoding = charset(value).unwrap_or(self.default_encoding);
@@ -409,9 +416,11 @@ impl Rtf {
             "uc" => self.state.unicode_skips = u32::try_from(value).unwrap_or(0),
             "s" if self.state.to == Destination::Styles => self.entry = value,
             "s" => self.level = self.heading_styles.get(&value).copied().unwrap_or(BODY),
+            // counted from 0
             "outlinelevel" if self.state.to == Destination::Text => {
                 self.level = u8::try_from(value + 1).unwrap_or(BODY);
             }
+            // back to the default properties of a paragraph
             "pard" => {
                 self.level = BODY;
                 self.is_in_table = false;
@@ -428,6 +437,7 @@ impl Rtf {
 
     fn unicode(&mut self, number: i32) {
         self.decode_bytes();
+        // the characters behind `\u` stand for it in programs without Unicode
         self.skips = self.state.unicode_skips;
         if self.takes_text() {
             // Numbers beyond 32,767 are written as negative ones.
@@ -495,6 +505,7 @@ impl Rtf {
 
     fn end_notes(&mut self) {
         let notes = std::mem::take(&mut self.notes);
+        // a note follows the paragraph that it belongs to
         notes.lines().for_each(|note| self.builder.paragraph(note));
     }
 
@@ -544,6 +555,7 @@ fn code_page(number: i32) -> &'static Encoding {
 
 /// Returns the encoding of a font's character set; `None` for that of the document.
 fn charset(number: i32) -> Option<&'static Encoding> {
+    // the character sets of Windows fonts, by the code page of each
     let page = match number {
         77 => 10000,
         128 => 932,

@@ -58,6 +58,7 @@ fn times(line: &str) -> Option<(u64, u64)> {
 }
 
 fn time_ms(time: &str) -> Option<u64> {
+    // SubRip writes a comma, WebVTT a full stop, and WebVTT may leave the hours out
     let (whole, fraction) = time.split_once([',', '.']).unwrap_or((time, "0"));
     let mut seconds = 0_u64;
     for part in whole.split(':') {
@@ -108,6 +109,7 @@ impl Spoken {
             return;
         }
 
+        // a dash begins the turn of a speaker, and `>>` does in captions of broadcasts
         let begins_turn = speaker.is_some() || line.starts_with("- ") || line.starts_with(">>");
         self.separate(at, begins_turn);
         if let Some(name) = speaker {
@@ -163,6 +165,7 @@ impl Spoken {
 fn tag_length(text: &str) -> usize {
     let end = match text.as_bytes() {
         [b'<', b'a'..=b'z' | b'A'..=b'Z' | b'/' | b'0'..=b'9', ..] => '>',
+        // tags of SubStation Alpha, which SubRip files hold, too
         [b'{', b'\\', ..] => '}',
         _ => return 0,
     };

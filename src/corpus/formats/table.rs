@@ -99,6 +99,7 @@ impl Dialect {
         let separator = named.unwrap_or_else(|| separator(source));
         let mut dialect = Self {
             separator,
+            // a quotation mark that is text would swallow the rows behind it
             has_quotes: Rows::new(source, separator, true).all(|row| !row.is_unclosed(source)),
             names_separator: named.is_some(),
             names: None,
@@ -116,6 +117,7 @@ impl Dialect {
     /// Returns the rows, the header among them.
     fn rows<'a>(&self, source: &'a str) -> impl Iterator<Item = Row> + use<'a> {
         let rows = Rows::new(source, self.separator, self.has_quotes);
+        // Excel reads `sep=;` as an instruction, not as a row
         rows.skip(usize::from(self.names_separator))
     }
 

@@ -67,6 +67,7 @@ struct Listed {
 
 pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut package = Package::open(bytes)?;
+    // the package says which part is the workbook: its name is any
     let main = package.relationships("")?;
     let main = main.iter().find(|part| part.is("officeDocument"));
     let main = main.map_or("xl/workbook.xml".to_owned(), |part| part.path.clone());
@@ -178,6 +179,7 @@ fn read_strings(package: &mut Package<'_>, path: Option<String>) -> Result<Strin
     walk(package.stream(&path, MAX_XML_BYTES)?, &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
+                // the reading of Japanese words, which stands beside their text
                 "rPh" => is_phonetic = true,
                 "t" => is_text = !is_phonetic,
                 _ => {}
@@ -216,6 +218,7 @@ fn read_number_forms(
                     let form = NumberForm::from_code(&code.unwrap_or_default());
                     own.insert(id.unwrap_or_default(), form);
                 }
+                // cells count the formats of this list; named styles have another one
                 "cellXfs" => is_cell_style = true,
                 "xf" if is_cell_style => {
                     let id = tag.attribute("numFmtId").unwrap_or_default();
@@ -314,6 +317,7 @@ fn read_sheet(
 impl OpenRow {
     fn begin(&mut self, tag: &Tag<'_>) {
         let number = tag.attribute("r").and_then(|number| number.parse().ok());
+        // the numbers of rows and cells may be left out: then they follow each other
         self.number = number.unwrap_or(self.number + 1).min(MAX_ROWS);
         self.next_column = 0;
         self.bytes = 0;
@@ -358,6 +362,7 @@ impl Cell {
 fn column(reference: &str) -> Option<usize> {
     let letters = reference.bytes().take_while(u8::is_ascii_alphabetic);
     let number = letters.take(4).fold(0, |number, letter| {
+        // digits from A for 1 to Z for 26, without a zero
         number * 26 + usize::from(letter.to_ascii_uppercase() - b'A') + 1
     });
     number.checked_sub(1)
@@ -375,6 +380,7 @@ impl Workbook {
                 string.unwrap_or_default().to_owned()
             }
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
+            // a date is a number with a format; cells of type `d` hold the text of one
             "" | "n" => {
                 let form = self.forms.get(cell.style).unwrap_or(&NumberForm::General);
                 let number = value.trim().parse();

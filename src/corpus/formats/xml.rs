@@ -48,6 +48,7 @@ impl Tag<'_> {
             });
 
             if let Some(index) = index {
+                // a value with an entity that nobody knows is taken as it is written
                 let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
                 let value = value.map_or_else(|_| attribute.value.to_string(), Cow::into_owned);
                 values[index].get_or_insert(value);
@@ -68,6 +69,7 @@ pub(super) fn walk(
 ) -> Result<(), String> {
     let mut reader = Reader::from_reader(source);
     let config = reader.config_mut();
+    // many programs write XML that is not well formed, and its text is wanted all the same
     config.allow_dangling_amp = true;
     config.allow_unmatched_ends = true;
     config.check_end_names = false;
@@ -105,6 +107,7 @@ pub(super) fn walk(
 fn resolve(reference: &BytesRef<'_>) -> Option<String> {
     match reference.resolve_char_ref() {
         Ok(Some(c)) => Some(c.to_string()),
+        // XML itself has five: amp, lt, gt, quot, apos
         Ok(None) => resolve_predefined_entity(reference).map(str::to_owned),
         Err(_) => None,
     }

@@ -220,8 +220,8 @@ impl SharedEngine {
         }
     }
 
-    /// Sends a command as [`Self::request`] does, and returns the last value that `find` returns for
-    /// an event of the session.
+    /// Sends a command as [`Self::request`] does, and returns the last value that `find` returns
+    /// for an event of the session.
     ///
     /// # Errors
     /// As [`Self::request`].

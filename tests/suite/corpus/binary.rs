@@ -282,7 +282,7 @@ fn a_reader_has_limits() {
     );
 }
 
-/// Of 300 damaged copies each gives text or a reason, and a sound file after them is read.
+/// Each of 300 damaged copies gives text or a reason, and a sound file after them is read.
 #[test]
 fn damaged_copies_never_end_the_run() {
     let file = pdf::of_pages(&PAGES);

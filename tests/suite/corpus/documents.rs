@@ -17,7 +17,7 @@ use unicode_normalization::UnicodeNormalization;
 /// The least share of the words of a format.
 const LEAST: f64 = 0.97;
 const LEAST_OF_PDF: f64 = 0.95;
-/// How far the number of words that are read may be from the recorded one.
+/// Share by which the number of words that are read may differ from the recorded one.
 const TOLERANCE: f64 = 0.01;
 
 /// A document, with the figures that were recorded.
@@ -47,7 +47,7 @@ enum Tool {
     Calc,
     /// Python's `email`.
     Email,
-    /// What is left without tags and pictures: pandoc reads few books of FictionBook.
+    /// The text without tags and pictures: pandoc reads few books of FictionBook.
     Untagged,
 }
 

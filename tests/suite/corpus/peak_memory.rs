@@ -18,11 +18,11 @@ use crate::support::environment::TestEnvironment;
 const MEGABYTE: usize = 1 << 20;
 /// Peak memory per byte of the largest file, at most.
 const MAX_RATIO: u64 = 12;
-/// What the program and the processes that read for it take for small files.
+/// Bytes that the program and the processes that read for it take for small files.
 const CONSTANT_BYTES: u64 = 128 << 20;
 /// Maximum text that is read of one file.
 const MAX_TEXT_BYTES: usize = 64 << 20;
-/// How much larger than its archive the text in it is, about.
+/// Size of the text in an archive over that of the archive, about.
 const PACKED_RATIO: usize = 4;
 const SENTENCES: [&str; 4] = [
     "Mira Oakes was born in Harwenby and kept the lamp for nineteen years",
@@ -596,7 +596,7 @@ fn skipped(records: &str) -> Option<String> {
 struct Source {
     name: String,
     make: Box<dyn Fn(usize) -> Vec<u8>>,
-    /// How much larger than the size that is asked for its text is.
+    /// Size of its text over the size that is asked for.
     ratio: usize,
 }
 

@@ -12,7 +12,7 @@ use super::model;
 use crate::llm::runtime;
 
 const GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
-/// Its word pattern is one that only llama.cpp knows.
+/// A model whose word pattern only llama.cpp knows.
 const READER: &str = "ragscope-reader.Q5_0.gguf";
 
 /// Accents, scripts, punctuation, symbols, code, white space, long words, and text that looks like

@@ -25,7 +25,7 @@ fn presets() -> Vec<String> {
     names
 }
 
-/// What a run that ended well shows.
+/// The signs of a run that ended well.
 #[derive(Default)]
 struct Shown {
     /// Judgements that were read from the likelihoods of their labels.

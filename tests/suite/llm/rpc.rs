@@ -75,7 +75,7 @@ fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
             .all(|(a, b)| (a - b).abs() <= tolerance * scale)
 }
 
-/// What a generator says, all that can be read of it.
+/// Everything that can be read of a generator.
 struct Said {
     pub plain: Vec<Tapped>,
     pub tapped: Vec<Tapped>,
@@ -348,7 +348,7 @@ fn measures_workers() {
     measure(&over(&workers, &generator_settings()), "over two workers");
 }
 
-/// What a process of its own costs a generator without workers: its start, its tokens and its
+/// The cost of a process of its own for a generator without workers: its start, its tokens and its
 /// hidden states, as above.
 #[test]
 #[ignore = "measures"]

@@ -32,7 +32,7 @@ struct Asked {
     before: usize,
 }
 
-/// What the server does about a request.
+/// The reaction of the server to a request.
 #[derive(Debug, Clone)]
 enum Answer {
     Json(u16, Value),

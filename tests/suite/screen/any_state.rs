@@ -109,7 +109,7 @@ fn hostile(text: &str) -> Screen {
     screen
 }
 
-/// What may happen to a screen.
+/// An event that may happen to a screen.
 #[derive(Debug, Clone)]
 enum Happening {
     Key(&'static str),

@@ -1,4 +1,4 @@
-//! What the server refuses: it says why and what to do next, and nothing ends.
+//! Refusals of the server: it says why and what to do next, and nothing ends.
 
 use std::io::{Read as _, Write as _};
 

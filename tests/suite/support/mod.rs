@@ -1,4 +1,4 @@
-//! What several modules of the suite share.
+//! Helpers that several modules of the suite share.
 
 pub mod child;
 pub mod effort;
@@ -7,7 +7,7 @@ pub mod pty;
 pub mod environment;
 pub mod scripted;
 
-/// What a user reads of an error: what happened, and what to do next.
+/// Returns an error as a user reads it, with its advice.
 pub fn shown(error: &dyn ragscope::event::Advice) -> String {
     let problem = error.to_problem();
     match problem.advice {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
-/// How long anything may take before the test gives up.
+/// Time that anything may take before the test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program in a terminal.
@@ -190,7 +190,7 @@ impl Terminal {
         String::from_utf8_lossy(&seen.bytes).into_owned()
     }
 
-    /// How often the title of the terminal was set.
+    /// Returns how often the title of the terminal was set.
     pub fn titles(&self) -> usize {
         self.screen
             .seen
@@ -243,7 +243,7 @@ impl Terminal {
     }
 }
 
-/// What of the terminal's state a program can leave behind.
+/// The state of a terminal that a program can leave behind.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Left {
     pub alternate_screen: bool,
@@ -253,7 +253,7 @@ pub struct Left {
 }
 
 impl Left {
-    /// As a shell expects it.
+    /// The state that a shell expects.
     pub const CLEAN: Self = Self {
         alternate_screen: false,
         cursor_hidden: false,
