@@ -21,6 +21,7 @@ use super::theme::Tone;
 use super::tour::STOPS;
 use super::ui::{Field, Focus, Notice, PROMPT};
 use super::view::Scene;
+use super::waterfall;
 
 /// Minimum cells at which the preset is named as such.
 const NAMED_FROM: usize = 80;
@@ -277,6 +278,14 @@ pub fn tab_at(column: u16) -> Option<Pane> {
     })
 }
 
+/// Draws the stages of the run below its numbers.
+pub fn stages(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let numbers = scene
+        .run
+        .map(|run| run_words(scene, run, usize::from(area.width)));
+    waterfall::draw(scene, &numbers.unwrap_or_default(), area, buffer);
+}
+
 /// Returns the rows of the guided tour, with the rule above them; 0 outside of it.
 pub fn tour_rows(scene: &Scene<'_>, width: u16) -> u16 {
     let stop = scene.ui.tour.and_then(|stop| STOPS.get(stop));
@@ -456,7 +465,10 @@ fn status_parts(
     left.push_span(match &scene.ui.notice {
         Some(notice) => notice_span(scene, notice, room),
         None => {
-            let words = status_words(scene, overlay, width);
+            // the status line is the last of the screen
+            let has_stages = waterfall::rows(scene, area.bottom()) > 0;
+            let hides_run = has_stages || overlay.is_some();
+            let words = status_words(scene, hides_run, width);
             scene.span(Tone::Quiet, text::clip(&words, room).into_owned())
         }
     });
@@ -551,8 +563,9 @@ fn banners(scene: &Scene<'_>) -> Vec<String> {
     banners
 }
 
-/// Returns the changed settings, the search, and the state of the run with its cost.
-fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
+/// Returns the changed settings, the search, and the state of the run with its cost where nothing
+/// else shows it.
+fn status_words(scene: &Scene<'_>, hides_run: bool, width: usize) -> String {
     let mut words = String::new();
 
     let changed = overlays::changed_settings(scene);
@@ -568,7 +581,7 @@ fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> Stri
 
     if let Some(work) = waiting_words(scene) {
         words.push_str(&work);
-    } else if let Some(run) = scene.settled_run().filter(|_| overlay.is_none()) {
+    } else if let Some(run) = scene.settled_run().filter(|_| !hides_run) {
         words.push_str(&run_words(scene, run, width));
     }
 

@@ -39,6 +39,10 @@ pub struct Needs {
     pub progress: bool,
     /// Rows that the question takes.
     pub input_rows: u16,
+    /// The pane that is shown alone where one fits.
+    pub alone: Pane,
+    /// Rows of the stages of the run.
+    pub stage_rows: u16,
     /// Rows of the guided tour; 0 outside of it.
     pub tour_rows: u16,
     pub panes: PaneNeeds,
@@ -98,6 +102,7 @@ pub struct Layout {
     pub panes: Vec<(Pane, Rect)>,
     /// The panes that are one line, where all are shown.
     pub folded: Vec<(Pane, Rect)>,
+    pub stages: Rect,
     pub tour: Rect,
     pub input: Rect,
     pub status: Rect,
@@ -110,11 +115,12 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     }
 
     let wide = area.width >= WIDE.0 && area.height >= WIDE.1;
-    let [header, progress, tabs, body, tour, input, status] = Split::vertical([
+    let [header, progress, tabs, body, stages, tour, input, status] = Split::vertical([
         Constraint::Length(1),
         Constraint::Length(u16::from(needs.progress)),
         Constraint::Length(u16::from(!wide)),
         Constraint::Min(6),
+        Constraint::Length(needs.stage_rows),
         Constraint::Length(needs.tour_rows.min(MAX_TOUR_ROWS)),
         Constraint::Length(needs.input_rows.clamp(1, MAX_INPUT_ROWS)),
         Constraint::Length(1),
@@ -135,7 +141,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     } else if area.height >= TALL {
         two(body, needs)
     } else {
-        vec![(needs.focused, body)]
+        vec![(needs.alone, body)]
     };
 
     Some(Layout {
@@ -144,6 +150,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         tabs,
         panes,
         folded,
+        stages,
         tour,
         input,
         status,
@@ -192,11 +199,7 @@ fn side_by_side(panes: &[Pane], area: Rect, needs: &PaneNeeds) -> Vec<(Pane, Rec
 }
 
 fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
-    let other = if needs.focused == Pane::Answer {
-        needs.beside
-    } else {
-        needs.focused
-    };
+    let other = needs.beside;
     let rows = [Pane::Answer, other].map(|pane| needs.panes.row(&[pane]));
     let [above, below] = divide(body, [1, 1], rows);
     vec![(Pane::Answer, above), (other, below)]
@@ -289,6 +292,8 @@ mod tests {
         zoomed: false,
         progress: false,
         input_rows: 1,
+        alone: Pane::Answer,
+        stage_rows: 0,
         tour_rows: 0,
         panes: PaneNeeds {
             rows: [0; 5],

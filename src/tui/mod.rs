@@ -8,7 +8,7 @@
 //! | [`view`] | the trait of panes and overlays, and the input of drawing |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
 //! | [`document`] | the lines of a document, rendered |
-//! | [`screen`], [`chrome`], [`layout`], [`viewport`] | its position on the screen |
+//! | [`screen`], [`chrome`], [`waterfall`], [`layout`], [`viewport`] | its position on the screen |
 //! | [`theme`], [`text`] | its look |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`hyperlinks`] | locations that the terminal opens |
@@ -37,6 +37,7 @@ pub mod panes;
 pub mod fuzzy;
 pub mod overlays;
 pub mod tour;
+pub mod waterfall;
 pub mod chrome;
 pub mod screen;
 pub mod save;

@@ -52,6 +52,7 @@ impl Screen<'_> {
         for (pane, line) in &layout.folded {
             chrome::folded(scene, *pane, *line, buffer);
         }
+        chrome::stages(scene, layout.stages, buffer);
         chrome::tour(scene, layout.tour, buffer);
         chrome::input(scene, layout.input, buffer);
         if let Some(open) = self.overlay {

@@ -19,6 +19,7 @@ impl Run {
     /// Takes in an event that happened `t_us` microseconds after the run started. The arms are in
     /// the order of the stages.
     pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
+        self.add_to_stages(event, t_us);
         if let RunEvent::RunStarted { format, .. } = event {
             self.is_numbered = format.has_numbers();
         }
@@ -360,11 +361,10 @@ impl Run {
 
     /// Returns the last lookup of a step, which begins here when there is none.
     fn lookup(&mut self, step: u32) -> &mut Lookup {
-        let known = self.lookups.iter().rposition(|lookup| lookup.step == step);
-        let at = known.unwrap_or_else(|| {
+        let at = self.lookup_at(step);
+        if at == self.lookups.len() {
             self.lookups.push(Lookup::new(step));
-            self.lookups.len() - 1
-        });
+        }
         &mut self.lookups[at]
     }
 

@@ -15,6 +15,7 @@ use crate::story::text::one_line;
 use crate::story::words;
 
 use super::call::{Call, DecodingClock};
+use super::stage::RunStage;
 
 /// One question and everything that happened to it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,6 +38,8 @@ pub struct Run {
     pub lookups: Vec<Lookup>,
     pub refinement: Refinement,
     pub calls: Vec<Call>,
+    /// Its stages, in their order.
+    pub stages: Vec<RunStage>,
     pub steps: Vec<Step>,
     /// The gate that decides about each sentence, where one is on.
     pub gate: Option<GateCard>,
@@ -214,6 +217,12 @@ impl Run {
             .iter()
             .filter_map(|used| self.hit(used.chunk))
             .collect()
+    }
+
+    /// Returns the place of the last lookup of a step: behind all when there is none.
+    pub(super) fn lookup_at(&self, step: u32) -> usize {
+        let known = self.lookups.iter().rposition(|lookup| lookup.step == step);
+        known.unwrap_or(self.lookups.len())
     }
 
     /// Returns the place among the lookups of the one that a sentence was written from: its own,

@@ -19,5 +19,8 @@ pub use places::{
     chunk_location, chunk_place, citation_location, copies, hit_location, lines, location,
     place_caption,
 };
-pub use runs::{call, follow_up, is_in_nats, measure, omission, operation, outcome, reference};
-pub use verdict::verdict;
+pub use runs::{
+    call, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation, outcome,
+    reference,
+};
+pub use verdict::{verdict, verdict_name};

@@ -1,6 +1,8 @@
 //! The activity of a run, its operations and its end.
 
-use crate::event::{AsAsked, LeftOut, Operation, Outcome, Part, UncertaintyMeasure, Utility};
+use crate::event::{
+    AsAsked, Decision, LeftOut, Operation, Outcome, Part, Uncertainty, UncertaintyMeasure, Utility,
+};
 use crate::story::question::FollowUp;
 
 use super::numbers::duration;
@@ -139,4 +141,23 @@ pub fn reference(utility: &Utility) -> &'static str {
     } else {
         "the reference answer"
     }
+}
+
+/// Returns what a gate decided about a version of a sentence.
+pub fn gate_decision(measured: &Uncertainty) -> String {
+    let value = measured.value;
+    match measured.decision {
+        Decision::Measured => "measured".to_owned(),
+        // the settings allow no further lookup for it
+        Decision::Keep if is_unsure(measured) => format!("still unsure ({value:.2}), kept"),
+        Decision::Keep => "sure".to_owned(),
+        Decision::Retrieve => format!("unsure ({value:.2})"),
+        Decision::Expand => format!("still unsure ({value:.2})"),
+    }
+}
+
+/// Returns whether a sentence is above the threshold of its gate.
+pub fn is_unsure(measured: &Uncertainty) -> bool {
+    let threshold = measured.threshold;
+    threshold.is_some_and(|threshold| measured.value > threshold)
 }

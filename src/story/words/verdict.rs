@@ -5,7 +5,7 @@ use crate::event::{Support, Verdict, VerdictKind};
 use super::numbers::{counted, percent};
 
 /// Returns the sign and the word of a verdict.
-fn verdict_name(kind: VerdictKind) -> &'static str {
+pub fn verdict_name(kind: VerdictKind) -> &'static str {
     match kind {
         VerdictKind::Supported => "● supported",
         VerdictKind::Partly => "◐ partly supported",

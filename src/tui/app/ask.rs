@@ -43,6 +43,7 @@ impl App {
         if self.ui.question.submit(&question) {
             self.effects.push(Effect::Remember(question.clone()));
         }
+        self.ui.panes.release();
         let thread = self.continued_thread(&question);
         self.put(Asked {
             question,

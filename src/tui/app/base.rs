@@ -14,6 +14,7 @@ use crate::tui::state::State;
 use crate::tui::theme::{Depth, Theme};
 use crate::tui::ui::{Focus, Notice, Ui};
 use crate::tui::view::{Passage, Scene};
+use crate::tui::waterfall;
 use crate::tui::{ascii, chrome};
 
 use super::behind::{Behind, Opening};
@@ -178,6 +179,8 @@ impl App {
             zoomed: self.ui.panes.zoomed,
             progress: self.shown_state().indexing.is_some(),
             input_rows: self.ui.question.rows(self.size.width),
+            alone: self.ui.panes.alone,
+            stage_rows: waterfall::rows(&self.scene(), self.size.height),
             tour_rows: chrome::tour_rows(&self.scene(), self.size.width),
             panes: self.ui.panes.needs,
         };

@@ -2,13 +2,14 @@
 
 use ratatui::buffer::Buffer;
 
+use crate::story::StageKind;
 use crate::tui::hyperlinks::Placed;
 use crate::tui::layout::{FRAME_ROWS, inside};
 use crate::tui::pane::Pane;
 use crate::tui::screen::{PaneRows, Screen};
 use crate::tui::ui::Focus;
 use crate::tui::view::Scene;
-use crate::tui::{ascii, panes};
+use crate::tui::{ascii, panes, waterfall};
 
 use super::base::App;
 
@@ -16,10 +17,29 @@ impl App {
     /// Updates everything that depends on size and theme; called before drawing.
     pub fn prepare(&mut self) {
         self.dress_input();
+        self.follow_work();
         self.prepare_panes();
         self.prepare_overlay();
         if let Some(page) = &mut self.page {
             page.fit(self.size);
+        }
+    }
+
+    /// Shows the pane of the present work, until the user chooses one.
+    fn follow_work(&mut self) {
+        let run = self.scene().run.filter(|_| !self.ui.panes.is_chosen);
+        let stage = run.and_then(|run| Some((run, run.stages.last()?.kind)));
+        let Some((run, kind)) = stage else {
+            return;
+        };
+
+        let (pane, _) = waterfall::place_of(run, kind);
+        let is_text = matches!(kind, StageKind::Write { .. } | StageKind::Check);
+        let is_elsewhere = self.ui.is_in_progress(run) && !is_text;
+        let panes = &mut self.ui.panes;
+        panes.alone = if is_elsewhere { pane } else { Pane::Answer };
+        if pane != Pane::Answer {
+            panes.beside = pane;
         }
     }
 

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::keys::{Action, Key};
 use crate::tui::layout::inside;
 use crate::tui::ui::{Focus, Purpose, TypedText};
+use crate::tui::waterfall;
 use crate::tui::{chrome, text};
 
 use super::base::App;
@@ -138,6 +139,8 @@ impl App {
         if let Some((pane, frame)) = layout.pane_at(position) {
             self.focus(pane);
             self.select_at(inside(frame), position);
+        } else if let Some(at) = waterfall::stage_at(&self.scene(), layout.stages, position) {
+            self.show_stage(at);
         } else if let Some(pane) = layout.folded_at(position) {
             self.focus(pane);
         } else if layout.input.contains(position) && self.ui.player.is_none() {

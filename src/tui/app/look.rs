@@ -7,7 +7,7 @@ use crate::tui::overlays::Open;
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::viewport::{Content, Item, Scroll};
-use crate::tui::{panes, text};
+use crate::tui::{panes, text, waterfall};
 
 use super::base::App;
 use super::effect::Effect;
@@ -248,6 +248,41 @@ impl App {
         Some(Item { row, part: at + 1 })
     }
 
+    /// Shows the stage of the run `by` stages further on; the last or the first where none is
+    /// selected.
+    pub(super) fn go_to_stage(&mut self, by: isize) {
+        let stages = self.scene().run.map_or(0, |run| run.stages.len());
+        let Some(last) = stages.checked_sub(1) else {
+            self.refuse("nothing has been asked yet");
+            return;
+        };
+        let at = match self.ui.panes.stage {
+            Some(at) => at.saturating_add_signed(by).min(last),
+            None if by < 0 => last,
+            None => 0,
+        };
+        self.show_stage(at);
+    }
+
+    /// Selects a stage of the run, and shows its place in the panes.
+    pub(super) fn show_stage(&mut self, at: usize) {
+        let Some(run) = self.scene().run else { return };
+        let Some(stage) = run.stages.get(at) else {
+            return;
+        };
+        let (pane, item) = waterfall::place_of(run, stage.kind);
+        let decided = run.stage_decision(stage.kind);
+        let words = format!("{}: {decided}", run.stage_name(stage.kind));
+
+        self.ui.panes.stage = Some(at);
+        self.focus(pane);
+        self.move_selection(pane, item);
+        self.align_selections(pane);
+        if waterfall::rows(&self.scene(), self.size.height) == 0 {
+            self.notify(words);
+        }
+    }
+
     pub(super) fn open_search(&mut self) {
         let overlay = self.overlay.as_mut();
         if overlay.is_some_and(Open::begin_line) {
@@ -387,6 +422,7 @@ impl App {
         } else {
             let pane = self.ui.panes.focused;
             self.ui.panes.scroll_mut(pane).selected = None;
+            self.ui.panes.stage = None;
             self.align_selections(pane);
         }
     }

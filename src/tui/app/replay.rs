@@ -17,6 +17,7 @@ impl App {
         self.ui.player = Some(Player::new(records));
         self.ui.panes.focus = Focus::Panes;
         self.ui.panes.reset_scrolls();
+        self.ui.panes.release();
         self.advance(Duration::ZERO);
     }
 

@@ -40,6 +40,8 @@ macro_rules! action_list {
             Zoom = "zoom" Panes ["z"] "zoom the pane in or out" => App::zoom;
             PreviousRun = "previous-run" Panes ["["] "previous run of the thread, then of the thread before" => App::previous_run;
             NextRun = "next-run" Panes ["]"] "next run of the thread, then of the thread after" => App::next_run;
+            PreviousStage = "previous-stage" Panes ["{"] "show the previous stage of the run" => |app| app.go_to_stage(-1);
+            NextStage = "next-stage" Panes ["}"] "show the next stage of the run" => |app| app.go_to_stage(1);
             RewriteFollowUps = "rewrite-follow-ups" Panes ["t"] "rewrite follow-up questions to stand alone, or use them as asked" => App::toggle_follow_ups;
             EditWording = "edit-wording" Panes ["T"] "edit the wording of a follow-up question" => App::edit_wording;
             Prompts = "prompts" Panes ["p"] "show the exact prompt of every model call" => |app| app.open(overlays::Prompts);

@@ -188,7 +188,7 @@ impl Columns {
     /// the locations when it is too little for them.
     fn fit(&mut self, run: &Run) {
         let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
-        let location = widths.max().unwrap_or(0).min(self.cells / 3);
+        let location = widths.max().unwrap_or(0).min(self.cells / 2);
         let Some(left) = self.location.checked_sub(location) else {
             return;
         };

@@ -18,6 +18,12 @@ pub struct Panes {
     pub focused: Pane,
     /// The pane below the answer when two fit.
     pub beside: Pane,
+    /// The pane in view where one fits, while it is not chosen.
+    pub alone: Pane,
+    /// True when the user chose a pane: otherwise the one of the present work comes into view.
+    pub is_chosen: bool,
+    /// The stage of the run that is selected.
+    pub stage: Option<usize>,
     pub zoomed: bool,
     /// The room that they need, as of the last frame.
     pub needs: PaneNeeds,
@@ -30,6 +36,9 @@ impl Default for Panes {
             focus: Focus::Input,
             focused: Pane::Answer,
             beside: Pane::Retrieval,
+            alone: Pane::Answer,
+            is_chosen: false,
+            stage: None,
             zoomed: false,
             needs: PaneNeeds::default(),
             scrolls: Pane::ALL.map(start_of),
@@ -51,6 +60,8 @@ impl Panes {
     pub fn focus(&mut self, pane: Pane) {
         self.focus = Focus::Panes;
         self.focused = pane;
+        self.alone = pane;
+        self.is_chosen = true;
         if pane != Pane::Answer {
             self.beside = pane;
         }
@@ -62,8 +73,15 @@ impl Panes {
         self.zoomed = false;
     }
 
+    /// Leaves the choice of the pane in view to the work of the next run.
+    pub fn release(&mut self) {
+        self.is_chosen = false;
+        self.focused = Pane::Answer;
+    }
+
     /// Scrolls every pane to its start, for a new run.
     pub fn reset_scrolls(&mut self) {
+        self.stage = None;
         self.scrolls = Pane::ALL.map(start_of);
     }
 

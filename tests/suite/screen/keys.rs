@@ -1346,3 +1346,71 @@ fn long_answer() -> Vec<Record> {
     records.push(last);
     records
 }
+
+#[test]
+fn the_stages_of_a_run_are_rows_and_a_selected_one_is_shown_in_its_pane() {
+    let mut screen = regenerated();
+    let text = screen.text(120, 36);
+    let stages = ["draft s1-2", "search", "rewrite s2", "draft s3"];
+    let at = |stage: &str| {
+        text.lines()
+            .position(|row| row.starts_with(&format!(" {stage}")))
+    };
+    let rows: Vec<usize> = stages.iter().filter_map(|stage| at(stage)).collect();
+    let first = rows[0];
+    assert_eq!(rows, [first, first + 1, first + 2, first + 3], "{text}");
+    let row = |at: usize| text.lines().nth(at).unwrap_or_default();
+    assert!(row(first).ends_with("s2 unsure (0.83)"), "{text}");
+    assert!(row(first + 1).contains("found →"), "{text}");
+    assert!(row(first + 2).ends_with("sure"), "{text}");
+
+    // by keys: the draft, then its search
+    screen.resize(120, 36).press("}");
+    assert!(screen.text(120, 36).contains("▸2 Uncertainty"));
+    let text = screen.press("}").text(120, 36);
+    assert!(
+        text.contains("▸3 Retrieval") && text.contains("▸search"),
+        "{text}"
+    );
+    // by the mouse
+    screen.app.handle(&Input::Mouse(MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 20,
+        row: first as u16 + 2,
+        modifiers: KeyModifiers::NONE,
+    }));
+    let text = screen.text(120, 36);
+    assert!(
+        text.contains("▸1 Answer") && text.contains("▸rewrite s2"),
+        "{text}"
+    );
+
+    // a small screen has no room for them, and names the one that is shown
+    let text = screen.resize(80, 24).press("{").text(80, 24);
+    assert!(
+        text.contains("search: 20 found") && !text.contains("draft s1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_pane_of_the_work_is_in_view_until_one_is_chosen() {
+    let records = run_of("searag.jsonl");
+    let searched = records
+        .iter()
+        .position(|record| matches!(record.event, Event::Run(RunEvent::QueryWritten { .. })));
+    let (drafted, rest) = records.split_at(searched.expect("a lookup"));
+    let mut screen = ready();
+    let title = |screen: &mut Screen, title: &str| {
+        let text = screen.text(80, 24);
+        assert!(text.contains(title), "no {title:?} on\n{text}");
+    };
+    title(screen.apply(drafted), "╭ 2 Uncertainty");
+    title(screen.apply(&rest[..1]), "╭ 3 Retrieval");
+
+    // a chosen pane stays to the end of the run, and the next question is followed again
+    title(screen.press("tab 4").apply(&rest[1..]), "▸4 Links");
+    screen.press("i").type_text("And then?").press("enter");
+    let next = renamed(drafted, "next");
+    title(screen.apply(&next), "╭ 2 Uncertainty");
+}

@@ -1,0 +1,290 @@
+//! The stages of a run: the fold of their times, the name of each and what it decided.
+
+use crate::event::{LeftOut, RunEvent};
+use crate::story::step::Origin;
+use crate::story::words::{counted, follow_up, gate_decision, is_unsure, verdict_name};
+
+use super::stage::{RunStage, StageKind};
+use super::state::Run;
+
+impl Run {
+    /// Takes in when an event happened, before it is folded: the time since the event before was
+    /// spent on its work.
+    pub(super) fn add_to_stages(&mut self, event: &RunEvent, t_us: u64) {
+        let kind = self.kind_of(event);
+        let (read, written) = self.tokens_of(event);
+
+        let start_us = self.stages.last().map_or(0, |stage| stage.end_us);
+        match (self.stages.last_mut(), kind) {
+            (Some(last), None) => last.end_us = t_us,
+            (Some(last), Some(kind)) if last.kind.join(kind).is_some() => {
+                last.kind = last.kind.join(kind).unwrap_or(kind);
+                last.end_us = t_us;
+            }
+            (_, Some(kind)) => self.stages.push(RunStage {
+                kind,
+                start_us,
+                end_us: t_us,
+                read: 0,
+                written: 0,
+            }),
+            (None, None) => {}
+        }
+        if let Some(last) = self.stages.last_mut() {
+            last.read += u64::from(read);
+            last.written += u64::from(written);
+        }
+    }
+
+    /// Returns the prompt tokens that an event says were evaluated, and the tokens generated.
+    fn tokens_of(&self, event: &RunEvent) -> (u32, u32) {
+        let RunEvent::ModelCallFinished { call, usage, .. } = event else {
+            let is_token = matches!(event, RunEvent::TokenGenerated { .. });
+            return (0, u32::from(is_token));
+        };
+        let call = self.calls.iter().rfind(|known| known.call == *call);
+        // the tokens of an answer are events of their own
+        let is_answer = call.is_some_and(|call| call.purpose == "answer");
+        let written = if is_answer { 0 } else { usage.tokens_generated };
+        (usage.prompt_tokens_evaluated, written)
+    }
+
+    /// Returns the work that an event is of; `None` for one that continues the work before it.
+    fn kind_of(&self, event: &RunEvent) -> Option<StageKind> {
+        let lookup = |step: u32| self.lookup_at(step);
+        Some(match event {
+            RunEvent::FollowUpRewritten { .. } | RunEvent::QuestionRewritten { .. } => {
+                StageKind::Rewrite
+            }
+            RunEvent::QueryWritten { step, .. } | RunEvent::RetrievalFinished { step, .. } => {
+                let lookup = lookup(*step);
+                StageKind::Search { lookup }
+            }
+            RunEvent::LinksRead { step, .. } | RunEvent::ChunksLinked { step, .. } => {
+                let lookup = lookup(*step);
+                StageKind::Link { lookup }
+            }
+            RunEvent::ChunksGraded { step, .. }
+            | RunEvent::ChunksJudged { step, .. }
+            | RunEvent::ChunksReranked { step, .. } => {
+                let lookup = lookup(*step);
+                StageKind::Grade { lookup }
+            }
+            RunEvent::UnderstandingMeasured { .. } | RunEvent::UnderstandingSkipped { .. } => {
+                let round = self.refinement.rounds.len();
+                StageKind::Measure { round }
+            }
+            RunEvent::ModelCalled { purpose, .. } => return self.kind_of_call(purpose),
+            RunEvent::StepStarted { step }
+            | RunEvent::TokenGenerated { step, .. }
+            | RunEvent::ThoughtGenerated { step, .. }
+            | RunEvent::StepFinished { step, .. }
+            | RunEvent::StepGiven { step, .. } => {
+                let begins = matches!(event, RunEvent::StepStarted { .. });
+                self.writing(*step, begins)
+            }
+            RunEvent::SupportMeasured { .. } | RunEvent::VerdictGiven { .. } => StageKind::Check,
+            RunEvent::UtilityMeasured { .. } => StageKind::Weigh,
+            RunEvent::RunStarted { .. }
+            | RunEvent::GateChosen { .. }
+            | RunEvent::StageFinished { .. }
+            | RunEvent::ChunksMerged { .. }
+            | RunEvent::PartsLeftOut { .. }
+            | RunEvent::ContextBuilt { .. }
+            | RunEvent::DocumentsRechunked { .. }
+            | RunEvent::ContextEvaluated { .. }
+            | RunEvent::ChunksClassified { .. }
+            | RunEvent::ContextRefined { .. }
+            | RunEvent::RefinementFinished { .. }
+            | RunEvent::CallsProgressed { .. }
+            | RunEvent::ModelCallFinished { .. }
+            | RunEvent::JudgementsRead { .. }
+            | RunEvent::StepAttributed { .. }
+            | RunEvent::RunFinished { .. }
+            | RunEvent::Warned { .. }
+            | RunEvent::Unknown => return None,
+        })
+    }
+
+    /// Returns the work that a model is called for.
+    fn kind_of_call(&self, purpose: &str) -> Option<StageKind> {
+        let last = self.stages.last().map(|stage| stage.kind);
+        Some(match purpose {
+            "answer" => {
+                let searched = self.lookups.last().filter(|lookup| lookup.step > 0);
+                let next = self.steps.last().map_or(1, |step| step.step + 1);
+                match (last, searched) {
+                    // drafts are written after each other, a sentence again after its lookup
+                    (Some(StageKind::Write { .. }), _) | (_, None) => self.writing(next, false),
+                    (_, Some(lookup)) => self.writing(lookup.step, true),
+                }
+            }
+            "rewrite follow-up" | "rewrite question" => StageKind::Rewrite,
+            "rephrase" | "understanding" => StageKind::Measure {
+                round: self.refinement.rounds.len(),
+            },
+            "relevant" | "rerank" | "grade" | "reflect" | "critic" => StageKind::Grade {
+                lookup: self.lookups.len().saturating_sub(1),
+            },
+            "support" => StageKind::Check,
+            "utility samples" | "utility" => StageKind::Weigh,
+            // judgements and samples belong to the work around them
+            _ => return None,
+        })
+    }
+
+    /// Returns the writing of a sentence; one that begins replaces the sentence that is there.
+    fn writing(&self, step: u32, begins: bool) -> StageKind {
+        let known = self.steps.iter().rfind(|known| known.step == step);
+        let version = known.map_or(0, |known| {
+            known.replaced.len() + usize::from(begins && !known.tokens.is_empty())
+        });
+        StageKind::Write {
+            first: step,
+            last: step,
+            version,
+        }
+    }
+
+    /// Returns the name of a stage.
+    pub fn stage_name(&self, kind: StageKind) -> String {
+        match kind {
+            StageKind::Rewrite => "question".to_owned(),
+            StageKind::Search { lookup: 0 } => "search".to_owned(),
+            StageKind::Search { .. } => "search again".to_owned(),
+            StageKind::Link { .. } => "link".to_owned(),
+            StageKind::Grade { .. } => "grade".to_owned(),
+            StageKind::Measure { round } => format!("measure {}", round + 1),
+            StageKind::Write {
+                version: 1..,
+                first,
+                ..
+            } => format!("rewrite s{first}"),
+            StageKind::Write { .. } if self.gate.is_none() => "write".to_owned(),
+            StageKind::Write { first, last, .. } if first == last => format!("draft s{first}"),
+            StageKind::Write { first, last, .. } => format!("draft s{first}-{last}"),
+            StageKind::Check => "check".to_owned(),
+            StageKind::Weigh => "utility".to_owned(),
+        }
+    }
+
+    /// Returns what a stage decided; empty while it has not.
+    pub fn stage_decision(&self, kind: StageKind) -> String {
+        match kind {
+            StageKind::Rewrite => {
+                let understood = self.follow_up.as_ref().and_then(follow_up);
+                let keywords = self
+                    .rewritten
+                    .as_ref()
+                    .map(|rewritten| rewritten.text.clone());
+                understood.or(keywords).unwrap_or_default()
+            }
+            StageKind::Search { lookup } => lookup_words(self, lookup),
+            StageKind::Link { lookup } | StageKind::Grade { lookup } => {
+                narrowing_words(self, lookup)
+            }
+            StageKind::Measure { round } => round_words(self, round),
+            StageKind::Write {
+                first,
+                last,
+                version,
+            } => writing_words(self, first, last, version),
+            StageKind::Check => {
+                let verdict = self.verdict.as_ref();
+                verdict.map_or_else(String::new, |verdict| verdict_name(verdict.kind).to_owned())
+            }
+            StageKind::Weigh => self.utility().map_or_else(String::new, |utility| {
+                let delta = utility.delta;
+                let change = if delta > 0.0 {
+                    "likelier with the documents"
+                } else if delta < 0.0 {
+                    "less likely with the documents"
+                } else {
+                    "as likely without the documents"
+                };
+                format!("{delta:+.2}: the answer is {change}")
+            }),
+        }
+    }
+}
+
+fn lookup_words(run: &Run, lookup: usize) -> String {
+    let Some(lookup) = run.lookups.get(lookup) else {
+        return String::new();
+    };
+    let mut words = match (&lookup.retrieval, &lookup.context) {
+        (None, _) => return String::new(),
+        (Some(_), None) => format!("{} found", lookup.found),
+        (Some(_), Some(context)) => {
+            format!("{} found → {} read", lookup.found, context.chunks.len())
+        }
+    };
+    for (parts, reason) in &lookup.left_out {
+        let parts = counted(parts.len() as u64, "stage");
+        match reason {
+            LeftOut::NotNeeded => words.push_str(&format!(", {parts} not needed")),
+            LeftOut::NoTime { .. } => words.push_str(&format!(", no time for {parts}")),
+        }
+    }
+    words
+}
+
+fn narrowing_words(run: &Run, lookup: usize) -> String {
+    let Some(lookup) = run.lookups.get(lookup) else {
+        return String::new();
+    };
+    let kept = lookup.funnel.stages().last();
+    let reranked = lookup.funnel.reranked_texts();
+    let kept = kept.map(|narrowed| format!("{} → {}", lookup.found, narrowed.kept));
+    let reranked = reranked.map(|texts| format!("{texts} reranked"));
+    let words: Vec<String> = [kept, reranked].into_iter().flatten().collect();
+    words.join(", ")
+}
+
+fn round_words(run: &Run, round: usize) -> String {
+    match run
+        .refinement
+        .rounds
+        .get(round)
+        .map(|round| &round.measured)
+    {
+        None => String::new(),
+        Some(Err(_)) => "not measured".to_owned(),
+        Some(Ok(measured)) if measured.certain => {
+            format!("same under rewording ({:.2})", measured.dse)
+        }
+        Some(Ok(measured)) => {
+            format!("changes under rewording ({:.2})", measured.dse)
+        }
+    }
+}
+
+fn writing_words(run: &Run, first: u32, last: u32, version: usize) -> String {
+    let range = first..=last;
+    let steps: Vec<_> = run
+        .steps
+        .iter()
+        .filter(|step| range.contains(&step.step))
+        .collect();
+    let sentences = counted(steps.len() as u64, "sentence");
+    if !steps.is_empty() && steps.iter().all(|step| step.origin == Origin::Given) {
+        return format!("{sentences} given, nothing generated");
+    }
+    if run.gate.is_none() {
+        return sentences;
+    }
+
+    let versions = steps.iter().filter_map(|step| {
+        let measured = step.uncertainties().nth(version).flatten()?;
+        Some((step.step, measured))
+    });
+    let mut words = String::new();
+    for (step, measured) in versions {
+        words = match gate_decision(measured) {
+            unsure if is_unsure(measured) => format!("s{step} {unsure}"),
+            sure if words.is_empty() => sure,
+            _ => words,
+        };
+    }
+    words
+}
