@@ -135,6 +135,12 @@ impl Step {
         replaced.chain([self.uncertainty.as_ref()])
     }
 
+    /// Returns the tokens of a version of the sentence, from 0 for the first.
+    pub fn tokens_of(&self, version: usize) -> &[Token] {
+        let replaced = self.replaced.get(version);
+        replaced.map_or(&self.tokens, |replaced| &replaced.tokens)
+    }
+
     /// Returns the labels of the supporting chunks that the model did not write itself, in order.
     pub fn unwritten_labels(&self) -> Vec<u32> {
         let labels: BTreeSet<u32> = self

@@ -148,7 +148,7 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     ];
 
     if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {
-        spans.push(scene.span(Tone::Good, format!("  {speed:.0} tok/s")));
+        spans.push(scene.span(Tone::Quiet, format!("  {speed:.0} tok/s")));
     }
     spans.push(Span::raw(" "));
 
@@ -280,9 +280,7 @@ pub fn tab_at(column: u16) -> Option<Pane> {
 
 /// Draws the stages of the run below its numbers.
 pub fn stages(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    let numbers = scene
-        .run
-        .map(|run| run_words(scene, run, usize::from(area.width)));
+    let numbers = scene.run.map(|run| run_words(scene, run));
     waterfall::draw(scene, &numbers.unwrap_or_default(), area, buffer);
 }
 
@@ -468,7 +466,7 @@ fn status_parts(
             // the status line is the last of the screen
             let has_stages = waterfall::rows(scene, area.bottom()) > 0;
             let hides_run = has_stages || overlay.is_some();
-            let words = status_words(scene, hides_run, width);
+            let words = status_words(scene, hides_run);
             scene.span(Tone::Quiet, text::clip(&words, room).into_owned())
         }
     });
@@ -484,7 +482,8 @@ fn badge(scene: &Scene<'_>) -> Option<String> {
     let unseen = scene.state.log.len().saturating_sub(scene.ui.seen_entries);
     let is_shown = scene.ui.notice.as_ref().is_some_and(|notice| notice.failed);
     let log = scene.keymap.sign(Action::Log);
-    (unseen > 0 && !is_shown).then(|| format!("! {unseen} {log}"))
+    let count = text::counted(unseen as u64, "warning");
+    (unseen > 0 && !is_shown).then(|| format!("! {count} ({log})"))
 }
 
 /// Returns a notice; one that does not fit ends with the key of the log.
@@ -565,7 +564,7 @@ fn banners(scene: &Scene<'_>) -> Vec<String> {
 
 /// Returns the changed settings, the search, and the state of the run with its cost where nothing
 /// else shows it.
-fn status_words(scene: &Scene<'_>, hides_run: bool, width: usize) -> String {
+fn status_words(scene: &Scene<'_>, hides_run: bool) -> String {
     let mut words = String::new();
 
     let changed = overlays::changed_settings(scene);
@@ -582,7 +581,7 @@ fn status_words(scene: &Scene<'_>, hides_run: bool, width: usize) -> String {
     if let Some(work) = waiting_words(scene) {
         words.push_str(&work);
     } else if let Some(run) = scene.settled_run().filter(|_| !hides_run) {
-        words.push_str(&run_words(scene, run, width));
+        words.push_str(&run_words(scene, run));
     }
 
     words
@@ -602,18 +601,15 @@ fn waiting_words(scene: &Scene<'_>) -> Option<String> {
     Some(format!("{work}{}", scene.elapsed_words()))
 }
 
-/// Minimum width for the state of the KV cache: keys are more important.
-const CONTEXT_FROM: usize = 120;
-
-fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
+fn run_words(scene: &Scene<'_>, run: &Run) -> String {
     let phase = run.phase();
     if phase != Phase::Done && !scene.ui.is_in_progress(run) {
         return "the recording ends before the run".to_owned();
     }
 
-    let state = match phase {
+    match phase {
         Phase::Starting | Phase::Retrieving | Phase::Reading => {
-            return format!("{} …{}", run.activity(), scene.elapsed_words());
+            format!("{} …{}", run.activity(), scene.elapsed_words())
         }
         Phase::Writing => format!("{}{}", run.activity(), scene.elapsed_words()),
         Phase::Done => format!(
@@ -622,51 +618,7 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
             text::duration(run.usage.wall_ms),
             text::counted(run.usage.tokens_generated, "token")
         ),
-    };
-    let reused = reused_words(run);
-    let context = if width < CONTEXT_FROM {
-        String::new()
-    } else {
-        context_words(run)
-    };
-    format!("{state}{reused}{context}")
-}
-
-/// Returns the share of prompt tokens that came from the KV cache.
-fn reused_words(run: &Run) -> String {
-    let (evaluated, reused) = match run.phase() {
-        Phase::Done => (
-            run.usage.prompt_tokens_evaluated,
-            run.usage.prompt_tokens_reused,
-        ),
-        _ => run.prompt_tokens(),
-    };
-
-    let all = evaluated + reused;
-    if all == 0 {
-        return String::new();
     }
-
-    let percent = reused as f64 * 100.0 / all as f64;
-    format!(", reused {percent:.0} % of prompt tokens")
-}
-
-/// Returns the tokens in the context window after the last call.
-fn context_words(run: &Run) -> String {
-    let usage = run
-        .calls
-        .iter()
-        .rev()
-        .find_map(|call| call.usage)
-        .filter(|usage| usage.context_tokens > 0);
-
-    usage.map_or(String::new(), |usage| {
-        format!(
-            ", context {} of {}",
-            text::count(usage.context_used.into()),
-            text::count(usage.context_tokens.into())
-        )
-    })
 }
 
 fn ended_words(run: &Run) -> &'static str {

@@ -176,6 +176,7 @@ fn outside(
         Effect::Quit => return After::Quit,
         Effect::Edit { path, line } => return edit(&path, line, app, guard),
         Effect::Redraw => return After::Redraw,
+        Effect::Suspend => return suspend(app, guard),
         Effect::Send(_) | Effect::Stop | Effect::ShowPage { .. } => engine(effect),
         Effect::Copy(text) => {
             if let Err(error) = terminal::copy(&text) {
@@ -211,6 +212,15 @@ fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
         Ok(Err(error)) | Err(error) => {
             app.refuse(format!("cannot run the editor `{editor}`: {error}"));
         }
+    }
+    After::Redraw
+}
+
+/// Stops the process as a shell does; the terminal is the shell's until it continues the process.
+fn suspend(app: &mut App, guard: &TerminalGuard) -> After {
+    match guard.leave_to(app.takes_mouse(), terminal::stop_process) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) | Err(error) => app.refuse(format!("cannot suspend: {error}")),
     }
     After::Redraw
 }

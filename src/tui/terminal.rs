@@ -228,6 +228,17 @@ fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
     }));
 }
 
+/// Stops the process as a shell does, until the shell continues it.
+///
+/// # Errors
+/// Where processes cannot be stopped.
+pub fn stop_process() -> io::Result<()> {
+    #[cfg(unix)]
+    return signal_hook::low_level::raise(signal_hook::consts::SIGTSTP);
+    #[cfg(not(unix))]
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
 /// Captures the mouse, or leaves it to the terminal.
 ///
 /// # Errors

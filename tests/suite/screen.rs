@@ -174,6 +174,11 @@ fn panes_name_no_colour() {
                     "{} names a colour: give it a role of the theme",
                     path.display()
                 );
+                assert!(
+                    path.ends_with("answer.rs") || !text.contains("Tone::Good"),
+                    "{} is green, which means supported by evidence alone",
+                    path.display()
+                );
             }
         }
     }

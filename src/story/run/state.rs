@@ -38,7 +38,7 @@ pub struct Run {
     pub lookups: Vec<Lookup>,
     pub refinement: Refinement,
     pub calls: Vec<Call>,
-    /// Its stages, in their order.
+    /// The stages so far, in their order.
     pub stages: Vec<RunStage>,
     pub steps: Vec<Step>,
     /// The gate that decides about each sentence, where one is on.
@@ -128,18 +128,6 @@ impl Run {
     /// of them.
     pub fn tokens_per_second(&self) -> Option<f64> {
         self.decoding.tokens_per_second()
-    }
-
-    /// Returns the prompt tokens that the calls which are over evaluated, and those that they
-    /// reused.
-    pub fn prompt_tokens(&self) -> (u64, u64) {
-        let mut evaluated = 0;
-        let mut reused = 0;
-        for usage in self.calls.iter().filter_map(|call| call.usage) {
-            evaluated += u64::from(usage.prompt_tokens_evaluated);
-            reused += u64::from(usage.prompt_tokens_reused);
-        }
-        (evaluated, reused)
     }
 
     /// Returns the model of this run in a role.

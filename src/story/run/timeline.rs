@@ -2,7 +2,9 @@
 
 use crate::event::{LeftOut, RunEvent};
 use crate::story::step::Origin;
-use crate::story::words::{counted, follow_up, gate_decision, is_unsure, verdict_name};
+use crate::story::words::{
+    counted, follow_up, gate_decision, is_unsure, utility_change, verdict_name,
+};
 
 use super::stage::{RunStage, StageKind};
 use super::state::Run;
@@ -193,17 +195,9 @@ impl Run {
                 let verdict = self.verdict.as_ref();
                 verdict.map_or_else(String::new, |verdict| verdict_name(verdict.kind).to_owned())
             }
-            StageKind::Weigh => self.utility().map_or_else(String::new, |utility| {
-                let delta = utility.delta;
-                let change = if delta > 0.0 {
-                    "likelier with the documents"
-                } else if delta < 0.0 {
-                    "less likely with the documents"
-                } else {
-                    "as likely without the documents"
-                };
-                format!("{delta:+.2}: the answer is {change}")
-            }),
+            StageKind::Weigh => self
+                .utility()
+                .map_or_else(String::new, |utility| utility_change(utility.delta)),
         }
     }
 }
@@ -251,10 +245,10 @@ fn round_words(run: &Run, round: usize) -> String {
         None => String::new(),
         Some(Err(_)) => "not measured".to_owned(),
         Some(Ok(measured)) if measured.certain => {
-            format!("same under rewording ({:.2})", measured.dse)
+            format!("same if reworded ({:.2})", measured.dse)
         }
         Some(Ok(measured)) => {
-            format!("changes under rewording ({:.2})", measured.dse)
+            format!("changes if reworded ({:.2})", measured.dse)
         }
     }
 }

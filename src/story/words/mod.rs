@@ -21,6 +21,6 @@ pub use places::{
 };
 pub use runs::{
     call, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation, outcome,
-    reference,
+    reference, utility_change,
 };
 pub use verdict::{verdict, verdict_name};

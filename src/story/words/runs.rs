@@ -47,7 +47,7 @@ pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
         Some(AsAsked::NamesInvented { words }) => {
             format!("the rewriting names {}, which nobody did", words.join(", "))
         }
-        Some(AsAsked::NothingAdded) => "the rewriting has nothing from the thread".to_owned(),
+        Some(AsAsked::NothingAdded) => "it could not be joined with the last question".to_owned(),
         Some(AsAsked::TooLong) => "the thread does not fit into the context".to_owned(),
     };
 
@@ -90,13 +90,25 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
     let names = names.join(", ");
 
     match reason {
-        LeftOut::NotNeeded => format!("left out: {names}, the sentence is certain without"),
+        LeftOut::NotNeeded => format!("not needed: {names}"),
         LeftOut::NoTime { needed_ms, left_ms } => format!(
-            "left out: {names}, about {} needed, {} of the budget left",
+            "no time: {names} ({} needed, {} left)",
             duration(needed_ms),
             duration(left_ms)
         ),
     }
+}
+
+/// Returns how the documents change the probability of an answer.
+pub fn utility_change(delta: f32) -> String {
+    let change = if delta > 0.0 {
+        "the documents make the answer likelier"
+    } else if delta < 0.0 {
+        "the documents make the answer less likely"
+    } else {
+        "the documents do not change the answer"
+    };
+    format!("{delta:+.2}: {change}")
 }
 
 /// Returns what an operation does, in the imperative.

@@ -1,5 +1,6 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::config::{DocumentFilter, SETTINGS, SettingReader, UnderstandingKind};
@@ -390,7 +391,11 @@ impl App {
                     ));
                 }
                 Err(error) => {
-                    return Err(format!("cannot open {name} ({error}): check the path"));
+                    let reason = match error.kind() {
+                        ErrorKind::NotFound => "there is no such folder".to_owned(),
+                        _ => error.to_string(),
+                    };
+                    return Err(format!("cannot open {name}: {reason}"));
                 }
             }
         }

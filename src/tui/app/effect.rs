@@ -25,6 +25,8 @@ pub enum Effect {
     Redraw,
     /// Add a question to the history.
     Remember(String),
+    /// Stop the process until the shell continues it.
+    Suspend,
     /// Close the screen.
     Quit,
 }

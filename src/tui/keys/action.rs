@@ -55,8 +55,8 @@ macro_rules! action_list {
             Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of recorded runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
             Log = "log" Panes ["L"] "show warnings and errors" => App::open_log;
-            Save = "save" Panes ["X"] "save the run as Markdown" => App::save_run;
-            SaveThread = "save-thread" Panes ["ctrl-s"] "save the thread as Markdown" => App::save_thread;
+            Save = "save" Panes ["X"] "export the run as Markdown" => App::save_run;
+            SaveThread = "save-thread" Panes ["ctrl-s"] "export the thread as Markdown" => App::save_thread;
             SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
             SavePicture = "save-picture" Panes ["P"] "save the screen as an SVG picture" => App::save_picture;
             Reindex = "reindex" Panes ["u"] "update the index" => App::reindex;
@@ -103,7 +103,7 @@ macro_rules! action_list {
             Search = "search" Reading ["/"] "search in the pane" => App::open_search;
             NextMatch = "next-match" Reading ["n"] "next match" => |app| app.go_to_match(look::Match::Next);
             PreviousMatch = "previous-match" Reading ["N"] "previous match" => |app| app.go_to_match(look::Match::Previous);
-            Copy = "copy" Reading ["y"] "copy the selection (OSC 52)" => App::copy;
+            Copy = "copy" Reading ["y"] "copy the selection, or the answer (OSC 52)" => App::copy;
             Edit = "edit" Reading ["e"] "open the document in $VISUAL or $EDITOR, at the line" => App::edit_source;
             Freeze = "freeze" Reading ["F"] "freeze or resume the display" => App::freeze;
             Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
@@ -119,6 +119,7 @@ macro_rules! action_list {
             Tour = "tour" Everywhere ["ctrl-g"] "take the guided tour of the demo, or go to its next stop" => App::tour;
             Palette = "palette" Everywhere ["ctrl-p"] "find a command by name" => |app| app.open_list(overlays::Palette);
             HelpKey = "help-key" Everywhere ["f1"] "show the keys that work here" => App::open_help;
+            Suspend = "suspend" Everywhere ["ctrl-z"] "suspend the program: fg continues it" => |app| app.effects.push(Effect::Suspend);
             QuitNow = "quit-now" Everywhere ["ctrl-c"] "empty the question, or quit at once" => App::interrupt;
         }
     };

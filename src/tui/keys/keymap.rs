@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn a_users_file_overrides_by_action() {
-        let keymap = keymap("zoom = [\"ctrl-z\", \"Z\"]").expect("a keymap");
-        assert_eq!(keymap.signs(Action::Zoom), "^Z Z");
+        let keymap = keymap("zoom = [\"ctrl-y\", \"Z\"]").expect("a keymap");
+        assert_eq!(keymap.signs(Action::Zoom), "^Y Z");
         assert_eq!(keymap.sign(Action::Help), "?");
         let key = |name: &str| name.parse().expect("a key");
         assert_eq!(keymap.action(key("z"), &[Context::Panes]), None);

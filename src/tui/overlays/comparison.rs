@@ -339,7 +339,7 @@ fn utility_cell(run: &Run) -> Cell {
         Some(utility) if utility.delta < 0.0 => {
             Cell::new(Tone::Bad, format!("{:+.2}", utility.delta))
         }
-        Some(utility) => Cell::new(Tone::Good, format!("{:+.2}", utility.delta)),
+        Some(utility) => Cell::new(Tone::Text, format!("{:+.2}", utility.delta)),
     }
 }
 

@@ -202,7 +202,7 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
 
     let fits = fits(list, entry);
     let (fit, tone) = match fits {
-        Some(true) => ("fits", Tone::Good),
+        Some(true) => ("fits", Tone::Text),
         Some(false) => ("too large", Tone::Warning),
         None => ("", Tone::Quiet),
     };

@@ -107,7 +107,7 @@ fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
 
 fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
     if report.skipped.is_empty() {
-        page.line(page.span(Tone::Good, "  ✓ no file was skipped"));
+        page.line(page.span(Tone::Text, "  ✓ no file was skipped"));
     } else {
         let files = text::counted(report.skipped.len() as u64, "file");
         page.line(page.span(Tone::Strong, format!("  {files} skipped")));

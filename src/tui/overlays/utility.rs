@@ -276,8 +276,8 @@ impl Figures<'_> {
 
 fn form(form: SePerForm) -> &'static str {
     match form {
-        SePerForm::Soft => "ΔSePer, soft: change of the model's belief in the answer",
-        SePerForm::Hard => "ΔSePer, hard: change of the model's belief in the answer",
+        SePerForm::Soft => "how much likelier the answer is with the documents (ΔSePer, soft)",
+        SePerForm::Hard => "how much likelier the answer is with the documents (ΔSePer, hard)",
     }
 }
 
@@ -288,7 +288,7 @@ fn round(value: f32) -> f32 {
 
 fn delta_span(page: &Page<'_>, delta: f32) -> Span<'static> {
     let delta = round(delta);
-    let tone = if delta < 0.0 { Tone::Bad } else { Tone::Good };
+    let tone = if delta < 0.0 { Tone::Bad } else { Tone::Text };
     page.span(tone, format!("{delta:+.2}"))
 }
 
@@ -310,7 +310,7 @@ fn signed_bar(page: &Page<'_>, delta: f32) -> [Span<'static>; 4] {
         [
             page.span(Tone::Track, empty),
             middle,
-            page.span(Tone::Good, filled),
+            page.span(Tone::Bar, filled),
             page.span(Tone::Track, rest),
         ]
     }
@@ -333,7 +333,7 @@ fn sample_rows(page: &mut Page<'_>, item: Item, belief: &Belief) {
 
     for cluster in clusters {
         let is_match = cluster.iter().any(|sample| sample.matches);
-        let tone = if is_match { Tone::Good } else { Tone::Quiet };
+        let tone = if is_match { Tone::Strong } else { Tone::Quiet };
         let sign = if is_match { "✓" } else { "·" };
         let head = format!("      {sign} cluster of weight {:.2}", weight(&cluster));
         page.item(item, page.span(tone, head));

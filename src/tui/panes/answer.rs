@@ -6,7 +6,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome, Verdict, VerdictKind};
-use crate::story::words::{self, LOST, measure};
+use crate::story::words::{self, LOST};
 use crate::story::{Origin, Run, Step};
 use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
@@ -42,13 +42,21 @@ impl View for Answer {
             return String::new();
         };
         let number = format!("run {} of {runs}", scene.run_number(run));
+        // the same question asked again is the same turn
         let thread = scene.state.thread(run.thread());
-        if thread.len() == 1 || thread.len() == runs {
+        let mut turns = 0;
+        let mut turn = 0;
+        for (at, known) in thread.iter().enumerate() {
+            let is_repeated = at > 0 && thread[at - 1].question == known.question;
+            turns += usize::from(!is_repeated);
+            if known.id == run.id {
+                turn = turns;
+            }
+        }
+        if turns == 1 || turns == runs {
             return number;
         }
-        let turn = thread.iter().position(|known| known.id == run.id);
-        let turn = turn.map_or(0, |turn| turn + 1);
-        format!("turn {turn} of {}, {number}", thread.len())
+        format!("turn {turn} of {turns}, {number}")
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -189,7 +197,8 @@ fn earlier_rows(page: &mut Page<'_>, run: &Run) {
 /// Says what a follow-up question was understood as, or why it was used as it was asked.
 fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
     if let Some(words) = run.follow_up.as_ref().and_then(words::follow_up) {
-        page.text(Tone::Quiet, "    ", &words);
+        let edits = page.scene.keys_from_here(Action::EditWording);
+        page.text(Tone::Quiet, "    ", &format!("{words} ({edits} edits it)"));
     }
 }
 
@@ -338,26 +347,30 @@ impl Sentence<'_> {
 
     /// Returns why a sentence was regenerated, and how.
     fn reason_of_replacement(&self, version: usize) -> String {
-        let Some(uncertainty) = &self.step.replaced[version].uncertainty else {
-            return "uncertain".to_owned();
+        let versions = &self.step.replaced;
+        let Some(uncertainty) = &versions[version].uncertainty else {
+            return "unsure".to_owned();
         };
-        let measured = format!("{} {:.2}", measure(uncertainty.measure), uncertainty.value);
+        let value = uncertainty.value;
         if uncertainty.decision == Decision::Expand {
-            return format!("{measured}, higher than before: retried with more passages");
+            let before = version
+                .checked_sub(1)
+                .and_then(|at| versions[at].uncertainty.as_ref());
+            let state = match before.filter(|before| value > before.value) {
+                Some(before) => {
+                    format!("more unsure than before ({value:.2} > {:.2})", before.value)
+                }
+                None => format!("still unsure ({value:.2})"),
+            };
+            return format!("{state}: written again with more passages");
         }
-        let Some(threshold) = uncertainty.threshold else {
-            return measured;
-        };
 
-        let lookup = self
-            .run
-            .lookups
-            .iter()
-            .find(|lookup| lookup.step == self.step.step);
+        let mut lookups = self.run.lookups.iter();
+        let lookup = lookups.find(|lookup| lookup.step == self.step.step);
         let query = lookup.map_or(String::new(), |lookup| {
             format!(": searched for \"{}\"", lookup.query)
         });
-        format!("{measured} > {threshold:.2}{query}")
+        format!("unsure ({value:.2}){query}")
     }
 }
 

@@ -122,7 +122,7 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
             Line::from(vec![
                 name,
                 page.span(Tone::Text, format!("{} ", text::left(&card.file, room))),
-                page.span(Tone::Good, "✓ ready"),
+                page.span(Tone::Text, "✓ ready"),
                 page.span(Tone::Quiet, took + &server),
             ])
         }

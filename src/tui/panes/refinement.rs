@@ -267,18 +267,22 @@ impl RoundRows<'_> {
             line.push_span(Span::raw("  "));
         }
 
-        let sign = if measured.certain { '≤' } else { '>' };
-        let entropy = format!("DSE {:.2} {sign} {:.2}  ", measured.dse, measured.threshold);
+        let entropy = if page.cells >= 44 {
+            let sign = if measured.certain { '≤' } else { '>' };
+            format!("{:.2} {sign} {:.2}  ", measured.dse, measured.threshold)
+        } else {
+            format!("{:.2}  ", measured.dse)
+        };
         line.push_span(page.span(Tone::Text, entropy));
         line.push_span(if measured.certain {
-            page.span(Tone::Good, "✓ certain")
+            page.span(Tone::Text, "same if reworded")
         } else {
-            page.span(Tone::Warning, "? uncertain")
+            page.span(Tone::Warning, "changes if reworded")
         });
 
         let finished = self.run.refinement.finished;
         if finished.is_some_and(|(best, _)| best == self.round.round) {
-            line.push_span(page.span(Tone::Good, "  ★ best"));
+            line.push_span(page.span(Tone::Strong, "  ★ best"));
         }
         if line.width() + 12 <= page.cells {
             line.push_span(page.span(Tone::Quiet, format!("  {}", origin(measured.origin))));
@@ -328,7 +332,7 @@ impl RoundRows<'_> {
 
         for added in &change.added {
             Detail {
-                tone: Tone::Good,
+                tone: Tone::Text,
                 name: "+ ",
                 words: chunk_text(self.run, added.chunk),
             }
@@ -366,7 +370,7 @@ impl RoundRows<'_> {
     fn class_span(&self, page: &Page<'_>, chunk: &VariedChunk) -> Span<'static> {
         let class = self.class(chunk.chunk).map(|known| known.class);
         match (class, chunk.certain) {
-            (Some(ChunkClass::Certain), _) | (None, Some(true)) => page.span(Tone::Good, "certain"),
+            (Some(ChunkClass::Certain), _) | (None, Some(true)) => page.span(Tone::Text, "certain"),
             (Some(ChunkClass::Necessary), _) => page.span(Tone::Strong, "necessary"),
             (Some(ChunkClass::Unnecessary), _) => page.span(Tone::Dropped, "unnecessary"),
             (Some(ChunkClass::Unmeasured), _) | (None, None) => {
@@ -391,7 +395,7 @@ impl RoundRows<'_> {
 
         Line::from(vec![
             Span::raw(" "),
-            page.span(Tone::Good, text::left("+ new", GUTTER - 1)),
+            page.span(Tone::Strong, text::left("+ new", GUTTER - 1)),
             page.span(Tone::Text, location_column(page, self.run, added.chunk)),
             Span::raw(" "),
             page.span(Tone::Quiet, reason),
@@ -457,7 +461,7 @@ impl RoundRows<'_> {
         let is_certain = chunk.certain == Some(true);
         Detail {
             tone: if is_certain {
-                Tone::Good
+                Tone::Text
             } else {
                 Tone::Warning
             },
@@ -533,7 +537,7 @@ fn evaluated_rows(page: &mut Page<'_>, head: Item, evaluated: Evaluated) {
     } = evaluated;
 
     let tone = if sufficient {
-        Tone::Good
+        Tone::Text
     } else {
         Tone::Warning
     };

@@ -254,7 +254,7 @@ impl Pins {
 
         covers(&self.pinned).then_some(Pinning {
             sign: "+",
-            tone: Tone::Good,
+            tone: Tone::Strong,
             words: "+ pinned to the next context",
         })
     }
@@ -303,9 +303,16 @@ impl LookupRows<'_> {
         for line in funnel::lines(scene, self.lookup, cells) {
             content.line(line);
         }
-        for (parts, reason) in &self.lookup.left_out {
-            let words = words::omission(parts, *reason);
-            content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
+        let left_out = self.lookup.left_out.iter();
+        let left_out: Vec<String> = left_out
+            .map(|(parts, reason)| words::omission(parts, *reason))
+            .collect();
+        let left_out = left_out.join(" · ");
+        if scene.ui.panes.zoomed {
+            content.paragraph(&left_out, scene.style(Tone::Quiet), " ", cells);
+        } else if !left_out.is_empty() {
+            let left_out = text::clip(&left_out, cells.saturating_sub(2)).into_owned();
+            content.line(scene.span(Tone::Quiet, format!(" {left_out}")));
         }
         self.hit_rows(&retrieval.hits, content);
         if let Some(context) = &self.lookup.context {
@@ -328,11 +335,9 @@ impl LookupRows<'_> {
     }
 
     fn utility_row(&self, utility: f32) -> Line<'static> {
-        let tone = if utility < 0.0 { Tone::Bad } else { Tone::Good };
-        let mut line = vec![
-            self.scene.span(Tone::Quiet, " utility "),
-            self.scene.span(tone, format!("{utility:+.2}  ")),
-        ];
+        let tone = if utility < 0.0 { Tone::Bad } else { Tone::Text };
+        let words = format!(" {}  ", words::utility_change(utility));
+        let mut line = vec![self.scene.span(tone, words)];
         line.extend(self.scene.hint(Action::Utility, "per chunk"));
         Line::from(line)
     }
@@ -594,17 +599,25 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
         return;
     }
 
-    let mut words = format!("query: {}", lookup.writer);
-    for group in lookup.words.chunk_by(|a, b| a.origin == b.origin) {
+    let groups = lookup.words.chunk_by(|a, b| a.origin == b.origin);
+    let mut parts: Vec<String> = Vec::new();
+    for group in groups {
         let origin = match group[0].origin {
-            WordOrigin::Question => "question words",
-            WordOrigin::Sentence => "answer words",
-            WordOrigin::UncertainRegion => "uncertain words",
+            WordOrigin::Question => "the question",
+            WordOrigin::Sentence => "the sentence",
+            WordOrigin::UncertainRegion => "the unsure words",
         };
         let text: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
-        words.push_str(&format!(" · {origin}: {}", text.join(" ")));
+        let part = if scene.ui.panes.zoomed {
+            format!("{origin} \"{}\"", text.join(" "))
+        } else {
+            origin.to_owned()
+        };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
     }
-
+    let words = format!("searched with {}", parts.join(" and "));
     content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
 }
 
@@ -619,10 +632,10 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
 
     let settings = &run.settings.retriever;
     let search = match settings.kind {
-        RetrieverKind::Bm25 => "BM25 alone".to_owned(),
-        RetrieverKind::Vectors => "vectors alone".to_owned(),
+        RetrieverKind::Bm25 => "by words alone".to_owned(),
+        RetrieverKind::Vectors => "by meaning alone".to_owned(),
         RetrieverKind::Off | RetrieverKind::Hybrid => format!(
-            "weighted {:?} bm25 + {:?} vectors · {} BM25, {} vector",
+            "{:?} by words + {:?} by meaning · {} + {} candidates",
             settings.bm25_weight,
             1.0 - settings.bm25_weight,
             retrieval.bm25_found,

@@ -3,9 +3,9 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::config::AnswerPrompt;
+use crate::config::{AnswerPrompt, RetrieverKind};
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
-use crate::story::words::{self, is_in_nats, measure};
+use crate::story::words::{self, is_in_nats, is_unsure, measure};
 use crate::story::{Origin, Run, Step, Token, word_entropies};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
@@ -20,8 +20,6 @@ use super::answer;
 /// A full bar of an entropy, unless a value or a threshold is higher; nats. A uniform choice among
 /// seven tokens has 1.95.
 const FULL_BAR: f32 = 2.0;
-/// Minimum width for the name of the measure.
-const NAMED_FROM: usize = 68;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
 
@@ -84,7 +82,10 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
                 " ↳".to_owned()
             };
             let line = match measured {
-                Some(uncertainty) => measured_row(&page, &name, uncertainty, full_bar),
+                Some(uncertainty) => {
+                    let tokens = step.tokens_of(version);
+                    measured_row(&page, &name, uncertainty, full_bar, tokens)
+                }
                 None => open_row(&page, &name, run, step),
             };
             page.item(Item { row, part: 0 }, line);
@@ -112,7 +113,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 /// Writes the measures of the whole answer: of its tokens, of its context, and of sampled answers.
 fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
-    if run.outcome.is_none() {
+    if run.outcome.is_none() || !page.scene.ui.panes.zoomed {
         return;
     }
 
@@ -204,6 +205,7 @@ fn measured_row(
     name: &str,
     uncertainty: &Measured,
     full_bar: f32,
+    tokens: &[Token],
 ) -> Line<'static> {
     let (full_bar, unit) = if is_in_nats(uncertainty.measure) {
         (full_bar, " nats")
@@ -217,10 +219,10 @@ fn measured_row(
         .bar(uncertainty.value / full_bar, bar_cells(page.cells));
     line.spans.extend(bar);
     line.push_span(page.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
-    let measure = if page.cells >= NAMED_FROM {
+    let measure = if page.scene.ui.panes.zoomed {
         format!("{unit:<5}  {:<16} ", measure(uncertainty.measure))
     } else {
-        format!("{unit}  ")
+        "  ".to_owned()
     };
     line.push_span(page.span(Tone::Quiet, measure));
 
@@ -232,7 +234,7 @@ fn measured_row(
         };
         line.push_span(page.span(Tone::Text, format!("{sign} {threshold:.2}  ")));
     }
-    line.push_span(decision_span(page, uncertainty));
+    line.push_span(decision_span(page, uncertainty, tokens));
     line
 }
 
@@ -240,16 +242,31 @@ fn bar_cells(cells: usize) -> usize {
     if cells >= 70 { 20 } else { 10 }
 }
 
-fn decision_span(page: &Page<'_>, uncertainty: &Measured) -> Span<'static> {
-    let threshold = uncertainty.threshold.unwrap_or(f32::INFINITY);
-    let is_above = uncertainty.value > threshold;
+fn decision_span(page: &Page<'_>, uncertainty: &Measured, tokens: &[Token]) -> Span<'static> {
     match uncertainty.decision {
+        Decision::Measured => certainty_span(page, tokens),
         // a sentence is rewritten once
-        Decision::Keep if is_above => page.span(Tone::Quiet, "kept: already rewritten"),
-        Decision::Measured => page.span(Tone::Quiet, "measured"),
-        Decision::Keep => page.span(Tone::Good, "✓ keep"),
-        Decision::Retrieve => page.span(Tone::Warning, "? retrieve"),
-        Decision::Expand => page.span(Tone::Warning, "? retrieve more"),
+        Decision::Keep if is_unsure(uncertainty) => page.span(Tone::Warning, "still unsure, kept"),
+        Decision::Keep => page.span(Tone::Text, "kept"),
+        Decision::Retrieve => page.span(Tone::Warning, "searched"),
+        Decision::Expand => page.span(Tone::Warning, "more passages"),
+    }
+}
+
+/// Returns whether the model was sure of the words of a sentence.
+fn certainty_span(page: &Page<'_>, tokens: &[Token]) -> Span<'static> {
+    let words = word_entropies(tokens).into_iter();
+    let least = words.max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((word, entropy)) = least else {
+        return page.span(Tone::Quiet, "measured");
+    };
+    let word = text::clip(&word, TOKEN_NAME).into_owned();
+    if entropy >= VERY_UNSURE {
+        page.span(Tone::Warning, format!("guessing at \"{word}\""))
+    } else if entropy >= UNSURE {
+        page.span(Tone::Warning, format!("unsure of \"{word}\""))
+    } else {
+        page.span(Tone::Quiet, "sure")
     }
 }
 
@@ -307,12 +324,14 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
 
     if let Some((word, entropy)) = step.most_uncertain_word() {
         let word = text::clip(&word, page.cells.saturating_sub(36)).into_owned();
-        page.line(Line::from(vec![
-            page.span(Tone::Quiet, " most uncertain token: "),
+        let mut line = Line::from(vec![
+            page.span(Tone::Quiet, " least sure of: "),
             page.span(Tone::Warning, format!("\"{word}\"")),
-            page.span(Tone::Text, format!("  {entropy:.2}")),
-            page.span(Tone::Quiet, " nats"),
-        ]));
+        ]);
+        if page.scene.ui.panes.zoomed {
+            line.push_span(page.span(Tone::Quiet, format!("  {entropy:.2} nats")));
+        }
+        page.line(line);
     }
 }
 
@@ -450,9 +469,9 @@ fn word_rows(page: &mut Page<'_>, name: &str, tokens: &[Token], region: Option<U
 fn region_row(page: &mut Page<'_>, region: UncertainRegion) {
     let threshold = region.threshold;
     let explanation = if region.first_word.is_some() {
-        format!("uncertain from ▸ on: the first word above {threshold:.2} nats")
+        format!("unsure from ▸ on: the first word above {threshold:.2}")
     } else {
-        format!("no word is above {threshold:.2} nats: the whole sentence is uncertain")
+        format!("no word is above {threshold:.2}: unsure of the whole sentence")
     };
     page.text(Tone::Quiet, " ", &explanation);
 }
@@ -460,13 +479,15 @@ fn region_row(page: &mut Page<'_>, region: UncertainRegion) {
 fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
     let gate = match &run.gate {
         Some(gate) => gate_words(gate),
-        None => "gate off: uncertainty is shown but triggers no retrieval".to_owned(),
+        None if run.settings.retriever.kind == RetrieverKind::Off => {
+            "this run searches nothing".to_owned()
+        }
+        None => {
+            "this run searches at the start alone: no sentence makes it search again".to_owned()
+        }
     };
-    let has_nats = run
-        .gate
-        .as_ref()
-        .is_none_or(|gate| is_in_nats(gate.measure));
-    let bar = if has_nats {
+    let gate_measure = run.gate.as_ref().map(|gate| gate.measure);
+    let bar = if page.scene.ui.panes.zoomed && gate_measure.is_none_or(is_in_nats) {
         format!(" · bar scale 0 to {full_bar:.1} nats")
     } else {
         String::new()
@@ -485,11 +506,12 @@ fn gate_words(gate: &GateCard) -> String {
         .and_then(|probe| probe.held_out)
         .and_then(|figures| figures.auroc)
         .map_or(String::new(), |auroc| {
-            format!(" (AUROC {auroc:.2} held out)")
+            let share = words::percent(auroc as f32);
+            format!(", right about {share} of the pairs of its test")
         });
     format!(
-        "gate: {}{auroc}, retrieves above {:.2}",
-        measure(gate.measure),
-        gate.threshold
+        "searches for a sentence above {:.2} by its {}{auroc}",
+        gate.threshold,
+        measure(gate.measure)
     )
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    Ask, Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, Record, RunEvent,
-    SessionEvent, Thread, Turn, Verdict, VerdictKind,
+    Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, Problem, PulledModel, Record,
+    RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
@@ -457,9 +457,15 @@ fn threads_are_found_resumed_renamed_and_saved() {
     let continuing = |name: &str| {
         let mut records = renamed(&recorded(), name);
         if let Event::Run(RunEvent::RunStarted {
-            thread, started_at, ..
+            question,
+            thread,
+            started_at,
+            ..
         }) = &mut records[0].event
         {
+            if name == "11" {
+                question.push('?');
+            }
             *thread = (name == "11").then(|| "10".to_owned());
             *started_at = name.parse().expect("a number");
         }
@@ -1151,7 +1157,7 @@ fn a_folder_is_opened_by_its_path() {
         .shows(" folder: ")
         .type_text("/no/such/folder")
         .press("enter")
-        .shows("check the path");
+        .shows("there is no such folder");
     screen
         .press("O ctrl-u")
         .type_text(&folder.path().display().to_string())
@@ -1413,4 +1419,66 @@ fn the_pane_of_the_work_is_in_view_until_one_is_chosen() {
     screen.press("i").type_text("And then?").press("enter");
     let next = renamed(drafted, "next");
     title(screen.apply(&next), "╭ 2 Uncertainty");
+}
+
+#[test]
+fn an_uncertain_sentence_is_worded_from_its_values() {
+    let after_lookup = |value: f32| {
+        let mut records = run_of("searag.jsonl");
+        let is_second = |record: &Record| {
+            matches!(&record.event, Event::Run(RunEvent::StepFinished { step: 2, uncertainty, .. })
+                if uncertainty.decision == Decision::Keep)
+        };
+        let at = records
+            .iter()
+            .position(is_second)
+            .expect("a rewritten sentence");
+        let begun = Record {
+            event: RunEvent::StepStarted { step: 2 }.into(),
+            ..records[at].clone()
+        };
+        if let Event::Run(RunEvent::StepFinished { uncertainty, .. }) = &mut records[at].event {
+            uncertainty.value = value;
+            uncertainty.decision = Decision::Expand;
+        }
+        records.insert(at + 1, begun);
+        let mut screen = ready();
+        screen.apply(&records).press("esc");
+        screen
+    };
+    after_lookup(0.71)
+        .shows("unsure (0.83): searched for \"")
+        .shows("still unsure (0.71): written again with more passages")
+        .hides("more unsure");
+    after_lookup(0.91)
+        .shows("more unsure than before (0.91 > 0.83): written again with more passages")
+        .hides("still unsure (0.91): written");
+}
+
+#[test]
+fn the_same_question_again_is_the_same_turn() {
+    let mut screen = ready();
+    screen.apply(&recorded());
+    for name in ["again", "next"] {
+        let mut records = renamed(&recorded(), name);
+        if let Event::Run(RunEvent::RunStarted {
+            question, thread, ..
+        }) = &mut records[0].event
+        {
+            *thread = Some(recorded()[0].run.clone());
+            if name == "next" {
+                *question = "And who taught him?".to_owned();
+            }
+        }
+        screen.apply(&records);
+    }
+    screen.press("esc").shows("turn 2 of 2, run 3 of 3");
+    screen.press("[").shows("turn 1 of 2, run 2 of 3");
+    assert!(
+        screen
+            .press("ctrl-z")
+            .app
+            .take_effects()
+            .contains(&Effect::Suspend)
+    );
 }
