@@ -2,6 +2,7 @@
 //! size, and that keys do what they say.
 
 mod any_state;
+mod cuts;
 mod keys;
 mod scenes;
 mod stage;

@@ -15,6 +15,9 @@ use crate::methods::{JudgementKind, Meaning, ModelCalls, cosine, entailed_by_wor
 
 use super::state::Run;
 
+/// Number of pairs that the generator judges at a time; in between the user sees how many are left.
+const JUDGED_AT_ONCE: usize = 32;
+
 /// A call of the generator whose tokens are observed.
 pub struct Call<'a> {
     /// The purpose that the prompt inspector shows.
@@ -160,11 +163,20 @@ impl Run<'_> {
             })
             .collect();
 
-        let rows = self.classify(JudgementKind::ENTAILMENT, &prompts)?;
-        Ok(rows
-            .iter()
-            .map(|row| Entailment::from_row(&row.shares))
-            .collect())
+        let mut judged = Vec::with_capacity(prompts.len());
+        for part in prompts.chunks(JUDGED_AT_ONCE) {
+            if prompts.len() > part.len() {
+                self.emit(RunEvent::CallsProgressed {
+                    purpose: JudgementKind::ENTAILMENT.purpose.to_owned(),
+                    begun: saturating_u32(judged.len() + 1),
+                    total: saturating_u32(prompts.len()),
+                });
+            }
+            let rows = self.classify(JudgementKind::ENTAILMENT, part)?;
+            let rows = rows.iter();
+            judged.extend(rows.map(|row| Entailment::from_row(&row.shares)));
+        }
+        Ok(judged)
     }
 }
 

@@ -92,7 +92,7 @@ fn is_empty_folder(scene: &Scene<'_>) -> bool {
 
 /// Cells of the column of files.
 fn file_cells(cells: usize) -> usize {
-    cells.saturating_sub(36).clamp(10, 34)
+    cells.saturating_sub(33).clamp(10, 34)
 }
 
 fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
