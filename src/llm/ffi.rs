@@ -269,6 +269,7 @@ fn raw_params(params: ContextParams, threads: u32) -> sys::llama_context_params 
     // before.
     raw.n_ctx = params.context_tokens.next_multiple_of(CONTEXT_STEP);
     raw.n_batch = params.batch_tokens;
+    // one part per batch: a tensor that is read holds all of its tokens
     raw.n_ubatch = params.batch_tokens;
     raw.n_seq_max = params.sequences;
     raw.n_threads = raw_threads(threads);
@@ -578,6 +579,7 @@ pub(super) fn load_model(
         // SAFETY: an index of ggml's list, which only grows.
         .map(|index| unsafe { sys::ggml_backend_dev_get(*index) })
         .collect();
+    // llama.cpp reads the list up to a null
     devices.push(std::ptr::null_mut());
     raw.devices = devices.as_mut_ptr();
     raw.n_gpu_layers = i32::try_from(params.layers).unwrap_or(i32::MAX);
@@ -897,6 +899,7 @@ unsafe extern "C" fn ggml_aborts(message: *const c_char) {
 extern "C" fn crashed(signal: i32) {
     use nix::libc;
 
+    // a crash inside of the handler must not begin again
     if CRASH.is_handled.swap(true, Ordering::SeqCst) {
         return;
     }
@@ -921,6 +924,7 @@ extern "C" fn crashed(signal: i32) {
     // SAFETY: the work is that of this thread, and is there while its name is.
     if let Some(work) = unsafe { WORK.get().as_ref() } {
         write(libc::STDERR_FILENO, work.sentence.as_bytes());
+        // without O_NONBLOCK, opening a pipe in its place would wait for a reader
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NONBLOCK;
         // SAFETY: the path ends with a zero.
         let file = unsafe { libc::open(work.note_file.as_ptr(), flags, 0o600) };

@@ -29,6 +29,7 @@ impl Need<'_> {
     /// Returns the bytes of the last `layers` layers and the output layer, on one device.
     pub fn bytes(&self, layers: u32, context_tokens: u32) -> u64 {
         let count = layers as usize;
+        // llama.cpp puts the last layers on the device, and the first ones stay on the CPU
         let first = self.weights.layers.len().saturating_sub(count);
         let weights: u64 = self.weights.layers[first..].iter().sum();
         let cells = u64::from(context_tokens).saturating_mul(self.cell_bytes);
@@ -85,6 +86,7 @@ pub(super) fn compute_bytes(shape: Shape, batch_tokens: u64, context_tokens: u64
         0
     };
     let numbers = batch_tokens.saturating_mul(row + attention);
+    // llama.cpp computes what is between layers as f32
     numbers.saturating_mul(4)
 }
 

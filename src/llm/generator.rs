@@ -103,6 +103,7 @@ pub fn load_linker(
         progress,
     };
     let (mut loaded, context, params) = load_with_context(&mut request, settings)?;
+    // a key of GGUF: false for encoders such as BERT, which see the tokens behind one too
     let causal_key = format!("{}.attention.causal", loaded.card.architecture);
     if loaded.metadata.flag(&causal_key) == Some(false) {
         return Err(unusable(
@@ -492,6 +493,7 @@ impl<'a> Writer<'a> {
         observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Self {
         let continuations = (0..).zip(prompts).map(|(index, prompt)| Continuation {
+            // samples of one prompt must differ, and be the same each time
             sampler: Sampler::new(decoding.temperature, decoding.seed.wrapping_add(index)),
             reply: Stream::default(),
             splitter: template.splitter(template.opening(prompt)),
@@ -528,6 +530,7 @@ impl<'a> Writer<'a> {
 
         let held = continuation.splitter.close();
         continuation.thoughts.push_str(&held);
+        // `pop` takes the first of them first
         continuation.forced = self.closing.iter().rev().copied().collect();
         continuation.forced.pop().unwrap_or(sampled)
     }

@@ -57,6 +57,7 @@ pub struct Weights {
 impl Weights {
     /// Adds a tensor. `max_layers` limits what a name can claim.
     fn add(&mut self, name: &str, bytes: u64, max_layers: u64) {
+        // llama.cpp's names: blk.N.x for a tensor of layer N
         let layer = name
             .strip_prefix("blk.")
             .and_then(|rest| rest.split_once('.'))
@@ -71,6 +72,7 @@ impl Weights {
                 }
                 self.layers[layer] = self.layers[layer].saturating_add(bytes);
             }
+            // output.weight and output_norm.weight
             None if name.starts_with("output") => self.output = self.output.saturating_add(bytes),
             None => {}
         }
@@ -246,6 +248,8 @@ struct GgufReader<R> {
 impl<R: Read> GgufReader<R> {
     fn metadata(mut self) -> Result<Metadata, String> {
         let version = self.header()?;
+        // a tensor takes at least its name, dimensions, kind and offset; a pair its key, kind and
+        // value
         let tensors = self.count("tensors", 24)?;
         let pairs = self.count("metadata entries", 13)?;
 
@@ -283,6 +287,7 @@ impl<R: Read> GgufReader<R> {
         }
 
         let version = self.u32()?;
+        // GGUF has no mark of its byte order: the version shows it
         if VERSIONS.contains(&version.swap_bytes()) {
             return Err("it was written for big-endian machines".to_owned());
         }
@@ -312,6 +317,7 @@ impl<R: Read> GgufReader<R> {
                 embedding_bytes = tensor.bytes;
             }
         }
+        // llama.cpp uses the token embedding where there is no output.weight
         if !has_output {
             metadata.weights.output = metadata.weights.output.saturating_add(embedding_bytes);
         }
@@ -325,6 +331,7 @@ impl<R: Read> GgufReader<R> {
             ));
         }
 
+        // the data begins at the next multiple of the alignment behind the table
         let needed = self
             .position
             .checked_next_multiple_of(alignment)
@@ -480,6 +487,7 @@ fn smallest(kind: u32) -> u64 {
         2 | 3 => 2,
         4..=6 => 4,
         8 | 10..=12 => 8,
+        // a list: the kind of its items and their number
         9 => 12,
         _ => 1,
     }

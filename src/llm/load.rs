@@ -232,6 +232,7 @@ fn allocatable_layers(request: &LoadRequest, params: ModelParams) -> u32 {
     while layers > 0 {
         let mut has_room = false;
         let fewer = ModelParams {
+            // llama.cpp counts the output layer as one more
             layers: layers + 1,
             ..params
         };

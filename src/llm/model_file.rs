@@ -37,6 +37,7 @@ pub(super) fn role(metadata: &Metadata) -> ModelRole {
 
     let architecture = metadata.architecture().unwrap_or_default();
     let labels = metadata.class_labels().unwrap_or_default();
+    // models of natural language inference name a class `entailment`
     let is_judge = labels
         .iter()
         .any(|label| label.to_lowercase().contains("entail"));
@@ -110,6 +111,7 @@ pub(super) fn is_later_piece(file: &Path) -> bool {
     let name = file_name(file);
     let parts = name.rsplit_once("-of-").and_then(|(stem, count)| {
         let (stem, number) = stem.rsplit_once('-')?;
+        // llama-gguf-split names pieces STEM-00001-of-00002.gguf
         let is_number = number.len() == 5 && count.len() == "00002.gguf".len();
         Some((
             stem,
@@ -133,6 +135,7 @@ pub(super) fn is_later_piece(file: &Path) -> bool {
 /// A reason where the file is not named as llama.cpp names a piece, by which it finds the others.
 pub(super) fn pieces(file: &Path, metadata: &Metadata) -> Result<Vec<PathBuf>, String> {
     let count = metadata.number("split.count").unwrap_or(1);
+    // split.no counts from 0, the names from 1
     let number = metadata.number("split.no").unwrap_or(0).saturating_add(1);
     if count < 2 {
         return Ok(Vec::new());

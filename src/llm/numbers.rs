@@ -169,13 +169,16 @@ fn floor_exponent(below: f32) -> f32 {
 /// in two parts, a polynomial, and the exponent written into the bits.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
+    // 1.5 × 2^23: above it, an f32 has no places behind the point, so adding and subtracting rounds
     const ROUND: f32 = 12_582_912.0;
+    // few bits, so that its product with a whole number is exact (Cody and Waite 1980)
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
 
     let whole = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
     let rest = (x - whole * LN_2_HIGH) - whole * LN_2_LOW;
 
+    // the minimax polynomial of expf in Cephes (Moshier)
     let mut power = 1.987_569_1e-4;
     power = power * rest + 1.398_199_9e-3;
     power = power * rest + 8.333_452e-3;
@@ -184,6 +187,7 @@ fn exp(x: f32) -> f32 {
     power = power * rest + 0.5;
     power = power * rest * rest + rest + 1.0;
 
+    // the exponent of an f32 has a bias of 127 and 23 bits of fraction below it
     let exponent = (whole as i32).wrapping_add(127) as u32;
     power * f32::from_bits(exponent << 23)
 }
@@ -217,6 +221,7 @@ impl Random {
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        // a double has 53 bits
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -152,6 +152,7 @@ impl Reranker for GenerativeReranker {
                 reply: String::new(),
             })
             .collect();
+        // the model card compares the logits of these two words alone
         let rows = self.generator.classify(&prompts, &["yes", "no"])?;
         Ok(rows.iter().map(|row| row.shares[0]).collect())
     }

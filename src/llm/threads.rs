@@ -162,6 +162,7 @@ impl Measured {
         }
 
         let usual = self.usual[at].get_or_insert(seconds);
+        // exponential means: the recent one forgets in a few decodes, the usual one in some fifty
         self.change += LATELY * (seconds / *usual - self.change);
         *usual += USUALLY * (seconds - *usual);
         self.decodes += 1;

@@ -128,6 +128,8 @@ impl Tree {
             tokens: upper.tokens.split_off(kept),
             start: upper.start + kept,
             children: std::mem::take(&mut upper.children),
+            // every job of the node also passes through its lower half, those that end there
+            // included
             readers: upper.readers.clone(),
             ends: std::mem::take(&mut upper.ends),
             unread: 0,

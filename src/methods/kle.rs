@@ -40,6 +40,8 @@ pub fn kernel_entropy(weights: &[Vec<f64>], kernel: Kernel) -> f64 {
     let count = weights.len();
     let scaled = (0..count)
         .map(|i| {
+            // the paper scales the kernel K to K_ij / (n sqrt(K_ii K_jj)), a density matrix of
+            // trace 1
             let scale = |j: usize| (kernel[i][i] * kernel[j][j]).sqrt() * count as f64;
             (0..count).map(|j| kernel[i][j] / scale(j)).collect()
         })

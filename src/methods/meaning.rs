@@ -235,6 +235,7 @@ pub fn normalise(text: &str) -> String {
             .find(|c: char| is_word(c) != in_word)
             .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
+        // the normalisation of SQuAD's evaluation, by which exact match is compared
         let is_article = in_word && matches!(run, "a" | "an" | "the");
         kept.push_str(if is_article { " " } else { run });
         rest = after;

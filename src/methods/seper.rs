@@ -57,6 +57,7 @@ pub fn judge_ahead(
             pairs.extend(texts.iter().map(|b| (*a, *b)));
         }
     }
+    // judgements are kept by pair, and prompts that begin alike lie side by side
     pairs.sort_unstable();
     pairs.dedup();
 

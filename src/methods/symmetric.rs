@@ -66,6 +66,8 @@ fn rotate(a: &mut [Vec<f64>], vectors: &mut [Vec<f64>], p: usize, q: usize) {
     if a[p][q] == 0.0 {
         return;
     }
+    // the smaller of the two roots of t² + 2 theta t - 1 = 0: the rotation by at most 45 degrees,
+    // with which the sweeps converge
     let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
     let sign = if theta >= 0.0 { 1.0 } else { -1.0 };
     let tangent = sign / (theta.abs() + theta.hypot(1.0));
@@ -73,6 +75,7 @@ fn rotate(a: &mut [Vec<f64>], vectors: &mut [Vec<f64>], p: usize, q: usize) {
     let sine = tangent * cosine;
     let turned = |x: f64, y: f64| [cosine * x - sine * y, sine * x + cosine * y];
 
+    // the columns p and q, then the rows: A' = J^T A J
     for row in a.iter_mut().chain(vectors) {
         [row[p], row[q]] = turned(row[p], row[q]);
     }

@@ -42,6 +42,7 @@ impl Network {
 
 impl Linear {
     fn random(inputs: usize, outputs: usize, random: &mut Random) -> Self {
+        // the bound of PyTorch's linear layers
         let bound = 1.0 / (inputs.max(1) as f64).sqrt();
         let mut uniform = |count: usize| -> Vec<f32> {
             (0..count)

@@ -70,7 +70,9 @@ impl Optimiser {
         self.steps += 1;
         let step = Step {
             learning_rate: self.learning_rate as f32,
+            // AdamW (Loshchilov and Hutter 2019): the decay is apart from the gradient
             decay: (1.0 - self.learning_rate * self.weight_decay) as f32,
+            // the means begin at 0, so those of the first steps are too small (Kingma and Ba 2015)
             mean_correction: 1.0 / (1.0 - BETA_1.powi(self.steps)),
             square_correction: 1.0 / (1.0 - BETA_2.powi(self.steps)),
         };

@@ -219,6 +219,7 @@ fn split(
 
     for (at, question) in random.shuffle(known.to_vec()).into_iter().enumerate() {
         if at % VALIDATION == 0 {
+            // whole questions: sentences of one answer are alike
             validation.push(question);
         } else {
             fit.push(question);
@@ -298,6 +299,7 @@ fn fit_network(
 }
 
 fn dropout(rows: usize, random: &mut Random) -> Vec<f32> {
+    // inverted dropout: a reading needs no factor
     let kept = (1.0 / (1.0 - DROPOUT)) as f32;
     let mut factor = || {
         if random.unit() < DROPOUT { 0.0 } else { kept }

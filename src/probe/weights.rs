@@ -211,6 +211,7 @@ pub fn describe(file: &Path) -> Result<ProbeCard, ProbeError> {
     reader
         .read_exact(&mut length)
         .map_err(|error| unreadable(&error))?;
+    // safetensors: the length of the header, then the header as JSON, then the tensors
     let length = u64::from_le_bytes(length);
     if length > MAX_HEADER {
         return Err(unreadable(&"it is not a safetensors file"));

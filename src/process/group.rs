@@ -16,6 +16,7 @@ mod unix {
 
     /// Makes a process that is about to start the leader of a group.
     pub fn lead(command: &mut Command) {
+        // 0 gives the group the id of its leader (setpgid(2))
         command.process_group(0);
     }
 

@@ -14,6 +14,7 @@ mod linux {
     /// Returns the address space that the process has mapped: with libraries for a GPU this is more
     /// than the largest limit.
     pub fn mapped_bytes() -> u64 {
+        // proc(5) gives VmSize in KiB
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let size = status
             .lines()
@@ -26,6 +27,7 @@ mod linux {
     /// have more.
     pub fn memory(base_bytes: u64, bytes: u64) {
         if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_AS) {
+            // a soft limit above the hard one is refused (setrlimit(2))
             let _ = setrlimit(Resource::RLIMIT_AS, (base_bytes + bytes).min(hard), hard);
         }
         // what ends the process leaves no core dump

@@ -54,6 +54,7 @@ pub enum Cause {
 impl Ending {
     /// Returns why the process ended, by its signal and the last words of Rust's runtime.
     pub fn cause(&self) -> Cause {
+        // the signal that the kernel sends at the limit of processor time
         if self.status.and_then(group::signal) == Some("SIGXCPU") {
             Cause::Time
         } else if self.stderr.contains("memory allocation of") {
@@ -116,6 +117,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         group::end(self.child.id());
+        // where there are no groups, the process alone is ended
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

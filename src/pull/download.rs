@@ -251,6 +251,7 @@ impl Download<'_, '_> {
     }
 
     fn pause(&mut self, failures: u32) -> Result<(), PullError> {
+        // the pause doubles with each failure in a row
         let until = Instant::now() + self.settings.retry_pause * (1 << (failures - 1));
         while Instant::now() < until {
             self.meter.tick()?;
@@ -275,10 +276,14 @@ impl Download<'_, '_> {
         };
 
         match answer.status {
+            // a server may ignore the range, and then sends the whole file
             200 => part.restart(self.meter)?,
+            // a range that begins elsewhere cannot be written behind what is here
             206 if !is_continued(&answer, part.bytes) => return Ok(Attempt::Restart),
             206 => {}
+            // RFC 9110, section 15.5.17: its file ends before the byte that was asked for
             416 => return Ok(Attempt::Restart),
+            // overload and failures pass
             429 | 500.. => return Ok(Attempt::Broken(format!("status {}", answer.status))),
             status => {
                 let refusal = Refusal {
@@ -383,6 +388,7 @@ impl PartialFile {
         let mut sum = Context::new(&SHA256);
         let mut bytes = 0;
         let mut buffer = vec![0; READ_BYTES];
+        // the sum of a part is not kept, so what an earlier attempt left is read again
         while bytes < left {
             let room =
                 usize::try_from(left - bytes).map_or(READ_BYTES, |left| left.min(READ_BYTES));

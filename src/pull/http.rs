@@ -261,10 +261,12 @@ impl Exchange {
         }
 
         if self.request.from_byte > 0 {
+            // RFC 9110, section 14.1.2: from this byte to the end of the file
             get = get.header("range", format!("bytes={}-", self.request.from_byte));
         }
 
         match &self.access {
+            // a redirect leads to the servers of files, which must not see the token
             Access::Token(login) if login.origin == origin(url) => {
                 get = get.header("authorization", format!("Bearer {}", login.token));
             }
@@ -307,6 +309,7 @@ impl Headers {
     /// last one knows.
     fn read(&mut self, response: &Response<ureq::Body>) {
         let unquoted = |value: String| {
+            // RFC 9110, section 8.8.3: an entity tag is quoted, and a weak one begins with W/
             let value = value.trim_start_matches("W/").trim_matches('"');
             value.to_owned()
         };

@@ -42,6 +42,7 @@ impl BlockBuilder {
     /// Adds a chunk, whose id is above those before it.
     pub fn add(&mut self, chunk: u64, words: &ChunkWords) {
         let offset = chunk % BUCKET_CHUNKS;
+        // the rounding of tantivy's field norms, of which BM25 reads the length of a chunk
         let norm = FieldNormReader::fieldnorm_to_id(words.length);
 
         for (word, count) in &words.counts {
@@ -56,6 +57,7 @@ impl BlockBuilder {
             }
 
             block.data.push(norm);
+            // ids ascend, so the next distance counts from the place behind this one
             *after = offset + 1;
         }
     }
@@ -69,6 +71,7 @@ impl BlockBuilder {
 
 fn write(data: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
+        // LEB128: seven bits per byte, the lowest first; the eighth says that more follow
         data.push(number as u8 | 0x80);
         number >>= 7;
     }
@@ -148,6 +151,7 @@ pub(super) fn best(
     let mut best: BinaryHeap<Reverse<RankedId>> = BinaryHeap::new();
     let mut scores = vec![0.0_f32; BUCKET_CHUNKS as usize];
     for (bucket, blocks) in buckets {
+        // a bucket has a fixed number of ids: one list of scores serves all of them in turn
         scores.fill(0.0);
         for (weight, block) in blocks {
             add_scores(&mut scores, weight, &block.data);

@@ -39,6 +39,7 @@ impl<'a> Snapshot<'a> {
     ) -> Result<Self, RemoteError> {
         let schema = &database.schema;
 
+        // `local` ends with the transaction: a connection may serve another reader next
         let settings = format!("set local statement_timeout = {TIMEOUT_MS}");
         transaction
             .batch_execute(&settings)

@@ -49,6 +49,8 @@ impl PartWriter {
 
         let known = setup
             .query_one(
+                // to_regclass gives null for a table that is missing, where a cast to regclass
+                // fails
                 "select to_regclass($1) is not null",
                 &[&format!("{schema}.meta")],
             )
@@ -202,6 +204,7 @@ impl PartWriter {
         let mut publishing = self.client.transaction().map_err(failed)?;
         delete(&mut publishing, &change.removed, "vector", &database)?;
 
+        // a document has the id of its first chunk
         let added: Vec<i64> = change
             .added
             .iter()
@@ -265,6 +268,7 @@ impl PartWriter {
              with (m = 16, ef_construction = 100); analyze {schema}.vector"
         );
 
+        // PostgreSQL cancels a statement over a second connection, while this one waits for it
         let token = self.client.cancel_token();
         let client = &mut self.client;
         let database = &self.database;

@@ -106,6 +106,7 @@ impl EvidenceList {
 
     /// Returns the discounted cumulative gain at 10 relative to that of the best order.
     pub fn ndcg(&self) -> f64 {
+        // Järvelin and Kekäläinen 2002, with ranks from 0: the first chunk counts in full
         let discount = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
 
         let mut is_known = vec![false; self.pieces];

@@ -31,6 +31,7 @@ pub(crate) fn mean_of_any(values: impl IntoIterator<Item = f64>) -> Option<f64> 
 pub fn standard_deviation(values: &[f64]) -> f64 {
     let mean = mean(values.iter().copied());
     let squares = values.iter().map(|value| (value - mean).powi(2));
+    // Bessel's correction: the mean is taken from the same values
     let freedom = values.len().saturating_sub(1).max(1);
     (squares.sum::<f64>() / freedom as f64).sqrt()
 }

@@ -157,6 +157,7 @@ impl NewSegment<'_> {
 
         let mut codes = Vec::with_capacity(rows * width);
         for vector in self.vectors {
+            // the same distance to both sides of 0: -128 is left out
             let (numbers, scale) = whole(vector, 127.0);
             codes.extend(numbers.map(|number| (number as i8).cast_unsigned()));
             bytes.extend(scale.to_le_bytes());
@@ -173,6 +174,7 @@ impl NewSegment<'_> {
         }
 
         let mut order: Vec<u16> = (0..rows).map(|row| row as u16).collect();
+        // a text is found by its key in a binary search, without a table in memory
         order.sort_unstable_by_key(|row| self.keys[usize::from(*row)]);
         bytes.extend(self.keys.iter().flatten());
         bytes.extend(order.iter().flat_map(|row| row.to_le_bytes()));
@@ -336,6 +338,7 @@ impl Segment {
     /// Walks from a row to better and better ones, down to the level above the lowest.
     fn descend(&self, entry: CodedRow, query: &WholeQuery) -> CodedRow {
         let mut best = entry;
+        // greedy search with one candidate, as in the upper levels of the paper
         for level in self.upper.iter().rev() {
             while let Ok(at) = level.rows.binary_search(&best.row) {
                 let links = level.links[at * LINKS..][..LINKS].iter();
@@ -379,6 +382,8 @@ impl Segment {
         let mut fresh = Vec::with_capacity(LOWEST_LINKS);
         while let Some(candidate) = frontier.pop() {
             let is_worse = kept.peek().is_some_and(|Reverse(worst)| candidate < *worst);
+            // the nearest open row is farther than the worst kept one: no link from it leads to a
+            // better
             if kept.len() >= ef && is_worse {
                 break;
             }
@@ -393,6 +398,7 @@ impl Segment {
                 if !can_improve {
                     continue;
                 }
+                // a row that is not used still leads to others that are
                 frontier.push(found);
                 if is_used(*row) {
                     kept.push(Reverse(found));

@@ -139,9 +139,11 @@ impl Chat {
 
         let mut body = json!({"messages": messages});
         if self.is_vllm {
+            // vLLM hands these to the template of the model; Qwen3's reads `enable_thinking`
             body["chat_template_kwargs"] = json!({"enable_thinking": false});
             if !prompt.reply.is_empty() {
                 body["add_generation_prompt"] = json!(false);
+                // without both, vLLM would end the assistant's turn and open another one
                 body["continue_final_message"] = json!(true);
             }
         }
@@ -163,6 +165,7 @@ impl Chat {
         let mut body = self.body(prompt);
         body["max_tokens"] = json!(decoding.max_tokens);
         body["stream"] = json!(true);
+        // a stream says how many tokens were read only if it is asked to
         body["stream_options"] = json!({"include_usage": true});
         body["seed"] = json!(seed as u32);
         body["temperature"] = json!(decoding.temperature);
@@ -171,6 +174,7 @@ impl Chat {
         body["top_p"] = json!(1.0);
 
         if self.is_vllm {
+            // vLLM takes the defaults of sampling from the model's generation_config.json
             body["top_k"] = json!(0);
             body["min_p"] = json!(0.0);
         }
@@ -190,6 +194,7 @@ impl Chat {
             return Ok(step);
         };
 
+        // a streamed part has a `delta`, a whole answer a `message`
         let text = choice.delta.or(choice.message).unwrap_or_default();
         let likely = choice.logprobs.and_then(|one| one.content);
         let likely = likely.unwrap_or_default();
@@ -217,6 +222,7 @@ impl Chat {
     /// Returns the request for the first token of a reply.
     pub fn first_token(&self, prompt: &Prompt) -> ServerRequest {
         let mut body = self.body(prompt);
+        // one token is enough: its alternatives carry the probabilities of all labels
         body["max_tokens"] = json!(1);
         body["temperature"] = json!(0.0);
         ServerRequest::post(CHAT, body)
@@ -265,6 +271,7 @@ impl Chat {
 /// Returns the label that a token stands for: the one that it spells, else the only one whose
 /// spellings it begins.
 fn meant(token: &str, known: &[Vec<String>]) -> Option<usize> {
+    // vocabularies write a space in front of a word so: byte-level BPE as Ġ, SentencePiece as ▁
     let text = token.trim_start_matches(['Ġ', '▁']);
     if text.trim().is_empty() {
         return None;

@@ -51,6 +51,7 @@ pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str 
     let is_closed = prompt_end.trim_end().ends_with(THINK.close);
 
     if is_open(prompt_end) {
+        // templates with thoughts in the prompt write one line break behind `<think>` or none
         return if prompt_end.ends_with('\n') {
             "\n</think>\n\n"
         } else {
@@ -60,6 +61,7 @@ pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str 
 
     match marks {
         Some(CHANNELS) if prompt_end.ends_with(CHANNEL_TURN) => FINAL_CHANNEL,
+        // the block that Qwen3's own template writes when thinking is off
         Some(THINK) if !is_closed => "<think>\n\n</think>\n\n",
         Some(_) | None => "",
     }
@@ -147,11 +149,13 @@ impl Splitter {
                 self.held.drain(..at + marks.close.len());
                 self.place = ReplyPart::Gap;
             } else {
+                // a token may end inside of the mark, so the start of one is held back
                 let kept = overlap(&self.held, marks.close);
                 let end = self.held.len() - kept;
                 parts.thought = self.held.drain(..end).collect();
             }
         }
+        // the line breaks behind `</think>` are no part of the answer
         if self.place == ReplyPart::Gap {
             self.held = self.held.trim_start().to_owned();
             if !self.held.is_empty() {

@@ -87,10 +87,12 @@ impl Access {
         let host = host(request.uri(), request.headers())?;
         self.check_host(&host)?;
         let foreign = self.foreign_origin(request.headers(), &host)?;
+        // browsers send no token with the question whether a request may be sent
         if !is_protected(request.uri()) || request.method() == Method::OPTIONS {
             return Ok(foreign);
         }
 
+        // browsers send it with requests without an `Origin` too, such as that of an image
         let site = request.headers().get("sec-fetch-site");
         if foreign.is_none() && site.is_some_and(|site| site == "cross-site") {
             return Err(cross_origin("another site"));
@@ -106,6 +108,7 @@ impl Access {
     /// Checks the name that the client reached this server by. A page can point a name of its own
     /// to this machine (DNS rebinding), but not an address.
     fn check_host(&self, host: &Authority) -> Result<(), HttpFailure> {
+        // RFC 3986, section 3.2.2: brackets surround an address of IPv6
         let name = host.host().trim_matches(['[', ']']);
         let is_known = name.parse::<IpAddr>().is_ok()
             || name.eq_ignore_ascii_case("localhost")
@@ -168,6 +171,7 @@ impl Access {
 
         let sent = sent.and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
+            // RFC 9110, section 11.1: the name of a scheme has no case
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
 
@@ -243,11 +247,14 @@ pub async fn guard(
     let mut set = |name: HeaderName, value: &'static str| {
         headers.insert(name, HeaderValue::from_static(value));
     };
+    // without it, a browser may take text of a document for a page
     set(X_CONTENT_TYPE_OPTIONS, "nosniff");
+    // a cache must not give one page the permission of another
     set(VARY, "origin");
     set(CACHE_CONTROL, "no-store");
     if let Some(origin) = foreign {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        // a page of another origin sees no other headers than the few that Fetch lists
         let exposed = HeaderValue::from_static("mcp-session-id, retry-after");
         headers.insert("access-control-expose-headers", exposed);
     }

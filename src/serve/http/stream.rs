@@ -53,6 +53,8 @@ impl Events {
         loop {
             match timeout(KEEP_ALIVE, &mut work).await {
                 Ok(done) => return Ok(done),
+                // a line that begins with a colon is a comment, which clients skip (HTML, section
+                // 9.2.6)
                 Err(_) => self.write(": \n\n".to_owned()).await?,
             }
         }

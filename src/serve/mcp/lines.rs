@@ -78,6 +78,7 @@ impl Transport<RoleServer> for ClientLines {
         let outgoing = self.outgoing.clone();
         async move {
             let text = serde_json::to_string(&item)?;
+            // a terminal that shows the lines must not obey characters in a document
             let line = escape_json(&text).into_owned();
             let sent = outgoing.send(line).await;
             sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
