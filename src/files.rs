@@ -46,6 +46,7 @@ pub fn open_with(path: &Path, options: &mut OpenOptions, links: Links) -> io::Re
         use nix::fcntl::OFlag;
         use std::os::unix::fs::OpenOptionsExt as _;
 
+        // without O_NONBLOCK, opening a pipe waits for its other end
         let mut flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         if links == Links::Refused {
             flags |= OFlag::O_NOFOLLOW;
@@ -94,6 +95,7 @@ pub fn read_limited(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> 
     let file = open(path, links)?;
     let expected = usize::try_from(file.metadata()?.len().min(max)).unwrap_or(0);
     let mut bytes = Vec::with_capacity(expected);
+    // one byte more shows that there is more; the size of a file may grow meanwhile
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
         let fault = format!("it holds more than {max} bytes");
@@ -111,6 +113,7 @@ static USUAL: OnceLock<nix::sys::stat::Mode> = OnceLock::new();
 pub fn keep_private() {
     use nix::sys::stat::{Mode, umask};
 
+    // umask(2) gives the mask before only to those who set one
     let usual = umask(Mode::S_IRWXG | Mode::S_IRWXO);
     let _ = USUAL.set(usual);
 }
@@ -185,6 +188,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut out = File::create(&draft)?;
     out.write_all(bytes)?;
     out.sync_all()?;
+    // a rename is all or nothing, and the bytes are on the disk before it
     std::fs::rename(&draft, path)?;
     path.parent().map_or(Ok(()), sync_folder)
 }

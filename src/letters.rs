@@ -22,6 +22,7 @@ pub fn normal(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let seen = text.chars().filter(|c| !is_unseen(*c));
+    // NFKC joins what systems write apart and replaces forms for typesetting, such as ﬁ
     let letters = seen.nfkc().filter(|c| !is_point(*c)).map(plain);
     Cow::Owned(letters.collect())
 }

@@ -88,6 +88,7 @@ impl Wide {
         let zeros = sample.chunks_exact(width).filter(|unit| match self {
             Self::Utf16Le => unit[1] == 0,
             Self::Utf16Be => unit[0] == 0,
+            // U+10FFFF is the last character
             Self::Utf32Le => unit[3] == 0 && unit[2] <= 0x10,
             Self::Utf32Be => unit[0] == 0 && unit[1] <= 0x10,
         });
@@ -129,6 +130,7 @@ impl Wide {
                     }
                 });
                 for decoded in char::decode_utf16(units) {
+                    // a character beyond U+FFFF takes two units
                     let is_pair = decoded.as_ref().is_ok_and(|c| u32::from(*c) > 0xffff);
                     each(decoded.ok(), if is_pair { 4 } else { 2 });
                 }
@@ -164,6 +166,7 @@ fn is_of_text(c: char) -> bool {
 /// The reason why it is not read as text.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
     let decoded = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        // the mark of UTF-8, U+FEFF
         utf8(bytes, 3)?
     } else if let Some(encoding) = Wide::from_mark(&bytes) {
         wide(&bytes, encoding, encoding.width())
@@ -221,6 +224,7 @@ fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
 }
 
 fn is_japanese_escape(bytes: &[u8]) -> bool {
+    // ISO-2022-JP turns to JIS X 0208 by ESC $ B or ESC $ @
     matches!(bytes, [0x1b, b'$', b'B' | b'@'])
 }
 
@@ -298,6 +302,7 @@ fn named_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes[..bytes.len().min(LABEL_BYTES)].to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
 
+    // HTML and MIME, XML, Emacs, Vim
     for mark in ["charset=", "encoding=", "coding:", "coding="] {
         let Some((_, after)) = head.split_once(mark) else {
             continue;
@@ -326,6 +331,7 @@ fn decode_as(bytes: &[u8], encoding: &'static Encoding) -> (Traced, usize) {
     let mut start = 0;
     let mut at = 0;
     loop {
+        // in ISO-2022-JP, ASCII bytes may be a part of other characters
         let is_between_characters = start == at && encoding != ISO_2022_JP;
         if is_between_characters {
             let ascii = ascii_run(&bytes[at..]);

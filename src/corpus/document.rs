@@ -140,6 +140,7 @@ impl Document {
         match format.reader {
             Reader::Text(extract) => {
                 let decoded = decode(bytes)?;
+                // lines are counted in the file, before anything is extracted
                 let line_starts = line_starts(&decoded.traced.text);
                 let extract = extract(decoded.traced.text);
                 let document = Self::from_extract(path, format, extract, line_starts)?;

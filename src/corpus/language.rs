@@ -88,6 +88,7 @@ fn samples(text: &str) -> Vec<&str> {
 
 fn detect(detector: &Detector, sample: &str) -> Option<Lang> {
     let letters = sample.chars().filter(|c| c.is_alphabetic()).count();
+    // few letters of ASCII fit many languages, while another script names its own
     if letters < MIN_LETTERS && sample.is_ascii() {
         return None;
     }

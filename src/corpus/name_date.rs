@@ -48,6 +48,7 @@ fn month_at(text: &str) -> Option<(Date, usize)> {
         let ([year, month], length) = numbers(text, [4, 2], separator)?;
         let after = text[length..].strip_prefix(separator).unwrap_or_default();
         let has_more = after.starts_with(|c: char| c.is_ascii_digit());
+        // `2023-24` is a season, not a month
         let is_next_year = (year + 1) % 100 == month;
         let is_sure = separator == "/" || !has_more && !is_next_year;
         date([year, month, 1])

@@ -122,6 +122,7 @@ enum Line {
 }
 
 fn kind(content: &str, fence: &str) -> Line {
+    // CommonMark, section 4.5
     let is_fence = content.starts_with("```") || content.starts_with("~~~");
 
     if is_fence && (fence.is_empty() || content.starts_with(fence)) {
@@ -144,6 +145,7 @@ fn kind(content: &str, fence: &str) -> Line {
 }
 
 fn is_heading(content: &str) -> bool {
+    // CommonMark, section 4.2: up to six signs, then a space
     let title = content.trim_start_matches('#');
     (1..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
 }
@@ -151,6 +153,7 @@ fn is_heading(content: &str) -> bool {
 /// Returns whether a line begins a list item: `- item`, `* item`, `+ item`, `• item`, `12. item`,
 /// `3) item`.
 fn is_item(content: &str) -> bool {
+    // CommonMark, section 5.2, and the bullet of plain text
     if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with([' ', '\t']);
     }

@@ -70,6 +70,7 @@ impl Kept {
             self.settle();
         }
         let struck = self.struck.pop();
+        // nroff writes bold as c BS c, and underlined as _ BS c
         let is_underline = &text[character.clone()] == "_";
         match struck.filter(|_| is_underline) {
             Some(struck) => self.push(struck),
@@ -147,6 +148,7 @@ fn escape_length(text: &str) -> usize {
                 _ => 2,
             }
         }
+        // ECMA-35: intermediates, a final byte
         Some(0x20..0x30) => {
             while is_within(at, 0x20..0x30) {
                 at += 1;

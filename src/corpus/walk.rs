@@ -133,6 +133,7 @@ pub fn walk(
 
 /// Returns the file of a document by its path inside the corpus.
 pub fn locate(folder: &Path, path: &str) -> PathBuf {
+    // a name that looks escaped may be meant as it is
     let plain = folder.join(path);
     if plain.exists() {
         plain

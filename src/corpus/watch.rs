@@ -130,6 +130,7 @@ fn listen(folder: &Path, signals: Sender<Signal>) -> Result<RecommendedWatcher, 
 /// Returns whether an event may change what the index holds. Reading a file changes nothing, or the
 /// update would wake itself for ever; nor does what Git does to itself.
 fn is_change(root: &Path, event: &Event) -> bool {
+    // git writes there with most commands, and the walk leaves it out
     let is_of_git = |path: &PathBuf| {
         path.strip_prefix(root)
             .is_ok_and(|inside| inside.starts_with(".git"))
@@ -194,6 +195,7 @@ fn innermost(mounts: &str, folder: &Path) -> Option<String> {
         .lines()
         .filter_map(|line| {
             let mut fields = line.split(' ');
+            // proc_pid_mounts(5): a space in a path is written in octal
             let point = fields.nth(1)?.replace("\\040", " ");
             let kind = fields.next()?;
             folder.starts_with(&point).then_some((point.len(), kind))

@@ -35,6 +35,7 @@ const SOFT_HYPHEN: char = '\u{ad}';
 /// `None` for a soft hyphen.
 fn visible(c: char) -> Option<char> {
     match u32::from(c) {
+        // Unicode's pictures of control characters, in the same order
         code @ 0..=0x1f => char::from_u32(0x2400 + code),
         0x7f => Some('\u{2421}'),
         0x2028 | 0x2029 => Some('\u{2424}'),
@@ -55,6 +56,7 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
 
     for c in json.chars() {
         if is_raw(c) {
+            // JSON escapes a character beyond U+FFFF as two halves (RFC 8259, section 7)
             for unit in c.encode_utf16(&mut [0; 2]) {
                 escaped.push_str(&format!("\\u{unit:04x}"));
             }

@@ -404,6 +404,7 @@ impl Collection {
         }
 
         for at in 0..count.min(chunks.len()) {
+            // the first steps of a shuffle (Fisher and Yates), as many as chunks are wanted
             let other = at + random.below(chunks.len() - at);
             chunks.swap(at, other);
         }

@@ -180,6 +180,7 @@ fn without_numbers(text: &str) -> Vec<String> {
 fn name_of(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    // file managers name a copy `report (1)`
     let words: Vec<String> = words(&stem.replace('(', " copy ")).collect();
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let is_dated = words.iter().any(|word| {

@@ -53,6 +53,7 @@ impl Draft {
             .map(|file| (file.name.clone(), file))
             .collect();
         if manifest.program != Manifest::PROGRAM {
+            // another version of the program may read what this one could not
             manifest.skipped.clear();
             manifest.program = Manifest::PROGRAM.to_owned();
         }
@@ -198,6 +199,7 @@ impl Draft {
             manifest,
         };
 
+        // the folder of the generation must be on disk before the pointer that names it
         files::sync_folder(&layout.root).map_err(|error| FileError::write(&layout.root, error))?;
         layout.make_current(&pointer)?;
         Ok((self.manifest, pointer))
@@ -210,6 +212,7 @@ fn share(from: &Path, to: &Path, files: &[StoredFile]) -> Result<(), FileError> 
     for StoredFile { name, .. } in files {
         let from = from.join(name);
         let to = to.join(name);
+        // a link costs no room; file systems without links get a copy
         fs::hard_link(&from, &to)
             .or_else(|_| fs::copy(&from, &to).map(|_| ()))
             .map_err(|error| FileError::write(&to, error))?;
@@ -224,6 +227,7 @@ fn files_of(folder: &Path) -> Result<Vec<String>, FileError> {
     for entry in fs::read_dir(&lexical).map_err(|error| FileError::read(&lexical, error))? {
         let entry = entry.map_err(|error| FileError::read(&lexical, error))?;
         let name = entry.file_name().to_string_lossy().into_owned();
+        // tantivy's locks, which belong to its writer
         if !name.ends_with(".lock") {
             names.push(format!("{LEXICAL}/{name}"));
         }
@@ -236,5 +240,6 @@ fn files_of(folder: &Path) -> Result<Vec<String>, FileError> {
 /// of the segment.
 fn is_segment(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
+    // tantivy names the files of a segment by its id, 32 hexadecimal digits
     name.len() > 32 && name.as_bytes()[..32].iter().all(u8::is_ascii_hexdigit)
 }

@@ -208,6 +208,7 @@ impl Index {
         let documents = &self.manifest()?.documents;
         let known = documents.get_key_value(path).or_else(|| {
             let mut others = documents.iter().filter(|_| !path.is_ascii());
+            // file names from macOS are often decomposed, most others composed
             others.find(|(known, _)| letters::are_same(known, path))
         });
         known.map(|(known, _)| known.as_str())

@@ -51,6 +51,7 @@ pub(super) fn fuse(
     }
 
     let mut all: Vec<Fused> = union.into_values().collect();
+    // ids break ties, so that the order never depends on that of a hash map
     all.sort_unstable_by(|a, b| {
         b.fused
             .score

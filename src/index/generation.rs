@@ -74,6 +74,7 @@ impl Generation {
         check_counts(folder, &manifest, &chunks)?;
 
         let mut by_row: Vec<u32> = (0..chunks.len() as u32).collect();
+        // texts that are the same share a row, so a row may have several chunks
         by_row.sort_unstable_by_key(|at| (chunks[*at as usize].row, *at));
         let mut is_used = vec![false; manifest.vectors.rows as usize];
         for chunk in &chunks {

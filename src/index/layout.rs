@@ -58,6 +58,7 @@ pub(super) enum Lock {
 impl Layout {
     /// Returns the layout of the index of the folder whose canonical path is `folder`.
     pub fn for_folder(folder: &Path, indexes: &Path) -> Self {
+        // folders of one name in different places have indexes of their own
         let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
         let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
         Self {
@@ -167,6 +168,7 @@ impl Layout {
     pub fn crashes(&self) -> HashSet<String> {
         let notes = files::read_limited(&self.crashes_file(), Links::Followed, MAX_CRASHES_BYTES);
         let notes = notes.unwrap_or_default();
+        // the one byte that no path has
         let notes = notes.split(|byte| *byte == 0);
         notes
             .filter_map(|path| String::from_utf8(path.to_vec()).ok())

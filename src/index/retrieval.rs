@@ -266,6 +266,7 @@ fn best_lists(
     let mut by_words_found = Ok(Vec::new());
     let mut found = Vec::new();
     let nearest = |search: &VectorSearch<'_>| search.nearest(query.vector);
+    // the vectors on another thread, the words on this one: neither waits for the other
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| found.extend(searches.iter().map(nearest)));
         by_words_found = by_words(searched, query, settings, pool);

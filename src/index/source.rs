@@ -42,6 +42,7 @@ impl Index {
             Some(kept) => kept.source_lines(),
             None => corpus::source_lines(&file).map_err(unreadable)?,
         };
+        // the checksum is read only where size or time differ
         let is_changed =
             is_touched(&file, entry) && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
 

@@ -105,6 +105,7 @@ pub fn newest_runs(folder: &Path, count: usize) -> Result<Option<Vec<RunSummary>
         return Ok(None);
     }
 
+    // a name begins with the time, so that the newest are known without reading any
     names.select_nth_unstable_by(count, |a, b| b.cmp(a));
     names.truncate(count);
     let read = names.par_iter().map(|name| summary(&folder.join(name)));

@@ -83,6 +83,7 @@ impl OpenRun {
     fn append(&mut self, record: &Record) -> Result<(), TraceError> {
         let line = serde_json::to_string(record)
             .map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
+        // a terminal that shows the file must not obey characters of a document
         let line = format!("{}\n", escape_json(&line));
         self.file
             .write_all(line.as_bytes())

@@ -40,6 +40,7 @@ pub fn text(file: &Path) -> Result<String, EvalError> {
     let mut bytes = std::fs::read(file).map_err(unreadable)?;
     if bytes.starts_with(&GZIP) {
         let mut unpacked = Vec::new();
+        // a gzip file may be several, one behind the other
         let size = flate2::read::MultiGzDecoder::new(&bytes[..])
             .take(MAX_UNPACKED + 1)
             .read_to_end(&mut unpacked)
@@ -51,6 +52,7 @@ pub fn text(file: &Path) -> Result<String, EvalError> {
     }
     let text =
         String::from_utf8(bytes).map_err(|_| not_questions("it is not UTF-8 text".to_owned()))?;
+    // Windows' editors begin UTF-8 with a mark
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 

@@ -93,6 +93,7 @@ fn pairs<'a>(
     second: &str,
 ) -> Box<dyn Iterator<Item = (String, &'a Value)> + 'a> {
     match value {
+        // rows from Hugging Face have a list per field, the published files a list per pair
         Some(Value::Object(lists)) => {
             let firsts = list(lists.get(first)).iter().filter_map(as_text);
             Box::new(firsts.zip(list(lists.get(second))))
@@ -129,6 +130,7 @@ fn musique(record: &Record) -> Result<QuestionEntry, String> {
             (is_supporting.unwrap_or(false), passage)
         })
         .collect();
+    // MuSiQue-Full pairs each question with one whose paragraphs lack the answer
     let is_answerable = record.get("answerable").and_then(Value::as_bool);
     let is_unanswerable = is_answerable == Some(false);
     let mut answers = texts(record.get("answer"));

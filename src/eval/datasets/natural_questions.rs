@@ -25,6 +25,7 @@ pub const KILT: Dataset = Dataset {
     questions: &["nq-dev-kilt.jsonl"],
     is_record: |record| record.contains_key("input") && record.contains_key("output"),
     read: |record, _: &Beside| {
+        // KILT lists answers and their provenance as outputs of the same form
         let outputs = list(record.get("output")).iter();
         let answers = outputs.filter_map(|output| text(output.as_object()?, &["answer"]));
         one(Question {
@@ -59,6 +60,7 @@ pub const EVOUNA: Dataset = Dataset {
         let golden = text(record, &["golden_answer"]).ok_or_else(|| missing("golden_answer"))?;
         one(Question {
             question: question(record, &["question"])?,
+            // EVOUNA separates spellings with slashes
             answers: golden.split('/').map(str::to_owned).collect(),
             ..Question::default()
         }

@@ -170,6 +170,7 @@ fn trivia_qa(record: &Record, beside: &Beside) -> Result<QuestionEntry, String> 
 /// Reads a page of TriviaQA's folder `evidence`.
 fn evidence_file(page: &Record, folder: &str, beside: &Beside) -> Option<Passage> {
     let name = text(page, &["Filename"])?;
+    // a name in a downloaded file must not lead out of the folder
     let is_plain = !name.split(['/', '\\']).any(|part| part == "..") && !name.starts_with('/');
     let path = is_plain.then(|| format!("evidence/{folder}/{name}"))?;
     Some(Passage {
@@ -212,6 +213,7 @@ fn ms_marco(record: &Record) -> Result<QuestionEntry, String> {
     };
     let mut answers = texts(record.get("answers"));
     let well_formed = texts(record.get("wellFormedAnswers"));
+    // the published JSON writes an empty list of these as the text `[]`
     answers.extend(well_formed.into_iter().filter(|answer| answer != "[]"));
     answers.retain(|answer| answer != NO_ANSWER);
 

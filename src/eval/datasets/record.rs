@@ -61,6 +61,7 @@ fn table(text: &str) -> Option<Vec<Placed>> {
         return None;
     }
 
+    // the table of PopQA quotes cells as CSV does
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(b'\t')
         .flexible(true)

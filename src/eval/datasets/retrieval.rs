@@ -87,6 +87,7 @@ fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, 
 fn judgement(row: &Record) -> Option<(String, String)> {
     let grade: f64 = text(row, &["score"])?.parse().ok()?;
     let pair = (text(row, &["query-id"])?, text(row, &["corpus-id"])?);
+    // BEIR lists judged passages that are beside the point with 0
     (grade > 0.0).then_some(pair)
 }
 

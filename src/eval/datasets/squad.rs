@@ -130,5 +130,6 @@ fn row(record: &Record) -> Result<QuestionEntry, String> {
 /// Returns the byte of a character given by its number.
 fn at_character(text: &str, number: &Value) -> Option<usize> {
     let number = usize::try_from(number.as_u64()?).ok()?;
+    // SQuAD counts characters, not bytes
     text.char_indices().nth(number).map(|(at, _)| at)
 }

@@ -62,6 +62,7 @@ fn as_question(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);
     let mut written: String = first.into_iter().flatten().chain(letters).collect();
+    // BoolQ's questions are search queries: lower case, without a mark
     if !written.ends_with('?') {
         written.push('?');
     }
@@ -119,6 +120,7 @@ fn pub_health(record: &Record) -> Result<Vec<super::form::Fallible>, String> {
         .or_else(|| texts(record.get("answers")).into_iter().next())
         .ok_or_else(|| missing("label"))?
         .to_lowercase();
+    // PubHealth has `mixture` and `unproven` too, which Self-RAG leaves out
     if !["true", "false"].contains(&label.as_str()) {
         return Ok(Vec::new());
     }

@@ -105,6 +105,7 @@ pub fn rouge_l(answer: &str, reference: &str) -> f64 {
     let answer = words(answer);
     let reference = words(reference);
 
+    // one row of the table of longest common subsequences is enough for their length
     let mut row = vec![0_usize; reference.len() + 1];
     for word in &answer {
         let mut diagonal = 0;
@@ -140,12 +141,14 @@ pub fn meteor(answer: &str, reference: &str) -> f64 {
     }
     matches.reverse();
 
+    // a chunk of METEOR is a run of matches in the same order on both sides
     let breaks = matches
         .windows(2)
         .filter(|pair| pair[1] != (pair[0].0 + 1, pair[0].1 + 1))
         .count();
     let count = matches.len() as f64;
     let fragmentation = (breaks + 1) as f64 / count;
+    // Banerjee and Lavie 2005, with the parameters of the common implementations
     let penalty = METEOR_GAMMA * fragmentation.powi(METEOR_BETA);
 
     let precision = count / answer.len() as f64;

@@ -379,6 +379,7 @@ impl VectorStore {
         query: &[f32],
         mut found: Vec<ScoredRow>,
     ) -> Result<Vec<ScoredRow>, FileError> {
+        // in the order of the file, which a disk reads fastest
         found.sort_unstable_by_key(|found| found.row);
         let Some(first) = found.first() else {
             return Ok(found);
@@ -468,6 +469,7 @@ impl VectorStore {
     }
 
     fn keep(&mut self, key: Key, vector: impl Iterator<Item = f32>) {
+        // a block never grows beyond what it was made with, so that it is never copied
         if self.rows.is_multiple_of(BLOCK_ROWS as u32) {
             self.blocks
                 .push(Vec::with_capacity(BLOCK_ROWS * self.width));

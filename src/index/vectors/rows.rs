@@ -30,6 +30,7 @@ pub(super) fn sort(mut near: Vec<ScoredRow>) -> Vec<ScoredRow> {
 /// Keeps the best `count` rows, in no order.
 pub(in crate::index) fn keep_best(mut near: Vec<ScoredRow>, count: usize) -> Vec<ScoredRow> {
     if near.len() > count {
+        // linear, where a sort of all would not be
         near.select_nth_unstable_by(count, better);
         near.truncate(count);
     }

@@ -382,8 +382,7 @@ impl Segment {
         let mut fresh = Vec::with_capacity(LOWEST_LINKS);
         while let Some(candidate) = frontier.pop() {
             let is_worse = kept.peek().is_some_and(|Reverse(worst)| candidate < *worst);
-            // the nearest open row is farther than the worst kept one: no link from it leads to a
-            // better
+            // algorithm 2 ends where the nearest candidate is farther than the worst row kept
             if kept.len() >= ef && is_worse {
                 break;
             }

@@ -31,6 +31,7 @@ pub async fn read_json<T: DeserializeOwned>(
     let kind = headers
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok());
+    // RFC 9110, section 8.3.1: parameters such as charset follow a semicolon
     let essence = kind.and_then(|kind| kind.split(';').next());
     if !essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
         return Err(HttpFailure::new(
@@ -59,6 +60,7 @@ async fn read(body: Body) -> Result<Vec<u8>, HttpFailure> {
             received += part.len();
             if received <= MAX_BODY_BYTES {
                 bytes.extend_from_slice(&part);
+            // a client that still writes would see the connection break, not the answer
             } else if received > MAX_DISCARDED_BYTES {
                 break;
             }

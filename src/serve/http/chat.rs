@@ -147,6 +147,7 @@ impl ChatRequest {
             preset: None,
             documents: documents.unwrap_or_default(),
             seed: self.seed,
+            // OpenAI renamed `max_tokens`; clients send either
             max_tokens: self.max_completion_tokens.or(self.max_tokens),
         })
     }
@@ -256,6 +257,7 @@ async fn stream_answer(
                 .await?;
             if wants_usage {
                 let mut chunk = reply.object("chat.completion.chunk");
+                // OpenAI's last chunk has the usage and no choice
                 chunk["choices"] = json!([]);
                 chunk["usage"] = reply.usage();
                 events.send(&text_of(&chunk)).await?;
@@ -266,6 +268,7 @@ async fn stream_answer(
             events.send(&text_of(&failure.to_json())).await?;
         }
     }
+    // the end of a stream in OpenAI's interface
     events.send("[DONE]").await
 }
 

@@ -105,6 +105,7 @@ async fn accept(listener: &tokio::net::TcpListener, router: &Router) -> Infallib
                     task: task.abort_handle(),
                 });
             }
+            // out of descriptors, accept fails at once: without a pause this would spin
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }

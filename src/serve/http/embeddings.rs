@@ -178,6 +178,7 @@ fn encode(vector: Vec<f32>, encoding: Encoding) -> EncodedVector {
     match encoding {
         Encoding::Float => EncodedVector::Numbers(vector),
         Encoding::Base64 => {
+            // OpenAI's base64: the numbers as f32, the lowest byte first
             let bytes: Vec<u8> = vector.into_iter().flat_map(f32::to_le_bytes).collect();
             EncodedVector::Base64(STANDARD.encode(bytes))
         }

@@ -96,6 +96,7 @@ impl IntoResponse for HttpFailure {
             headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs()));
         }
         if self.status == StatusCode::UNAUTHORIZED {
+            // RFC 9110, section 15.5.2: a 401 names the scheme
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response

@@ -98,6 +98,7 @@ pub async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, HttpFailure> {
+    // a browser that reconnects names the last event that it got (HTML, section 9.2.4)
     let after = headers.get("last-event-id");
     let after = after.and_then(|id| id.to_str().ok()?.parse::<u64>().ok());
     let is_wanted = move |record: &Record| after.is_none_or(|after| record.seq > after);

@@ -22,6 +22,7 @@ pub async fn with_caller<T>(
     let (sender, mut lines) = mpsc::unbounded_channel::<String>();
     let peer = context.peer.clone();
     let report = async move {
+        // the protocol asks for progress that only grows
         let mut reported = 0_u32;
         while let Some(line) = lines.recv().await {
             reported += 1;

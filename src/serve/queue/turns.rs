@@ -116,6 +116,7 @@ impl Waiting {
         };
         let next = own.pop_front();
         if !own.is_empty() {
+            // clients take turns, however many requests each has
             self.clients.push_back((client, own));
         }
         next
