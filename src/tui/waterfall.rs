@@ -56,7 +56,7 @@ pub fn place_of(run: &Run, kind: StageKind) -> (Pane, Option<Item>) {
             (pane, row.and_then(|row| item(row, 0)))
         }
         StageKind::Rewrite | StageKind::Weigh => (Pane::Retrieval, None),
-        StageKind::Check => (Pane::Answer, None),
+        StageKind::Support | StageKind::Check => (Pane::Answer, None),
     }
 }
 

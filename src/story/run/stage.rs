@@ -32,7 +32,9 @@ pub enum StageKind {
         /// The number of versions of the sentence before this one.
         version: usize,
     },
-    /// The answer is compared with its sources.
+    /// The sources are searched for a statement of the answer, before it is written.
+    Support,
+    /// The verdict on the answer is given.
     Check,
     /// The help of the context is measured.
     Weigh,

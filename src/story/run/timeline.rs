@@ -3,7 +3,7 @@
 use crate::event::{LeftOut, RunEvent};
 use crate::story::step::Origin;
 use crate::story::words::{
-    counted, follow_up, gate_decision, is_unsure, utility_change, verdict_name,
+    counted, follow_up, gate_decision, is_unsure, percent, utility_change, verdict_name,
 };
 
 use super::stage::{RunStage, StageKind};
@@ -85,7 +85,8 @@ impl Run {
                 let begins = matches!(event, RunEvent::StepStarted { .. });
                 self.writing(*step, begins)
             }
-            RunEvent::SupportMeasured { .. } | RunEvent::VerdictGiven { .. } => StageKind::Check,
+            RunEvent::SupportMeasured { .. } => StageKind::Support,
+            RunEvent::VerdictGiven { .. } => StageKind::Check,
             RunEvent::UtilityMeasured { .. } => StageKind::Weigh,
             RunEvent::RunStarted { .. }
             | RunEvent::GateChosen { .. }
@@ -128,7 +129,7 @@ impl Run {
             "relevant" | "rerank" | "grade" | "reflect" | "critic" => StageKind::Grade {
                 lookup: self.lookups.len().saturating_sub(1),
             },
-            "support" => StageKind::Check,
+            "support" => StageKind::Support,
             "utility samples" | "utility" => StageKind::Weigh,
             // judgements and samples belong to the work around them
             _ => return None,
@@ -165,7 +166,8 @@ impl Run {
             StageKind::Write { .. } if self.gate.is_none() => "write".to_owned(),
             StageKind::Write { first, last, .. } if first == last => format!("draft s{first}"),
             StageKind::Write { first, last, .. } => format!("draft s{first}-{last}"),
-            StageKind::Check => "check".to_owned(),
+            StageKind::Support => "support".to_owned(),
+            StageKind::Check => "verdict".to_owned(),
             StageKind::Weigh => "utility".to_owned(),
         }
     }
@@ -179,7 +181,9 @@ impl Run {
                     .rewritten
                     .as_ref()
                     .map(|rewritten| rewritten.text.clone());
-                understood.or(keywords).unwrap_or_default()
+                understood
+                    .or(keywords)
+                    .unwrap_or_else(|| "used as asked".to_owned())
             }
             StageKind::Search { lookup } => lookup_words(self, lookup),
             StageKind::Link { lookup } | StageKind::Grade { lookup } => {
@@ -191,6 +195,10 @@ impl Run {
                 last,
                 version,
             } => writing_words(self, first, last, version),
+            StageKind::Support => self.support.map_or_else(String::new, |support| {
+                let share = percent(support.probability);
+                format!("{share} that the sources answer it")
+            }),
             StageKind::Check => {
                 let verdict = self.verdict.as_ref();
                 verdict.map_or_else(String::new, |verdict| verdict_name(verdict.kind).to_owned())

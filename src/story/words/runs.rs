@@ -17,6 +17,8 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
         "sampled sentences" => "sampling sentence",
         "entailment" => "comparing answers",
         "understanding" => "answering with rephrased chunk",
+        "support" => "asking whether the sources state an answer",
+        "self-evaluation" => "asking whether the context is sufficient",
         "relevant" => "judging relevance",
         "rerank" => "reranking",
         "grade" | "reflect" | "critic" => "grading chunks",

@@ -34,7 +34,10 @@ impl App {
         };
 
         let (pane, _) = waterfall::place_of(run, kind);
-        let is_text = matches!(kind, StageKind::Write { .. } | StageKind::Check);
+        let is_text = matches!(
+            kind,
+            StageKind::Write { .. } | StageKind::Support | StageKind::Check
+        );
         let is_elsewhere = self.ui.is_in_progress(run) && !is_text;
         let panes = &mut self.ui.panes;
         panes.alone = if is_elsewhere { pane } else { Pane::Answer };

@@ -483,6 +483,7 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
 fn key_after(verdict: &Verdict, run: &Run) -> (Action, &'static str) {
     let is_cited = run.steps.iter().any(|step| !step.citations.is_empty());
     match verdict.kind {
+        VerdictKind::NotInDocuments if is_cited => (Action::OpenSource, "nearest passage"),
         _ if is_cited => (Action::OpenSource, "source"),
         _ if verdict.sources == 0 => (Action::Settings, "another preset"),
         VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful => {
