@@ -12,7 +12,6 @@ use super::lexical::LexicalWriter;
 use super::manifest::{DocumentEntry, FORMAT, Manifest, Recipe, StoredFile, VectorsCard};
 use super::vectors::VectorStore;
 use crate::corpus::{Chunk, FoundFile};
-use crate::event::ChunkText;
 use crate::files;
 
 /// A generation before it is published.
@@ -89,26 +88,8 @@ impl Draft {
             };
             let id = self.manifest.next_chunk + u64::from(entry.chunks);
             entry.chunks += 1;
-            let Chunk {
-                bytes,
-                lines,
-                places,
-                headings,
-                tokens,
-                text,
-            } = chunk;
-            let chunk = ChunkText {
-                id,
-                document: path.to_owned(),
-                headings,
-                bytes,
-                lines,
-                places,
-                tokens,
-                text,
-                parts: Vec::new(),
-            };
-            self.lexical.add(&chunk, row, &entry.language)?;
+            self.lexical
+                .add(&chunk.with_id(id, path), row, &entry.language)?;
         }
 
         let left_out = all - entry.chunks as usize;

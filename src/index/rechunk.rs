@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::caches::rechunk_cache::Rechunked;
 use super::caches::similarity_cache::{CacheKey, Neighbours};
 use super::folder::Index;
-use crate::corpus::{self, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
+use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::{ChunkText, saturating_u32};
 use crate::llm::{Embedder, LlmError};
 
@@ -127,26 +127,9 @@ fn embed(
         vectors.extend(embedder.embed(&texts)?);
     }
 
-    let named = |chunk: corpus::Chunk| {
-        let corpus::Chunk {
-            bytes,
-            lines,
-            places,
-            headings,
-            tokens,
-            text,
-        } = chunk;
-        ChunkText {
-            id: id(&document.path, bytes),
-            document: document.path.clone(),
-            headings,
-            bytes,
-            lines,
-            places,
-            tokens,
-            text,
-            parts: Vec::new(),
-        }
+    let named = |chunk: Chunk| {
+        let id = id(&document.path, chunk.bytes);
+        chunk.with_id(id, &document.path)
     };
 
     Ok(chunks.into_iter().map(named).zip(vectors).collect())

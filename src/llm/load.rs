@@ -159,23 +159,8 @@ pub(super) fn load(
             return Err(StopError.into());
         }
 
-        let refused = refusal(file);
-        let is_out_of_memory = plan.layers > 0
-            && ffi::measure(request.runtime.backend(), file, params, options.context).is_some();
-        if !is_out_of_memory {
-            return Err(refused);
-        }
-        if !options.placement.can_shrink() {
-            let reason = match &refused {
-                LlmError::Unusable { reason, .. } => reason.clone(),
-                other => other.to_string(),
-            };
-            return Err(no_room(
-                &names(&plan.devices, options.placement.workers),
-                plan.layers,
-                allocatable_layers(request, params),
-                &reason,
-            ));
+        if let Some(error) = failure(request, options, &plan, params) {
+            return Err(error);
         }
         plan.layers = fit::fewer(plan.layers);
     };
@@ -199,6 +184,39 @@ pub(super) fn load(
         devices,
         fitting_layers: plan.fitting_layers,
     })
+}
+
+/// Returns the error of a load that failed; `None` where fewer layers are to be tried.
+fn failure(
+    request: &LoadRequest,
+    options: LoadOptions,
+    plan: &LoadPlan,
+    params: ModelParams,
+) -> Option<LlmError> {
+    let refused = refusal(request.file);
+
+    // what can be planned and not loaded lacks memory
+    let backend = request.runtime.backend();
+    let is_out_of_memory =
+        plan.layers > 0 && ffi::measure(backend, request.file, params, options.context).is_some();
+    if !is_out_of_memory {
+        return Some(refused);
+    }
+
+    if options.placement.can_shrink() {
+        return None;
+    }
+
+    let reason = match &refused {
+        LlmError::Unusable { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    };
+    Some(no_room(
+        &names(&plan.devices, options.placement.workers),
+        plan.layers,
+        allocatable_layers(request, params),
+        &reason,
+    ))
 }
 
 /// Returns the names of devices: workers by their addresses.

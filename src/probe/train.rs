@@ -135,30 +135,13 @@ pub fn train(
 
     let labelling = Labelling::new(&known, settings);
     let labelled = labelling.sentences(&known);
-    let certain = labelled.iter().filter(|one| one.is_certain).count();
-    let uncertain = labelled.len() - certain;
-    if settings.labels == ProbeLabels::Accuracy && certain.min(uncertain) == 0 {
-        let count = |wanted| known.iter().filter(|one| one.right == Some(wanted)).count();
-        return Err(ProbeError::NoAnswers {
-            right: count(true),
-            wrong: count(false),
-            questions: known.len(),
-        });
-    }
-    let too_few = ProbeError::TooFew {
-        certain,
-        uncertain,
-        needed: NEEDED,
-    };
-    if certain.min(uncertain) < NEEDED {
-        return Err(too_few);
-    }
+    let [certain, uncertain] = count_classes(&labelled, &known, settings.labels)?;
 
     let read = features::range(settings.layers, generator.layers, generator.width);
     let mut random = Random::new(seed);
     let (mut fit, mut validation) = split(&known, labelling, &read, &mut random);
     if fit.rows.is_empty() || validation.rows.is_empty() {
-        return Err(too_few);
+        return Err(too_few(certain, uncertain));
     }
 
     let standard = Standard::from_rows(fit.rows.iter().map(Vec::as_slice));
@@ -193,6 +176,38 @@ pub fn train(
     };
     probe.card.held_out = measure(&probe, &held, labelling)?;
     Ok(probe)
+}
+
+/// Counts the certain and the uncertain sentences, and checks that there are enough of both.
+fn count_classes(
+    labelled: &[Labelled<'_>],
+    known: &[&SampledQuestion],
+    labels: ProbeLabels,
+) -> Result<[usize; 2], ProbeError> {
+    let certain = labelled.iter().filter(|one| one.is_certain).count();
+    let uncertain = labelled.len() - certain;
+
+    if labels == ProbeLabels::Accuracy && certain.min(uncertain) == 0 {
+        let count = |wanted| known.iter().filter(|one| one.right == Some(wanted)).count();
+        return Err(ProbeError::NoAnswers {
+            right: count(true),
+            wrong: count(false),
+            questions: known.len(),
+        });
+    }
+
+    if certain.min(uncertain) < NEEDED {
+        return Err(too_few(certain, uncertain));
+    }
+    Ok([certain, uncertain])
+}
+
+fn too_few(certain: usize, uncertain: usize) -> ProbeError {
+    ProbeError::TooFew {
+        certain,
+        uncertain,
+        needed: NEEDED,
+    }
 }
 
 fn usable(sample: &Sample) -> bool {

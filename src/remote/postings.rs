@@ -130,17 +130,8 @@ pub(super) fn best(
         return Vec::new();
     }
 
-    let average = counts.words as f32 / counts.chunks as f32;
+    let weights: Vec<Bm25Weight> = words.iter().map(|blocks| weight(blocks, counts)).collect();
     let mut buckets: BTreeMap<u64, Vec<(&Bm25Weight, &Block)>> = BTreeMap::new();
-    let weights: Vec<Bm25Weight> = words
-        .iter()
-        .map(|blocks| {
-            let of_word: u64 = blocks.iter().map(|block| u64::from(block.count)).sum();
-            // what is being published elsewhere can be counted before its part is
-            let found = of_word.min(counts.chunks);
-            Bm25Weight::for_one_term_without_explain(found, counts.chunks, average)
-        })
-        .collect();
     for (blocks, weight) in words.iter().zip(&weights) {
         for block in blocks {
             let of_bucket = buckets.entry(block.bucket).or_default();
@@ -174,6 +165,16 @@ pub(super) fn best(
     }
     let sorted = best.into_sorted_vec().into_iter();
     sorted.map(|Reverse(RankedId(chunk))| chunk).collect()
+}
+
+/// Returns the weight of a word with these blocks.
+fn weight(blocks: &[Block], counts: CorpusCounts) -> Bm25Weight {
+    let average = counts.words as f32 / counts.chunks as f32;
+    let all: u64 = blocks.iter().map(|block| u64::from(block.count)).sum();
+
+    // what is being published elsewhere can be counted before its part is
+    let found = all.min(counts.chunks);
+    Bm25Weight::for_one_term_without_explain(found, counts.chunks, average)
 }
 
 /// Adds the scores of a word to those of the chunks of its bucket.

@@ -213,18 +213,9 @@ impl PartWriter {
         let make_live = format!("update {schema}.document set live = true where id = any($1)");
         publishing.execute(&make_live, &[&added]).map_err(failed)?;
         if let Some((embedder, width)) = &self.replaces {
-            // no other part has vectors, and those of this one were just deleted
-            let replace = format!(
-                "drop index if exists {schema}.vector_graph; \
-                 alter table {schema}.vector alter column v type halfvec({})",
-                width.max(&1)
-            );
-            publishing.batch_execute(&replace).map_err(failed)?;
-            let meta = format!("update {schema}.meta set embedder = $1, width = $2");
-            publishing
-                .execute(&meta, &[embedder, &(*width as i32)])
-                .map_err(failed)?;
+            replace_embedder(&mut publishing, embedder, *width, schema).map_err(failed)?;
         }
+
         let first = part_start(change.card.number) as i64;
         let after = part_start(change.card.number + 1) as i64;
         let moved = format!(
@@ -302,6 +293,25 @@ impl PartWriter {
             );
         }
     }
+}
+
+/// Makes the collection one of another embedder. No other part has vectors, and those of this one
+/// were just deleted.
+fn replace_embedder(
+    publishing: &mut Transaction<'_>,
+    embedder: &str,
+    width: u32,
+    schema: &str,
+) -> Result<(), postgres::Error> {
+    publishing.batch_execute(&format!(
+        "drop index if exists {schema}.vector_graph; \
+         alter table {schema}.vector alter column v type halfvec({})",
+        width.max(1)
+    ))?;
+
+    let meta = format!("update {schema}.meta set embedder = $1, width = $2");
+    publishing.execute(&meta, &[&embedder, &(width as i32)])?;
+    Ok(())
 }
 
 /// Returns the embedder and the width of a claim where they replace those of the collection; an

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
-use crate::event::PlaceFrom;
+use crate::event::{ChunkText, PlaceFrom};
 
 /// The unit that is retrieved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,23 @@ pub struct Chunk {
     pub tokens: u32,
     /// A part of the document's text, without white space at its ends.
     pub text: String,
+}
+
+impl Chunk {
+    /// Returns the chunk as one of a corpus, under an id.
+    pub fn with_id(self, id: u64, document: &str) -> ChunkText {
+        ChunkText {
+            id,
+            document: document.to_owned(),
+            headings: self.headings,
+            bytes: self.bytes,
+            lines: self.lines,
+            places: self.places,
+            tokens: self.tokens,
+            text: self.text,
+            parts: Vec::new(),
+        }
+    }
 }
 
 /// Returns the chunks of a document at these ranges of its text.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::reading::FileToRead;
-use crate::corpus::{Format, ReadOptions, Walked};
+use crate::corpus::{Format, FoundFile, ReadOptions, Walked};
 use crate::event::{OmittedFiles, SkippedFile};
 use crate::index::manifest::{DocumentEntry, Manifest, SkippedEntry};
 
@@ -54,34 +54,44 @@ impl UpdatePlan {
         let is_own = |file: &Path| indexes.is_some_and(|indexes| file.starts_with(indexes));
         let files = walked.files.into_iter();
         for file in files.filter(|found| !is_own(&found.file)) {
-            let now = (file.bytes, file.times);
-            let skipped = unread
-                .remove(&file.path)
-                .filter(|skipped| (skipped.bytes, skipped.times) == now);
+            let skipped = unread.remove(&file.path);
             let known = gone
                 .remove(&file.path)
                 .filter(|entry| can_extend && entry.is_read_with(options));
-            match (known, skipped) {
-                (Some(entry), _) if (entry.bytes, entry.times) == now => plan.unchanged += 1,
-                (Some(entry), _) if entry.bytes == file.bytes => {
-                    plan.candidates.push(FileToRead {
-                        file,
-                        indexed_blake3: Some(entry.blake3),
-                    });
-                }
-                (None, Some(SkippedEntry { reason, .. })) => plan.skipped.push(SkippedFile {
-                    path: file.path,
-                    reason,
-                }),
-                (Some(_) | None, _) => plan.candidates.push(FileToRead {
-                    file,
-                    indexed_blake3: None,
-                }),
-            }
+            plan.add(file, known, skipped);
         }
         plan.removed = gone.into_keys().collect();
         plan.forgotten = unread.into_keys().collect();
         plan
+    }
+
+    /// Adds a file with what the manifest knows of it: as a document, or as one that was skipped.
+    fn add(
+        &mut self,
+        file: FoundFile,
+        known: Option<DocumentEntry>,
+        skipped: Option<SkippedEntry>,
+    ) {
+        let now = (file.bytes, file.times);
+        let skipped = skipped.filter(|skipped| (skipped.bytes, skipped.times) == now);
+
+        let indexed_blake3 = match (known, skipped) {
+            (Some(entry), _) if (entry.bytes, entry.times) == now => {
+                self.unchanged += 1;
+                return;
+            }
+            (None, Some(SkippedEntry { reason, .. })) => {
+                let path = file.path;
+                self.skipped.push(SkippedFile { path, reason });
+                return;
+            }
+            (known, _) => known.filter(|entry| entry.bytes == file.bytes),
+        };
+
+        self.candidates.push(FileToRead {
+            file,
+            indexed_blake3: indexed_blake3.map(|entry| entry.blake3),
+        });
     }
 
     /// Returns whether the index is up to date.

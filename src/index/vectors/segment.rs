@@ -364,15 +364,8 @@ impl Segment {
         let links = self.bytes[self.parts.lowest.clone()]
             .as_chunks::<{ 2 * LOWEST_LINKS }>()
             .0;
-        let mut is_seen = vec![0_u64; MAX_ROWS / 64];
-        let mut see = |row: u16| {
-            let word = &mut is_seen[usize::from(row / 64)];
-            let bit = 1 << (row % 64);
-            let is_new = *word & bit == 0;
-            *word |= bit;
-            is_new
-        };
-        see(entry.row);
+        let mut seen = SeenRows::default();
+        seen.add(entry.row);
 
         let mut frontier = BinaryHeap::from([entry]);
         let mut kept = BinaryHeap::with_capacity(ef + 1);
@@ -389,7 +382,7 @@ impl Segment {
             let linked = u16s(&links[usize::from(candidate.row)]);
             fresh.clear();
             // another process may have changed the file since it was verified
-            fresh.extend(linked.filter(|row| is_row(*row) && see(*row)));
+            fresh.extend(linked.filter(|row| is_row(*row) && seen.add(*row)));
             for row in &fresh {
                 let found = self.score(query, *row);
                 let can_improve =
@@ -422,6 +415,26 @@ impl Segment {
             row,
             score: product * scale * query.scale,
         }
+    }
+}
+
+/// The rows that a search has seen, one bit each.
+struct SeenRows(Vec<u64>);
+
+impl Default for SeenRows {
+    fn default() -> Self {
+        Self(vec![0; MAX_ROWS / 64])
+    }
+}
+
+impl SeenRows {
+    /// Adds a row, and returns whether it is new.
+    fn add(&mut self, row: u16) -> bool {
+        let word = &mut self.0[usize::from(row / 64)];
+        let bit = 1 << (row % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 }
 

@@ -64,28 +64,36 @@ pub(super) fn try_native(
     })
 }
 
+/// Tries a chat with this number of replies, and of the most likely tokens.
+fn trial(
+    client: &ServerClient,
+    model: &ListedModel,
+    samples: u32,
+    likely: u32,
+) -> Result<Trial, LlmError> {
+    let mut body = json!({
+        "model": model.id, "max_tokens": 1,
+        "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
+    });
+
+    if samples > 1 {
+        body["n"] = json!(samples);
+    }
+    if likely > 0 {
+        body["logprobs"] = json!(true);
+        body["top_logprobs"] = json!(likely);
+    }
+
+    let answer = client.json(ServerRequest::post(CHAT, body))?;
+    Trial::read(client, answer)
+}
+
 /// Tries a chat with less and less, until the server takes it.
 pub(super) fn try_chat(
     client: &ServerClient,
     model: &ListedModel,
 ) -> Result<(Chat, Capabilities), LlmError> {
-    let trial = |samples: u32, likely: u32| {
-        let mut body = json!({
-            "model": model.id, "max_tokens": 1,
-            "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
-        });
-
-        if samples > 1 {
-            body["n"] = json!(samples);
-        }
-        if likely > 0 {
-            body["logprobs"] = json!(true);
-            body["top_logprobs"] = json!(likely);
-        }
-        let answer = client.json(ServerRequest::post(CHAT, body))?;
-        Trial::read(client, answer)
-    };
-
+    let trial = |samples, likely| trial(client, model, samples, likely);
     let mut tried = None;
     for (samples, likely) in [(2, LIKELY_TOKENS), (1, LIKELY_TOKENS), (1, 5), (1, 0)] {
         match trial(samples, likely) {
