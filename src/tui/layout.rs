@@ -236,7 +236,7 @@ fn divide(area: Rect, shares: [u16; 2], needs: [RowNeed; 2]) -> [Rect; 2] {
 
 impl Layout {
     /// Returns the pane whose line is at a position.
-    pub fn folded_at(&self, position: Position) -> Option<Pane> {
+    pub fn pane_of_line(&self, position: Position) -> Option<Pane> {
         let mut folded = self.folded.iter();
         let (pane, _) = folded.find(|(_, line)| line.contains(position))?;
         Some(*pane)

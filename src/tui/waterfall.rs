@@ -120,11 +120,14 @@ fn stage_row(scene: &Scene<'_>, run: &Run, stage: &RunStage, width: usize) -> Li
     let is_open = is_last && scene.ui.is_in_progress(run);
     let end_us = if is_open { all_us } else { stage.end_us };
     let cells = (width / 5).clamp(10, 48);
-    let cell_of = |us: u64| (us as usize * cells).div_ceil(all_us as usize).min(cells);
+    let cell_of = |us: u64| {
+        let cell = (us as f64 / all_us as f64 * cells as f64).ceil() as usize;
+        cell.min(cells)
+    };
     let start = cell_of(stage.start_us).min(cells - 1);
     let filled = cell_of(end_us).saturating_sub(start).max(1);
 
-    let time = text::duration((end_us - stage.start_us) / 1_000);
+    let time = text::duration(end_us.saturating_sub(stage.start_us) / 1_000);
     let tokens = match (stage.read, stage.written) {
         (0, 0) => String::new(),
         (0, written) => format!("{} written", text::count(written)),

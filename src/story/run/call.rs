@@ -37,7 +37,8 @@ impl DecodingClock {
     pub(super) fn token(&mut self, t_us: u64) {
         if let Some(last) = self.last_token_us.replace(t_us) {
             self.gaps += 1;
-            self.gaps_us += t_us.saturating_sub(last);
+            let gap_us = t_us.saturating_sub(last);
+            self.gaps_us = self.gaps_us.saturating_add(gap_us);
         }
     }
 

@@ -16,7 +16,9 @@ impl Run {
         let kind = self.kind_of(event);
         let (read, written) = self.tokens_of(event);
 
+        // the times of a recorded run may be anything
         let start_us = self.stages.last().map_or(0, |stage| stage.end_us);
+        let t_us = t_us.max(start_us);
         match (self.stages.last_mut(), kind) {
             (Some(last), None) => last.end_us = t_us,
             (Some(last), Some(kind)) if last.kind.join(kind).is_some() => {
@@ -53,23 +55,22 @@ impl Run {
 
     /// Returns the work that an event is of; `None` for one that continues the work before it.
     fn kind_of(&self, event: &RunEvent) -> Option<StageKind> {
-        let lookup = |step: u32| self.lookup_at(step);
         Some(match event {
             RunEvent::FollowUpRewritten { .. } | RunEvent::QuestionRewritten { .. } => {
                 StageKind::Rewrite
             }
             RunEvent::QueryWritten { step, .. } | RunEvent::RetrievalFinished { step, .. } => {
-                let lookup = lookup(*step);
+                let lookup = self.lookup_at(*step);
                 StageKind::Search { lookup }
             }
             RunEvent::LinksRead { step, .. } | RunEvent::ChunksLinked { step, .. } => {
-                let lookup = lookup(*step);
+                let lookup = self.lookup_at(*step);
                 StageKind::Link { lookup }
             }
             RunEvent::ChunksGraded { step, .. }
             | RunEvent::ChunksJudged { step, .. }
             | RunEvent::ChunksReranked { step, .. } => {
-                let lookup = lookup(*step);
+                let lookup = self.lookup_at(*step);
                 StageKind::Grade { lookup }
             }
             RunEvent::UnderstandingMeasured { .. } | RunEvent::UnderstandingSkipped { .. } => {

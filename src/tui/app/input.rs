@@ -141,7 +141,7 @@ impl App {
             self.select_at(inside(frame), position);
         } else if let Some(at) = waterfall::stage_at(&self.scene(), layout.stages, position) {
             self.show_stage(at);
-        } else if let Some(pane) = layout.folded_at(position) {
+        } else if let Some(pane) = layout.pane_of_line(position) {
             self.focus(pane);
         } else if layout.input.contains(position) && self.ui.player.is_none() {
             self.ui.panes.focus = Focus::Input;

@@ -26,7 +26,7 @@ pub(super) fn off(scene: &Scene<'_>, run: &Run, role: &str) -> String {
 }
 
 /// Returns why a part that is on did nothing in a run that is over.
-pub(super) fn skipped(run: &Run, part: Part) -> String {
+pub(super) fn skip_reason(run: &Run, part: Part) -> String {
     let left_out = run.lookups.iter().flat_map(|lookup| &lookup.left_out);
     let mut reasons = left_out.filter(|(parts, _)| parts.contains(&part));
     match reasons.next_back() {

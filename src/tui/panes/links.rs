@@ -54,7 +54,7 @@ impl View for Links {
         }
 
         let linker = if has_linker {
-            absence::skipped(run, Part::Linker)
+            absence::skip_reason(run, Part::Linker)
         } else {
             absence::off(scene, run, "linker")
         };

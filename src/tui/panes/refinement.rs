@@ -47,7 +47,7 @@ impl View for Refinement {
             Some(absence::off(scene, run, "understanding"))
         } else {
             let is_over = !scene.ui.is_in_progress(run);
-            is_over.then(|| absence::skipped(run, Part::Understanding))
+            is_over.then(|| absence::skip_reason(run, Part::Understanding))
         }
     }
 
@@ -688,7 +688,7 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
         None if !page.scene.ui.is_in_progress(run) && is_uncertain => {
             let reason = match run.settings.refiner.kind {
                 RefinerKind::Off => absence::off(page.scene, run, "refiner"),
-                RefinerKind::Dense => absence::skipped(run, Part::Refiner),
+                RefinerKind::Dense => absence::skip_reason(run, Part::Refiner),
             };
             format!("Not repaired: {reason}.")
         }

@@ -44,7 +44,7 @@ impl View for Retrieval {
             return Some(absence::off(scene, run, "retriever"));
         }
         let is_over = !scene.ui.is_in_progress(run);
-        is_over.then(|| absence::skipped(run, Part::Rewriter))
+        is_over.then(|| absence::skip_reason(run, Part::Rewriter))
     }
 
     fn note(&self, scene: &Scene<'_>) -> String {

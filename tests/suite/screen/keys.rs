@@ -1482,3 +1482,18 @@ fn the_same_question_again_is_the_same_turn() {
             .contains(&Effect::Suspend)
     );
 }
+
+#[test]
+fn a_recorded_run_may_have_any_times() {
+    let mut screen = ready();
+    let times = [u64::MAX, 0, 7, u64::MAX / 2].into_iter().cycle();
+    let records = recorded().into_iter().zip(times);
+    let records: Vec<Record> = records
+        .map(|(record, t_us)| Record { t_us, ..record })
+        .collect();
+    screen
+        .apply(&records)
+        .press("esc")
+        .shows(" search ")
+        .shows(" write ");
+}
