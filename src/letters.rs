@@ -1,5 +1,5 @@
-//! The letters of a text in one form, by which words, names and filters are compared: a text is
-//! found however its letters were typed and stored. What is shown and cited stays as it is.
+//! The letters of a text in one form, by which words, names, answers and filters are compared: a
+//! text is found however its letters were typed and stored. What is shown and cited stays as it is.
 
 use std::borrow::Cow;
 
@@ -30,6 +30,50 @@ pub fn normal(text: &str) -> Cow<'_, str> {
 /// Returns whether two texts are the same in their normal form.
 pub fn are_same(one: &str, other: &str) -> bool {
     one == other || (!one.is_ascii() && normal(one) == normal(other))
+}
+
+/// Returns the text in lower case, without ASCII punctuation, then without articles, and with
+/// single spaces.
+pub fn normalise(text: &str) -> String {
+    let without_punctuation: String = text
+        .to_lowercase()
+        .chars()
+        .filter(|c| !c.is_ascii_punctuation())
+        .collect();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+
+    let mut kept = String::with_capacity(without_punctuation.len());
+    let mut rest = without_punctuation.as_str();
+    while let Some(first) = rest.chars().next() {
+        let in_word = is_word(first);
+        let end = rest
+            .find(|c: char| is_word(c) != in_word)
+            .unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        // the normalisation of SQuAD's evaluation, by which exact match is compared
+        let is_article = in_word && matches!(run, "a" | "an" | "the");
+        kept.push_str(if is_article { " " } else { run });
+        rest = after;
+    }
+    kept.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// Returns whether a text holds the words of a phrase, both [`normalise`]: "14" is not in "1914".
+/// The last word may be in its plural.
+pub fn holds(text: &str, phrase: &str) -> bool {
+    let is_of_word = |c: &char| c.is_alphanumeric() && !is_dense(*c);
+    let starts_inside = |c: Option<char>| c.as_ref().is_some_and(is_of_word);
+    let [starts_with_word, ends_with_word] =
+        [phrase.chars().next(), phrase.chars().next_back()].map(starts_inside);
+
+    let mut found = text.match_indices(phrase).filter(|_| !phrase.is_empty());
+    found.any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + phrase.len()..].chars();
+        let ending: String = after.take_while(is_of_word).collect();
+        let is_start = !starts_with_word || !starts_inside(before);
+        is_start && (!ends_with_word || matches!(ending.as_str(), "" | "s" | "es"))
+    })
 }
 
 /// Returns a lower-case word in normal form without its accents: as users type it who have no keys
@@ -208,6 +252,22 @@ mod tests {
             ("ガス", "ガス"),
         ] {
             assert_eq!(without_accents(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_is_held_by_its_words() {
+        for (text, phrase, expected) in [
+            ("It opened in 1914.", "14", false),
+            ("It opened on 14 May.", "14", true),
+            ("The Steam engines, in 1712", "steam engine", true),
+            ("an article", "art", false),
+            ("2,000 ships", "2000", true),
+            ("彼は東京に住む", "東京", true),
+            ("anything", "", false),
+        ] {
+            let is_held = holds(&normalise(text), &normalise(phrase));
+            assert_eq!(is_held, expected, "{phrase} in {text}");
         }
     }
 

@@ -105,6 +105,15 @@ impl<'a> CommandCall<'a> {
                 let work = self.work(layers)?;
                 work.explain(&asked.folders, &asked.question, expect)
             }
+            Subcommands::Diagnose {
+                asked,
+                expect,
+                documents,
+            } => {
+                let layers = self.limited_layers(documents)?;
+                let work = self.work(layers)?;
+                work.diagnose(&asked.folders, &asked.question, expect.as_deref())
+            }
             Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
             Subcommands::Mcp { folders } => mcp::run(folders, self.layers()?, &self.paths),
             Subcommands::Serve(what) => serve::run(what, self.layers()?, &self.paths, self.out),

@@ -33,6 +33,7 @@ mod mcp;
 mod serve;
 mod probe;
 mod eval;
+mod diagnose;
 mod dispatch;
 
 pub use args::{Arguments, Shared, Subcommands};

@@ -20,7 +20,7 @@ mod answer;
 mod worker;
 
 pub use crate::methods::ModelCalls;
-pub use answer::ask;
+pub use answer::{ask, without_marks};
 pub use error::{RunError, WorkerError};
 pub use run::{Corpus, Tools, best_first};
 pub use worker::{

@@ -26,8 +26,10 @@ pub mod verdicts;
 mod plot;
 mod html;
 mod make;
+mod diagnose;
 
 pub use datasets::{DATASETS, Dataset};
+pub use diagnose::{Inquiry, Settings, diagnose};
 pub use documents::Documents;
 pub use error::EvalError;
 pub use evidence::EvidenceCheck;

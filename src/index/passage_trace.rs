@@ -7,11 +7,10 @@ use super::error::IndexError;
 use super::fusion::{ScoredChunk, fuse};
 use super::retrieval::{self, NamedIndex, Query};
 use crate::config::RetrieverSettings;
-use crate::corpus::fold_white_space;
 use crate::event::{ChunkText, Ranked, TracedChunk};
 use crate::letters;
 
-/// Maximum number of chunks in a trace: a phrase in more of them is too common to be missed.
+/// Maximum number of chunks in a trace: the best of those that hold the phrase.
 const MAX_CHUNKS: usize = 20;
 
 /// A chunk that holds a phrase.
@@ -32,7 +31,7 @@ pub(super) struct Matches {
 impl Matches {
     pub fn new(phrase: &str) -> Self {
         Self {
-            phrase: normalise(phrase),
+            phrase: comparable(phrase),
             found: Vec::new(),
             previous: None,
         }
@@ -40,14 +39,14 @@ impl Matches {
 
     /// Looks at the next chunk. Returns whether more are wanted.
     pub fn see(&mut self, chunk: ChunkText) -> bool {
-        if self.phrase.is_empty() || self.found.len() >= MAX_CHUNKS {
+        if self.phrase.is_empty() {
             return false;
         }
 
-        let text = normalise(&chunk.text);
+        let text = comparable(&chunk.text);
         let previous = self.previous.take();
         let neighbour = previous.filter(|(previous, _)| previous.document == chunk.document);
-        if text.contains(&self.phrase) {
+        if letters::holds(&text, &self.phrase) {
             self.found.push(Match {
                 chunk: chunk.clone(),
                 is_whole: true,
@@ -57,7 +56,7 @@ impl Matches {
                 .found
                 .iter()
                 .any(|known| known.chunk.id == neighbour.id)
-            && format!("{end} {text}").contains(&self.phrase)
+            && letters::holds(&format!("{end} {text}"), &self.phrase)
         {
             let parts = [neighbour, chunk.clone()];
             self.found.extend(parts.map(|chunk| Match {
@@ -70,13 +69,14 @@ impl Matches {
     }
 }
 
-fn normalise(text: &str) -> String {
-    letters::normal(&fold_white_space(text)).to_lowercase()
+fn comparable(text: &str) -> String {
+    letters::normalise(&letters::normal(text))
 }
 
 /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
-/// whole vector list, and the fused list of the best `settings.pool` of each. Case and white space
-/// do not matter; a phrase that two neighbouring chunks share is found in both.
+/// whole vector list, and the fused list of the best `settings.pool` of each. Case, white
+/// space, punctuation and articles do not matter; a phrase that two neighbouring chunks share is
+/// found in both.
 pub(super) fn trace_passage(
     parts: &[NamedIndex<'_>],
     phrase: &str,
@@ -118,7 +118,13 @@ pub(super) fn trace(
         chunk: found.chunk,
         whole: found.is_whole,
     };
-    found.into_iter().map(trace).collect()
+    let mut traced: Vec<TracedChunk> = found.into_iter().map(trace).collect();
+    if traced.len() > MAX_CHUNKS {
+        let rank = |ranked: Option<Ranked>| ranked.map_or(u32::MAX, |ranked| ranked.rank);
+        traced.sort_by_key(|chunk| [chunk.fused, chunk.bm25, chunk.vector].map(rank));
+        traced.truncate(MAX_CHUNKS);
+    }
+    traced
 }
 
 impl NamedIndex<'_> {

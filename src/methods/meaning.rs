@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use super::calls::ModelCalls;
 use crate::corpus::{language, split_words};
 use crate::index::is_content_word;
+use crate::letters::normalise;
 use crate::llm::{Completion, Entailment, LlmError};
 
 /// Replies that say that there is no answer, as [`normalise`] returns them.
@@ -215,30 +216,4 @@ fn likelihood(sample: &Completion) -> f64 {
 /// Returns whether the reply says that there is no answer.
 pub fn is_refusal(answer: &str) -> bool {
     REFUSALS.contains(&normalise(answer).as_str())
-}
-
-/// Returns the text in lower case, without ASCII punctuation, then without articles, and with
-/// single spaces.
-pub fn normalise(text: &str) -> String {
-    let without_punctuation: String = text
-        .to_lowercase()
-        .chars()
-        .filter(|c| !c.is_ascii_punctuation())
-        .collect();
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-
-    let mut kept = String::with_capacity(without_punctuation.len());
-    let mut rest = without_punctuation.as_str();
-    while let Some(first) = rest.chars().next() {
-        let in_word = is_word(first);
-        let end = rest
-            .find(|c: char| is_word(c) != in_word)
-            .unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        // the normalisation of SQuAD's evaluation, by which exact match is compared
-        let is_article = in_word && matches!(run, "a" | "an" | "the");
-        kept.push_str(if is_article { " " } else { run });
-        rest = after;
-    }
-    kept.split_whitespace().collect::<Vec<&str>>().join(" ")
 }

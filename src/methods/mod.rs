@@ -23,7 +23,7 @@ pub mod saki;
 
 pub use calls::{JudgementKind, ModelCalls, context_lines};
 pub use meaning::{
-    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal, normalise,
+    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal,
     sequence_likelihoods,
 };
 pub use measures::{auroc, cosine};

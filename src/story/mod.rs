@@ -7,6 +7,7 @@
 //! | [`Step`] | a sentence of the answer, with the sentences that it replaced |
 //! | [`Refinement`] | the measured contexts, round by round |
 //! | [`RecordedThread`] | the recorded runs of a thread, in their order |
+//! | [`Diagnosis`] | the chain of a question, and its first broken link |
 //! | [`PassageTrace`] | the way of the chunks that hold a phrase |
 //! | [`words`] | numbers, reasons and states as text |
 //!
@@ -24,8 +25,12 @@ mod question;
 pub mod words;
 mod run;
 mod passage_trace;
+mod broken_link;
+mod diagnosis;
 mod thread;
 
+pub use broken_link::{BrokenLink, Facts, Found};
+pub use diagnosis::{ChainLink, Diagnosis, Expected, FoundPassage, OtherFiles, Tried};
 pub use funnel::{Funnel, Mark, Narrowed};
 pub use lookup::Lookup;
 pub use passage_trace::{PassageTrace, TraceRow};

@@ -2,6 +2,7 @@
 
 mod ask;
 mod clean;
+mod diagnose;
 mod doctor;
 mod files;
 mod index;

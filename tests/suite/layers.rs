@@ -33,7 +33,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "remote",
         ],
     ),
-    ("methods", &["event", "config", "llm", "corpus", "index"]),
+    (
+        "methods",
+        &["letters", "event", "config", "llm", "corpus", "index"],
+    ),
     (
         "probe",
         &["event", "config", "files", "trace", "llm", "methods"],
@@ -41,13 +44,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
-            "event", "config", "trace", "llm", "corpus", "index", "methods", "probe",
+            "letters", "event", "config", "trace", "llm", "corpus", "index", "methods", "probe",
         ],
     ),
     (
         "eval",
         &[
-            "event", "config", "trace", "story", "llm", "corpus", "index", "methods", "engine",
+            "letters", "event", "config", "trace", "story", "llm", "corpus", "index", "methods",
+            "engine",
         ],
     ),
     (
@@ -64,8 +68,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "event", "config", "guide", "files", "trace", "story", "llm", "pull", "corpus",
-            "remote", "index", "probe", "engine", "eval", "host", "serve",
+            "letters", "event", "config", "guide", "files", "trace", "story", "llm", "pull",
+            "corpus", "remote", "index", "probe", "engine", "eval", "host", "serve",
         ],
     ),
     (

@@ -174,6 +174,22 @@ pub enum Subcommands {
         #[command(flatten)]
         documents: DocumentFlags,
     },
+    /// Find out where the answer to a question went wrong, and try what changes it
+    ///
+    /// It asks the question, follows the expected passage from its file into the answer, names the
+    /// first broken link, and asks again with one to three changes of settings, with the passage
+    /// alone and without documents.
+    #[command(override_usage = "ragscope diagnose [OPTIONS] <FOLDER>... <QUESTION>")]
+    Diagnose {
+        #[command(flatten)]
+        asked: Asked,
+        /// The right answer, or words of the passage that holds it; without it, the passage is
+        /// searched
+        #[arg(long, value_name = "TEXT")]
+        expect: Option<String>,
+        #[command(flatten)]
+        documents: DocumentFlags,
+    },
     /// Evaluate presets (`--preset a,b`) on a file of questions, and compare them
     Eval(Evaluation),
     /// Train and inspect the uncertainty probe

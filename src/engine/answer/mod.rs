@@ -14,4 +14,5 @@ mod write;
 mod ask;
 
 pub use ask::{ask, check_question};
+pub use citations::without_marks;
 pub use write::write;

@@ -21,8 +21,8 @@ use crate::event::{
     Problem, SessionEvent, StopError, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
 use crate::index::{Collection, Search};
+use crate::letters::normalise;
 use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
-use crate::methods::normalise;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,

@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-pub use crate::methods::{is_refusal, normalise};
+pub use crate::letters::normalise;
+pub use crate::methods::is_refusal;
 
 use super::declare::Format::Share;
 use super::declare::{Metric as _, Values, metrics};

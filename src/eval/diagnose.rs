@@ -1,0 +1,396 @@
+//! Finds where the answer to a question went wrong: from a run, and from runs with other settings.
+
+use std::collections::HashSet;
+
+use super::metrics::normalise;
+use crate::config::{FilterKind, RerankerKind};
+use crate::corpus::language;
+use crate::engine::without_marks;
+use crate::event::{ChunkText, TracedLookup};
+use crate::index::content_words;
+use crate::letters;
+use crate::story::{
+    BrokenLink, Diagnosis, Expected, Facts, Found, FoundPassage, OtherFiles, PassageTrace, Run,
+    Tried, words,
+};
+
+/// Settings on top of those of the run.
+pub type Settings = Vec<(String, String)>;
+
+/// A program that can be asked the question again.
+pub trait Inquiry {
+    type Error;
+
+    /// Asks the question with these settings on top.
+    ///
+    /// # Errors
+    /// Whatever prevents the question from being asked; a run that fails is a run.
+    fn ask(&mut self, settings: &Settings) -> Result<Run, Self::Error>;
+
+    /// Finds the chunks that hold a phrase, with their ranks for these queries.
+    ///
+    /// # Errors
+    /// Failures of the index.
+    fn trace(
+        &mut self,
+        phrase: &str,
+        queries: &[(u32, String)],
+    ) -> Result<Vec<TracedLookup>, Self::Error>;
+
+    /// Searches the files that are not in the index for a phrase.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    fn search_other_files(&mut self, phrase: &str) -> Result<OtherFiles, Self::Error>;
+}
+
+/// Chunks that are searched for a passage that nobody named.
+const WIDE: u32 = 50;
+/// Passages of them whose answers are compared.
+const MAX_GUESSES: usize = 3;
+/// Changes that are tried beside the answers from the passage alone and from memory.
+const MAX_CHANGES: usize = 3;
+/// Words of a passage; what is shorter is an answer, which a right answer holds word for word.
+const MIN_PASSAGE_WORDS: usize = 5;
+
+/// The settings of an answer from what is pinned and nothing else, whatever its support.
+const BARE: [(&str, &str); 15] = [
+    ("rewriter.kind", "off"),
+    ("retriever.at_start", "true"),
+    ("retriever.filter", ""),
+    ("retriever.excluded", "[]"),
+    ("retriever.k", "1"),
+    ("linker.kind", "off"),
+    ("filter.kind", "off"),
+    ("reranker.kind", "off"),
+    ("understanding.kind", "off"),
+    ("refiner.kind", "off"),
+    ("gate.kind", "off"),
+    ("query.kind", "question"),
+    ("utility.kind", "off"),
+    ("answer.min_support", "0"),
+    ("stages.when", "always"),
+];
+
+/// Returns the bare settings of a run, with these on top.
+fn bare(run: &Run, settings: &[(&str, &str)]) -> Settings {
+    let is_off = !run.settings.retriever.kind.is_on();
+    let searching = [("retriever.kind", "hybrid")];
+    let searching = searching.iter().filter(|_| is_off);
+    let all = BARE.iter().chain(searching).chain(settings);
+    all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+/// Returns the settings whose context is these chunks.
+fn only(run: &Run, chunks: &[&ChunkText]) -> Settings {
+    let location =
+        |chunk: &&ChunkText| format!("{}@{}-{}", chunk.document, chunk.bytes[0], chunk.bytes[1]);
+    let pinned: Vec<String> = chunks.iter().map(location).collect();
+    let pinned = toml::Value::from(pinned).to_string();
+    bare(run, &[("retriever.pinned", &pinned)])
+}
+
+/// Names the first broken link of a run, and tries what changes it. Without `expected`, a passage
+/// is searched that answers the question.
+///
+/// # Errors
+/// Failures of the inquiry.
+pub fn diagnose<E>(
+    run: &Run,
+    expected: Option<Expected>,
+    inquiry: &mut dyn Inquiry<Error = E>,
+) -> Result<Diagnosis, E> {
+    let expected = match expected {
+        Some(expected) => expected,
+        None => guess(run, inquiry)?,
+    };
+    let located = Located::new(run, &expected, inquiry)?;
+    let mut facts = located.facts(run, &expected);
+    let mut tries = Tries {
+        expected: &expected,
+        chunk: located.passage.as_ref().map(|passage| &passage.chunk.chunk),
+        inquiry,
+        tried: Vec::new(),
+    };
+
+    let is_wrong = !facts.is_said;
+    if let Some(passage) = located.passage.as_ref().filter(|_| is_wrong) {
+        let chunks: Vec<&ChunkText> = [&passage.chunk.chunk]
+            .into_iter()
+            .chain(&passage.rest)
+            .collect();
+        facts.alone = Some(tries.ask("the passage alone", only(run, &chunks))?);
+    }
+    if is_wrong {
+        let closed = bare(run, &[("retriever.kind", "off")]);
+        facts.from_memory = Some(tries.ask("without documents", closed)?);
+    }
+    if let Some((link, passage)) = BrokenLink::first(&facts).zip(located.passage.as_ref()) {
+        for (change, settings) in changes(link, passage, run).into_iter().take(MAX_CHANGES) {
+            tries.ask(&change, settings)?;
+        }
+    }
+
+    let tried = tries.tried;
+    let others = &located.others;
+    let passage = located.passage.as_ref();
+    let diagnosis = Diagnosis::new(run, expected.clone(), &facts, passage, others);
+    Ok(Diagnosis { tried, ..diagnosis })
+}
+
+/// The runs with other settings.
+struct Tries<'a, E> {
+    expected: &'a Expected,
+    chunk: Option<&'a ChunkText>,
+    inquiry: &'a mut dyn Inquiry<Error = E>,
+    tried: Vec<Tried>,
+}
+
+impl<E> Tries<'_, E> {
+    /// Asks with a change, and returns whether the answer holds what is expected.
+    fn ask(&mut self, change: &str, settings: Settings) -> Result<bool, E> {
+        let run = self.inquiry.ask(&settings)?;
+        let says = is_said(self.expected, &run);
+        let chunk = self.chunk.map(|chunk| chunk.id);
+        self.tried
+            .push(Tried::new(change, settings, &run, chunk, says));
+        Ok(says)
+    }
+}
+
+/// The passage that came least far of those that the answer needs.
+struct Located {
+    passage: Option<FoundPassage>,
+    others: OtherFiles,
+}
+
+impl Located {
+    fn new<E>(
+        run: &Run,
+        expected: &Expected,
+        inquiry: &mut dyn Inquiry<Error = E>,
+    ) -> Result<Self, E> {
+        let mut queries = PassageTrace::queries(run);
+        if queries.is_empty() {
+            queries.push((0, run.standalone().to_owned()));
+        }
+        let mut least: Option<FoundPassage> = None;
+        for text in &expected.passages {
+            let Some(passage) = FoundPassage::new(run, &inquiry.trace(text, &queries)?) else {
+                return Ok(Self {
+                    passage: None,
+                    others: inquiry.search_other_files(text)?,
+                });
+            };
+            let is_less = |known: &FoundPassage| passage.progress() < known.progress();
+            if least.as_ref().is_none_or(is_less) {
+                least = Some(passage);
+            }
+        }
+        let others = match least {
+            Some(_) => OtherFiles::default(),
+            None => inquiry.search_other_files("")?,
+        };
+        Ok(Self {
+            passage: least,
+            others,
+        })
+    }
+
+    fn facts(&self, run: &Run, expected: &Expected) -> Facts<'_> {
+        let settings = &run.settings.retriever;
+        let passage = self.passage.as_ref();
+        let rank = passage.and_then(|passage| passage.chunk.fused);
+        let in_other_file = self.others.holding.is_some();
+        Facts {
+            is_said: is_said(expected, run),
+            found: match passage {
+                Some(passage) => passage.found,
+                None if in_other_file => Found::OtherFile,
+                None => Found::Nowhere,
+            },
+            marks: passage.map_or(&[], |passage| &passage.marks),
+            is_limited: !settings.filter.is_empty()
+                && rank.is_some_and(|ranked| ranked.rank <= settings.keep.max(settings.k)),
+            is_refused: is_refused(run),
+            alone: None,
+            from_memory: None,
+        }
+    }
+}
+
+fn is_refused(run: &Run) -> bool {
+    run.support.is_some_and(|support| !support.supported)
+}
+
+/// Returns whether the answer of a run holds a right answer, or says what a passage does.
+fn is_said(expected: &Expected, run: &Run) -> bool {
+    // what comes nearest is quoted behind a refusal
+    if is_refused(run) {
+        return false;
+    }
+    let text = normalise(&without_marks(&run.text));
+    let holds = |answer: &String| letters::holds(&text, &normalise(answer));
+    let agrees = |passage: &String| {
+        let is_passage = passage.split_whitespace().count() >= MIN_PASSAGE_WORDS;
+        is_passage && agrees(passage, &run.question, &without_marks(&run.text))
+    };
+    let named = expected.answers.iter();
+    // without answers of their own, the passages say what is right
+    let passages = expected.passages.iter();
+    let mut passages = passages.filter(|_| expected.answers.is_empty());
+    named.chain(&expected.passages).any(holds) || passages.any(agrees)
+}
+
+/// Returns whether an answer says what a passage does: beside the words of the question it has all
+/// its numbers and half of its words from there.
+fn agrees(passage: &str, question: &str, answer: &str) -> bool {
+    let language = language(passage);
+    let words = |text| {
+        content_words(text, language)
+            .into_iter()
+            .collect::<HashSet<String>>()
+    };
+    let (held, asked) = (words(passage), words(question));
+    let new: Vec<String> = words(answer)
+        .into_iter()
+        .filter(|word| !asked.contains(word))
+        .collect();
+
+    let is_number = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
+    let shared = new.iter().filter(|word| held.contains(*word)).count();
+    let has_its_numbers = new
+        .iter()
+        .filter(is_number)
+        .all(|number| held.contains(number));
+    shared > 0 && has_its_numbers && shared * 2 >= new.len()
+}
+
+/// Searches a passage that answers the question: of the sentences that fit it best among many
+/// chunks, the one whose chunk alone is judged most to answer it.
+fn guess<E>(run: &Run, inquiry: &mut dyn Inquiry<Error = E>) -> Result<Expected, E> {
+    let wide = WIDE.to_string();
+    let quotes = [
+        ("answer.prompt", "quotes"),
+        ("retriever.k", &wide),
+        ("retriever.pool", "200"),
+    ];
+    let quoted = inquiry.ask(&bare(run, &quotes))?;
+
+    let mut best: Option<(f32, String, String)> = None;
+    let citations = quoted
+        .citations
+        .iter()
+        .filter(|citation| citation.quote.is_some());
+    for citation in citations.take(MAX_GUESSES) {
+        let Some(hit) = quoted.hit(citation.chunk) else {
+            continue;
+        };
+        let alone = inquiry.ask(&only(run, &[&hit.chunk]))?;
+        let probability = alone
+            .support
+            .or(quoted.support)
+            .map_or(0.0, |support| support.probability);
+        if best.as_ref().is_none_or(|(most, ..)| probability > *most) {
+            let quote = citation.quote.clone().unwrap_or_default();
+            best = Some((probability, quote, words::chunk_location(&hit.chunk)));
+        }
+    }
+
+    let least = run.settings.answer.min_support;
+    let (passages, guess) = match best {
+        Some((probability, quote, location)) if probability >= least => {
+            let share = words::percent(probability);
+            let guess = format!(
+                "a guess: of {wide} chunks, {location} alone is judged most to answer the question, with {share}"
+            );
+            (vec![quote], guess)
+        }
+        _ => {
+            let guess = format!("a guess: none of the {wide} nearest chunks seems to answer it");
+            (Vec::new(), guess)
+        }
+    };
+    Ok(Expected {
+        passages,
+        answers: Vec::new(),
+        guess: Some(guess),
+    })
+}
+
+/// Returns the changes of settings that may repair a link, the likeliest first.
+fn changes(link: BrokenLink, passage: &FoundPassage, run: &Run) -> Vec<(String, Settings)> {
+    let settings = &run.settings;
+    let mut changes = Vec::new();
+    let mut add = |name: &str, values: &[(&str, &str)]| {
+        let values = values
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        changes.push((name.to_owned(), values.collect()));
+    };
+    let reranker = ("reranker.kind", "model");
+    match link {
+        BrokenLink::NotInCorpus | BrokenLink::NotRead | BrokenLink::Cut => {}
+        BrokenLink::NotSearched => add(
+            "with a search before the answer",
+            &[("retriever.kind", "hybrid"), ("retriever.at_start", "true")],
+        ),
+        BrokenLink::NotFound => {
+            if let Some(rank) = passage.rank().filter(|rank| *rank <= WIDE) {
+                add(
+                    &format!("k = {rank}"),
+                    &[("retriever.k", &rank.to_string())],
+                );
+            }
+            let has_best = |ranked: Option<crate::event::Ranked>| {
+                ranked.is_some_and(|ranked| ranked.rank <= settings.retriever.k)
+            };
+            if has_best(passage.chunk.bm25) {
+                add("BM25 alone", &[("retriever.kind", "bm25")]);
+            }
+            if has_best(passage.chunk.vector) {
+                add("vectors alone", &[("retriever.kind", "vectors")]);
+            }
+            if settings.reranker.kind == RerankerKind::Off {
+                add("with the reranker", &[reranker, ("retriever.keep", "50")]);
+            }
+        }
+        BrokenLink::LeftOut => add(
+            "without the filter of documents and exclusions",
+            &[("retriever.filter", ""), ("retriever.excluded", "[]")],
+        ),
+        BrokenLink::Replaced => {}
+        BrokenLink::Filtered => add("without the filter", &[("filter.kind", "off")]),
+        BrokenLink::Outranked => add("without the reranker", &[("reranker.kind", "off")]),
+        BrokenLink::NoRoom => {
+            add(
+                "answers of at most 64 tokens",
+                &[("answer.max_tokens", "64")],
+            );
+            add(
+                "the context length of the model",
+                &[("generator.context_tokens", "0")],
+            );
+        }
+        BrokenLink::Pruned => add("without refinement", &[("refiner.kind", "off")]),
+        BrokenLink::Refused => add("whatever its support", &[("answer.min_support", "0")]),
+        BrokenLink::Misled => {
+            let label = passage.rank().unwrap_or(1).to_string();
+            add(&format!("k = {label}"), &[("retriever.k", &label)]);
+            if settings.reranker.kind == RerankerKind::Off {
+                add(
+                    "with the reranker and k = 1",
+                    &[reranker, ("retriever.k", "1")],
+                );
+            }
+        }
+        BrokenLink::KnownWithout | BrokenLink::Unread => {
+            add("quotations", &[("answer.prompt", "quotes")]);
+        }
+    }
+    if link == BrokenLink::NotFound && settings.filter.kind != FilterKind::Off {
+        add("without the filter", &[("filter.kind", "off")]);
+    }
+    changes
+}
