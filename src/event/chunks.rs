@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::Metadata;
-use super::place::{Place, PlaceFrom, place_of_lines};
+use super::place::{Place, PlaceFrom, embedded_text, place_of_lines};
 
 /// A word of a query with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,12 @@ impl ChunkText {
     /// Returns the place of lines of the chunk; `None` where the lines are the place.
     pub fn place(&self, lines: [u32; 2]) -> Option<Place> {
         place_of_lines(&self.places, lines)
+    }
+
+    /// Returns its text as an embedder reads it.
+    #[must_use]
+    pub fn embedded_text(&self) -> String {
+        embedded_text(&self.document, &self.headings, &self.text)
     }
 
     /// Returns the path of its document, the headings above it, and its text: what a question is

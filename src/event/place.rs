@@ -1,5 +1,7 @@
 //! Places in documents that have no lines of their own: pages, slides, rows, chapters, messages.
 
+use std::iter;
+
 use serde::{Deserialize, Serialize};
 
 /// The place of a text in a document without lines of its own, as users count there.
@@ -89,6 +91,20 @@ pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<P
     Some(at(first)?.to(&at(last)?))
 }
 
+/// Returns the text of a chunk as an embedder reads it: the words of its file's name and of the
+/// headings above it, which a section seldom repeats, then its own.
+#[must_use]
+pub fn embedded_text(document: &str, headings: &[String], text: &str) -> String {
+    let name = document.rsplit('/').next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stem = stem.replace(['-', '_'], " ");
+
+    let headings = headings.iter().map(String::as_str);
+    let headings = headings.filter(|heading| !text.contains(heading));
+    let names: Vec<&str> = iter::once(stem.as_str()).chain(headings).collect();
+    format!("{}: {text}", names.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +140,25 @@ mod tests {
         for (lines, expected) in [([3, 5], [3, 5]), ([12, 15], [2, 5])] {
             let place = place_of_lines(&places, lines).expect("a place");
             assert_eq!([place.first, place.last], expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn an_embedder_reads_the_names_that_the_text_does_not_repeat() {
+        let headings = ["Pumps", "Guarantee"].map(str::to_owned);
+        for (document, text, expected) in [
+            (
+                "docs/aqua-3_lite.md",
+                "Two years.",
+                "aqua 3 lite, Pumps, Guarantee: Two years.",
+            ),
+            (
+                "notes",
+                "Guarantee\nTwo years.",
+                "notes, Pumps: Guarantee\nTwo years.",
+            ),
+        ] {
+            assert_eq!(embedded_text(document, &headings, text), expected);
         }
     }
 

@@ -12,8 +12,8 @@ use crate::event::Metadata;
 use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
-/// counts).
-pub(super) const FORMAT: u32 = 6;
+/// counts, and what the embedder reads).
+pub(super) const FORMAT: u32 = 7;
 
 /// The manifest of a generation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -119,20 +119,22 @@ fn embed(
     embedder: &mut dyn Embedder,
     counter: &TokenCounter,
 ) -> Result<Vec<(ChunkText, Vec<f32>)>, LlmError> {
-    let chunks = chunks_at(document, ranges, counter);
-
-    let mut vectors = Vec::with_capacity(chunks.len());
-    for call in chunks.chunks(CALL_SENTENCES) {
-        let texts: Vec<&str> = call.iter().map(|chunk| chunk.text.as_str()).collect();
-        vectors.extend(embedder.embed(&texts)?);
-    }
-
     let named = |chunk: Chunk| {
         let id = id(&document.path, chunk.bytes);
         chunk.with_id(id, &document.path)
     };
 
-    Ok(chunks.into_iter().map(named).zip(vectors).collect())
+    let chunks = chunks_at(document, ranges, counter).into_iter();
+    let chunks: Vec<ChunkText> = chunks.map(named).collect();
+
+    let mut vectors = Vec::with_capacity(chunks.len());
+    for call in chunks.chunks(CALL_SENTENCES) {
+        let texts: Vec<String> = call.iter().map(ChunkText::embedded_text).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        vectors.extend(embedder.embed(&texts)?);
+    }
+
+    Ok(chunks.into_iter().zip(vectors).collect())
 }
 
 /// Returns the id of a chunk: the same for the same bytes of the same document.

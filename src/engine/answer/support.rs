@@ -58,7 +58,7 @@ pub fn measure(
 /// too long. It begins as the prompt of the answer does, so that the sources are evaluated once.
 fn states(run: &mut Run<'_>, passages: &Passages) -> Result<Option<f32>, RunError> {
     let kind = run.tools.config.answer.prompt;
-    let context = context::labelled(kind, &passages.texts()).join("\n");
+    let context = context::labelled(kind, &passages.hits).join("\n");
     let values = [("context", context.as_str()), ("question", run.question)];
     let prompt = run.prompt(PromptName::SourcesState, &values);
 

@@ -134,8 +134,8 @@ fn short_answer(
         return Ok(found);
     }
 
-    let texts = passages.texts();
-    let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, &texts);
+    let hits = &passages.hits;
+    let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, hits);
     let is_whole = reply.ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', '*']);
     let period = if is_whole { "" } else { "." };
     let prompt = Prompt {

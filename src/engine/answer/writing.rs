@@ -133,8 +133,7 @@ impl<'w> Writing<'w> {
     /// Returns the prompt of the answer with the reply so far, which the model continues.
     fn prompt(&self, run: &Run<'_>, passages: &Passages) -> Prompt {
         let tools = &run.tools;
-        let texts = passages.texts();
-        let bare = context::prompt(tools.config, tools.prompts, run.question, &texts);
+        let bare = context::prompt(tools.config, tools.prompts, run.question, &passages.hits);
         // the next word has its own space; line breaks are the model's
         let reply = format!("{}{}", bare.reply, self.text.trim_end_matches(' '));
         Prompt { reply, ..bare }
@@ -172,7 +171,7 @@ fn attended_lines(run: &Run<'_>, passages: &Passages) -> Vec<String> {
         AttributionKind::Off => false,
     };
     if is_measured {
-        context::labelled(run.tools.config.answer.prompt, &passages.texts())
+        context::labelled(run.tools.config.answer.prompt, &passages.hits)
     } else {
         Vec::new()
     }

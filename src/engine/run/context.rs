@@ -104,8 +104,7 @@ struct Room {
 impl Room {
     fn new(run: &Run<'_>, hits: &[Hit]) -> Result<Self, RunError> {
         let tools = &run.tools;
-        let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-        let prompt = prompt(tools.config, tools.prompts, run.question, &texts);
+        let prompt = prompt(tools.config, tools.prompts, run.question, hits);
         Ok(Self {
             needed_tokens: count(tools.generator, &prompt)?,
             available_tokens: available(tools.config, tools.generator.card().context_tokens),
@@ -245,8 +244,8 @@ fn label_chunks(generator: &dyn Generator, hits: &[Hit]) -> Result<Vec<ContextCh
 }
 
 /// Returns the prompt of the answer, with passages or from memory.
-pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&str]) -> Prompt {
-    prompt_of_kind(config.answer.prompt, prompts, question, passages)
+pub fn prompt(config: &Config, prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
+    prompt_of_kind(config.answer.prompt, prompts, question, hits)
 }
 
 /// Returns the prompt of this kind, with passages or from memory.
@@ -254,13 +253,13 @@ pub fn prompt_of_kind(
     kind: AnswerPrompt,
     prompts: &Prompts,
     question: &str,
-    passages: &[&str],
+    hits: &[Hit],
 ) -> Prompt {
-    let lines = labelled(kind, passages).join("\n");
+    let lines = labelled(kind, hits).join("\n");
     let question = ("question", question);
     let context = ("context", lines.as_str());
 
-    let filled = match (kind, passages.is_empty()) {
+    let filled = match (kind, hits.is_empty()) {
         (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, true) => {
             return Prompt::user(question.1);
         }
@@ -286,16 +285,17 @@ pub fn prompt_of_kind(
     filled.into()
 }
 
-/// Returns the passages as the prompt of this kind shows them, labelled from 1.
-pub fn labelled(kind: AnswerPrompt, passages: &[&str]) -> Vec<String> {
+/// Returns the chunks as the prompt of this kind shows them, labelled from 1.
+pub fn labelled(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
     match kind {
         // code, lists and tables are read by their lines
         AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)
-            .zip(passages)
-            .map(|(label, text)| format!("[{label}] {}\n", text.trim()))
+            .zip(hits)
+            .map(|(label, hit)| format!("[{label}] {}\n", hit.chunk.text.trim()))
             .collect(),
         AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {
-            context_lines(passages)
+            let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+            context_lines(&texts)
         }
     }
 }

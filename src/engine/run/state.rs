@@ -146,13 +146,14 @@ impl<'a> Run<'a> {
             }
         }
 
-        let unknown: Vec<&str> = hits
+        let unknown: Vec<String> = hits
             .iter()
             .zip(&vectors)
             .filter(|(_, vector)| vector.is_none())
-            .map(|(hit, _)| hit.chunk.text.as_str())
+            .map(|(hit, _)| hit.chunk.embedded_text())
             .collect();
         if !unknown.is_empty() {
+            let unknown: Vec<&str> = unknown.iter().map(String::as_str).collect();
             let mut embedded = self.embed(&unknown)?.into_iter();
             for vector in vectors.iter_mut().filter(|vector| vector.is_none()) {
                 *vector = embedded.next();

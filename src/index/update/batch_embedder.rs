@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::reading::{ChunkedDocument, FileToRead};
-use crate::event::{Flow, IndexPhase};
+use crate::corpus::Chunk;
+use crate::event::{Flow, IndexPhase, embedded_text};
 use crate::index::error::{FileError, Halt};
 use crate::index::progress::{Position, Progress};
 use crate::index::vectors::VectorStore;
@@ -132,20 +133,15 @@ impl<'a> BatchEmbedder<'a> {
         vectors: &mut VectorStore,
         previous: Option<&VectorStore>,
     ) -> Result<Vec<Vec<Option<u32>>>, Halt> {
-        let keys: Vec<Vec<Key>> = documents
+        let texts: Vec<Vec<String>> = documents.par_iter().map(texts).collect();
+        let keys: Vec<Vec<Key>> = texts
             .par_iter()
-            .map(|document| {
-                document
-                    .chunks
-                    .iter()
-                    .map(|chunk| vectors.key(&chunk.text))
-                    .collect()
-            })
+            .map(|texts| texts.iter().map(|text| vectors.key(text)).collect())
             .collect();
         if let Some(previous) = previous {
             copy_known(keys.iter().flatten(), previous, vectors)?;
         }
-        let new = new_texts(documents, &keys, vectors);
+        let new = new_texts(documents, &texts, &keys, vectors);
 
         let chunks = keys.iter().map(Vec::len).sum::<usize>() as u64;
         for document in documents {
@@ -299,20 +295,28 @@ fn copy_known<'a>(
     vectors.append(&copies)
 }
 
+/// Returns the texts of a document's chunks as the embedder reads them.
+fn texts(document: &ChunkedDocument) -> Vec<String> {
+    let chunks = document.chunks.iter();
+    let text = |chunk: &Chunk| embedded_text(&document.path, &chunk.headings, &chunk.text);
+    chunks.map(text).collect()
+}
+
 /// Returns every text without a vector, once, the longest first: a batch of texts of equal length
 /// wastes least.
 fn new_texts<'a>(
     documents: &'a [ChunkedDocument],
+    texts: &'a [Vec<String>],
     keys: &[Vec<Key>],
     vectors: &VectorStore,
 ) -> NewTexts<'a> {
     let mut seen = HashSet::new();
     let mut new = Vec::new();
-    for (document, keys) in documents.iter().zip(keys) {
-        for (chunk, key) in document.chunks.iter().zip(keys) {
+    for ((document, texts), keys) in documents.iter().zip(texts).zip(keys) {
+        for ((chunk, text), key) in document.chunks.iter().zip(texts).zip(keys) {
             if vectors.find(key).is_none() && seen.insert(*key) {
                 let text = Text {
-                    text: &chunk.text,
+                    text,
                     tokens: chunk.tokens,
                 };
                 let origin = Origin {

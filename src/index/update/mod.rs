@@ -641,7 +641,7 @@ mod tests {
         let found = index
             .search(
                 "",
-                &direction(&format!("Number {i} is here")),
+                &direction(&format!("{i}: Number {i} is here")),
                 "directions",
                 &settings,
             )
