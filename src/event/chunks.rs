@@ -1,11 +1,12 @@
 //! The chunks: retrieved, ranked, in the context or dropped.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use serde::{Deserialize, Serialize};
 
 use super::metadata::Metadata;
-use super::place::{Place, PlaceFrom, embedded_text, place_of_lines};
+use super::place::{Place, PlaceFrom, embedded_text, place_of_lines, unsaid_headings};
 
 /// A word of a query with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +94,13 @@ impl ChunkText {
     /// Returns the place of lines of the chunk; `None` where the lines are the place.
     pub fn place(&self, lines: [u32; 2]) -> Option<Place> {
         place_of_lines(&self.places, lines)
+    }
+
+    /// Returns the path of its document and the headings above it that its text does not repeat.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let headings = unsaid_headings(&self.headings, &self.text);
+        iter::once(self.document.as_str()).chain(headings).collect()
     }
 
     /// Returns its text as an embedder reads it.

@@ -91,6 +91,15 @@ pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<P
     Some(at(first)?.to(&at(last)?))
 }
 
+/// Returns the headings above a chunk that its text does not repeat, outermost first.
+pub fn unsaid_headings<'a>(
+    headings: &'a [String],
+    text: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    let headings = headings.iter().map(String::as_str);
+    headings.filter(move |heading| !text.contains(heading))
+}
+
 /// Returns the text of a chunk as an embedder reads it: the words of its file's name and of the
 /// headings above it, which a section seldom repeats, then its own.
 #[must_use]
@@ -99,8 +108,7 @@ pub fn embedded_text(document: &str, headings: &[String], text: &str) -> String 
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let stem = stem.replace(['-', '_'], " ");
 
-    let headings = headings.iter().map(String::as_str);
-    let headings = headings.filter(|heading| !text.contains(heading));
+    let headings = unsaid_headings(headings, text);
     let names: Vec<&str> = iter::once(stem.as_str()).chain(headings).collect();
     format!("{}: {text}", names.join(", "))
 }

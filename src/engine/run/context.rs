@@ -288,10 +288,13 @@ pub fn prompt_of_kind(
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.
 pub fn labelled(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
     match kind {
-        // code, lists and tables are read by their lines
+        // code, lists and tables are read by their lines, and a section by what stands above it
         AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)
             .zip(hits)
-            .map(|(label, hit)| format!("[{label}] {}\n", hit.chunk.text.trim()))
+            .map(|(label, Hit { chunk, .. })| {
+                let place = chunk.names().join(" › ");
+                format!("[{label}] {place}\n{}\n", chunk.text.trim())
+            })
             .collect(),
         AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {
             let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
