@@ -62,6 +62,13 @@ impl DocumentFilter {
         }
     }
 
+    /// Limits it to these documents and folders, unless it has globs of its own.
+    pub fn limit_to(&mut self, paths: &[String]) {
+        if self.globs.is_empty() {
+            self.globs = paths.iter().map(|path| globset::escape(path)).collect();
+        }
+    }
+
     fn add(&mut self, term: &str) -> Result<(), String> {
         match term.split_once(':') {
             Some(("type", name)) if !name.is_empty() => {

@@ -350,6 +350,9 @@ settings! {
         /// Probability, with the prompt sources, from which the sources count as answering the
         /// question; below it the answer is that the documents do not say. 0 always answers.
         min_support: f32 = 0.4, in 0..=1;
+        /// Read from the question which documents are searched, and how widely: files and folders
+        /// that it names, a list, a comparison, a summary. With the prompts of the papers never.
+        scope: bool = true;
         /// The wording of all prompts; your own files in the prompts folder count more.
         prompt_set: PromptSet = PromptSet::Auto, for ProbeJournal;
         /// Worked examples before a question that is answered step by step with the papers' prompts

@@ -105,6 +105,29 @@ pub struct AttendedChunk {
     pub share: f32,
 }
 
+/// The documents that a question is about, and how widely they are searched, by its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scope {
+    pub kind: QuestionKind,
+    /// The documents and folders that it names, which alone are searched; empty for all.
+    pub documents: Vec<String>,
+    /// The things that it compares, each of which is searched as well.
+    pub subjects: Vec<String>,
+}
+
+/// The kind of a question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    #[default]
+    Fact,
+    /// A question for everything of a kind, or for a number of things.
+    Listing,
+    Comparison,
+    /// A question for the content of one document, which is read in its order.
+    Summary,
+}
+
 /// The degree to which the sources of an answer state it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Support {

@@ -92,10 +92,7 @@ pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<P
 }
 
 /// Returns the headings above a chunk that its text does not repeat, outermost first.
-pub fn unsaid_headings<'a>(
-    headings: &'a [String],
-    text: &'a str,
-) -> impl Iterator<Item = &'a str> {
+pub fn unsaid_headings<'a>(headings: &'a [String], text: &'a str) -> impl Iterator<Item = &'a str> {
     let headings = headings.iter().map(String::as_str);
     headings.filter(move |heading| !text.contains(heading))
 }

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::{
-    Alternative, AttendedChunk, CallUsage, Citation, Outcome, RunUsage, Support, Uncertainty,
-    Verdict,
+    Alternative, AttendedChunk, CallUsage, Citation, Outcome, RunUsage, Scope, Support,
+    Uncertainty, Verdict,
 };
 use super::chunks::{
     Context, DroppedChunk, Hit, QueryWord, RerankedChunk, Retrieval, UncertainRegion,
@@ -265,6 +265,8 @@ pub enum RunEvent {
         text: String,
         citations: Vec<Citation>,
     },
+    /// The documents that the question is about, by its words; before anything is searched.
+    ScopeChosen { scope: Scope },
     /// The support of the answer by the sources, before it is written.
     SupportMeasured { support: Support },
     /// Whether the answer can be trusted.

@@ -655,6 +655,10 @@ impl Search for Collection {
         Ok(chunks.map(|chunk| folder.names.chunk(chunk)).collect())
     }
 
+    fn documents(&self) -> Result<Vec<String>, IndexError> {
+        Self::documents(self)
+    }
+
     fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
         self.holder(document)
             .map_or(Ok(None), |(folder, path)| folder.index.links(path))

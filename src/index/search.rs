@@ -49,6 +49,12 @@ pub trait Search {
     /// When the index cannot be read.
     fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError>;
 
+    /// Returns the paths of all documents.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn documents(&self) -> Result<Vec<String>, IndexError>;
+
     /// Returns the links that the linker in use made between the chunks of a document, by their
     /// order; `None` before it is linked.
     ///

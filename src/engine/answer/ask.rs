@@ -10,11 +10,15 @@ use crate::corpus::split_words;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, Problem, RunEvent, is_stop};
+use crate::event::{
+    Advice, Ask, FORMAT, Flow, Outcome, Problem, QuestionKind, RunEvent, Scope, Support, is_stop,
+};
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
 use super::quotes::give;
+use super::scope::{has_scope, read_scope, scoped_config};
+use super::summary::summarise;
 use super::support;
 use super::verdict::{Statements, judge};
 use super::write::write;
@@ -50,6 +54,17 @@ pub fn ask(
         });
     }
 
+    let scope = match &tools.corpus {
+        Some(corpus) if has_scope(tools.config) => {
+            read_scope(tools.config, question, &corpus.index.documents()?)
+        }
+        Some(_) | None => Scope::default(),
+    };
+    let config = scoped_config(&scope, tools.config);
+    let mut tools = Tools {
+        config: &config,
+        ..tools.reborrow()
+    };
     let mut roles = stages::select(&tools);
     // outlives the run, whose question it is once a follow-up is rewritten
     let standalone = OnceCell::new();
@@ -59,6 +74,10 @@ pub fn ask(
     if !fallback.is_empty() {
         run.emit(RunEvent::warning(Problem::new(fallback, TEMPLATE_ADVICE)));
     }
+    if scope != Scope::default() {
+        let scope = scope.clone();
+        run.emit(RunEvent::ScopeChosen { scope });
+    }
     emit_gate(&mut run, &roles);
 
     let answered = roles
@@ -66,7 +85,7 @@ pub fn ask(
         .rewrite(&mut run, &asked.thread.turns)
         .and_then(|rewritten| {
             run.question = standalone.get_or_init(|| rewritten);
-            answer(&mut run, &mut roles, &asked.confirmed)
+            answer(&mut run, &mut roles, &scope, &asked.confirmed)
         });
     let outcome = match answered {
         Ok(written) => run.finish(written),
@@ -99,37 +118,40 @@ pub fn check_question<'q>(
     Ok(question)
 }
 
+/// An answer with the passages that were retrieved for its question.
+struct Answered {
+    answer: Answer,
+    passages: Passages,
+    /// The support of the answer by them, where that is measured.
+    support: Option<Support>,
+}
+
 /// Retrieves, writes the answer, and measures how much each lookup helped.
-fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<Answer, RunError> {
+fn answer(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    scope: &Scope,
+    confirmed: &[String],
+) -> Result<Answer, RunError> {
     let config = run.tools.config;
     if is_greeting(run.question) {
         return greet(run, roles);
     }
 
-    let passages = if context::needs_corpus(config) && config.retriever.at_start {
-        let need = Need {
-            confirmed,
-            uncertain: None,
-        };
-        let effort = run.first_effort(roles);
-        retrieve(run, roles, &need, effort)?.passages
-    } else {
-        Passages::default()
-    };
-
-    let quotes = config.answer.prompt == AnswerPrompt::Quotes;
-    let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
-    let measured = if is_measured && context::needs_corpus(config) {
-        Some(support::measure(run, &passages)?)
-    } else {
-        None
-    };
-    let support = measured.as_ref().map(|(support, _)| *support);
-    let answer = match measured {
-        Some((support, ranked)) if quotes || !support.supported => {
-            give(run, ranked, support.supported)
+    let Answered {
+        answer,
+        passages,
+        support,
+    } = match (scope.kind, scope.documents.as_slice()) {
+        (QuestionKind::Summary, [document]) => {
+            let (answer, passages) = summarise(run, roles, document)?;
+            Answered {
+                answer,
+                passages,
+                support: None,
+            }
         }
-        Some(_) | None => write(run, roles, &passages, confirmed)?,
+        (_, _) => search_and_answer(run, roles, scope, confirmed)?,
     };
     run.keep(answer.clone());
 
@@ -158,6 +180,48 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         }
     }
     Ok(answer)
+}
+
+/// Retrieves passages, and answers from them where they answer the question.
+fn search_and_answer(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    scope: &Scope,
+    confirmed: &[String],
+) -> Result<Answered, RunError> {
+    let config = run.tools.config;
+    let passages = if context::needs_corpus(config) && config.retriever.at_start {
+        let need = Need {
+            confirmed,
+            uncertain: None,
+            subjects: &scope.subjects,
+        };
+        let effort = run.first_effort(roles);
+        retrieve(run, roles, &need, effort)?.passages
+    } else {
+        Passages::default()
+    };
+
+    let quotes = config.answer.prompt == AnswerPrompt::Quotes;
+    let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
+    let measured = if is_measured && context::needs_corpus(config) {
+        Some(support::measure(run, &passages)?)
+    } else {
+        None
+    };
+
+    let support = measured.as_ref().map(|(support, _)| *support);
+    let answer = match measured {
+        Some((support, ranked)) if quotes || !support.supported => {
+            give(run, ranked, support.supported)
+        }
+        Some(_) | None => write(run, roles, &passages, confirmed)?,
+    };
+    Ok(Answered {
+        answer,
+        passages,
+        support,
+    })
 }
 
 /// Returns whether a question is no more than a greeting or thanks: nothing is retrieved for it.

@@ -20,7 +20,9 @@ pub fn retrieve(
         None => roles.rewriter.rewrite(run)?,
         Some(_) => run.question.to_owned(),
     };
-    let query = roles.query_writer.write(run, &rewritten, need)?;
+    let mut query = roles.query_writer.write(run, &rewritten, need)?;
+    let subjects = need.subjects.iter().map(|subject| Searched::new(subject));
+    query.searches.extend(subjects);
     let passages = passages(run, roles, need, &query, effort)?;
     Ok(Lookup { query, passages })
 }

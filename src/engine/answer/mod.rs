@@ -11,6 +11,8 @@ mod steps;
 mod writing;
 mod settle;
 mod write;
+mod scope;
+mod summary;
 mod ask;
 
 pub use ask::{ask, check_question};

@@ -109,6 +109,7 @@ impl Writing<'_> {
         let need = Need {
             confirmed: &self.confirmed,
             uncertain: Some(&draft.sentence),
+            subjects: &[],
         };
         let effort = run.first_effort(roles);
         let Lookup { query, passages } = retrieve(run, roles, &need, effort)?;
@@ -213,6 +214,7 @@ impl Writing<'_> {
         let need = Need {
             confirmed: &self.confirmed,
             uncertain: Some(&uncertain.draft.sentence),
+            subjects: &[],
         };
         let passages = passages(run, roles, &need, uncertain.query, Effort::Full)?;
         match self.regenerate(run, roles, &passages)? {

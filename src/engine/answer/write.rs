@@ -27,7 +27,28 @@ pub fn write(
     confirmed: &[String],
 ) -> Result<Answer, RunError> {
     let reply_start = run.tools.generator.reply_start();
-    let mut writing = Writing::new(passages, confirmed, reply_start);
+    finish(run, roles, Writing::new(passages, confirmed, reply_start))
+}
+
+/// Writes the answer from a part of what is read. The sentences `before` are only counted: the
+/// model does not see them.
+pub fn write_part(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    passages: &Passages,
+    before: &[String],
+) -> Result<Answer, RunError> {
+    let mut writing = Writing::new(passages, before, "");
+    writing.text.clear();
+    finish(run, roles, writing)
+}
+
+/// Writes an answer to its end.
+fn finish(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    mut writing: Writing<'_>,
+) -> Result<Answer, RunError> {
     let end = writing.write_all(run, roles);
 
     // whatever failed or fails from here on, what was written stays
@@ -46,7 +67,7 @@ pub fn write(
         // no room for another completion
         End::ContextFull => short::short_answer(&answer.text),
         End::Turn | End::StopRule | End::MaxTokens | End::Stopped => {
-            short_answer(run, passages, &writing.text)?
+            short_answer(run, writing.passages, &writing.text)?
         }
     };
     let short = short.unwrap_or_else(|| answer.text.clone());

@@ -96,6 +96,8 @@ pub struct Need<'n> {
     pub confirmed: &'n [String],
     /// The uncertain sentence; `None` before the answer begins.
     pub uncertain: Option<&'n Sentence>,
+    /// The things that the question compares, which are searched beside it.
+    pub subjects: &'n [String],
 }
 
 /// The understanding of a context: `None` where no stage has measured it, otherwise the

@@ -237,6 +237,7 @@ impl Run {
                 text,
                 citations,
             } => self.step(*step).give(text, citations),
+            RunEvent::ScopeChosen { scope } => self.scope = scope.clone(),
             RunEvent::SupportMeasured { support } => self.support = Some(*support),
             RunEvent::VerdictGiven { verdict } => self.verdict = Some(text::verdict(verdict)),
             RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),

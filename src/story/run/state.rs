@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
-    Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, RunUsage,
-    Support, Turn, Utility, Verdict,
+    Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, QuestionKind,
+    RunUsage, Scope, Support, Turn, Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::question::{FollowUp, Rewritten};
@@ -43,6 +43,8 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// The gate that decides about each sentence, where one is on.
     pub gate: Option<GateCard>,
+    /// The documents that the question is about, and how widely they are searched.
+    pub scope: Scope,
     /// The support of the answer by the sources, where that was measured.
     pub support: Option<Support>,
     /// Whether the answer can be trusted, once it is written.
@@ -178,7 +180,12 @@ impl Run {
     /// Returns the verdict on the answer with its reason; `None` before there is one.
     pub fn verdict_line(&self) -> Option<String> {
         let verdict = self.verdict.as_ref()?;
-        Some(words::verdict(verdict, self.support))
+        let line = words::verdict(verdict, self.support);
+        let passages = self.numbered_hits().len() as u64;
+        Some(match words::scope(&self.scope, passages) {
+            Some(scope) => format!("{line} · {}", one_line(&scope)),
+            None => line,
+        })
     }
 
     /// Returns the remark about a generator that is for practice; `None` for one that is not.
@@ -230,7 +237,9 @@ impl Run {
         let mut used = BTreeMap::new();
         for (at, lookup) in self.lookups.iter().enumerate() {
             let is_last = self.lookup_of(lookup.step) == Some(at);
-            let context = lookup.context.as_ref().filter(|_| is_last);
+            // of a summary every part is read
+            let is_read = is_last || self.scope.kind == QuestionKind::Summary;
+            let context = lookup.context.as_ref().filter(|_| is_read);
             for chunk in context.map_or(&[][..], |context| &context.chunks) {
                 used.extend(self.hit(chunk.chunk).map(|hit| (chunk.label, hit)));
             }

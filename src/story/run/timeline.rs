@@ -90,6 +90,7 @@ impl Run {
             RunEvent::VerdictGiven { .. } => StageKind::Check,
             RunEvent::UtilityMeasured { .. } => StageKind::Weigh,
             RunEvent::RunStarted { .. }
+            | RunEvent::ScopeChosen { .. }
             | RunEvent::GateChosen { .. }
             | RunEvent::StageFinished { .. }
             | RunEvent::ChunksMerged { .. }

@@ -1,6 +1,6 @@
 //! The verdict on an answer as one line.
 
-use crate::event::{Support, Verdict, VerdictKind};
+use crate::event::{QuestionKind, Scope, Support, Verdict, VerdictKind};
 
 use super::numbers::{counted, percent};
 
@@ -18,6 +18,26 @@ pub fn verdict_name(kind: VerdictKind) -> &'static str {
 pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
     let reason = reason(verdict, support.and_then(|support| support.stated));
     format!("{}: {reason}", verdict_name(verdict.kind))
+}
+
+/// Returns what was searched or read for a question with this scope; `None` where that is as for
+/// any other question. `passages` is the number of those that were read.
+#[must_use]
+pub fn scope(scope: &Scope, passages: u64) -> Option<String> {
+    let documents = scope.documents.join(", ");
+    let read = counted(passages, "passage");
+    let widely = match scope.kind {
+        QuestionKind::Fact => None,
+        QuestionKind::Listing => Some(format!("{read} read, there may be more")),
+        QuestionKind::Comparison => {
+            let subjects = scope.subjects.join("” and “");
+            Some(format!("searched for “{subjects}”"))
+        }
+        QuestionKind::Summary => return Some(format!("{documents} read in its order, {read}")),
+    };
+    let alone = (!documents.is_empty()).then(|| format!("in {documents} alone"));
+    let parts: Vec<String> = widely.into_iter().chain(alone).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn reason(verdict: &Verdict, stated: Option<f32>) -> String {

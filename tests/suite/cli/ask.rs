@@ -1,5 +1,6 @@
 //! Questions on the command line: answers, their records, threads, and what is refused.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -346,6 +347,86 @@ fn a_folder_of_your_own_is_quoted_without_a_model_of_your_own() {
     greeted
         .prints("Ask a question about your documents.")
         .does_not_print("not in your documents");
+}
+
+#[test]
+fn a_question_is_answered_from_the_documents_that_it_names() {
+    let test = TestEnvironment::new();
+    test.write(
+        "notes/old/ships.md",
+        "# Ships\n\nThe Heron sails north.\nShe was built in 1911.\n",
+    );
+    let asked = |question: &str, flags: &[&str]| {
+        let line = ["ask", "notes", question, "--json"];
+        test.run([&line, flags].concat()).succeeds().events()
+    };
+    let found = |events: &[Event]| {
+        find!(
+            events.iter(),
+            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => {
+                let hits = retrieval.hits.iter().map(|hit| hit.chunk.document.clone());
+                hits.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+            }
+        )
+    };
+    for (question, flags, documents) in [
+        ("What was built in 1911?", "", "old/ships.md people.md"),
+        ("What was built, says ships.md?", "", "old/ships.md"),
+        ("Who was born in old/?", "", "old/ships.md"),
+        (
+            "What was built, says ships.md?",
+            "--set answer.scope=false",
+            "old/ships.md people.md",
+        ),
+        (
+            "What was built, says ships.md?",
+            "--only people.md",
+            "people.md",
+        ),
+    ] {
+        let flags: Vec<&str> = ["--quotes"]
+            .into_iter()
+            .chain(flags.split_whitespace())
+            .collect();
+        let found = found(&asked(question, &flags)).expect("a retrieval");
+        assert_eq!(found.join(" "), documents, "{question} {flags:?}");
+    }
+    test.run(["ask", "notes", "What was built, says ships.md?", "--quotes"])
+        .succeeds()
+        .prints("in old/ships.md alone");
+
+    let pages = |page| {
+        format!(
+            "## Day {page}\n\n{}\n\n",
+            "The Heron was at sea. ".repeat(60)
+        )
+    };
+    test.write("notes/log.md", (1..9).map(pages).collect::<String>());
+    let flags = [
+        "--set",
+        "answer.prompt=sources",
+        "--set",
+        "answer.max_tokens=8",
+    ];
+    let events = asked("Summarise log.md", &flags);
+    let (mut parts, mut lines) = (0, Vec::new());
+    for event in &events {
+        if let Event::Run(RunEvent::QueryWritten { query, .. }) = event {
+            parts += 1;
+            assert!(
+                query.starts_with(&format!("log.md, part {parts} of ")),
+                "{query}"
+            );
+        }
+        if let Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) = event {
+            lines.extend(retrieval.hits.iter().map(|hit| hit.chunk.lines[0]));
+        }
+        if let Event::Run(RunEvent::ContextBuilt { context, .. }) = event {
+            assert!(context.dropped.is_empty(), "{:?}", context.dropped);
+        }
+    }
+    assert!(parts > 1, "{parts}");
+    assert!(lines.is_sorted() && lines.first() == Some(&1), "{lines:?}");
 }
 
 /// Returns a record without what differs between two runs: times, ids and numbers of generations.

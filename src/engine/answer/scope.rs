@@ -1,0 +1,298 @@
+//! The scope of a question, from its words: the documents and folders that it names, and whether it
+//! asks for one fact, a list, a comparison or a summary.
+
+use crate::config::{AnswerPrompt, Config};
+use crate::event::{QuestionKind, Scope};
+
+/// Words that ask for a summary, in lower case.
+const SUMMARY: &[&str] = &[
+    "summarise",
+    "summarize",
+    "summary of",
+    "fasse",
+    "fass",
+    "zusammenfassung",
+    "résume",
+    "résumé",
+    "resumen",
+    "resúmeme",
+    "总结",
+    "摘要",
+];
+/// Words that ask for everything of a kind, in lower case.
+const LISTING: &[&str] = &[
+    "list all",
+    "list every",
+    "list the",
+    "how many",
+    "which files",
+    "which documents",
+    "what are all",
+    "wie viele",
+    "welche dateien",
+    "welche dokumente",
+    "liste alle",
+    "combien de",
+    "quels fichiers",
+    "quels documents",
+    "cuántos",
+    "cuántas",
+    "qué archivos",
+    "qué documentos",
+    "多少",
+    "列出",
+];
+/// Words in front of two things that are compared, and words between the two, in lower case.
+const COMPARISONS: &[(&str, &[&str])] = &[
+    ("compare ", &[" and ", " with ", " to ", " et ", " avec "]),
+    ("difference between ", &[" and "]),
+    ("differences between ", &[" and "]),
+    ("vergleiche ", &[" und ", " mit "]),
+    ("unterschied zwischen ", &[" und "]),
+    ("unterschiede zwischen ", &[" und "]),
+    ("différence entre ", &[" et "]),
+    ("différences entre ", &[" et "]),
+    ("compara ", &[" y ", " con "]),
+    ("diferencia entre ", &[" y "]),
+    ("diferencias entre ", &[" y "]),
+];
+/// A name that more documents have names none of them.
+const MAX_NAMED: usize = 8;
+/// Shorter names of files are words like any other.
+const MIN_STEM_BYTES: usize = 4;
+/// Tokens of the passages that a list is made from, at most this many passages, and the least
+/// number for a comparison: two for each thing.
+const LISTING_TOKENS: u32 = 2048;
+const MAX_LISTED: u32 = 12;
+const MIN_COMPARED: u32 = 4;
+/// Sentences of a summary, as many as the setting takes.
+const MAX_SENTENCES: u32 = 1_000_000;
+
+/// Returns the scope of a question over these documents.
+pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scope {
+    let text = question.to_lowercase();
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| has_word(&text, phrase));
+    let mut named = named_documents(&text, documents);
+    if named.is_empty() && says(SUMMARY) {
+        named.extend(document_by_stem(&text, documents));
+    }
+
+    let subjects = comparison(&text);
+    let is_one = matches!(named.as_slice(), [one] if documents.contains(one));
+    // quotations sum up nothing
+    let can_summarise = config.answer.prompt != AnswerPrompt::Quotes;
+    let kind = if !subjects.is_empty() {
+        QuestionKind::Comparison
+    } else if is_one && can_summarise && says(SUMMARY) {
+        QuestionKind::Summary
+    } else if says(LISTING) {
+        QuestionKind::Listing
+    } else {
+        QuestionKind::Fact
+    };
+    Scope {
+        kind,
+        documents: named,
+        subjects,
+    }
+}
+
+/// Returns whether questions with these settings have a scope: the prompts of the papers search as
+/// the papers do.
+pub fn has_scope(config: &Config) -> bool {
+    let is_for_people = match config.answer.prompt {
+        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => true,
+        AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => false,
+    };
+    is_for_people && config.answer.scope && config.retriever.kind.is_on()
+}
+
+/// Returns the settings of a question with this scope.
+pub fn scoped_config(scope: &Scope, config: &Config) -> Config {
+    let mut config = config.clone();
+    let retriever = &mut config.retriever;
+    retriever.filter.limit_to(&scope.documents);
+    let fitting = LISTING_TOKENS / config.chunker.max_tokens.max(1);
+    let least = match scope.kind {
+        QuestionKind::Fact | QuestionKind::Summary => 0,
+        QuestionKind::Listing => fitting.min(MAX_LISTED),
+        QuestionKind::Comparison => MIN_COMPARED,
+    };
+    retriever.k = retriever.k.max(least);
+    if scope.kind == QuestionKind::Summary {
+        // each part has its own limit, that of the tokens
+        config.answer.max_sentences = MAX_SENTENCES;
+    }
+    config
+}
+
+/// Returns the documents and folders whose path or file name a question has.
+fn named_documents(question: &str, documents: &[String]) -> Vec<String> {
+    if !question.contains(['.', '/']) {
+        return Vec::new();
+    }
+
+    let by = |name: &dyn Fn(&str) -> String| -> Vec<String> {
+        let is_named = |path: &&String| {
+            let name = name(path);
+            name.contains(['.', '/']) && has_word(question, &name)
+        };
+        documents.iter().filter(is_named).cloned().collect()
+    };
+    let file_name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let by_path = by(&str::to_lowercase);
+    let named = if by_path.is_empty() {
+        by(&file_name)
+    } else {
+        by_path
+    };
+    if !named.is_empty() {
+        return if named.len() > MAX_NAMED {
+            Vec::new()
+        } else {
+            named
+        };
+    }
+
+    let words = question.split_whitespace();
+    let folders = words
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && !"/_-".contains(c)))
+        .filter_map(|word| word.strip_suffix('/'));
+    folders
+        .filter_map(|folder| {
+            let of_folder = |path: &&String| {
+                path.to_lowercase()
+                    .strip_prefix(folder)
+                    .is_some_and(|rest| rest.starts_with('/'))
+            };
+            let path = documents.iter().find(of_folder)?;
+            path.get(..folder.len()).map(str::to_owned)
+        })
+        .collect()
+}
+
+/// Returns the document whose file name without its extension the question has, the longest one.
+fn document_by_stem(question: &str, documents: &[String]) -> Option<String> {
+    let question = blanks(question);
+    let stem = |path: &String| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        blanks(&stem.to_lowercase())
+    };
+    let named = documents.iter().filter(|path| {
+        let stem = stem(path);
+        stem.len() >= MIN_STEM_BYTES && has_word(&question, &stem)
+    });
+    named.max_by_key(|path| stem(path).len()).cloned()
+}
+
+fn blanks(text: &str) -> String {
+    text.replace(['-', '_'], " ")
+}
+
+/// Returns the two things that a question compares; none for another question.
+fn comparison(question: &str) -> Vec<String> {
+    let end = |c: char| "?!;:,。？".contains(c);
+    for (lead, connectors) in COMPARISONS {
+        let Some((_, rest)) = question.split_once(lead) else {
+            continue;
+        };
+        let rest = rest.split(end).next().unwrap_or_default();
+        let parts = connectors.iter().find_map(|word| rest.split_once(word));
+        if let Some((first, second)) = parts {
+            let second = second.trim_end_matches('.');
+            return [first, second].map(|part| part.trim().to_owned()).into();
+        }
+    }
+    Vec::new()
+}
+
+/// Returns whether a text has these words, and not as a part of longer ones; scripts without blanks
+/// have no ends of words.
+fn has_word(text: &str, words: &str) -> bool {
+    let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let is_ascii_like = words.chars().all(|c| c.len_utf8() < 3);
+    text.match_indices(words).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + found.len()..].chars().next();
+        !is_ascii_like || !(is_inside(before) || is_inside(after))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_have_the_scope_that_their_words_give() {
+        use QuestionKind::{Comparison, Fact, Listing, Summary};
+        let documents = [
+            "reports/q1.pdf",
+            "reports/Q2.pdf",
+            "notes/french-and-indian-war.md",
+            "a/README.md",
+            "b/README.md",
+            "prices.csv",
+        ]
+        .map(str::to_owned);
+        let cases: &[(&str, QuestionKind, &[&str], &[&str])] = &[
+            ("Who paid for the bridge?", Fact, &[], &[]),
+            (
+                "What does q1.pdf say of costs?",
+                Fact,
+                &["reports/q1.pdf"],
+                &[],
+            ),
+            ("What does Q2.PDF say?", Fact, &["reports/Q2.pdf"], &[]),
+            ("What does xq1.pdf say?", Fact, &[], &[]),
+            ("Costs in reports/, please", Fact, &["reports"], &[]),
+            ("What is in a/README.md?", Fact, &["a/README.md"], &[]),
+            (
+                "What is in README.md?",
+                Fact,
+                &["a/README.md", "b/README.md"],
+                &[],
+            ),
+            ("How many ships sank?", Listing, &[], &[]),
+            ("Welche Dateien nennen Kosten?", Listing, &[], &[]),
+            ("Who won the French and Indian War?", Fact, &[], &[]),
+            ("Summarise q1.pdf", Summary, &["reports/q1.pdf"], &[]),
+            (
+                "Please summarize the French and Indian War",
+                Summary,
+                &["notes/french-and-indian-war.md"],
+                &[],
+            ),
+            ("Summarise the history of tea", Fact, &[], &[]),
+            ("Fasse prices.csv zusammen", Summary, &["prices.csv"], &[]),
+            (
+                "Compare tea with coffee.",
+                Comparison,
+                &[],
+                &["tea", "coffee"],
+            ),
+            (
+                "What is the difference between Aqua 3 and Aqua 5?",
+                Comparison,
+                &[],
+                &["aqua 3", "aqua 5"],
+            ),
+            (
+                "Unterschied zwischen Tee und Kaffee?",
+                Comparison,
+                &[],
+                &["tee", "kaffee"],
+            ),
+            ("总结 q1.pdf", Summary, &["reports/q1.pdf"], &[]),
+        ];
+        for (question, kind, named, subjects) in cases {
+            let expected = Scope {
+                kind: *kind,
+                documents: named.iter().map(|name| (*name).to_owned()).collect(),
+                subjects: subjects.iter().map(|name| (*name).to_owned()).collect(),
+            };
+            let found = read_scope(&Config::default(), question, &documents);
+            assert_eq!(found, expected, "{question}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The summary of a document: it is read in its order, part by part, and each part is summed up
+//! while the next one waits, so that the first sentences do not wait for the last page.
+
+use std::collections::BTreeMap;
+
+use crate::engine::error::RunError;
+use crate::engine::run::{Answer, Passages, Roles, Run, StepLookup, context};
+use crate::event::{ChunkText, Hit, Ranked, Retrieval, RunEvent, saturating_u32};
+
+use super::write::write_part;
+
+/// Tokens of a part: what is read in a minute on two cores by a model of two billion parameters.
+const PART_TOKENS: u32 = 1536;
+
+/// Sums up a document of the index.
+pub fn summarise(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    document: &str,
+) -> Result<(Answer, Passages), RunError> {
+    let chunks = match run.tools.corpus.as_ref() {
+        Some(corpus) => corpus.index.document(document)?,
+        None => Vec::new(),
+    };
+    let parts = parts(run, chunks)?;
+    let count = parts.len();
+
+    let mut answer = Answer::default();
+    let mut first = Passages::default();
+    let mut written: Vec<String> = Vec::new();
+    for (at, part) in parts.into_iter().enumerate() {
+        if run.is_stopped() {
+            break;
+        }
+        let query = format!("{document}, part {} of {count}", at + 1);
+        let passages = read(run, query, part)?;
+        let of_part = write_part(run, roles, &passages, &written)?;
+
+        written.extend(of_part.sentences.iter().map(|one| one.text().to_owned()));
+        answer = join(answer, of_part);
+        if at == 0 {
+            first = passages;
+        } else {
+            answer.lookups.push(StepLookup { step: 0, passages });
+        }
+        run.keep(answer.clone());
+    }
+    answer.short.clone_from(&answer.text);
+    Ok((answer, first))
+}
+
+/// Emits the passages of a part in the order of the document, and returns those that fit.
+fn read(run: &mut Run<'_>, query: String, hits: Vec<Hit>) -> Result<Passages, RunError> {
+    run.emit(RunEvent::QueryWritten {
+        step: run.step,
+        query: query.clone(),
+        writer: "summary".to_owned(),
+        words: Vec::new(),
+        region: None,
+    });
+
+    run.emit(RunEvent::RetrievalFinished {
+        step: run.step,
+        retrieval: Retrieval {
+            query,
+            hits: hits.clone(),
+            bm25_found: 0,
+            vector_found: 0,
+            wall_us: 0,
+            filter: None,
+            documents: BTreeMap::new(),
+        },
+    });
+    let all = saturating_u32(hits.len());
+    context::choose_up_to(run, Passages::from_hits(hits), all)
+}
+
+/// Returns the chunks in parts of at most [`PART_TOKENS`] tokens that fit the prompt, or of one
+/// chunk.
+fn parts(run: &Run<'_>, chunks: Vec<ChunkText>) -> Result<Vec<Vec<Hit>>, RunError> {
+    let mut parts = Vec::new();
+    let mut part: Vec<Hit> = Vec::new();
+    for (rank, chunk) in (1..).zip(chunks) {
+        part.push(Hit {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked { score: 0.0, rank },
+            copies: Vec::new(),
+        });
+        let tokens: u32 = part.iter().map(|hit| hit.chunk.tokens).sum();
+        if part.len() > 1 && (tokens > PART_TOKENS || !context::fits(run, &part)?) {
+            let next = part.split_off(part.len() - 1);
+            parts.push(std::mem::replace(&mut part, next));
+        }
+    }
+    parts.push(part);
+    Ok(parts)
+}
+
+/// Returns the answer with what was written from the next part.
+fn join(answer: Answer, next: Answer) -> Answer {
+    let text = [answer.text, next.text].join("\n\n").trim().to_owned();
+    let mut citations = answer.citations;
+    for citation in next.citations {
+        if !citations.contains(&citation) {
+            citations.push(citation);
+        }
+    }
+    Answer {
+        short: String::new(),
+        text,
+        citations,
+        limit_reached: answer.limit_reached || next.limit_reached,
+        lookups: [answer.lookups, next.lookups].concat(),
+        sentences: [answer.sentences, next.sentences].concat(),
+    }
+}
