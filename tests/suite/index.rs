@@ -61,14 +61,14 @@ fn only_changed_files_are_indexed_again() {
         ),
         (
             "moved",
-            |c| c.rename("d/e.txt", "f.txt"),
+            |c| c.rename("d/e.txt", "e.txt"),
             [1, 0, 3, 1, 0, 1],
             4,
         ),
         ("touched", |c| c.touch("a.md"), [0, 0, 4, 0, 0, 0], 5),
         (
             "same text twice",
-            |c| c.write("g.md", "Cara sails."),
+            |c| c.write("d/c.md", "Cara sails."),
             [1, 0, 4, 0, 0, 1],
             6,
         ),
@@ -115,7 +115,7 @@ fn only_changed_files_are_indexed_again() {
     );
     assert_eq!(
         &found[..2],
-        ["b.md", "g.md"],
+        ["b.md", "d/c.md"],
         "deleted and old text is not found: {found:?}"
     );
     assert!(!found.contains(&"c.md".to_owned()));
@@ -227,7 +227,7 @@ fn a_stop_keeps_finished_work_and_nothing_is_embedded_twice() {
     assert!(rounds > 1, "it was interrupted");
     assert_eq!(report.corpus.documents, 600);
     let mut texts: Vec<String> = embedder.texts().to_vec();
-    texts.retain(|text| text.starts_with("Note"));
+    texts.retain(|text| text.contains(": Note"));
     let all = texts.len();
     texts.sort();
     texts.dedup();

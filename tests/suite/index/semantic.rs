@@ -58,7 +58,8 @@ fn sentences_of_one_subject_are_one_chunk() {
         (1, asked),
         "nothing changed"
     );
-    corpus.rename("a.txt", "b.txt");
+    corpus.write("b/a.txt", &format!("{APPLES} {SHIPS}"));
+    corpus.remove("a.txt");
     update_with(&mut index, &with(ChunkerKind::Semantic), &mut embedder);
     assert_eq!(
         embedder.texts().len(),
