@@ -4,7 +4,7 @@ use crate::config::AttributionKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow, saturating_u32};
-use crate::llm::{Decoding, End, Prompt};
+use crate::llm::{Decoding, End, Prompt, Token};
 
 use super::attribution::Attribution;
 use super::citations::Supports;
@@ -106,7 +106,20 @@ impl<'w> Writing<'w> {
             last_step: settings.max_sentences,
         };
         let mut steps = Steps::new(saturating_u32(self.confirmed.len() + 1), rules);
-        let tapped = run.stream(&call, &mut |publish, token| steps.push(publish, token));
+        // sentences that the model does not see are those of another paragraph
+        let mut begins_paragraph = self.text.is_empty() && !self.confirmed.is_empty();
+        let tapped = run.stream(&call, &mut |publish, token| {
+            if !begins_paragraph || token.is_thought {
+                return steps.push(publish, token);
+            }
+            begins_paragraph = false;
+            let text = format!("\n\n{}", token.text.trim_start());
+            let first = Token {
+                text,
+                ..token.clone()
+            };
+            steps.push(publish, &first)
+        });
         let _ = steps.finish(&mut |event| {
             run.emit(event);
             Flow::Continue

@@ -409,7 +409,7 @@ fn a_question_is_answered_from_the_documents_that_it_names() {
         "answer.max_tokens=8",
     ];
     let events = asked("Summarise log.md", &flags);
-    let (mut parts, mut lines) = (0, Vec::new());
+    let (mut parts, mut lines, mut written) = (0, Vec::new(), String::new());
     for event in &events {
         if let Event::Run(RunEvent::QueryWritten { query, .. }) = event {
             parts += 1;
@@ -421,11 +421,15 @@ fn a_question_is_answered_from_the_documents_that_it_names() {
         if let Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) = event {
             lines.extend(retrieval.hits.iter().map(|hit| hit.chunk.lines[0]));
         }
+        if let Event::Run(RunEvent::TokenGenerated { text, .. }) = event {
+            written.push_str(text);
+        }
         if let Event::Run(RunEvent::ContextBuilt { context, .. }) = event {
             assert!(context.dropped.is_empty(), "{:?}", context.dropped);
         }
     }
     assert!(parts > 1, "{parts}");
+    assert_eq!(written.matches("\n\n").count(), parts - 1, "{written:?}");
     assert!(lines.is_sorted() && lines.first() == Some(&1), "{lines:?}");
 }
 
