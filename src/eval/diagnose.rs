@@ -244,7 +244,7 @@ fn is_said(expected: &Expected, run: &Run) -> bool {
 }
 
 /// Returns whether an answer says what a passage does: beside the words of the question it has all
-/// its numbers and half of its words from there.
+/// words of the passage, or else all its own numbers and half of its words from there.
 fn agrees(passage: &str, question: &str, answer: &str) -> bool {
     let language = language(passage);
     let words = |text| {
@@ -252,8 +252,13 @@ fn agrees(passage: &str, question: &str, answer: &str) -> bool {
             .into_iter()
             .collect::<HashSet<String>>()
     };
-    let (held, asked) = (words(passage), words(question));
-    let new: Vec<String> = words(answer)
+    let (held, asked, answered) = (words(passage), words(question), words(answer));
+    let mut expected = held.difference(&asked).peekable();
+    if expected.peek().is_some() && expected.all(|word| answered.contains(word)) {
+        return true;
+    }
+
+    let new: Vec<String> = answered
         .into_iter()
         .filter(|word| !asked.contains(word))
         .collect();
@@ -393,4 +398,26 @@ fn changes(link: BrokenLink, passage: &FoundPassage, run: &Run) -> Vec<(String, 
         add("without the filter", &[("filter.kind", "off")]);
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_a_passage_by_its_words_and_numbers() {
+        let question = "Why did they switch to German?";
+        let passage = "in protest against the occupation of Prussia by Napoleon";
+        for (answer, expected) in [
+            (
+                "They switched in protest against the occupation of Prussia by Napoleon in 1806.",
+                true,
+            ),
+            ("In protest against Napoleon.", true),
+            ("They switched in 1806 under Napoleon.", false),
+            ("They wanted better schools.", false),
+        ] {
+            assert_eq!(agrees(passage, question, answer), expected, "{answer}");
+        }
+    }
 }
