@@ -17,7 +17,7 @@ use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
 use super::quotes::give;
-use super::scope::{has_scope, read_scope, scoped_config};
+use super::scope::{has_scope, may_name_documents, read_scope, scoped_config};
 use super::summary::summarise;
 use super::support;
 use super::verdict::{Statements, judge};
@@ -56,7 +56,12 @@ pub fn ask(
 
     let scope = match &tools.corpus {
         Some(corpus) if has_scope(tools.config) => {
-            read_scope(tools.config, question, &corpus.index.documents()?)
+            let documents = if may_name_documents(question) {
+                corpus.index.documents()?
+            } else {
+                Vec::new()
+            };
+            read_scope(tools.config, question, &documents)
         }
         Some(_) | None => Scope::default(),
     };

@@ -97,6 +97,16 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
     }
 }
 
+/// Returns whether a question may name a document, so that the names of all are worth reading.
+pub fn may_name_documents(question: &str) -> bool {
+    let text = question.to_lowercase();
+    let after_point = text.split('.').skip(1);
+    let has_extension = after_point
+        .map(|rest| rest.chars().next())
+        .any(|next| next.is_some_and(char::is_alphanumeric));
+    has_extension || text.contains('/') || SUMMARY.iter().any(|word| has_word(&text, word))
+}
+
 /// Returns whether questions with these settings have a scope: the prompts of the papers search as
 /// the papers do.
 pub fn has_scope(config: &Config) -> bool {
@@ -128,10 +138,6 @@ pub fn scoped_config(scope: &Scope, config: &Config) -> Config {
 
 /// Returns the documents and folders whose path or file name a question has.
 fn named_documents(question: &str, documents: &[String]) -> Vec<String> {
-    if !question.contains(['.', '/']) {
-        return Vec::new();
-    }
-
     let by = |name: &dyn Fn(&str) -> String| -> Vec<String> {
         let is_named = |path: &&String| {
             let name = name(path);
@@ -285,12 +291,17 @@ mod tests {
             ),
             ("总结 q1.pdf", Summary, &["reports/q1.pdf"], &[]),
         ];
+        assert!(!may_name_documents("Who paid for the bridge? And when."));
         for (question, kind, named, subjects) in cases {
             let expected = Scope {
                 kind: *kind,
                 documents: named.iter().map(|name| (*name).to_owned()).collect(),
                 subjects: subjects.iter().map(|name| (*name).to_owned()).collect(),
             };
+            assert!(
+                named.is_empty() || may_name_documents(question),
+                "{question}"
+            );
             let found = read_scope(&Config::default(), question, &documents);
             assert_eq!(found, expected, "{question}");
         }
