@@ -124,6 +124,8 @@ fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
         terminal.wait_for("1 file");
         ask(&mut terminal, "Where was Tam Reeve born?");
         terminal.wait_for("done in");
+        // a message can stand in the place of the hints
+        terminal.wait_for("enter ask");
         terminal.send(ESCAPE);
         terminal.wait_without("enter ask");
         terminal.send("3o");
