@@ -14,7 +14,6 @@ use crate::story::words::LOST;
 use crate::story::{Diagnosis, Expected, OtherFiles, Run, Tried};
 
 use super::failure::{Exit, Failure, Stopped};
-use super::folders::check_asked;
 use super::work::Work;
 
 /// Files outside of the index that are read for a passage.
@@ -35,10 +34,7 @@ impl Work<'_> {
             )
             .into());
         }
-        check_asked(folders, question)?;
-        self.observer.be_silent();
-        self.run(|worker, publish| worker.check_question(question, publish))?;
-        self.prepare(folders)?;
+        self.prepare_silently(folders, question)?;
 
         let expected = expected.map(|text| Expected {
             passages: vec![text.to_owned()],

@@ -92,8 +92,7 @@ impl<'a> CommandCall<'a> {
                 limit,
                 documents,
             } => {
-                let layers = self.limited_layers(documents)?;
-                let work = self.work(layers)?;
+                let work = self.limited_work(documents)?;
                 work.search(&asked.folders, &asked.question, *limit)
             }
             Subcommands::Explain {
@@ -101,8 +100,7 @@ impl<'a> CommandCall<'a> {
                 expect,
                 documents,
             } => {
-                let layers = self.limited_layers(documents)?;
-                let work = self.work(layers)?;
+                let work = self.limited_work(documents)?;
                 work.explain(&asked.folders, &asked.question, expect)
             }
             Subcommands::Diagnose {
@@ -110,8 +108,7 @@ impl<'a> CommandCall<'a> {
                 expect,
                 documents,
             } => {
-                let layers = self.limited_layers(documents)?;
-                let work = self.work(layers)?;
+                let work = self.limited_work(documents)?;
                 work.diagnose(&asked.folders, &asked.question, expect.as_deref())
             }
             Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
@@ -175,6 +172,11 @@ impl<'a> CommandCall<'a> {
         let mut layers = self.layers()?;
         documents.limit(&mut layers)?;
         Ok(layers)
+    }
+
+    fn limited_work(self, documents: &DocumentFlags) -> Result<Work<'a>, Stopped> {
+        let layers = self.limited_layers(documents)?;
+        self.work(layers)
     }
 
     fn work(self, layers: Layers) -> Result<Work<'a>, Stopped> {

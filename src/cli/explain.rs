@@ -7,7 +7,7 @@ use crate::story::words::LOST;
 use crate::story::{PassageTrace, Run, TraceRow};
 
 use super::failure::{Exit, Failure, Stopped};
-use super::folders::{check_asked, join_names};
+use super::folders::join_names;
 use super::work::Work;
 
 impl Work<'_> {
@@ -25,10 +25,7 @@ impl Work<'_> {
             )
             .into());
         }
-        check_asked(folders, question)?;
-        self.observer.be_silent();
-        self.run(|worker, publish| worker.check_question(question, publish))?;
-        self.prepare(folders)?;
+        self.prepare_silently(folders, question)?;
         let (_, run) = self.ask_and_follow(&Ask::new(question))?;
         let queries = PassageTrace::queries(&run);
         let lookups =

@@ -12,7 +12,7 @@ use crate::index::IndexError;
 use crate::story::{Run, words};
 
 use super::failure::{Failure, Stopped};
-use super::folders::join_names;
+use super::folders::{check_asked, join_names};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::output::Output;
@@ -88,6 +88,18 @@ impl<'a> Work<'a> {
     /// Opens the folders and updates their indexes, unless another process is writing them.
     pub(super) fn prepare(&mut self, folders: &[PathBuf]) -> Result<(), Stopped> {
         self.prepare_within(folders, None)
+    }
+
+    /// Prepares the folders of a question that is asked to be looked into: its run is not shown.
+    pub(super) fn prepare_silently(
+        &mut self,
+        folders: &[PathBuf],
+        question: &str,
+    ) -> Result<(), Stopped> {
+        check_asked(folders, question)?;
+        self.observer.be_silent();
+        self.run(|worker, publish| worker.check_question(question, publish))?;
+        self.prepare(folders)
     }
 
     /// Prepares the folders as [`Self::prepare`] does. With `patience`, the vectors of new folders

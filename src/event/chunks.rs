@@ -154,6 +154,20 @@ pub struct Hit {
     pub copies: Vec<ChunkCopy>,
 }
 
+impl Hit {
+    /// A chunk that no search ranked, at a place behind those that one did.
+    #[must_use]
+    pub fn unranked(chunk: ChunkText, rank: u32) -> Self {
+        Self {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked { score: 0.0, rank },
+            copies: Vec::new(),
+        }
+    }
+}
+
 /// A chunk that says the same as a hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChunkCopy {

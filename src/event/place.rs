@@ -1,6 +1,8 @@
 //! Places in documents that have no lines of their own: pages, slides, rows, chapters, messages.
 
+use std::ffi::OsStr;
 use std::iter;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -97,14 +99,18 @@ pub fn unsaid_headings<'a>(headings: &'a [String], text: &'a str) -> impl Iterat
     headings.filter(move |heading| !text.contains(heading))
 }
 
+/// Returns the name of a document's file without its extension.
+#[must_use]
+pub fn document_stem(document: &str) -> &str {
+    let stem = Path::new(document).file_stem();
+    stem.and_then(OsStr::to_str).unwrap_or_default()
+}
+
 /// Returns the text of a chunk as an embedder reads it: the words of its file's name and of the
 /// headings above it, which a section seldom repeats, then its own.
 #[must_use]
 pub fn embedded_text(document: &str, headings: &[String], text: &str) -> String {
-    let name = document.rsplit('/').next().unwrap_or_default();
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let stem = stem.replace(['-', '_'], " ");
-
+    let stem = document_stem(document).replace(['-', '_'], " ");
     let headings = unsaid_headings(headings, text);
     let names: Vec<&str> = iter::once(stem.as_str()).chain(headings).collect();
     format!("{}: {text}", names.join(", "))

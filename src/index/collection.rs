@@ -508,22 +508,6 @@ impl Collection {
             .iter()
             .try_for_each(|folder| folder.index.compact_links())
     }
-
-    /// Returns the documents, by path.
-    ///
-    /// # Errors
-    /// An index on other machines that cannot be read.
-    pub fn documents(&self) -> Result<Vec<String>, IndexError> {
-        if let Some(remote) = &self.remote {
-            return Ok(remote.documents()?);
-        }
-        let named = |folder: &OpenFolder| {
-            let documents = folder.index.documents().into_iter();
-            let documents = documents.map(|path| folder.names.document(&path));
-            documents.collect::<Vec<_>>()
-        };
-        Ok(self.folders.iter().flat_map(named).collect())
-    }
 }
 
 impl OpenFolder {
@@ -656,7 +640,15 @@ impl Search for Collection {
     }
 
     fn documents(&self) -> Result<Vec<String>, IndexError> {
-        Self::documents(self)
+        if let Some(remote) = &self.remote {
+            return Ok(remote.documents()?);
+        }
+        let named = |folder: &OpenFolder| {
+            let documents = folder.index.documents().into_iter();
+            let documents = documents.map(|path| folder.names.document(&path));
+            documents.collect::<Vec<_>>()
+        };
+        Ok(self.folders.iter().flat_map(named).collect())
     }
 
     fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {

@@ -13,7 +13,7 @@ use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
 use crate::corpus::split_words;
-use crate::event::{ChunkCopy, Hit, Ranked};
+use crate::event::{ChunkCopy, Hit, Ranked, document_stem};
 
 /// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
 /// without their place.
@@ -178,10 +178,8 @@ fn without_numbers(text: &str) -> Vec<String> {
 /// Returns the words of the name of a file that its versions share: `report` of
 /// `old/Report (2) final v3.docx`. A number alone is no mark of a version: `invoice-17`.
 fn name_of(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     // file managers name a copy `report (1)`
-    let words: Vec<String> = words(&stem.replace('(', " copy ")).collect();
+    let words: Vec<String> = words(&document_stem(path).replace('(', " copy ")).collect();
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let is_dated = words.iter().any(|word| {
         is_number(word) && word.len() >= 4 && (word.starts_with("19") || word.starts_with("20"))

@@ -2,7 +2,7 @@
 //! asks for one fact, a list, a comparison or a summary.
 
 use crate::config::{AnswerPrompt, Config};
-use crate::event::{QuestionKind, Scope};
+use crate::event::{QuestionKind, Scope, document_stem};
 
 /// Words that ask for a summary, in lower case.
 const SUMMARY: &[&str] = &[
@@ -180,11 +180,7 @@ fn named_documents(question: &str, documents: &[String]) -> Vec<String> {
 /// Returns the document whose file name without its extension the question has, the longest one.
 fn document_by_stem(question: &str, documents: &[String]) -> Option<String> {
     let question = blanks(question);
-    let stem = |path: &String| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        blanks(&stem.to_lowercase())
-    };
+    let stem = |path: &String| blanks(&document_stem(path).to_lowercase());
     let named = documents.iter().filter(|path| {
         let stem = stem(path);
         stem.len() >= MIN_STEM_BYTES && has_word(&question, &stem)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Roles, Run, StepLookup, context};
-use crate::event::{ChunkText, Hit, Ranked, Retrieval, RunEvent, saturating_u32};
+use crate::event::{ChunkText, Hit, Retrieval, RunEvent, saturating_u32};
 
 use super::write::write_part;
 
@@ -81,20 +81,15 @@ fn parts(run: &Run<'_>, chunks: Vec<ChunkText>) -> Result<Vec<Vec<Hit>>, RunErro
     let mut parts = Vec::new();
     let mut part: Vec<Hit> = Vec::new();
     for (rank, chunk) in (1..).zip(chunks) {
-        part.push(Hit {
-            chunk,
-            bm25: None,
-            vector: None,
-            fused: Ranked { score: 0.0, rank },
-            copies: Vec::new(),
-        });
+        part.push(Hit::unranked(chunk, rank));
         let tokens: u32 = part.iter().map(|hit| hit.chunk.tokens).sum();
         if part.len() > 1 && (tokens > PART_TOKENS || !context::fits(run, &part)?) {
             let next = part.split_off(part.len() - 1);
             parts.push(std::mem::replace(&mut part, next));
         }
     }
-    parts.push(part);
+    // a document without text is answered by nothing, and not from memory
+    parts.extend((!part.is_empty()).then_some(part));
     Ok(parts)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::config::{Location, RetrieverSettings};
 use crate::engine::error::RunError;
-use crate::event::{ChunkText, DropReason, DroppedChunk, Hit, Problem, Ranked, RunEvent};
+use crate::event::{ChunkText, DropReason, DroppedChunk, Hit, Problem, RunEvent};
 
 use super::state::Run;
 use super::values::Passages;
@@ -57,13 +57,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
                 continue;
             }
             let rank = hits.last().map_or(0, |hit| hit.fused.rank) + 1;
-            hits.push(Hit {
-                chunk,
-                bm25: None,
-                vector: None,
-                fused: Ranked { score: 0.0, rank },
-                copies: Vec::new(),
-            });
+            hits.push(Hit::unranked(chunk, rank));
         }
     }
 

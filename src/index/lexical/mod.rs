@@ -7,7 +7,6 @@ pub(in crate::index) mod stop_words;
 pub(in crate::index) mod analyser;
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +30,7 @@ use tantivy::{
 use super::error::FileError;
 use super::filter::{Filter, Phrase};
 use crate::corpus::Format;
-use crate::event::ChunkText;
+use crate::event::{ChunkText, document_stem};
 use analyser::QueryWord;
 use read_only::ReadOnly;
 
@@ -452,13 +451,11 @@ pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
     let after = words.last().map_or(0, |word| word.position + 1);
 
-    let path = Path::new(&chunk.document);
     let name = if Format::for_path(&chunk.document).is_source_code() {
-        Some(path.as_os_str())
+        &chunk.document
     } else {
-        path.file_stem()
+        document_stem(&chunk.document)
     };
-    let name = name.and_then(OsStr::to_str).unwrap_or_default();
     let place = format!("{name} {}", chunk.headings.join(" "));
     let place = analyser::chunk_words(&place, language).into_iter();
     words.extend(place.map(|word| Token {

@@ -181,11 +181,13 @@ impl Run {
     pub fn verdict_line(&self) -> Option<String> {
         let verdict = self.verdict.as_ref()?;
         let line = words::verdict(verdict, self.support);
+        // drawn with every frame: the passages are counted only where the line names them
+        if self.scope == Scope::default() {
+            return Some(line);
+        }
         let passages = self.numbered_hits().len() as u64;
-        Some(match words::scope(&self.scope, passages) {
-            Some(scope) => format!("{line} · {}", one_line(&scope)),
-            None => line,
-        })
+        let scope = words::scope(&self.scope, passages);
+        Some(format!("{line} · {}", one_line(&scope)))
     }
 
     /// Returns the remark about a generator that is for practice; `None` for one that is not.

@@ -20,10 +20,10 @@ pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
     format!("{}: {reason}", verdict_name(verdict.kind))
 }
 
-/// Returns what was searched or read for a question with this scope; `None` where that is as for
-/// any other question. `passages` is the number of those that were read.
+/// Returns what was searched or read for a question whose words give it this scope. `passages` is
+/// the number of those that were read.
 #[must_use]
-pub fn scope(scope: &Scope, passages: u64) -> Option<String> {
+pub fn scope(scope: &Scope, passages: u64) -> String {
     let documents = scope.documents.join(", ");
     let read = counted(passages, "passage");
     let widely = match scope.kind {
@@ -33,11 +33,11 @@ pub fn scope(scope: &Scope, passages: u64) -> Option<String> {
             let subjects = scope.subjects.join("” and “");
             Some(format!("searched for “{subjects}”"))
         }
-        QuestionKind::Summary => return Some(format!("{documents} read in its order, {read}")),
+        QuestionKind::Summary => return format!("{documents} read in its order, {read}"),
     };
     let alone = (!documents.is_empty()).then(|| format!("in {documents} alone"));
     let parts: Vec<String> = widely.into_iter().chain(alone).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    parts.join(", ")
 }
 
 fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
