@@ -143,8 +143,14 @@ impl RunText {
         ))
     }
 
+    /// Returns a sentence with its place in the answer.
+    fn find_step(&self, step: u32) -> Option<(usize, &Step)> {
+        let mut steps = self.run.steps.iter().enumerate();
+        steps.find(|(_, known)| known.step == step)
+    }
+
     fn sentence(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
-        let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
+        let Some((at, step)) = self.find_step(step) else {
             return Ok(());
         };
         let labels = labels(step);
@@ -173,14 +179,14 @@ impl RunText {
             return Ok(());
         }
 
-        let sentence = format!(" {}", step.text);
+        let sentence = format!("{}{}", self.run.space_before(at), step.text);
         self.print(&sentence, out)?;
         out.text(&labels)
     }
 
     /// Prints a sentence that was not generated, on a line of its own.
     fn given(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
-        let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
+        let Some((_, step)) = self.find_step(step) else {
             return Ok(());
         };
         let sentence = format!("{}{}", step.text, labels(step));
@@ -199,7 +205,7 @@ impl RunText {
     /// Prints what a token adds to its sentence. A mark is printed once it is closed: its number is
     /// known only then.
     fn token(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
-        let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
+        let Some((at, step)) = self.find_step(step) else {
             return Ok(());
         };
 
@@ -215,7 +221,7 @@ impl RunText {
         let added = text.get(self.printed..end).unwrap_or_default();
 
         let space = if self.printed == 0 && self.is_mid_line && !added.is_empty() {
-            step.space_before()
+            self.run.space_before(at)
         } else {
             String::new()
         };

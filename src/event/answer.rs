@@ -159,6 +159,15 @@ pub struct Verdict {
     pub least_certain: Option<UncertainWord>,
 }
 
+impl Verdict {
+    /// Returns the word that carries the answer and of which the model was unsure.
+    #[must_use]
+    pub fn unsure_word(&self) -> Option<&UncertainWord> {
+        let least = self.least_certain.as_ref();
+        least.filter(|word| word.probability < 0.5)
+    }
+}
+
 /// The verdict in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -36,6 +36,6 @@ pub use lookup::Lookup;
 pub use passage_trace::{PassageTrace, TraceRow};
 pub use question::{FollowUp, Rewritten};
 pub use refinement::{Change, Evaluated, Refinement, Round};
-pub use run::{Call, Phase, Run, RunStage, StageKind};
+pub use run::{AnswerText, Call, Phase, Run, RunStage, StageKind};
 pub use step::{Origin, Replaced, Step, Token, word_entropies};
 pub use thread::{RecordedThread, last_runs, turns};

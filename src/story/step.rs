@@ -94,20 +94,6 @@ impl Step {
         tokens.collect::<String>().trim_start().to_owned()
     }
 
-    /// Returns the white space that the model wrote before the sentence.
-    pub fn space_before(&self) -> String {
-        let mut space = String::new();
-        for token in &self.tokens {
-            let text = token.text.as_str();
-            let leading = text.len() - text.trim_start().len();
-            space.push_str(&text[..leading]);
-            if leading < text.len() {
-                break;
-            }
-        }
-        space
-    }
-
     pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {
         self.text = many_lines(text).trim().to_owned();
         self.uncertainty = Some(uncertainty.clone());

@@ -314,7 +314,7 @@ impl ChatReply {
     /// Returns the part of the answer that is not written again.
     fn settled_text(&self) -> String {
         let mut text = String::new();
-        for step in &self.run.steps {
+        for (at, step) in self.run.steps.iter().enumerate() {
             let decision = step.uncertainty.as_ref().map(|known| known.decision);
             let is_final = match decision {
                 Some(Decision::Keep | Decision::Measured) => true,
@@ -327,8 +327,7 @@ impl ChatReply {
             }
 
             if !text.is_empty() {
-                let space = step.space_before();
-                text.push_str(if space.is_empty() { " " } else { &space });
+                text.push_str(&self.run.space_before(at));
             }
 
             let end = if is_final {

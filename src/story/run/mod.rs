@@ -3,11 +3,13 @@
 mod call;
 mod stage;
 mod state;
+mod answer_text;
 mod activity;
 mod timeline;
 mod fold;
 
 pub use activity::Phase;
+pub use answer_text::AnswerText;
 pub use call::Call;
 pub use stage::{RunStage, StageKind};
 pub use state::Run;

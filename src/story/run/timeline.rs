@@ -3,7 +3,7 @@
 use crate::event::{LeftOut, RunEvent};
 use crate::story::step::Origin;
 use crate::story::words::{
-    counted, follow_up, gate_decision, is_unsure, percent, utility_change, verdict_name,
+    counted, follow_up, gate_decision, is_unsure, support, utility_change, verdict_name,
 };
 
 use super::stage::{RunStage, StageKind};
@@ -197,10 +197,7 @@ impl Run {
                 last,
                 version,
             } => writing_words(self, first, last, version),
-            StageKind::Support => self.support.map_or_else(String::new, |support| {
-                let share = percent(support.probability);
-                format!("{share} that the sources answer it")
-            }),
+            StageKind::Support => self.support.map_or_else(String::new, support),
             StageKind::Check => {
                 let verdict = self.verdict.as_ref();
                 verdict.map_or_else(String::new, |verdict| verdict_name(verdict.kind).to_owned())

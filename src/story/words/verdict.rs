@@ -16,7 +16,7 @@ pub fn verdict_name(kind: VerdictKind) -> &'static str {
 
 /// Returns the verdict on an answer with its reason.
 pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
-    let reason = reason(verdict, support.and_then(|support| support.stated));
+    let reason = reason(verdict, support);
     format!("{}: {reason}", verdict_name(verdict.kind))
 }
 
@@ -40,7 +40,14 @@ pub fn scope(scope: &Scope, passages: u64) -> String {
     parts.join(", ")
 }
 
-fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
+/// Returns how probably the sources answer the question.
+#[must_use]
+pub fn support(support: Support) -> String {
+    let share = percent(support.probability);
+    format!("{share} that the sources answer it")
+}
+
+fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
     let statements = verdict.statements;
     let without = verdict.uncited.len();
     match verdict.kind {
@@ -50,13 +57,10 @@ fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),
         VerdictKind::Partly => format!("no source holds {without} of {statements} statements"),
-        VerdictKind::NotInDocuments => match stated {
+        VerdictKind::NotInDocuments => match measured {
             _ if verdict.sources == 0 => "nothing fits the question".to_owned(),
-            Some(stated) => format!(
-                "the passages that come nearest state it with {}, says the model",
-                percent(stated)
-            ),
-            None => "no passage comes near enough".to_owned(),
+            Some(measured) if !measured.supported => support(measured),
+            Some(_) | None => "the answer says so itself".to_owned(),
         },
         VerdictKind::Doubtful => {
             let mut reasons = Vec::new();
@@ -68,19 +72,12 @@ fn reason(verdict: &Verdict, stated: Option<f32>) -> String {
                 let without = counted(without as u64, "statement");
                 reasons.push(format!("no source holds {without}"));
             }
-            if let Some(word) = verdict
-                .least_certain
-                .as_ref()
-                .filter(|word| word.probability < 0.5)
-            {
+            if let Some(word) = verdict.unsure_word() {
                 let share = percent(word.probability);
                 reasons.push(format!("the model was unsure of “{}” ({share})", word.text));
             }
-            if let Some(stated) = stated.filter(|stated| *stated < 0.5) {
-                let share = percent(stated);
-                reasons.push(format!(
-                    "it gives {share} that the sources state the answer"
-                ));
+            if let Some(measured) = measured.filter(|measured| measured.probability < 0.5) {
+                reasons.push(support(measured));
             }
             if reasons.is_empty() {
                 let share = percent(verdict.probability);

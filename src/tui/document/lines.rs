@@ -44,7 +44,11 @@ impl Lines {
         Self::from_lines(source.lines.iter().map(String::as_str))
     }
 
-    pub(super) fn from_lines<'a>(text: impl Iterator<Item = &'a str>) -> Self {
+    pub fn from_text(text: &str) -> Self {
+        Self::from_lines(text.lines())
+    }
+
+    fn from_lines<'a>(text: impl Iterator<Item = &'a str>) -> Self {
         let mut lines = Self {
             text: String::new(),
             starts: Vec::new(),

@@ -13,8 +13,9 @@ use super::columns::{Columns, Side};
 use super::lines::{Drawn, Lines, heading, rule};
 use super::styled::{Look, Piece, Row, Styled};
 
-/// Returns every line rendered.
-pub fn render(lines: &Lines, cells: usize) -> Vec<Drawn> {
+/// Returns every line rendered. Text that is neither code nor in a table begins a new row at the
+/// `breaks`, which are places of the document.
+pub fn render(lines: &Lines, breaks: &[usize], cells: usize) -> Vec<Drawn> {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
@@ -26,7 +27,7 @@ pub fn render(lines: &Lines, cells: usize) -> Vec<Drawn> {
     for (event, range) in Parser::new_ext(&lines.text, options).into_offset_iter() {
         renderer.event(event, range);
     }
-    renderer.finish()
+    renderer.finish(breaks)
 }
 
 /// A line while its pieces come in.
@@ -37,6 +38,7 @@ enum Line {
     Words {
         lead: Lead,
         words: Styled,
+        is_code: bool,
     },
     /// Rows that are not wrapped.
     Rows(Vec<Row>),
@@ -239,7 +241,11 @@ impl<'a> Renderer<'a> {
             words.push(language, start..start, Look::QUIET);
             let lead = self.lead_with("┌ ");
             let at = self.lines.line_of(start);
-            self.drawn[at] = Line::Words { lead, words };
+            self.drawn[at] = Line::Words {
+                lead,
+                words,
+                is_code: true,
+            };
         }
     }
 
@@ -258,6 +264,7 @@ impl<'a> Renderer<'a> {
             self.drawn[last] = Line::Words {
                 lead,
                 words: Styled::default(),
+                is_code: true,
             };
         }
     }
@@ -367,8 +374,11 @@ impl<'a> Renderer<'a> {
                 self.mark = None;
                 lead
             };
-            let words = Styled::default();
-            self.drawn[at] = Line::Words { lead, words };
+            self.drawn[at] = Line::Words {
+                lead,
+                words: Styled::default(),
+                is_code: self.is_code,
+            };
         }
 
         if let Line::Words { words: line, .. } = &mut self.drawn[at] {
@@ -376,10 +386,17 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn finish(self) -> Vec<Drawn> {
+    fn finish(self, breaks: &[usize]) -> Vec<Drawn> {
         let rows = |(at, line): (usize, Line)| match line {
             Line::Unknown => self.lines.plain(at, Look::QUIET, self.cells),
-            Line::Words { lead, words } => rows_behind(&lead, &words, self.cells),
+            Line::Words {
+                lead,
+                words,
+                is_code,
+            } => {
+                let breaks = if is_code { &[] } else { breaks };
+                rows_behind(&lead, &words.split(breaks), self.cells)
+            }
             Line::Rows(rows) => rows,
         };
         self.drawn
@@ -390,10 +407,10 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Returns the rows of a line behind its lead.
-fn rows_behind(lead: &Lead, words: &Styled, cells: usize) -> Vec<Row> {
+/// Returns the rows of the parts of a line behind its lead.
+fn rows_behind(lead: &Lead, parts: &[Styled], cells: usize) -> Vec<Row> {
     let room = cells.saturating_sub(width(&lead.first));
-    let mut rows = words.wrap(room);
+    let mut rows: Vec<Row> = parts.iter().flat_map(|words| words.wrap(room)).collect();
     for (index, row) in rows.iter_mut().enumerate() {
         let lead = if index == 0 { &lead.first } else { &lead.rest };
         row.insert(0, Piece::sign(lead.clone()));
@@ -412,27 +429,15 @@ fn side(alignment: &Alignment) -> Side {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Source, SourceForm};
 
     /// Returns the rows of each line of a document, joined with `⏎`; a hidden line is `-`.
     fn drawn(text: &str, cells: usize) -> Vec<String> {
-        let source = Source {
-            document: "a.md".to_owned(),
-            path: "a.md".to_owned(),
-            lines: text.split('\n').map(str::to_owned).collect(),
-            from_line: 1,
-            places: Vec::new(),
-            form: SourceForm::Markdown,
-            first_line: 1,
-            last_line: 1,
-            changed: false,
-        };
         let words = |row: &Row| {
             row.iter()
                 .map(|piece| piece.text.as_str())
                 .collect::<String>()
         };
-        render(&Lines::from_source(&source), cells)
+        render(&Lines::from_text(text), &[], cells)
             .iter()
             .map(|line| {
                 let rows: Vec<String> = line.rows.iter().map(words).collect();

@@ -15,6 +15,7 @@ use crate::event::{Source, SourceForm};
 use crate::tui::theme::Depth;
 
 pub use lines::{Drawn, Lines};
+pub use markdown::render as render_markdown;
 pub use quotes::{Cited, marks};
 pub use styled::{Look, Piece, Row};
 
@@ -29,7 +30,7 @@ pub fn draw_raw(lines: &Lines, cells: usize) -> Vec<Drawn> {
 pub fn render(source: &Source, lines: &Lines, cells: usize) -> Vec<Drawn> {
     match &source.form {
         SourceForm::Lines => draw_raw(lines, cells),
-        SourceForm::Markdown => markdown::render(lines, cells),
+        SourceForm::Markdown => render_markdown(lines, &[], cells),
         SourceForm::Markup { language, headings } => {
             markup::render(lines, *language, headings, source.from_line, cells)
         }
@@ -37,15 +38,11 @@ pub fn render(source: &Source, lines: &Lines, cells: usize) -> Vec<Drawn> {
     }
 }
 
-/// Returns every line of a text in Markdown, rendered.
-pub fn render_markdown(text: &str, cells: usize) -> Vec<Drawn> {
-    markdown::render(&Lines::from_lines(text.lines()), cells)
-}
-
 /// Returns a text in Markdown rendered for a terminal that scrolls, in rows of its width.
 pub fn render_for_terminal(text: &str) -> String {
-    let lines = render_markdown(text, ansi::width_of_terminal());
-    let rows = lines.into_iter().flat_map(|line| line.rows);
+    let lines = Lines::from_text(text);
+    let drawn = render_markdown(&lines, &[], ansi::width_of_terminal());
+    let rows = drawn.into_iter().flat_map(|line| line.rows);
     ansi::write_rows(rows, Depth::from_environment())
 }
 

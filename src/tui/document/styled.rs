@@ -162,6 +162,29 @@ impl Styled {
             .collect()
     }
 
+    /// Splits it at these places of the document.
+    pub fn split(&self, places: &[usize]) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut open = Self::default();
+        for piece in &self.pieces {
+            let mut start = 0;
+            for place in places.iter().filter(|place| piece.source.contains(place)) {
+                let end = piece.part_for(&(*place..*place)).start;
+                if !piece.text.is_char_boundary(end) {
+                    continue;
+                }
+                open.pieces.push(piece.part(start..end));
+                start = end;
+                if open.width() > 0 {
+                    parts.push(std::mem::take(&mut open));
+                }
+            }
+            open.pieces.push(piece.part(start..piece.text.len()));
+        }
+        parts.push(open);
+        parts
+    }
+
     /// Returns a part of it, by bytes of its text.
     fn part(&self, part: &Range<usize>) -> Row {
         let mut start = 0;

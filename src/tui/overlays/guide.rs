@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 
 use crate::guide::{Page, unwrap_paragraphs};
-use crate::tui::document;
+use crate::tui::document::{self, Lines};
 use crate::tui::view::{Copied, Scene, Size, View};
 use crate::tui::viewport::{Content, Scroll};
 
@@ -26,10 +26,11 @@ impl View for Guide {
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
         const MARGIN: usize = 2;
         let text = unwrap_paragraphs(&self.page.markdown());
-        let lines = document::render_markdown(&text, cells.saturating_sub(2 * MARGIN));
+        let lines = Lines::from_text(&text);
+        let drawn = document::render_markdown(&lines, &[], cells.saturating_sub(2 * MARGIN));
 
         let mut content = Content::default();
-        for row in lines.into_iter().flat_map(|line| line.rows) {
+        for row in drawn.into_iter().flat_map(|line| line.rows) {
             let mut spans = vec![" ".repeat(MARGIN).into()];
             for piece in row {
                 piece.spans(scene, &[], &mut spans);

@@ -1,26 +1,21 @@
 //! The answer pane: the question, the sentences with their citations, and how the run ended.
 
-use std::ops::Range;
-
-use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome, Verdict, VerdictKind};
+use crate::event::{CorpusCard, Outcome, Verdict, VerdictKind};
+use crate::story::Run;
 use crate::story::words::{self, LOST};
-use crate::story::{Origin, Run, Step};
-use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll, patch_line};
+use crate::tui::viewport::{Content, Scroll};
 
 use super::ready;
+use super::sentences::{self, INDENT};
 
-/// Cells before a sentence: selection, number, space.
-const INDENT: usize = 4;
 /// Maximum rows of the question that stay in sight above its answer.
 const MAX_HEAD_ROWS: usize = 2;
 
@@ -105,8 +100,7 @@ pub(super) fn copy_sentence(scene: &Scene<'_>) -> Option<Copied> {
     let run = scene.run?;
     let Some(selected) = scene.ui.scroll(Pane::Answer).selected else {
         let whole = if run.text.is_empty() {
-            let sentences: Vec<&str> = run.steps.iter().map(|step| step.text.as_str()).collect();
-            sentences.join(" ")
+            run.answer_text().text
         } else {
             run.text.trim().to_owned()
         };
@@ -130,7 +124,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         question_rows(&mut page, question);
         page.gap();
         let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
-        page.text(Tone::Quiet, "    ", &waits);
+        page.text(Tone::Quiet, INDENT, &waits);
         return page.content;
     }
     let Some(run) = scene.run else {
@@ -146,10 +140,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     follow_up_rows(&mut page, run);
     page.gap();
     without_documents_row(&mut page, run);
-    for (row, step) in run.steps.iter().enumerate() {
-        let sentence = Sentence { run, row, step };
-        sentence.rows(&mut page);
-    }
+    sentences::rows(&mut page, run);
     match &run.outcome {
         Some(outcome) => {
             answer_rows(&mut page, run);
@@ -163,7 +154,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         }
         None if run.steps.is_empty() => {
             let words = format!("{} …{}", run.activity(), scene.elapsed_words());
-            page.text(Tone::Quiet, "    ", &words);
+            page.text(Tone::Quiet, INDENT, &words);
         }
         None => {}
     }
@@ -189,7 +180,7 @@ fn earlier_rows(page: &mut Page<'_>, run: &Run) {
 
         let turn = pair[0].turn();
         page.text(Tone::Quiet, " ", &pair[0].question);
-        page.text(Tone::Quiet, "    ", &turn.answer);
+        page.text(Tone::Quiet, INDENT, &turn.answer);
         page.gap();
     }
 }
@@ -198,250 +189,26 @@ fn earlier_rows(page: &mut Page<'_>, run: &Run) {
 fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
     if let Some(words) = run.follow_up.as_ref().and_then(words::follow_up) {
         let edits = page.scene.keys_from_here(Action::EditWording);
-        page.text(Tone::Quiet, "    ", &format!("{words} ({edits} edits it)"));
+        page.text(Tone::Quiet, INDENT, &format!("{words} ({edits} edits it)"));
     }
-}
-
-/// A sentence of the answer in its run.
-struct Sentence<'a> {
-    run: &'a Run,
-    row: usize,
-    step: &'a Step,
-}
-
-impl Sentence<'_> {
-    fn item(&self) -> Item {
-        Item {
-            row: self.row,
-            part: 0,
-        }
-    }
-
-    fn rows(&self, page: &mut Page<'_>) {
-        let selected = page.scene.ui.scroll(Pane::Answer).selected;
-        let is_selected = selected.is_some_and(|selected| selected.row == self.row);
-        self.thought_rows(page, is_selected);
-        for version in 0..self.step.replaced.len() {
-            self.replaced_rows(page, version);
-        }
-        self.text_rows(page);
-
-        if is_selected {
-            for (at, citation) in self.step.citations.iter().enumerate() {
-                let item = Item {
-                    row: self.row,
-                    part: at + 1,
-                };
-                let (line, location) = citation_row(page, citation);
-                page.item(item, line);
-                let fragment = fragment(citation.first_line, citation.place.as_ref());
-                page.content.target(location, &citation.file, fragment);
-            }
-        }
-    }
-
-    /// The thoughts in front of the sentence: one line, and all of them while it is selected.
-    fn thought_rows(&self, page: &mut Page<'_>, is_selected: bool) {
-        let thoughts = self.step.thoughts.trim();
-        if thoughts.is_empty() {
-            return;
-        }
-
-        let words = thoughts.split_whitespace().count();
-        let mark = if is_selected { "▾" } else { "▸" };
-        let indent = " ".repeat(INDENT);
-        page.text(
-            Tone::Quiet,
-            &indent,
-            &format!("{mark} thoughts, {words} words"),
-        );
-        if is_selected {
-            page.text(Tone::Quiet, &indent, thoughts);
-        }
-    }
-
-    /// Returns whether the model is writing this sentence.
-    fn is_being_written(&self, page: &Page<'_>) -> bool {
-        self.step.uncertainty.is_none()
-            && self.step.origin == Origin::Generated
-            && self.row + 1 == self.run.steps.len()
-            && page.scene.ui.is_in_progress(self.run)
-    }
-
-    fn gutter(&self, is_first: bool) -> String {
-        if is_first {
-            format!("{:>3} ", self.step.step)
-        } else {
-            " ".repeat(INDENT)
-        }
-    }
-
-    /// The sentence with its labels, and a cursor while it is being written.
-    fn text_rows(&self, page: &mut Page<'_>) {
-        let is_being_written = self.is_being_written(page);
-        let mut sentence = self.step.text.clone();
-        let text_end = sentence.len();
-        if is_being_written {
-            sentence.push('▌');
-        } else {
-            let labels = unwritten_labels(self.step);
-            let labels = match labels.as_str() {
-                "" if self.run.lacks_source(self.step) => "[no source]",
-                labels => labels,
-            };
-            if !labels.is_empty() {
-                sentence.push_str("  ");
-                sentence.push_str(labels);
-            }
-        }
-
-        let labels = label_ranges(&sentence);
-        let without_source = self
-            .run
-            .lacks_source(self.step)
-            .then_some(text_end..sentence.len());
-        let room = page.cells.saturating_sub(INDENT);
-        for (at, range) in text::wrap(&sentence, room).into_iter().enumerate() {
-            let mut line = Line::from(sentence[range.clone()].to_owned());
-            for label in &labels {
-                let style = page.scene.style(Tone::Citation);
-                line = patch_line(line, within(label, &range), style);
-            }
-            if let Some(mark) = &without_source {
-                let style = page.scene.style(Tone::Warning);
-                line = patch_line(line, within(mark, &range), style);
-            }
-            if is_being_written {
-                let cursor = within(&(text_end..sentence.len()), &range);
-                line = patch_line(line, cursor, page.scene.style(Tone::Focus));
-            }
-            let gutter = self.gutter(at == 0 && self.step.replaced.is_empty());
-            line.spans.insert(0, page.span(Tone::Quiet, gutter));
-            page.item(self.item(), line);
-        }
-    }
-
-    /// A sentence that this one replaced, struck through, with the reason.
-    fn replaced_rows(&self, page: &mut Page<'_>, version: usize) {
-        let replaced = self.step.replaced[version].text.trim();
-        let struck = if page.scene.marks_struck {
-            format!("~~{replaced}~~")
-        } else {
-            replaced.to_owned()
-        };
-        let style = page
-            .scene
-            .style(Tone::Dropped)
-            .add_modifier(Modifier::CROSSED_OUT);
-        let room = page.cells.saturating_sub(INDENT);
-        for (at, range) in text::wrap(&struck, room).into_iter().enumerate() {
-            let gutter = page.span(Tone::Quiet, self.gutter(version == 0 && at == 0));
-            let row = Span::styled(struck[range].to_owned(), style);
-            page.item(self.item(), Line::from(vec![gutter, row]));
-        }
-
-        let indent = " ".repeat(INDENT + 2);
-        let reason = self.reason_of_replacement(version);
-        page.item_text(self.item(), Tone::Quiet, &indent, &reason);
-    }
-
-    /// Returns why a sentence was regenerated, and how.
-    fn reason_of_replacement(&self, version: usize) -> String {
-        let versions = &self.step.replaced;
-        let Some(uncertainty) = &versions[version].uncertainty else {
-            return "unsure".to_owned();
-        };
-        let value = uncertainty.value;
-        if uncertainty.decision == Decision::Expand {
-            let before = version
-                .checked_sub(1)
-                .and_then(|at| versions[at].uncertainty.as_ref());
-            let state = match before.filter(|before| value > before.value) {
-                Some(before) => {
-                    format!("more unsure than before ({value:.2} > {:.2})", before.value)
-                }
-                None => format!("still unsure ({value:.2})"),
-            };
-            return format!("{state}: written again with more passages");
-        }
-
-        let mut lookups = self.run.lookups.iter();
-        let lookup = lookups.find(|lookup| lookup.step == self.step.step);
-        let query = lookup.map_or(String::new(), |lookup| {
-            format!(": searched for \"{}\"", lookup.query)
-        });
-        format!("unsure ({value:.2}){query}")
-    }
-}
-
-/// The part of a range that lies in a row, counted from the row's start.
-fn within(range: &Range<usize>, row: &Range<usize>) -> Range<usize> {
-    range.start.clamp(row.start, row.end) - row.start
-        ..range.end.clamp(row.start, row.end) - row.start
-}
-
-/// The labels that support a sentence and that the model did not write itself.
-fn unwritten_labels(step: &Step) -> String {
-    let labels = step.unwritten_labels();
-    let labels: Vec<String> = labels.iter().map(|label| format!("[{label}]")).collect();
-    labels.join(" ")
-}
-
-/// The byte ranges of labels such as `[12]` in a sentence.
-fn label_ranges(sentence: &str) -> Vec<Range<usize>> {
-    sentence
-        .match_indices('[')
-        .filter_map(|(start, _)| {
-            let end = start + sentence[start..].find(']')?;
-            let number = &sentence[start + 1..end];
-            let is_label = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            is_label.then_some(start..end + 1)
-        })
-        .collect()
-}
-
-/// Returns the row of a citation, and the cells of its location.
-fn citation_row(page: &Page<'_>, citation: &Citation) -> (Line<'static>, Range<usize>) {
-    let label = format!("[{}] ", citation.label);
-    let evidence = match citation.evidence {
-        Evidence::Marked => "cited by the model".to_owned(),
-        Evidence::Overlap { share } if share > 0.995 => "has all words of the sentence".to_owned(),
-        Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),
-    };
-
-    let room = page.cells.saturating_sub(INDENT + 2 + label.len());
-    let location = words::citation_location(citation);
-    let location = text::clip_start(&location, room).into_owned();
-    let rest = room.saturating_sub(text::width(&location) + 2);
-    let evidence = text::clip(&evidence, rest);
-    let start = INDENT + 2 + label.len();
-    let cells = start..start + text::width(&location);
-    let line = Line::from(vec![
-        Span::raw(" ".repeat(INDENT)),
-        page.span(Tone::Quiet, "└ "),
-        page.span(Tone::Citation, label),
-        page.span(Tone::Text, location),
-        page.span(Tone::Quiet, format!("  {evidence}")),
-    ]);
-    (line, cells)
 }
 
 /// The short answer, where it is not the whole text.
 fn answer_rows(page: &mut Page<'_>, run: &Run) {
     let whole = run.text.trim();
     if run.steps.is_empty() && !whole.is_empty() {
-        page.text(Tone::Text, "    ", whole);
+        page.text(Tone::Text, INDENT, whole);
     }
     if run.answer.is_empty() || run.answer == text::one_line(whole) {
         return;
     }
 
     page.gap();
-    let name = "    answer  ";
+    let name = format!("{INDENT}answer  ");
     let room = page.cells.saturating_sub(name.len());
     for (at, range) in text::wrap(&run.answer, room).into_iter().enumerate() {
         let name = if at == 0 {
-            name.to_owned()
+            name.clone()
         } else {
             " ".repeat(name.len())
         };
@@ -468,13 +235,12 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
 
     page.gap();
     let before = page.content.rows.len();
-    let indent = " ".repeat(INDENT);
-    page.text(tone, &indent, &words);
+    page.text(tone, INDENT, &words);
     match page.content.rows.last_mut() {
         Some(row) if row.line.width() + 3 + next.width() <= page.cells => {
             row.line.spans.extend([Span::raw("   "), next]);
         }
-        Some(_) | None => page.line(vec![Span::raw(indent), next]),
+        Some(_) | None => page.line(vec![Span::raw(INDENT), next]),
     }
     page.content.foot = page.content.rows.len() - before;
 }
@@ -506,7 +272,11 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
             let error = text::many_lines(&problem.error);
             note(page, Tone::Bad, &format!("{LOST} {error}"));
             if let Some(advice) = &problem.advice {
-                page.text(Tone::Text, "      ", &text::many_lines(advice));
+                page.text(
+                    Tone::Text,
+                    &format!("{INDENT}  "),
+                    &text::many_lines(advice),
+                );
             }
         }
     }
@@ -544,7 +314,7 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
         format!("without documents: the folder was not indexed yet, {again} asks again")
     };
 
-    page.text(Tone::Warning, "    ", &words);
+    page.text(Tone::Warning, INDENT, &words);
     page.gap();
 }
 
@@ -578,5 +348,5 @@ fn changed_rows(page: &mut Page<'_>, run: &Run) {
 
 fn note(page: &mut Page<'_>, tone: Tone, words: &str) {
     page.gap();
-    page.text(tone, "    ", words);
+    page.text(tone, INDENT, words);
 }

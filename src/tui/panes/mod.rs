@@ -4,6 +4,7 @@
 mod absence;
 mod ready;
 mod funnel;
+mod sentences;
 mod answer;
 mod uncertainty;
 mod retrieval;

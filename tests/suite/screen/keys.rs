@@ -982,7 +982,7 @@ fn saving_asks_for_files() {
         "{markdown}"
     );
     assert!(
-        text.contains("╭▸1 Answer") && text.contains("│  3 So the answer is Aldmouth.  [2]"),
+        text.contains("╭▸1 Answer") && text.contains("│  3✓ So the answer is Aldmouth.  [2]"),
         "{text}"
     );
 }

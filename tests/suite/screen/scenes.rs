@@ -1,8 +1,8 @@
 //! States of the screen for snapshots.
 
 use ragscope::event::{
-    CorpusCard, Event, ModelRole, Operation, Outcome, Problem, Record, RunEvent, RunUsage,
-    SessionEvent,
+    CorpusCard, Decision, Event, ModelRole, Operation, Outcome, Problem, Record, RunEvent,
+    RunUsage, SessionEvent, Uncertainty, UncertaintyMeasure, Verdict, VerdictKind,
 };
 use ragscope::tui::App;
 use ragscope::tui::theme::Depth;
@@ -27,6 +27,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("streaming", streaming()),
         ("answered", answered()),
         ("answer_citation", at(answered(), "j j")),
+        ("answer_document", at(document(), "j j j")),
         ("uncertainty", at(answered(), "2 j j")),
         ("retrieval_hit", at(answered(), "3 j j")),
         ("retrieval_dropped", at(answered(), "3 j j j j j j j j")),
@@ -141,6 +142,88 @@ pub fn streaming() -> Screen {
         .position(|r| matches!(r.event, Event::Run(RunEvent::StepStarted { step: 2 })))
         .expect("a second sentence");
     screen.apply(&records[..second_sentence + 5]);
+    screen
+}
+
+/// An answer with a list, a table and code, whose last sentence has no source.
+pub fn document() -> Screen {
+    const SENTENCES: [&str; 14] = [
+        "To descale **the machine**, do this:\n\n",
+        "1. Run *two* shots empty.",
+        " Use the `blank` disc [1].\n",
+        "2. Wait 20 minutes, then rinse the group head with the tank full of clear water.\n",
+        "   - twice\n\n",
+        "| part | every |\n",
+        "|---|--:|\n",
+        "| seal | 8 weeks |\n",
+        "| pump and its valve | 2 years |\n\n",
+        "```toml\n",
+        "# Reminder. In days.\n",
+        "descale = [56]\n",
+        "```\n\n",
+        "Never use vinegar.",
+    ];
+    let mut records = recorded();
+    let end = records.pop().expect("the end of the run");
+    let finished = |record: &Record| match &record.event {
+        Event::Run(RunEvent::StepFinished { citations, .. }) => Some(citations.clone()),
+        _ => None,
+    };
+    let cited = records.iter().find_map(finished).expect("a citation");
+    let begins = |record: &Record| matches!(record.event, Event::Run(RunEvent::StepStarted { .. }));
+    records.truncate(records.iter().position(begins).expect("a sentence"));
+    let mut add = |event: RunEvent| {
+        records.push(Record {
+            event: event.into(),
+            ..end.clone()
+        });
+    };
+
+    for (step, text) in (1..).zip(SENTENCES) {
+        add(RunEvent::StepStarted { step });
+        add(RunEvent::TokenGenerated {
+            step,
+            text: text.to_owned(),
+            logprob: -0.1,
+            entropy: 0.2,
+            alternatives: Vec::new(),
+        });
+        add(RunEvent::StepFinished {
+            step,
+            text: text.trim().to_owned(),
+            uncertainty: Uncertainty {
+                measure: UncertaintyMeasure::TokenEntropy,
+                value: 0.2,
+                threshold: None,
+                decision: Decision::Measured,
+            },
+            citations: if [2, 3, 4, 8, 9, 12].contains(&step) {
+                cited.clone()
+            } else {
+                Vec::new()
+            },
+        });
+    }
+    add(RunEvent::VerdictGiven {
+        verdict: Verdict {
+            kind: VerdictKind::Partly,
+            probability: 0.6,
+            sources: 3,
+            statements: 7,
+            uncited: vec![14],
+            least_certain: None,
+        },
+    });
+    add(RunEvent::RunFinished {
+        outcome: Outcome::Completed,
+        text: SENTENCES.concat(),
+        answer: String::new(),
+        citations: cited.clone(),
+        usage: RunUsage::default(),
+    });
+
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
     screen
 }
 

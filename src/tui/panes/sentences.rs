@@ -1,0 +1,346 @@
+//! The sentences of an answer as a document: rendered as Markdown, each with a sign of its support
+//! in the gutter, its labels behind it, and what it replaced above it.
+
+use std::ops::Range;
+
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use crate::event::{Citation, Decision, Evidence, VerdictKind};
+use crate::story::{AnswerText, Origin, Run, Step, words};
+use crate::tui::document::{self, Lines, Row};
+use crate::tui::hyperlinks::fragment;
+use crate::tui::page::Page;
+use crate::tui::pane::Pane;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Item, patch_line, plain};
+
+/// Before the text of a sentence: selection, number, sign of its support, space.
+pub const INDENT: &str = "     ";
+
+/// Writes the sentences of an answer.
+pub fn rows(page: &mut Page<'_>, run: &Run) {
+    let room = page.cells.saturating_sub(INDENT.len());
+    let mut begun = 0;
+    for (row, rows) in by_sentence(&run.answer_text(), room) {
+        let Some(row) = row else {
+            // quotations follow each other closely
+            if run
+                .steps
+                .get(begun)
+                .is_none_or(|step| step.origin != Origin::Given)
+            {
+                page.gap();
+            }
+            continue;
+        };
+        // a line below a heading that makes it one has no row
+        for hidden in begun..row {
+            Sentence::new(run, hidden).rows(page, Vec::new());
+        }
+        Sentence::new(run, row).rows(page, rows);
+        begun = row + 1;
+    }
+    for row in begun..run.steps.len() {
+        Sentence::new(run, row).rows(page, Vec::new());
+    }
+}
+
+/// Returns the rows of each sentence; rows between sentences have none.
+fn by_sentence(answer: &AnswerText, cells: usize) -> Vec<(Option<usize>, Vec<Row>)> {
+    let starts: Vec<usize> = answer.sentences.iter().map(|at| at.start).collect();
+    let lines = Lines::from_text(&answer.text);
+    let drawn = document::render_markdown(&lines, &starts, cells);
+
+    let mut groups: Vec<(Option<usize>, Vec<Row>)> = Vec::new();
+    for (at, row) in drawn
+        .into_iter()
+        .enumerate()
+        .flat_map(|(at, line)| line.rows.into_iter().map(move |row| (at, row)))
+    {
+        let written = row.iter().find(|piece| !piece.source.is_empty());
+        let place = written.map_or_else(|| start_of_line(&lines, at), |piece| piece.source.start);
+        let sentence = starts
+            .partition_point(|start| *start <= place)
+            .checked_sub(1);
+        let sentence = sentence.filter(|at| place < answer.sentences[*at].end);
+        match groups.last_mut() {
+            Some((known, rows)) if *known == sentence => rows.push(row),
+            Some(_) | None => groups.push((sentence, vec![row])),
+        }
+    }
+    groups
+}
+
+/// Returns where the text of a line begins.
+fn start_of_line(lines: &Lines, at: usize) -> usize {
+    let line = lines.line(at);
+    let text = &lines.text[line.clone()];
+    line.end - text.trim_start().len()
+}
+
+/// A sentence of the answer in its run.
+struct Sentence<'a> {
+    run: &'a Run,
+    row: usize,
+    step: &'a Step,
+}
+
+impl<'a> Sentence<'a> {
+    fn new(run: &'a Run, row: usize) -> Self {
+        let step = &run.steps[row];
+        Self { run, row, step }
+    }
+
+    fn item(&self) -> Item {
+        Item {
+            row: self.row,
+            part: 0,
+        }
+    }
+
+    fn rows(&self, page: &mut Page<'_>, rows: Vec<Row>) {
+        let selected = page.scene.ui.scroll(Pane::Answer).selected;
+        let is_selected = selected.is_some_and(|selected| selected.row == self.row);
+        self.thought_rows(page, is_selected);
+        for version in 0..self.step.replaced.len() {
+            self.replaced_rows(page, version);
+        }
+        self.text_rows(page, rows);
+
+        if is_selected {
+            for (at, citation) in self.step.citations.iter().enumerate() {
+                let item = Item {
+                    row: self.row,
+                    part: at + 1,
+                };
+                citation_rows(page, item, citation);
+            }
+        }
+    }
+
+    /// The thoughts in front of the sentence: one line, and all of them while it is selected.
+    fn thought_rows(&self, page: &mut Page<'_>, is_selected: bool) {
+        let thoughts = self.step.thoughts.trim();
+        if thoughts.is_empty() {
+            return;
+        }
+
+        let words = thoughts.split_whitespace().count();
+        let mark = if is_selected { "▾" } else { "▸" };
+        page.text(
+            Tone::Quiet,
+            INDENT,
+            &format!("{mark} thoughts, {words} words"),
+        );
+        if is_selected {
+            page.text(Tone::Quiet, INDENT, thoughts);
+        }
+    }
+
+    /// Returns whether the model is writing this sentence.
+    fn is_being_written(&self, page: &Page<'_>) -> bool {
+        self.step.uncertainty.is_none()
+            && self.step.origin == Origin::Generated
+            && self.row + 1 == self.run.steps.len()
+            && page.scene.ui.is_in_progress(self.run)
+    }
+
+    /// Returns the number of the sentence with a sign in a tone; neither for a rule or the end of a
+    /// code block.
+    fn gutter(&self, page: &Page<'_>, tone: Tone, sign: &str) -> Vec<Span<'static>> {
+        if !self.step.text.contains(char::is_alphanumeric) {
+            return vec![Span::raw(INDENT)];
+        }
+        let number = text::right(&self.step.step.to_string(), INDENT.len() - 2);
+        vec![
+            page.span(Tone::Quiet, number),
+            page.span(tone, format!("{sign} ")),
+        ]
+    }
+
+    /// Returns the sign that says what supports the sentence.
+    fn support(&self) -> (Tone, &'static str) {
+        let verdict = self.run.verdict.as_ref();
+        let doubtful = verdict.filter(|verdict| verdict.kind == VerdictKind::Doubtful);
+        let unsure = doubtful.and_then(|verdict| verdict.unsure_word());
+
+        if self.run.lacks_source(self.step) {
+            (Tone::Warning, "○")
+        } else if unsure.is_some_and(|word| word.step == self.step.step) {
+            (Tone::Warning, "?")
+        } else if self.step.citations.is_empty() {
+            (Tone::Quiet, "·")
+        } else {
+            (Tone::Good, "✓")
+        }
+    }
+
+    /// Returns what stands behind the sentence: its labels, or a cursor while it is being written.
+    fn tail(&self, page: &Page<'_>) -> Span<'static> {
+        if self.is_being_written(page) {
+            return page.span(Tone::Focus, "▌");
+        }
+        if self.run.lacks_source(self.step) {
+            return page.span(Tone::Warning, "  [no source]");
+        }
+        let labels = self.step.unwritten_labels();
+        let labels: Vec<String> = labels.iter().map(|label| format!("[{label}]")).collect();
+        let gap = if labels.is_empty() { "" } else { "  " };
+        page.span(Tone::Citation, format!("{gap}{}", labels.join(" ")))
+    }
+
+    /// The sentence in these rows, and what stands behind it.
+    fn text_rows(&self, page: &mut Page<'_>, rows: Vec<Row>) {
+        let room = page.cells.saturating_sub(INDENT.len());
+        let mut lines: Vec<Line<'static>> = rows.iter().map(|row| with_labels(page, row)).collect();
+        let mut tail = self.tail(page);
+        match lines.last_mut() {
+            _ if tail.width() == 0 => {}
+            Some(line) if line.width() + tail.width() <= room => line.push_span(tail),
+            Some(_) | None => {
+                tail.content = tail.content.trim_start().to_owned().into();
+                lines.push(Line::from(tail));
+            }
+        }
+
+        let (tone, sign) = self.support();
+        for (at, line) in lines.into_iter().enumerate() {
+            let mut spans = if at > 0 {
+                vec![Span::raw(INDENT)]
+            } else if self.step.replaced.is_empty() {
+                self.gutter(page, tone, sign)
+            } else {
+                let sign = text::right(sign, INDENT.len() - 1);
+                vec![page.span(tone, format!("{sign} "))]
+            };
+            spans.extend(line.spans);
+            page.item(self.item(), Line::from(spans));
+        }
+    }
+
+    /// A sentence that this one replaced, struck through, with the reason.
+    fn replaced_rows(&self, page: &mut Page<'_>, version: usize) {
+        let replaced = self.step.replaced[version].text.trim();
+        let struck = if page.scene.marks_struck {
+            format!("~~{replaced}~~")
+        } else {
+            replaced.to_owned()
+        };
+        let style = page
+            .scene
+            .style(Tone::Dropped)
+            .add_modifier(Modifier::CROSSED_OUT);
+        let room = page.cells.saturating_sub(INDENT.len());
+        for (at, range) in text::wrap(&struck, room).into_iter().enumerate() {
+            let mut spans = if version == 0 && at == 0 {
+                self.gutter(page, Tone::Quiet, " ")
+            } else {
+                vec![Span::raw(INDENT)]
+            };
+            spans.push(Span::styled(struck[range].to_owned(), style));
+            page.item(self.item(), Line::from(spans));
+        }
+
+        let reason = self.reason_of_replacement(version);
+        page.item_text(self.item(), Tone::Quiet, &format!("{INDENT}  "), &reason);
+    }
+
+    /// Returns why a sentence was regenerated, and how.
+    fn reason_of_replacement(&self, version: usize) -> String {
+        let versions = &self.step.replaced;
+        let Some(uncertainty) = &versions[version].uncertainty else {
+            return "unsure".to_owned();
+        };
+        let value = uncertainty.value;
+        if uncertainty.decision == Decision::Expand {
+            let before = version
+                .checked_sub(1)
+                .and_then(|at| versions[at].uncertainty.as_ref());
+            let state = match before.filter(|before| value > before.value) {
+                Some(before) => {
+                    format!("more unsure than before ({value:.2} > {:.2})", before.value)
+                }
+                None => format!("still unsure ({value:.2})"),
+            };
+            return format!("{state}: written again with more passages");
+        }
+
+        let mut lookups = self.run.lookups.iter();
+        let lookup = lookups.find(|lookup| lookup.step == self.step.step);
+        let query = lookup.map_or(String::new(), |lookup| {
+            format!(": searched for \"{}\"", lookup.query)
+        });
+        format!("unsure ({value:.2}){query}")
+    }
+}
+
+/// Returns a row with its labels in their colour, but for those in code.
+fn with_labels(page: &Page<'_>, row: &Row) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut code: Vec<Range<usize>> = Vec::new();
+    let mut end = 0;
+    for piece in row {
+        piece.spans(page.scene, &[], &mut spans);
+        let start = end;
+        end += piece.text.len();
+        if piece.look.tone == Tone::Code {
+            code.push(start..end);
+        }
+    }
+
+    let mut line = Line::from(spans);
+    for label in label_ranges(&plain(&line)) {
+        if !code.iter().any(|code| code.contains(&label.start)) {
+            line = patch_line(line, label, page.scene.style(Tone::Citation));
+        }
+    }
+    line
+}
+
+/// The byte ranges of labels such as `[12]` in a sentence.
+fn label_ranges(sentence: &str) -> Vec<Range<usize>> {
+    sentence
+        .match_indices('[')
+        .filter_map(|(start, _)| {
+            let end = start + sentence[start..].find(']')?;
+            let number = &sentence[start + 1..end];
+            let is_label = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            is_label.then_some(start..end + 1)
+        })
+        .collect()
+}
+
+/// Writes a citation, and the evidence for it: in a row of its own where there is no room.
+fn citation_rows(page: &mut Page<'_>, item: Item, citation: &Citation) {
+    let label = format!("[{}] ", citation.label);
+    let evidence = match citation.evidence {
+        Evidence::Marked => "cited by the model".to_owned(),
+        Evidence::Overlap { share } if share > 0.995 => "has all words of the sentence".to_owned(),
+        Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),
+    };
+
+    let start = INDENT.len() + 2 + label.len();
+    let room = page.cells.saturating_sub(start);
+    let location = words::citation_location(citation);
+    let location = text::clip_start(&location, room).into_owned();
+    let cells = start..start + text::width(&location);
+    let is_wide = cells.len() + 2 + evidence.len() <= room;
+    let mut line = Line::from(vec![
+        Span::raw(INDENT),
+        page.span(Tone::Quiet, "└ "),
+        page.span(Tone::Citation, label),
+        page.span(Tone::Text, location),
+    ]);
+    if is_wide {
+        line.push_span(page.span(Tone::Quiet, format!("  {evidence}")));
+    }
+
+    page.item(item, line);
+    let fragment = fragment(citation.first_line, citation.place.as_ref());
+    page.content.target(cells, &citation.file, fragment);
+    if !is_wide {
+        page.item_text(item, Tone::Quiet, &" ".repeat(start), &evidence);
+    }
+}
