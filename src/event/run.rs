@@ -17,7 +17,7 @@ use super::understanding::{
     AddedChunk, ClassifiedChunk, RechunkedDocument, RefinementEnd, Understanding, Unmeasured,
     VariedChunk,
 };
-use super::utility::Utility;
+use super::utility::{AnswerSamples, Utility};
 use super::version::FormatVersion;
 
 /// Everything that can happen in a run.
@@ -273,6 +273,8 @@ pub enum RunEvent {
     VerdictGiven { verdict: Verdict },
     /// The help of the context for the model.
     UtilityMeasured { step: u32, utility: Utility },
+    /// The agreement of answers that were sampled from the prompt of the answer.
+    AnswerSampled { samples: AnswerSamples },
     /// Last record of every run.
     RunFinished {
         outcome: Outcome,

@@ -31,14 +31,6 @@ pub struct Utility {
     pub hits: Vec<HitUtility>,
 }
 
-impl Utility {
-    /// Returns the belief with all chunks of the context, or the one without documents where there
-    /// were none.
-    pub fn belief(&self) -> Option<&Belief> {
-        self.beliefs.get(1).or(self.beliefs.first())
-    }
-}
-
 /// The utility of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HitUtility {
@@ -87,6 +79,14 @@ pub struct BeliefSample {
     pub entailment: f32,
     /// Whether the first sample of its cluster means the same as a reference.
     pub matches: bool,
+}
+
+/// Answers that were sampled from the prompt of the answer, with its last passages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerSamples {
+    /// The short answer of each.
+    pub texts: Vec<String>,
+    pub uncertainty: SampledUncertainty,
 }
 
 /// The uncertainty of an answer that was sampled several times.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Alternative, ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, Verdict, harmless,
+    Alternative, AnswerSamples, ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, Verdict,
+    harmless,
 };
 
 const TAB: &str = "    ";
@@ -96,6 +97,14 @@ pub(super) fn documents(documents: &BTreeMap<String, Metadata>) -> BTreeMap<Stri
 }
 
 /// Returns a utility whose answers are on one line each.
+pub(super) fn samples(samples: &AnswerSamples) -> AnswerSamples {
+    let texts = samples.texts.iter().map(|text| one_line(text));
+    AnswerSamples {
+        texts: texts.collect(),
+        uncertainty: samples.uncertainty,
+    }
+}
+
 pub(super) fn utility(utility: &Utility) -> Utility {
     let mut utility = utility.clone();
     for reference in &mut utility.references {

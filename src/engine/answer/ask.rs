@@ -2,10 +2,11 @@
 
 use std::cell::OnceCell;
 use std::iter;
+use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
-use crate::config::{AnswerPrompt, Config};
+use crate::config::{AnswerPrompt, Config, UtilityKind};
 use crate::corpus::split_words;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
@@ -17,6 +18,7 @@ use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
 use super::quotes::give;
+use super::sampled::sample;
 use super::scope::{has_scope, may_name_documents, read_scope, scoped_config};
 use super::summary::summarise;
 use super::support;
@@ -168,23 +170,49 @@ fn answer(
         run.emit(RunEvent::VerdictGiven { verdict });
     }
 
+    measure(run, roles, &answer, &passages);
+    Ok(answer)
+}
+
+/// Measures how much each lookup helped, and how far answers from the last one agree. Neither
+/// changes anything, so that a failure is only a warning.
+fn measure(run: &mut Run<'_>, roles: &mut Roles, answer: &Answer, passages: &Passages) {
     let of_steps = answer
         .lookups
         .iter()
         .map(|lookup| (lookup.step, &lookup.passages));
-    for (step, passages) in iter::once((0, &passages)).chain(of_steps) {
-        run.step = step;
-        match roles.utility.measure(run, passages) {
-            Ok(()) => {}
-            Err(error) if is_stop(&error) => break,
-            // a meter changes nothing, so its failure is only a warning
-            Err(error) => run.emit(RunEvent::Warned {
-                text: format!("the utility of the context was not measured: {error}"),
-                advice: error.to_problem().advice,
-            }),
+    let of_all: Vec<(u32, &Passages)> = iter::once((0, passages)).chain(of_steps).collect();
+
+    for (step, passages) in &of_all {
+        run.step = *step;
+        let measured = roles.utility.measure(run, passages);
+        if warn_of_failure(run, "the utility of the context", measured).is_break() {
+            return;
         }
     }
-    Ok(answer)
+
+    let is_measured = run.tools.config.utility.kind != UtilityKind::Off && !answer.short.is_empty();
+    if is_measured && let Some((_, passages)) = of_all.last() {
+        let sampled = sample(run, passages);
+        let _ = warn_of_failure(run, "the agreement of sampled answers", sampled);
+    }
+}
+
+/// Warns that something was not measured; breaks where the user stopped the run.
+fn warn_of_failure(
+    run: &mut Run<'_>,
+    what: &str,
+    measured: Result<(), RunError>,
+) -> ControlFlow<()> {
+    match measured {
+        Ok(()) => {}
+        Err(error) if is_stop(&error) => return ControlFlow::Break(()),
+        Err(error) => run.emit(RunEvent::Warned {
+            text: format!("{what} was not measured: {error}"),
+            advice: error.to_problem().advice,
+        }),
+    }
+    ControlFlow::Continue(())
 }
 
 /// Retrieves passages, and answers from them where they answer the question.

@@ -6,6 +6,7 @@ mod quotes;
 mod support;
 mod attribution;
 mod short;
+mod sampled;
 mod verdict;
 mod steps;
 mod writing;

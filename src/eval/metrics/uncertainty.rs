@@ -5,7 +5,7 @@ use super::declare::Format::Number;
 use super::declare::metrics;
 use super::statistics::{auarc, auroc};
 use super::understanding::Understood;
-use crate::event::{SampledUncertainty, UncertaintyMeasure, Utility};
+use crate::event::{SampledUncertainty, UncertaintyMeasure};
 use crate::methods::{mean_logprob, perplexity};
 use crate::story::{Run, Token};
 
@@ -108,6 +108,5 @@ fn gate(run: &Run, measure: UncertaintyMeasure) -> Option<f64> {
 }
 
 fn sampled_value(run: &Run, value: fn(&SampledUncertainty) -> Option<f32>) -> Option<f64> {
-    let belief = run.utility().and_then(Utility::belief)?;
-    value(&belief.uncertainty).map(f64::from)
+    value(&run.sampled.as_ref()?.uncertainty).map(f64::from)
 }

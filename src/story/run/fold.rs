@@ -249,6 +249,7 @@ impl Run {
                 }
                 self.utilities.push(text::utility(utility));
             }
+            RunEvent::AnswerSampled { samples } => self.sampled = Some(text::samples(samples)),
             RunEvent::RunFinished {
                 outcome,
                 text,

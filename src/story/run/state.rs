@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
-    Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome, QuestionKind,
-    RunUsage, Scope, Support, Turn, Utility, Verdict,
+    AnswerSamples, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome,
+    QuestionKind, RunUsage, Scope, Support, Turn, Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::question::{FollowUp, Rewritten};
@@ -57,6 +57,8 @@ pub struct Run {
     pub usage: RunUsage,
     /// The utility of the context, each time that it was measured.
     pub utilities: Vec<Utility>,
+    /// The agreement of answers sampled from the prompt of the answer, where that was measured.
+    pub sampled: Option<AnswerSamples>,
     /// The number of texts that the present calls have begun to write, and of all that they write.
     pub(super) begun: Option<(u32, u32)>,
     pub(super) decoding: DecodingClock,

@@ -88,7 +88,7 @@ impl Run {
             }
             RunEvent::SupportMeasured { .. } => StageKind::Support,
             RunEvent::VerdictGiven { .. } => StageKind::Check,
-            RunEvent::UtilityMeasured { .. } => StageKind::Weigh,
+            RunEvent::UtilityMeasured { .. } | RunEvent::AnswerSampled { .. } => StageKind::Weigh,
             RunEvent::RunStarted { .. }
             | RunEvent::ScopeChosen { .. }
             | RunEvent::GateChosen { .. }
@@ -132,7 +132,7 @@ impl Run {
                 lookup: self.lookups.len().saturating_sub(1),
             },
             "support" => StageKind::Support,
-            "utility samples" | "utility" => StageKind::Weigh,
+            "utility samples" | "utility" | "answer samples" => StageKind::Weigh,
             // judgements and samples belong to the work around them
             _ => return None,
         })

@@ -23,7 +23,7 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
         "rerank" => "reranking",
         "grade" | "reflect" | "critic" => "grading chunks",
         "rephrase" => "rephrasing chunk",
-        "utility samples" => "sample",
+        "utility samples" | "answer samples" => "sample",
         "utility" => "answer",
         other => other,
     };

@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{AnswerPrompt, RetrieverKind};
-use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
+use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured};
 use crate::story::words::{self, is_in_nats, is_unsure, measure};
 use crate::story::{Origin, Run, Step, Token, word_entropies};
 use crate::tui::keys::Action;
@@ -152,8 +152,7 @@ fn perplexity(run: &Run) -> Option<String> {
 }
 
 fn sampled_measures(run: &Run) -> Option<String> {
-    let belief = run.utility().and_then(Utility::belief)?;
-    let of = &belief.uncertainty;
+    let of = &run.sampled.as_ref()?.uncertainty;
 
     let kernel = of
         .kernel_heat

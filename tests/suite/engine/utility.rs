@@ -165,6 +165,46 @@ fn without_a_reference_the_own_answer_stands_in() {
     assert_eq!(utility.hits, [], "chunks are not measured on their own");
 }
 
+/// DENSE-RAG's baselines sample the prompt that the answer is of: only then do they tell wrong
+/// answers from right ones.
+#[test]
+fn the_uncertainty_of_an_answer_is_sampled_from_its_own_prompt() {
+    let settings = [
+        ("utility.kind", "soft"),
+        ("utility.samples", "3"),
+        ("utility.per_chunk", "false"),
+        ("answer.prompt", "step_by_step"),
+    ];
+    let reply = "Two sang it. So the answer is: Reba McEntire.";
+    // the prompts of SePer, then the answer and its samples: two that agree with it
+    let mut generator = ScriptedGenerator::new()
+        .when("with minimum words", "Nobody")
+        .when("your own knowledge", "Nobody");
+    for written in [reply, reply, reply, "So the answer is Linda Davis."] {
+        generator = generator.then(written);
+    }
+    let (outcome, events) = run_over(
+        &[REBA],
+        &config(&settings),
+        &mut generator,
+        ("Who sings does he love me?", &[]),
+        usize::MAX,
+    );
+    outcome.expect("it ran");
+
+    let samples = find!(events.into_iter(), RunEvent::AnswerSampled { samples } => samples);
+    let samples = samples.expect("sampled");
+    assert_eq!(
+        samples.texts,
+        ["Reba McEntire", "Reba McEntire", "Linda Davis"]
+    );
+    near(samples.uncertainty.discrete_semantic_entropy, 0.6365);
+
+    let answered = &generator.seen.first().expect("the answer").user;
+    let alike = generator.seen.iter().filter(|one| one.user == *answered);
+    assert_eq!(alike.count(), 4);
+}
+
 #[test]
 fn a_run_that_said_nothing_measures_nothing() {
     let settings = config(&[("utility.kind", "soft")]);
