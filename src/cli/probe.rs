@@ -271,14 +271,18 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         ProbeLayers::Middle => "the middle layer",
     };
 
+    let network = match card.hidden {
+        2 => "logistic regression".to_owned(),
+        units => format!("{units} hidden units"),
+    };
+
     let mut text = format!(
-        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads the first token of a sentence in {layers}; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
+        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads the first token of a sentence in {layers}; {network}; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
         file.display(),
         card.generator,
         &card.fingerprint[..card.fingerprint.len().min(12)],
         card.layers,
         card.width,
-        card.hidden,
         card.seed,
         card.entropy_threshold,
         card.samples,
@@ -299,11 +303,12 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
 
     let area = |area: Option<f64>| area.map_or("-".to_owned(), |area| format!("{area:.3}"));
     text.push_str(&format!(
-        "  held out: {} sentences of {} questions, {} of them {class}\n    AUROC   probe {}   token entropy {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
+        "  held out: {} sentences of {} questions, {} of them {class}\n    AUROC   probe {}   entropy of the first token {}, of the sentence {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
         figures.sentences,
         figures.questions,
         figures.uncertain,
         area(figures.auroc),
+        area(figures.first_token_auroc),
         area(figures.token_entropy_auroc),
         area(figures.semantic_entropy_auroc),
         figures.accuracy * 100.0,

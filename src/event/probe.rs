@@ -69,7 +69,7 @@ pub struct ProbeCard {
     pub labels: ProbeLabels,
     #[serde(default)]
     pub turns: ProbeTurns,
-    /// Units of the hidden layer.
+    /// Units of the hidden layer; 2 stand for a logistic regression.
     pub hidden: u32,
     /// The semantic entropy that separates certain from uncertain sentences, nats, and the weight
     /// of the variance term that found it.
@@ -78,7 +78,7 @@ pub struct ProbeCard {
     /// Sentences sampled for each entropy.
     pub samples: u32,
     pub seed: u64,
-    /// The training set: questions, and sentences of each class before both had the same number.
+    /// The training set: questions, and sentences of each class.
     pub questions: u64,
     pub certain: u64,
     pub uncertain: u64,
@@ -98,7 +98,10 @@ pub struct ProbeFigures {
     pub auroc: Option<f64>,
     /// Share of right decisions of the probe at 0.5.
     pub accuracy: f64,
-    /// AUROC of the mean token entropy.
+    /// AUROC of the entropy of the first token, which the probe reads too; `None` in older files.
+    #[serde(default)]
+    pub first_token_auroc: Option<f64>,
+    /// AUROC of the mean token entropy of the whole sentence.
     pub token_entropy_auroc: Option<f64>,
     /// AUROC of the semantic entropy of a second, independent set of samples: the upper bound of a
     /// probe that was trained by semantic entropy.

@@ -24,3 +24,11 @@ pub(super) fn range(reads: ProbeLayers, layers: u32, width: u32) -> Range<usize>
         }
     }
 }
+
+/// Returns which of the features that a probe reads are of the middle third of the layers: these
+/// say the most about the truth of what follows, and a regression of few sentences reads no more.
+pub(super) fn middle(reads: ProbeLayers, layers: u32, width: u32) -> Range<usize> {
+    let count = range(reads, layers, width).len() / (width as usize).max(1);
+    let end = count - count / 3;
+    count / 3 * width as usize..end * width as usize
+}

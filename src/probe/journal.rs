@@ -28,6 +28,8 @@ pub struct Sample {
     pub entropy: f64,
     /// The entropy of a second, independent set of samples, for held-out questions.
     pub second_entropy: Option<f64>,
+    /// Entropy of the first token of the sentence, nats; `None` in older journals.
+    pub first_token_entropy: Option<f32>,
     /// Mean token entropy of the sentence, nats.
     pub token_entropy: f32,
     /// Whether it was written with retrieved passages.
@@ -99,6 +101,8 @@ struct Measured {
     features: usize,
     entropy: f64,
     second_entropy: Option<f64>,
+    #[serde(default)]
+    first_token_entropy: Option<f32>,
     token_entropy: f32,
     has_passages: bool,
 }
@@ -202,6 +206,7 @@ impl SampleRow {
             features: sample.features.len(),
             entropy: sample.entropy,
             second_entropy: sample.second_entropy,
+            first_token_entropy: sample.first_token_entropy,
             token_entropy: sample.token_entropy,
             has_passages: sample.has_passages,
         };
@@ -224,6 +229,7 @@ impl SampleRow {
             features: numbers.by_ref().take(measured.features).collect(),
             entropy: measured.entropy,
             second_entropy: measured.second_entropy,
+            first_token_entropy: measured.first_token_entropy,
             token_entropy: measured.token_entropy,
             has_passages: measured.has_passages,
         });
@@ -257,6 +263,7 @@ mod tests {
             features: narrow(features),
             entropy: f64::from(number),
             second_entropy: None,
+            first_token_entropy: Some(0.25),
             token_entropy: 0.5,
             has_passages: false,
         };

@@ -3,7 +3,8 @@
 //!
 //! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are taken from hidden
 //! states; a `journal` keeps the samples, one per sentence, with their hidden states in a file
-//! beside it; `train` fits the `network` with the `optimiser` and measures it; `weights` keeps it
+//! beside it; `train` fits the `network` with the `optimiser`, or by `logistic` regression, and
+//! measures it; `weights` keeps it
 //! in a file, which is refused for any other generator.
 //!
 //! This module calls no model and knows nothing of a run: the samples are collected elsewhere.
@@ -14,12 +15,15 @@ mod journal;
 mod network;
 mod optimiser;
 mod trained;
+mod training_set;
+mod logistic;
 mod train;
 mod weights;
 
 pub use error::ProbeError;
 pub use features::features;
 pub use journal::{Sample, SampleJournal, SampledQuestion, narrow};
-pub use train::{Epoch, MAX_EPOCHS, train};
+pub use train::train;
 pub use trained::Probe;
+pub use training_set::{Epoch, MAX_EPOCHS};
 pub use weights::{describe, files, find, folders};

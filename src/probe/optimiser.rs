@@ -26,6 +26,8 @@ pub(super) struct Optimiser {
 pub(super) struct Batch<'a> {
     pub rows: &'a [&'a [f32]],
     pub labels: &'a [f32],
+    /// The weight of each row in the loss.
+    pub weights: &'a [f32],
     /// `[rows, hidden]`: 0 for a unit that is left out, else 1 / (1 - share left out).
     pub dropout: &'a [f32],
 }
@@ -94,7 +96,7 @@ impl Optimiser {
         self.hidden.par_iter().enumerate().map(of_unit).collect()
     }
 
-    /// Returns the derivative of the loss by each logit: (logistic(logit) - label) / rows.
+    /// Returns the derivative of the loss by each logit: weight (logistic(logit) - label) / rows.
     fn errors(&self, batch: Batch<'_>, units: &[Vec<f32>]) -> Vec<f32> {
         let mut logits = vec![self.output.bias.values[0]; batch.rows.len()];
         for (units, weight) in units.iter().zip(&self.output.weights.values) {
@@ -104,8 +106,8 @@ impl Optimiser {
         let count = batch.rows.len() as f32;
         logits
             .into_iter()
-            .zip(batch.labels)
-            .map(|(logit, label)| (logistic(logit) - label) / count)
+            .zip(batch.labels.iter().zip(batch.weights))
+            .map(|(logit, (label, weight))| weight * (logistic(logit) - label) / count)
             .collect()
     }
 
@@ -210,7 +212,7 @@ impl Parameters {
     }
 }
 
-fn add_scaled(sum: &mut [f32], values: &[f32], factor: f32) {
+pub(super) fn add_scaled(sum: &mut [f32], values: &[f32], factor: f32) {
     for (sum, value) in sum.iter_mut().zip(values) {
         *sum += factor * value;
     }

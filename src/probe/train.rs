@@ -1,16 +1,17 @@
-//! Trains a probe on collected sentences: threshold, labels, balance, the network, and its quality.
+//! Trains a probe on collected sentences: threshold, labels, weights, the network or the logistic
+//! regression, and its quality.
 
 use std::ops::Range;
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use super::error::ProbeError;
 use super::features;
 use super::journal::{Sample, SampledQuestion};
+use super::logistic;
 use super::network::Network;
 use super::optimiser::{Batch, Optimiser};
 use super::trained::{FORMAT, Probe};
+use super::training_set::{Epoch, MAX_EPOCHS, TrainingSet};
 use crate::config::ProbeSettings;
 use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
 use crate::llm::Random;
@@ -21,9 +22,8 @@ use crate::methods::searag::{LAMBDA, Standard, entropy_threshold};
 const NEEDED: usize = 20;
 /// One question in six of the training part decides when to stop.
 const VALIDATION: usize = 6;
-/// Maximum number of epochs. This and the constants below are those of the paper's probe (appendix
-/// B): AdamW on one hidden layer with dropout, until the validation loss no longer falls.
-pub const MAX_EPOCHS: u32 = 100;
+/// This and the constants below are those of the paper's probe (appendix B): AdamW on one hidden
+/// layer with dropout, until the validation loss no longer falls.
 const HIDDEN_UNITS: u32 = 256;
 const DROPOUT: f64 = 0.3;
 const LEARNING_RATE: f64 = 0.001;
@@ -34,15 +34,9 @@ const BATCH_SIZE: usize = 64;
 const PATIENCE: u32 = 10;
 /// Epochs without a better loss after which the learning rate is halved.
 const PLATEAU: u32 = 4;
-
-/// The result of an epoch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Epoch {
-    /// Finished epochs.
-    pub done: u32,
-    /// Loss on the validation part.
-    pub loss: f32,
-}
+/// Fewer sentences are fitted by a logistic regression: the network has hundreds of weights for
+/// each number that is read, and the paper trains it on 4,000 sentences.
+const NETWORK_SENTENCES: usize = 1_000;
 
 /// A sentence that a probe can be trained on.
 #[derive(Clone, Copy)]
@@ -108,13 +102,6 @@ impl Labelling {
     }
 }
 
-/// Features and labels (1: certain) of some sentences.
-#[derive(Debug, Default)]
-struct TrainingSet {
-    rows: Vec<Vec<f32>>,
-    labels: Vec<f32>,
-}
-
 /// Trains a probe on the sentences of the questions that are not held out, and measures it on those
 /// that are. `epoch` observes each epoch and may stop the training.
 ///
@@ -139,16 +126,25 @@ pub fn train(
 
     let read = features::range(settings.layers, generator.layers, generator.width);
     let mut random = Random::new(seed);
-    let (mut fit, mut validation) = split(&known, labelling, &read, &mut random);
-    if fit.rows.is_empty() || validation.rows.is_empty() {
+    let (fit, validation) = split(&known, &mut random);
+    let [fit, validation] = [fit, validation].map(|part| labelling.sentences(&part));
+    if fit.is_empty() || validation.is_empty() {
         return Err(too_few(certain, uncertain));
     }
 
+    let is_for_network = labelled.len() >= NETWORK_SENTENCES;
+    let fitted = if is_for_network { &fit } else { &labelled };
+    let mut fit = training_set(fitted, &read);
     let standard = Standard::from_rows(fit.rows.iter().map(Vec::as_slice));
-    for row in fit.rows.iter_mut().chain(&mut validation.rows) {
-        *row = standard.apply(row);
-    }
-    let network = fit_network(&fit, &validation, &mut random, epoch)?;
+    standardise(&mut fit, &standard);
+    let network = if is_for_network {
+        let mut validation = training_set(&validation, &read);
+        standardise(&mut validation, &standard);
+        fit_network(&fit, &validation, &mut random, epoch)?
+    } else {
+        let middle = features::middle(settings.layers, generator.layers, generator.width);
+        logistic::fit(&fit, middle, epoch)?
+    };
 
     let card = ProbeCard {
         format: FORMAT,
@@ -159,7 +155,7 @@ pub fn train(
         reads: settings.layers,
         labels: settings.labels,
         turns: settings.turns,
-        hidden: HIDDEN_UNITS,
+        hidden: network.hidden.bias.len() as u32,
         entropy_threshold: labelling.tau,
         lambda: LAMBDA,
         samples: settings.samples,
@@ -222,13 +218,11 @@ fn sentences<'w>(questions: &[&'w SampledQuestion]) -> Vec<&'w Sample> {
         .collect()
 }
 
-/// Splits the questions into the part that is fitted and the one for validation, both balanced.
-fn split(
-    known: &[&SampledQuestion],
-    by: Labelling,
-    read: &Range<usize>,
+/// Splits the questions into the part that is fitted and the one for validation.
+fn split<'w>(
+    known: &[&'w SampledQuestion],
     random: &mut Random,
-) -> (TrainingSet, TrainingSet) {
+) -> (Vec<&'w SampledQuestion>, Vec<&'w SampledQuestion>) {
     let mut fit = Vec::new();
     let mut validation = Vec::new();
 
@@ -240,27 +234,21 @@ fn split(
             fit.push(question);
         }
     }
-
-    let fit = balance(by.sentences(&fit), read, random);
-    let validation = balance(by.sentences(&validation), read, random);
     (fit, validation)
 }
 
-/// Returns the same number of sentences of each class, with the features that are read.
-fn balance(labelled: Vec<Labelled<'_>>, read: &Range<usize>, random: &mut Random) -> TrainingSet {
-    let (certain, uncertain): (Vec<_>, Vec<_>) =
-        labelled.into_iter().partition(|one| one.is_certain);
-    let each = certain.len().min(uncertain.len());
+fn training_set(labelled: &[Labelled<'_>], read: &Range<usize>) -> TrainingSet {
+    let rows = labelled.iter().map(|one| {
+        let features = one.sample.wide_features()[read.clone()].to_vec();
+        (features, one.is_certain)
+    });
+    TrainingSet::new(rows)
+}
 
-    let mut part = TrainingSet::default();
-    for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
-        for one in random.shuffle(class).into_iter().take(each) {
-            let features = one.sample.wide_features();
-            part.rows.push(features[read.clone()].to_vec());
-            part.labels.push(label);
-        }
+fn standardise(set: &mut TrainingSet, standard: &Standard) {
+    for row in &mut set.rows {
+        *row = standard.apply(row);
     }
-    part
 }
 
 /// Trains for epochs until the loss on the validation part no longer falls, and returns the network
@@ -271,8 +259,7 @@ fn fit_network(
     random: &mut Random,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Network, ProbeError> {
-    let width = fit.rows.first().map_or(0, Vec::len);
-    let mut best = Network::random(width, HIDDEN_UNITS as usize, random);
+    let mut best = Network::random(fit.width(), HIDDEN_UNITS as usize, random);
     let mut best_loss = f32::INFINITY;
     let mut optimiser = Optimiser::new(&best, LEARNING_RATE, WEIGHT_DECAY);
     let mut since_best = 0;
@@ -282,16 +269,18 @@ fn fit_network(
         let order = random.shuffle((0..fit.rows.len()).collect());
         for batch in order.chunks(BATCH_SIZE) {
             let rows: Vec<&[f32]> = batch.iter().map(|at| fit.rows[*at].as_slice()).collect();
-            let labels: Vec<f32> = batch.iter().map(|at| fit.labels[*at]).collect();
+            let of_batch =
+                |values: &[f32]| -> Vec<f32> { batch.iter().map(|at| values[*at]).collect() };
             optimiser.step(Batch {
                 rows: &rows,
-                labels: &labels,
+                labels: &of_batch(&fit.labels),
+                weights: &of_batch(&fit.weights),
                 dropout: &dropout(batch.len(), random),
             });
         }
 
         let network = optimiser.network();
-        let loss = cross_entropy(&network, validation);
+        let loss = validation.cross_entropy(&network);
         epoch(Epoch { done, loss }).check()?;
 
         since_best += 1;
@@ -324,24 +313,10 @@ fn dropout(rows: usize, random: &mut Random) -> Vec<f32> {
         .collect()
 }
 
-/// Returns the mean binary cross-entropy in the form that stays finite for every logit x:
-/// max(x, 0) - x y + ln(1 + exp(-|x|)).
-fn cross_entropy(network: &Network, part: &TrainingSet) -> f32 {
-    let losses: Vec<f32> = part
-        .rows
-        .par_iter()
-        .zip(&part.labels)
-        .map(|(row, label)| {
-            let logit = network.logit(row);
-            logit.max(0.0) - logit * label + (1.0 + (-logit.abs()).exp()).ln()
-        })
-        .collect();
-    losses.iter().sum::<f32>() / losses.len() as f32
-}
-
 /// Measures how well the probe separates uncertain sentences from certain ones, by the labels that
-/// it was trained with, beside the token entropy and a second sampling. A gate judges every
-/// sentence, whichever of them a probe was trained on.
+/// it was trained with, beside the entropy of the first token, which is all that the probe sees,
+/// that of the whole sentence, and a second sampling. A gate judges every sentence, whichever of
+/// them a probe was trained on.
 fn measure(
     probe: &Probe,
     held: &[&SampledQuestion],
@@ -377,6 +352,10 @@ fn measure(
         .iter()
         .map(|sample| f64::from(sample.token_entropy))
         .collect();
+    let first_entropies: Option<Vec<f64>> = samples
+        .iter()
+        .map(|sample| sample.first_token_entropy.map(f64::from))
+        .collect();
     let second: Option<Vec<f64>> = samples.iter().map(|sample| sample.second_entropy).collect();
 
     Ok(Some(ProbeFigures {
@@ -385,6 +364,7 @@ fn measure(
         uncertain: uncertain.iter().filter(|uncertain| **uncertain).count() as u64,
         auroc: auroc(&readings, &uncertain),
         accuracy: right as f64 / samples.len() as f64,
+        first_token_auroc: first_entropies.and_then(|first| auroc(&first, &uncertain)),
         token_entropy_auroc: auroc(&token_entropies, &uncertain),
         semantic_entropy_auroc: second.and_then(|second| auroc(&second, &uncertain)),
         reading_us: times[times.len() / 2],

@@ -49,8 +49,9 @@ fn walked(questions: usize) -> Vec<SampledQuestion> {
             features: narrow(&features),
             entropy: if uncertain { 2.0 - noise } else { noise },
             second_entropy: Some(if uncertain { 1.9 } else { 0.1 }),
-            // says little
+            // says little, and the first token all
             token_entropy: random.unit() as f32,
+            first_token_entropy: Some(if uncertain { 1.0 } else { 0.5 }),
             has_passages: false,
         }
     };
@@ -109,6 +110,7 @@ fn a_probe_learns_what_the_states_say_and_is_measured_beside_the_baselines() {
         "{figures:?}"
     );
     assert!(figures.accuracy > 0.9, "{figures:?}");
+    assert_eq!(figures.first_token_auroc, Some(1.0));
     // the same seed makes the same probe
     let again = trained(&walked(120)).expect("trained");
     let features = [0.5_f32; 8];
@@ -116,6 +118,30 @@ fn a_probe_learns_what_the_states_say_and_is_measured_beside_the_baselines() {
         probe.uncertainty(&features).expect("read"),
         again.uncertainty(&features).expect("read")
     );
+}
+
+/// 450 sentences are certain and 30 are not: each of them is fitted, and both classes count alike.
+#[test]
+fn a_probe_learns_from_every_sentence_of_a_rare_class() {
+    let mut unequal = walked(600);
+    for (at, question) in unequal.iter_mut().enumerate() {
+        if !at.is_multiple_of(10) {
+            question.samples.remove(0);
+        }
+    }
+    let probe = trained(&unequal).expect("trained");
+    let card = &probe.card;
+    assert_eq!((card.certain, card.uncertain), (450, 30));
+    assert_eq!(card.hidden, 2, "a logistic regression");
+    let figures = card.held_out.expect("held out");
+    assert!(
+        figures.auroc > Some(0.97) && figures.accuracy > 0.9,
+        "{figures:?}"
+    );
+
+    // above a thousand sentences a network is trained
+    let probe = trained(&walked(800)).expect("trained");
+    assert_eq!((probe.card.certain, probe.card.hidden), (600, 256));
 }
 
 #[test]

@@ -199,6 +199,7 @@ mod tests {
             features: narrow(&[entropy as f32, 1.0]),
             entropy,
             second_entropy: None,
+            first_token_entropy: None,
             token_entropy,
             has_passages: false,
         };

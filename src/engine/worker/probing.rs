@@ -431,6 +431,7 @@ impl Gate for Collecting {
             features: states.map(|states| narrow(&states)).unwrap_or_default(),
             entropy: first,
             second_entropy: second,
+            first_token_entropy: draft.sentence.tokens.first().map(|token| token.entropy),
             token_entropy: mean_token_entropy(&draft.sentence.tokens),
             has_passages,
         });
