@@ -435,6 +435,8 @@ models! {
     }
     /// Model that judges whether one answer entails another.
     JudgeModel or "the name of a GGUF file" {
+        /// The generator is asked about each pair; a bundled one is too small, and words judge.
+        Auto = "auto",
         /// The generator is asked about each pair.
         Generator = "generator",
         /// No model: an answer entails another when it holds all its content words.

@@ -253,8 +253,9 @@ settings! {
         /// contradiction, such as FacebookAI/roberta-large-mnli, converted by llama.cpp: `python
         /// convert_hf_to_gguf.py roberta-large-mnli --outtype q8_0` (`ragscope guide understanding`
         /// has all commands); generator asks the generator; words needs no model: an answer entails
-        /// another when it holds all its content words.
-        model: JudgeModel = JudgeModel::Generator;
+        /// another when it holds all its content words; auto is generator, and words where the
+        /// generator is a bundled one, which judges no better than chance.
+        model: JudgeModel = JudgeModel::Auto;
     }
 
     /// Measurement of how well the model understands its context.

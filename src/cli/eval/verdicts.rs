@@ -9,6 +9,7 @@ use crate::cli::output::Output;
 use crate::config::{JudgeModel, Layers, Paths};
 use crate::eval::verdicts::{self, VerdictTable};
 use crate::event::harmless;
+use crate::llm::bundled;
 
 /// Judges the answers of a file of EVOUNA and prints how far the judge agrees with people.
 pub(super) fn run(
@@ -28,7 +29,8 @@ pub(super) fn run(
     };
     let config = layers.config()?;
     let judge = match &config.judge.model {
-        JudgeModel::Generator => config.generator.model.clone(),
+        JudgeModel::Auto if is_bundled(&config.generator.model) => "words".to_owned(),
+        JudgeModel::Auto | JudgeModel::Generator => config.generator.model.clone(),
         JudgeModel::Words => "words".to_owned(),
         JudgeModel::File(file) => file.clone(),
     };
@@ -55,4 +57,9 @@ pub(super) fn run(
         out.text(&harmless(&verdicts::table(&title, &figures).markdown()))?;
     }
     Ok(Exit::Done)
+}
+
+fn is_bundled(model: &str) -> bool {
+    let file = Path::new(model).file_name().unwrap_or_default();
+    bundled::models().iter().any(|known| file == known.file)
 }

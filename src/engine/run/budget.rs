@@ -109,7 +109,8 @@ fn calls(config: &Config, part: Part, texts: usize) -> u32 {
 }
 
 fn calls_of(config: &Config, part: Part, texts: u32) -> u32 {
-    let has_generator_judge = config.judge.model == JudgeModel::Generator;
+    let has_generator_judge =
+        matches!(config.judge.model, JudgeModel::Auto | JudgeModel::Generator);
 
     match part {
         Part::Rewriter => 1,

@@ -19,7 +19,7 @@ use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
 use crate::methods::ModelCalls;
 
 use super::link_corpus::link_corpus;
-use super::models::{Loaded, Models, loaded_probe};
+use super::models::{Loaded, Models, judge_model, loaded_probe};
 use super::operations::Worker;
 use super::stamp::{Publish, Stamp};
 
@@ -60,6 +60,7 @@ impl Worker {
         let card = corpus.as_ref().map(Corpus::card);
         let is_demo = card.as_ref().is_some_and(|card| card.demo);
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
+        config.judge.model = judge_model(&config, loaded.generator.card());
         if let Some(card) = card.filter(|card| card.chunks == 0) {
             let _ = emit(without_documents(&card));
         }
@@ -189,10 +190,11 @@ impl Worker {
         publish: Publish<'_>,
         work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
     ) -> Result<T, WorkerError> {
-        let config = self.layers.with(overrides)?.config()?;
+        let mut config = self.layers.with(overrides)?.config()?;
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         let loaded = self.models.load(&config, false, &mut emit)?;
+        config.judge.model = judge_model(&config, loaded.generator.card());
         let prompts = read_prompts(&self.paths, &config, &loaded)?;
 
         let tools = Tools {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::{
-    AttributionKind, Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind,
-    Paths, RerankerKind, ServerSettings,
+    AttributionKind, Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, JudgeModel,
+    LinkerKind, Paths, RerankerKind, ServerSettings,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{
@@ -291,6 +291,16 @@ fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
         url: String::new(),
         ..config.embedder.clone()
     })
+}
+
+/// Returns the judge of entailment, chosen where the settings leave it open. A bundled generator
+/// finds that nearly any answer entails any other.
+pub(super) fn judge_model(config: &Config, generator: &ModelCard) -> JudgeModel {
+    match &config.judge.model {
+        JudgeModel::Auto if generator.practice => JudgeModel::Words,
+        JudgeModel::Auto => JudgeModel::Generator,
+        chosen => chosen.clone(),
+    }
 }
 
 /// Returns the settings of the linker's own model; `None` where the generator links, or the linker

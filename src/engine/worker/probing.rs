@@ -29,6 +29,7 @@ use crate::probe::{
 };
 
 use super::ask::read_prompts;
+use super::models::judge_model;
 use super::operations::Worker;
 use super::probe_questions::{Observer, ProbeQuestion, written_questions};
 use super::stamp::Publish;
@@ -107,8 +108,10 @@ impl Worker {
         let prompts = read_prompts(&self.paths, config, &loaded)?;
         let embedder = loaded.embedder.ok_or(WorkerError::NoCorpus)?;
         let generator = loaded.generator.card().clone();
+        let mut config = config.clone();
+        config.judge.model = judge_model(&config, &generator);
         let mut tools = Tools {
-            config,
+            config: &config,
             prompts: &prompts,
             generator: loaded.generator,
             corpus: Some(Corpus {
