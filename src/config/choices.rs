@@ -162,6 +162,8 @@ choices! {
         Off = "off",
         /// The generator adds keywords.
         Generator = "generator",
+        /// The generator rewrites it, and chunks are graded by that too, as in ChunkRAG's paper.
+        Replace = "replace",
     }
     /// Ways to retrieve chunks.
     RetrieverKind {

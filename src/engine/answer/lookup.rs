@@ -1,5 +1,6 @@
 //! One lookup, from the query to the repaired context.
 
+use crate::config::RewriterKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Effort, Need, Passages, Query, Roles, Run, Searched, context, pins};
 
@@ -37,7 +38,11 @@ pub fn passages(
 ) -> Result<Passages, RunError> {
     run.effort = effort;
     let retrieved = roles.retriever.retrieve(run, query)?;
-    let retrieved = for_need(retrieved, run.question, need, query);
+    let question = match run.tools.config.rewriter.kind {
+        RewriterKind::Replace if need.uncertain.is_none() => &query.text,
+        RewriterKind::Off | RewriterKind::Generator | RewriterKind::Replace => run.question,
+    };
+    let retrieved = for_need(retrieved, question, need, query);
 
     // pinned chunks pass by the stages: none of them may drop one
     let (pinned, candidates) = pins::split_pinned(&run.tools.config.retriever, retrieved);

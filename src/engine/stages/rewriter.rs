@@ -1,4 +1,5 @@
-//! The rewriter: adds keywords to the question before retrieval (ChunkRAG, section 3).
+//! The rewriter: adds keywords to the question before retrieval, or puts them in its place
+//! (ChunkRAG, section 3).
 
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
@@ -15,8 +16,10 @@ const MAX_TOKENS: u32 = 48;
 const MIN_SIMILARITY: f32 = 0.3;
 
 /// Lets the generator write the keywords. They are used unless they are empty or ask for something
-/// else than the question does.
-pub struct ByGenerator;
+/// else than the question does; the paper's, which replace the question, unless they are empty.
+pub struct ByGenerator {
+    pub replaces: bool,
+}
 
 impl Rewriter for ByGenerator {
     fn rewrite(&mut self, run: &mut Run<'_>) -> Result<String, RunError> {
@@ -28,16 +31,20 @@ impl Rewriter for ByGenerator {
             Some(similarity(run, &rewritten)?)
         };
 
-        let used = cosine.is_some_and(|cosine| cosine >= MIN_SIMILARITY);
+        // no cosine is lower
+        let min_similarity = if self.replaces { -1.0 } else { MIN_SIMILARITY };
+        let used = cosine.is_some_and(|cosine| cosine >= min_similarity);
         run.emit(RunEvent::QuestionRewritten {
             question: question.to_owned(),
             rewritten: rewritten.clone(),
             similarity: cosine,
-            min_similarity: MIN_SIMILARITY,
+            min_similarity,
             used,
         });
 
-        if used {
+        if used && self.replaces {
+            Ok(rewritten)
+        } else if used {
             // the question stays in the query: a keyword that the rewrite lost is still searched
             Ok(with_new_words(question, &rewritten))
         } else {

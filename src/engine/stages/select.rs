@@ -31,7 +31,12 @@ pub fn select(tools: &Tools<'_>) -> Roles {
         },
         rewriter: match config.rewriter.kind {
             RewriterKind::Off => Box::new(Off),
-            RewriterKind::Generator => Box::new(Limited(Part::Rewriter, ByGenerator)),
+            RewriterKind::Generator => {
+                Box::new(Limited(Part::Rewriter, ByGenerator { replaces: false }))
+            }
+            RewriterKind::Replace => {
+                Box::new(Limited(Part::Rewriter, ByGenerator { replaces: true }))
+            }
         },
         // without a retriever there is no query to emit
         query_writer: match config.retriever.kind {
