@@ -184,6 +184,8 @@ choices! {
         Tokens = "tokens",
         /// A model that reads one vector per chunk.
         Sentence = "sentence",
+        /// No model: the chunks before and behind are related. A control for the two above.
+        Neighbours = "neighbours",
     }
     /// The passages in the prompt of a retry with more passages.
     ExpandedContext {

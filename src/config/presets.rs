@@ -25,6 +25,7 @@ presets![
     "chunkrag",
     "chunkrag-paper",
     "saki-rag",
+    "saki-rag-paper",
     "full",
 ];
 

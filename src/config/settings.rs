@@ -213,6 +213,9 @@ settings! {
         candidates: u32 = 0, in 0..=1000;
         /// Number of related chunks joined per hit; 0 = retriever.k.
         relatives: u32 = 0, in 0..=1000;
+        /// Merge texts that share a chunk; otherwise a hit comes once with each related chunk, as
+        /// the paper's algorithm 1 has it, and its evidence counts as often.
+        merge: bool = true;
     }
 
     /// Dropping of chunks before they reach the context.

@@ -35,7 +35,8 @@ pub enum LeftOut {
 pub struct Link {
     /// The other chunk, by its position in the document, from 0.
     pub to: u32,
-    /// Share of the attention that either pays to the other, in 0..=1.
+    /// Attention that either pays to the other, divided by what it pays to a unit on average; in
+    /// records before 2.12 the share of its attention.
     pub weight: f32,
 }
 

@@ -8,8 +8,10 @@
 //! The paper's model reads a whole document at once. Here a document that exceeds the window is
 //! read in windows that overlap by half, and only the rows of units that a later window can still
 //! reach are held in memory. Two departures of this module from equation 3: a row excludes the unit
-//! itself and is scaled to sum to 1, and a link weighs the larger of its two directions, since a
-//! causal model only looks back.
+//! itself and is scaled to a mean of 1 over the units that it sees, and a link weighs the larger of
+//! its two directions, since a causal model only looks back. With a sum of 1 instead, the second
+//! unit of a document would give all of its attention to the first, and early units would be linked
+//! with whatever follows them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -71,8 +73,8 @@ pub struct LinkMaker {
     reach: Vec<usize>,
     /// Rows that a further window may add to.
     open: BTreeMap<usize, HashMap<usize, Mean>>,
-    /// Complete rows: the share of each other unit in the unit's attention.
-    shares: BTreeMap<usize, HashMap<usize, f32>>,
+    /// Complete rows: the lift of each other unit in the unit's attention.
+    lifts: BTreeMap<usize, HashMap<usize, f32>>,
     made: Vec<Vec<Link>>,
 }
 
@@ -83,7 +85,7 @@ impl LinkMaker {
             links,
             reach: Vec::new(),
             open: BTreeMap::new(),
-            shares: BTreeMap::new(),
+            lifts: BTreeMap::new(),
             made: Vec::new(),
         }
     }
@@ -110,7 +112,7 @@ impl LinkMaker {
 
     /// Returns the number of rows in memory: it depends on the windows and not on the document.
     pub fn held(&self) -> usize {
-        self.open.len() + self.shares.len()
+        self.open.len() + self.lifts.len()
     }
 
     /// Returns the links of every unit (equation 4): strongest first, the first unit's among
@@ -125,7 +127,7 @@ impl LinkMaker {
     fn settle(&mut self, first: usize) {
         let later = self.open.split_off(&first);
         for (unit, row) in std::mem::replace(&mut self.open, later) {
-            self.shares.insert(unit, shares(&row));
+            self.lifts.insert(unit, lifts(&row));
         }
 
         while self.made.len() < first && self.reach[self.made.len()] <= first {
@@ -135,17 +137,17 @@ impl LinkMaker {
 
         // A row is needed as long as an unlinked unit was in a window with it.
         let next = self.made.len();
-        self.shares.retain(|unit, _| self.reach[*unit] > next);
+        self.lifts.retain(|unit, _| self.reach[*unit] > next);
     }
 
     fn strongest(&self, unit: usize) -> Vec<Link> {
-        let Some(row) = self.shares.get(&unit) else {
+        let Some(row) = self.lifts.get(&unit) else {
             return Vec::new();
         };
 
         let mut links = Vec::new();
-        for (other, share) in row {
-            let weight = share.max(self.share(*other, unit));
+        for (other, lift) in row {
+            let weight = lift.max(self.lift(*other, unit));
             if weight > 0.0 {
                 let to = saturating_u32(*other);
                 links.push(Link { to, weight });
@@ -156,20 +158,45 @@ impl LinkMaker {
         links
     }
 
-    /// Returns the share of `to` in the attention of `from`; 0 if they were in no window together.
-    fn share(&self, from: usize, to: usize) -> f32 {
-        let row = self.shares.get(&from);
+    /// Returns the lift of `to` in the attention of `from`; 0 if they were in no window together.
+    fn lift(&self, from: usize, to: usize) -> f32 {
+        let row = self.lifts.get(&from);
         row.and_then(|row| row.get(&to)).copied().unwrap_or(0.0)
     }
 }
 
-/// Scales a row to sum to 1.
-fn shares(row: &HashMap<usize, Mean>) -> HashMap<usize, f32> {
+/// Scales a row to a mean of 1 over the units that get any attention, so that 1 is what chance
+/// gives, whether a unit sees two others or two hundred.
+fn lifts(row: &HashMap<usize, Mean>) -> HashMap<usize, f32> {
     let sum: f32 = row.values().map(Mean::value).sum();
+    let visible = row.values().filter(|mean| mean.value() > 0.0).count() as f32;
     row.iter()
         .map(|(unit, mean)| {
-            let share = if sum > 0.0 { mean.value() / sum } else { 0.0 };
-            (*unit, share)
+            let lift = if sum > 0.0 {
+                mean.value() / sum * visible
+            } else {
+                0.0
+            };
+            (*unit, lift)
         })
         .collect()
+}
+
+/// Links each of `units` units with at most `links` around it, the nearest first: the control of
+/// links by attention, whose units are mostly neighbours as well.
+pub fn link_neighbours(units: usize, links: usize) -> Vec<Vec<Link>> {
+    let linked = |unit: usize| {
+        let reach = unit.saturating_sub(links)..units.min(unit + links + 1);
+        let mut around: Vec<usize> = reach.filter(|other| *other != unit).collect();
+        around.sort_by_key(|other| other.abs_diff(unit));
+        around.truncate(links);
+        around
+            .into_iter()
+            .map(|other| Link {
+                to: saturating_u32(other),
+                weight: 1.0 / other.abs_diff(unit) as f32,
+            })
+            .collect()
+    };
+    (0..units).map(linked).collect()
 }

@@ -163,7 +163,11 @@ struct Merged {
 
 /// Merges joined texts that share a chunk (SAKI-RAG, section 3.2), and emits what became of them.
 fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
-    let (hits, absorbed) = joined::merge(hits);
+    let (hits, absorbed) = if run.tools.config.linker.merge {
+        joined::merge(hits)
+    } else {
+        (hits, Vec::new())
+    };
     if absorbed.is_empty() {
         return Merged {
             hits,

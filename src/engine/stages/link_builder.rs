@@ -8,7 +8,7 @@ use crate::event::{ChunkText, Flow, ModelCard, saturating_u32};
 use crate::index::{ChunkLinks, LinkRecipe};
 use crate::llm::{Layers, LlmError, OpenGenerator, Prompt};
 use crate::methods::joined::overlap;
-use crate::methods::saki::{LinkMaker, windows};
+use crate::methods::saki::{self, LinkMaker, windows};
 
 /// Number of links kept per chunk: several times what a hit is joined with (`linker.relatives`).
 const LINKS: usize = 8;
@@ -31,13 +31,14 @@ pub fn recipe(settings: &LinkerSettings, model: &ModelCard, embedder: &ModelCard
         LinkerKind::Off => ("off", ""),
         LinkerKind::Tokens => ("tokens", ""),
         LinkerKind::Sentence => ("sentence", embedder.fingerprint.as_str()),
+        LinkerKind::Neighbours => ("neighbours", ""),
     };
     LinkRecipe {
         linker: linker.to_owned(),
         model: model.fingerprint.clone(),
         model_file: model.file.clone(),
         embedder: embedder.to_owned(),
-        settings: format!("links {LINKS}, window {WINDOW}"),
+        settings: format!("links {LINKS}, window {WINDOW}, lift"),
     }
 }
 
@@ -56,11 +57,14 @@ pub fn link(
     if chunks.len() < 2 {
         return Ok(vec![Vec::new(); chunks.len()]);
     }
+    if settings.kind == LinkerKind::Neighbours {
+        return Ok(saki::link_neighbours(chunks.len(), LINKS));
+    }
 
     let context_tokens = WINDOW.min(model.card().context_tokens);
     let max_tokens = context_tokens.saturating_sub(RESERVED).max(2);
     let lengths = match settings.kind {
-        LinkerKind::Off | LinkerKind::Sentence => vec![1; chunks.len()],
+        LinkerKind::Off | LinkerKind::Neighbours | LinkerKind::Sentence => vec![1; chunks.len()],
         LinkerKind::Tokens => lengths(model, chunks)?,
     };
 
@@ -68,7 +72,7 @@ pub fn link(
     for window in windows(&lengths, max_tokens) {
         flow(window.start).check()?;
         let rows = match settings.kind {
-            LinkerKind::Off => Vec::new(),
+            LinkerKind::Off | LinkerKind::Neighbours => Vec::new(),
             LinkerKind::Tokens => {
                 let lengths = &lengths[window.clone()];
                 attend_texts(model, &chunks[window.clone()], lengths, max_tokens)?

@@ -53,7 +53,7 @@ pub fn select(tools: &Tools<'_>) -> Roles {
         },
         linker: match config.linker.kind {
             LinkerKind::Off => Box::new(Off),
-            LinkerKind::Tokens | LinkerKind::Sentence => {
+            LinkerKind::Tokens | LinkerKind::Sentence | LinkerKind::Neighbours => {
                 Box::new(Limited(Part::Linker, ByAttention))
             }
         },
