@@ -300,13 +300,6 @@ choices! {
         /// SePer over clusters of meaning.
         Hard = "hard",
     }
-    /// The agreement of two sampled answers.
-    SampleAgreement {
-        /// 1 where entailment is the likeliest judgement, 0 elsewhere, both ways averaged.
-        Verdict = "verdict",
-        /// The probability of entailment, both ways averaged (Lin et al.).
-        Probability = "probability",
-    }
     /// Prompt of the answer.
     AnswerPrompt {
         /// sources; with a bundled generator quotes, and step_by_step in the demo, which it was

@@ -339,8 +339,6 @@ settings! {
         temperature: f32 = 1.0, in 0.01..=100;
         /// Reference answers; empty takes the answer of the run.
         references: Vec<String> = Vec::new();
-        /// Source of the degree and the eigenvalues of the samples' agreement.
-        agreement: SampleAgreement = SampleAgreement::Verdict;
         /// Measure per chunk too: each one alone, and the others without it.
         per_chunk: bool = true;
     }

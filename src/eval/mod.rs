@@ -38,10 +38,11 @@ pub use make::{GeneratedQuestion, MakeProgress, make_questions};
 pub use metrics::{
     AnswerMetric, ChunkFigures, ChunkMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList,
     Interval, ListMetric, Metric, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
-    Understood, UtilityMetric, Values, accuracy_by_coverage, auarc, auroc, exact_match, f1,
-    is_refusal, meteor, normalise, paired_bootstrap, pearson, rouge_l, score, substring,
+    Understood, UtilityMetric, Values, accuracy_by_coverage, auarc, auroc, auroc_interval,
+    bootstrap, exact_match, f1, is_refusal, meteor, normalise, paired_bootstrap, pearson, rouge_l,
+    score, substring,
 };
-pub use paper::{PaperRow, PaperTable};
+pub use paper::{PaperRow, PaperTable, published_as};
 pub use paper_metric::PublishedMetric;
 pub use published::{Published, PublishedFigure};
 pub use questions::{Evidence, Passage, Question, QuestionSet};
@@ -49,7 +50,7 @@ pub use report::Report;
 pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
 pub use summary::{
-    Comparison, DenseInterval, ListSummary, PresetSummary, RepeatSummary, UncertaintySummary,
-    UnderstandingSummary,
+    Comparison, Correlation, DenseInterval, ListSummary, PresetSummary, RepeatSummary,
+    UncertaintySummary, UnderstandingSummary,
 };
 pub use tables::{Table, headline, markdown, tables};

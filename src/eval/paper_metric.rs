@@ -98,6 +98,9 @@ metrics! {
         /// Pearson's correlation of the improvement of perplexity with the evidence.
         PerplexityPearson "Pearson, perplexity": Higher, Number(3) =>
             |_, preset| correlation(preset, UtilityMetric::Perplexity);
+        /// Pearson's correlation of the improvement of the predictive entropy with the evidence.
+        EntropyPearson "Pearson, entropy": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::Entropy);
         /// Pearson's correlation of the improvement of semantic entropy with the evidence.
         SemanticEntropyPearson "Pearson, semantic entropy": Higher, Number(3) =>
             |_, preset| correlation(preset, UtilityMetric::SemanticEntropy);

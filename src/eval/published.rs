@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::metrics::Metric as _;
-use super::paper::{PaperRow, PaperTable};
+use super::paper::{PaperRow, PaperTable, published_as};
 use super::paper_metric::PublishedMetric;
 use super::summary::{PresetSummary, UnderstandingSummary};
 
@@ -27,21 +27,23 @@ pub struct Published {
 
 impl Published {
     /// Compares presets that are the rows of this table with what the paper prints for one dataset,
-    /// or for all of them without a name.
+    /// or for all of them without a name, of the model that is the nearest to `generator` in size.
     pub fn new(
         table: &PaperTable,
         presets: &[PresetSummary],
         understanding: &[UnderstandingSummary],
         dataset: Option<&str>,
+        generator: &str,
     ) -> Self {
+        let model = table.nearest_model(generator);
         let rows = table.rows.iter();
         Self {
             title: format!(
-                "{} {}, as published of {} and here",
-                table.name, table.title, table.model
+                "{} {}, as published of {model} and here",
+                table.name, table.title
             ),
             figures: rows
-                .flat_map(|row| table.figures(row, presets, understanding, dataset))
+                .flat_map(|row| table.figures(row, model, presets, understanding, dataset))
                 .collect(),
         }
     }
@@ -51,16 +53,17 @@ impl PaperTable {
     fn figures(
         &self,
         row: &PaperRow,
+        model: &str,
         presets: &[PresetSummary],
         understanding: &[UnderstandingSummary],
         dataset: Option<&str>,
     ) -> Vec<PublishedFigure> {
         let scale = if self.percent { 0.01 } else { 1.0 };
         let summary = presets.iter().find(|preset| preset.preset == row.name);
-        let of_dataset = row
-            .published
-            .iter()
-            .filter(|(name, _)| dataset.is_none_or(|dataset| dataset == *name));
+        let wanted = dataset.map(published_as);
+        let published = self.published(row, model).iter();
+        let of_dataset =
+            published.filter(|(name, _)| wanted.is_none_or(|wanted| wanted == name.as_str()));
 
         let mut figures = Vec::new();
         for (name, values) in of_dataset {

@@ -11,7 +11,7 @@ use super::metrics::{
 };
 use super::questions::Question;
 use crate::engine;
-use crate::event::{Belief, Context, Outcome, RunUsage, Utility};
+use crate::event::{Belief, Context, Hit, Outcome, RunUsage, Utility};
 use crate::story::{Lookup, Run};
 
 /// The result of one question under one preset.
@@ -120,6 +120,15 @@ impl Row {
         self.is_retrieval_only && self.found.is_some() && self.context.is_none()
     }
 
+    /// Returns whether the most likely answer without any context is right.
+    pub(super) fn is_right_without_context(&self) -> bool {
+        let without = self.utility.first().and_then(|context| {
+            let with = context.with_context.as_ref()?;
+            Some(with[UtilityMetric::ExactMatch] - context.improvement[UtilityMetric::ExactMatch])
+        });
+        without.is_some_and(|exact_match| exact_match > 0.5)
+    }
+
     /// Returns whether the answer is right: it matches a reference answer exactly.
     pub(super) fn is_right(&self) -> bool {
         self.scores[AnswerMetric::ExactMatch] > 0.5
@@ -163,13 +172,15 @@ struct WithEvidence<'a> {
 impl WithEvidence<'_> {
     /// Returns the evidence in these chunks, best first.
     fn list(&self, chunks: &[u64]) -> EvidenceList {
-        let held = chunks.iter().map(|chunk| {
-            let hit = self.run.hit(*chunk);
-            hit.map_or_else(Vec::new, |hit| self.evidence.held_by(&hit.chunk))
-        });
+        let hits: Vec<Option<&Hit>> = chunks.iter().map(|chunk| self.run.hit(*chunk)).collect();
+        let held = hits
+            .iter()
+            .map(|hit| hit.map_or_else(Vec::new, |hit| self.evidence.held_by(&hit.chunk)));
+        let tokens = hits.iter().map(|hit| hit.map_or(0, |hit| hit.chunk.tokens));
         EvidenceList {
             held: held.collect(),
             pieces: self.evidence.len(),
+            tokens: tokens.collect(),
         }
     }
 

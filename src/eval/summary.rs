@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::metrics::{
     AnswerMetric, ChunkMetric, CostMetric, DepthMetric, EvidenceList, Group, GroupMember, Interval,
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
-    UtilityMetric, Values, mean, mean_of_any, paired_bootstrap, pearson, standard_deviation,
+    UtilityMetric, Values, auroc_interval, bootstrap, mean, mean_of_any, paired_bootstrap, pearson,
+    standard_deviation,
 };
 use super::row::{ContextUtility, Row};
 
@@ -99,6 +100,8 @@ pub struct UncertaintySummary {
     /// `None` where all answers are right, or all wrong.
     #[serde(flatten)]
     pub separation: Values<SeparationMetric, Option<f64>>,
+    /// The interval of the AUROC.
+    pub interval: Option<Interval>,
 }
 
 /// Pearson's correlation of what a context did to the model with the share of the evidence in it.
@@ -110,7 +113,8 @@ pub struct UtilitySummary {
     /// are left out: their belief is measured toward the model's own answer.
     pub with_context: Option<Values<UtilityMetric>>,
     pub improvement: Values<UtilityMetric>,
-    /// Over the whole contexts of the questions with evidence.
+    /// Over the whole contexts of the questions with evidence that are not answered right without
+    /// any context: nothing can help with those.
     pub whole: Vec<Correlation>,
     /// Over each context that was measured: the whole, each chunk alone, all but each.
     pub every: Vec<Correlation>,
@@ -122,6 +126,8 @@ pub struct Correlation {
     pub of: &'static str,
     pub contexts: usize,
     pub pearson: Option<f64>,
+    /// The interval of that over the questions, whose contexts are not independent.
+    pub interval: Option<Interval>,
 }
 
 /// The differences between a preset and the first one, on the questions that both answered.
@@ -296,10 +302,14 @@ impl UncertaintySummary {
         let separation =
             |metric: SeparationMetric| (metric.declaration().compute)(&uncertainty, &correct);
 
+        let right = correct.iter().filter(|correct| **correct).count();
+        let area = separation(SeparationMetric::Auroc);
+
         (!uncertainty.is_empty()).then(|| Self {
             measure,
             questions: uncertainty.len(),
             separation: Values::from_fn(separation),
+            interval: area.map(|area| auroc_interval(area, correct.len() - right, right)),
         })
     }
 }
@@ -324,32 +334,42 @@ impl UtilitySummary {
             .filter_map(|context| context.with_context.as_ref())
             .collect();
 
-        let with_evidence: Vec<&&Row> = rows.iter().filter(|row| row.context.is_some()).collect();
-        let whole_with_evidence = with_evidence.iter().filter_map(|row| row.utility.first());
-        let every_with_evidence = with_evidence.iter().flat_map(|row| &row.utility);
+        let with_evidence: Vec<&[ContextUtility]> = rows
+            .iter()
+            .filter(|row| row.context.is_some() && !row.is_right_without_context())
+            .map(|row| row.utility.as_slice())
+            .collect();
+        let wholes: Vec<&[ContextUtility]> = with_evidence
+            .iter()
+            .map(|contexts| &contexts[..contexts.len().min(1)])
+            .collect();
 
         (!whole.is_empty()).then(|| Self {
             contexts: whole.len(),
             with_context: (!absolute.is_empty()).then(|| Values::mean(absolute.into_iter())),
             improvement: Values::mean(whole.iter().map(|context| &context.improvement)),
-            whole: correlations(&whole_with_evidence.collect::<Vec<_>>()),
-            every: correlations(&every_with_evidence.collect::<Vec<_>>()),
+            whole: correlations(&wholes),
+            every: correlations(&with_evidence),
         })
     }
 }
 
-fn correlations(contexts: &[&ContextUtility]) -> Vec<Correlation> {
-    let evidence: Vec<f64> = contexts.iter().map(|context| context.evidence).collect();
-
+/// Returns the correlations over the contexts of these questions.
+fn correlations(questions: &[&[ContextUtility]]) -> Vec<Correlation> {
     let correlation = |metric: UtilityMetric| {
-        let values: Vec<f64> = contexts
-            .iter()
-            .map(|context| context.improvement[metric])
-            .collect();
+        let pearson_of = |drawn: &[usize]| {
+            let contexts = drawn.iter().flat_map(|question| questions[*question]);
+            let (values, evidence): (Vec<f64>, Vec<f64>) = contexts
+                .map(|context| (context.improvement[metric], context.evidence))
+                .unzip();
+            pearson(&values, &evidence)
+        };
+        let all: Vec<usize> = (0..questions.len()).collect();
         Correlation {
             of: metric.declaration().label,
-            contexts: contexts.len(),
-            pearson: pearson(&values, &evidence),
+            contexts: questions.iter().map(|contexts| contexts.len()).sum(),
+            pearson: pearson_of(&all),
+            interval: bootstrap(questions.len(), &pearson_of),
         }
     };
 

@@ -360,9 +360,13 @@ fn uncertainty(presets: &[PresetSummary]) -> Table {
             measure,
             summary.questions.to_string(),
         ];
-        row(first, Section::Uncertainty, |metric| {
+        let mut row = row(first, Section::Uncertainty, |metric| {
             summary.separation[metric]
-        })
+        });
+        row.push(cell(summary.interval, |interval| {
+            format!("[{:.3}, {:.3}]", interval.low, interval.high)
+        }));
+        row
     };
 
     let rows = presets.iter().flat_map(|preset| {
@@ -372,10 +376,21 @@ fn uncertainty(presets: &[PresetSummary]) -> Table {
             .map(move |summary| row(preset, summary))
     });
 
+    let mut head =
+        head::<SeparationMetric>(&["preset", "measure", "questions"], Section::Uncertainty);
+    head.push("AUROC, 95 %".to_owned());
     table(
         "How well uncertainty separates wrong answers from right ones",
-        head::<SeparationMetric>(&["preset", "measure", "questions"], Section::Uncertainty),
+        head,
         rows,
+    )
+}
+
+/// Returns a figure with its interval behind it, where there is one.
+fn with_interval(figure: f64, interval: Option<Interval>) -> String {
+    interval.map_or_else(
+        || format!("{figure:.3}"),
+        |Interval { low, high, .. }| format!("{figure:.3} [{low:.3}, {high:.3}]"),
     )
 }
 
@@ -389,7 +404,8 @@ fn utility(presets: &[PresetSummary]) -> Table {
         "Pearson",
     ];
 
-    let pearson = |of: &Correlation| cell(of.pearson, |pearson| format!("{pearson:.3}"));
+    let pearson =
+        |of: &Correlation| cell(of.pearson, |pearson| with_interval(pearson, of.interval));
     let row = |preset: &PresetSummary, whole: &Correlation, every: &Correlation| {
         vec![
             preset.preset.clone(),

@@ -8,7 +8,6 @@ use super::calls::ModelCalls;
 use super::kle;
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
 use super::symmetric::Eigen;
-use crate::config::SampleAgreement;
 use crate::event::SampledUncertainty;
 use crate::llm::{Completion, Entailment, LlmError};
 
@@ -302,17 +301,10 @@ pub fn perplexity(mean_logprob: f64) -> f64 {
     (-mean_logprob).exp()
 }
 
-/// Computes every measure over the answers that were sampled from one prompt; `by` is what the
-/// degrees and the eigenvalues are computed from.
-pub fn sampled_uncertainty(
-    agreement: &Agreement,
-    samples: &[Completion],
-    by: SampleAgreement,
-) -> SampledUncertainty {
-    let compared = match by {
-        SampleAgreement::Verdict => agreement.clone(),
-        SampleAgreement::Probability => agreement.by_probability(),
-    };
+/// Computes every measure over the answers that were sampled from one prompt. The degree and the
+/// eigenvalues are of the probabilities of entailment, as Lin et al. have it.
+pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> SampledUncertainty {
+    let probable = agreement.by_probability();
     let clusters = agreement.clusters();
     let means: Vec<f64> = samples
         .iter()
@@ -325,8 +317,8 @@ pub fn sampled_uncertainty(
         discrete_semantic_entropy: discrete_semantic_entropy(&clusters.sizes()) as f32,
         semantic_entropy: semantic_entropy(&clusters, &sequence_likelihoods(samples)) as f32,
         degree_entropy: agreement.degree_entropy() as f32,
-        degree: compared.degree_uncertainty() as f32,
-        eigenvalue: compared.eigenvalue_uncertainty() as f32,
+        degree: probable.degree_uncertainty() as f32,
+        eigenvalue: probable.eigenvalue_uncertainty() as f32,
         kernel_heat: Some(agreement.heat_entropy() as f32),
         kernel_matern: Some(agreement.matern_entropy() as f32),
         mean_logprob: mean_logprob as f32,

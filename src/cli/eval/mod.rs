@@ -107,7 +107,14 @@ fn evaluate(
     report.repeats = variants::repeats(&variants, &report);
     report.published = table.map(|table| {
         let dataset = what.dataset.as_deref();
-        Published::new(table, &report.presets, &report.understanding, dataset)
+        let (presets, understanding) = (&report.presets, &report.understanding);
+        Published::new(
+            table,
+            presets,
+            understanding,
+            dataset,
+            &config.generator.model,
+        )
     });
     report.remarks = asked.remarks;
     report.missing_evidence = missing;

@@ -6,7 +6,7 @@ use super::variants::Variant;
 use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
 use crate::config::{GateKind, Layers, Paths, ProbeFile, Setting};
-use crate::eval::PaperTable;
+use crate::eval::{PaperTable, published_as};
 use crate::event::ProbeCard;
 use crate::probe;
 
@@ -45,12 +45,12 @@ pub(super) fn remark(table: &PaperTable, model: &str, dataset: Option<&str>, out
     out.remark(&format!("{}: {}", table.name, table.title));
     out.remark(&format!(
         "the paper's figures are those of {}; here {model} answers",
-        table.model
+        table.nearest_model(model)
     ));
 
     let published = table.datasets().join(", ");
     match dataset {
-        Some(name) if table.datasets().contains(&name) => {}
+        Some(name) if table.datasets().contains(&published_as(name)) => {}
         Some(name) => out.remark(&format!(
             "the paper has no figures on {name}: it has {published}"
         )),

@@ -33,7 +33,7 @@ pub fn sample(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
     let texts: Vec<String> = answers.collect();
     let answers: Vec<&str> = texts.iter().map(String::as_str).collect();
     let agreement = Agreement::judge(run, question, &answers)?;
-    let uncertainty = sampled_uncertainty(&agreement, &completions, config.utility.agreement);
+    let uncertainty = sampled_uncertainty(&agreement, &completions);
     run.emit(RunEvent::AnswerSampled {
         samples: AnswerSamples { texts, uncertainty },
     });

@@ -215,7 +215,7 @@ fn beliefs(
             hard: believed.hard as f32,
             samples: belief_samples(&believed, samples),
             greedy: greedy.text.trim().to_owned(),
-            uncertainty: sampled_uncertainty(&believed.agreement, samples, settings.agreement),
+            uncertainty: sampled_uncertainty(&believed.agreement, samples),
         });
     }
     Ok(beliefs)

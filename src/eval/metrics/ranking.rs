@@ -47,6 +47,10 @@ metrics! {
         /// Share of the evidence in the whole list.
         Share "whole list": Higher, Share, in Recall =>
             |lists| mean(lists.iter().map(|list| list.share()));
+        /// Share of the evidence in the first 200 tokens.
+        Within200 "R, 200 tokens": Higher, Share, in Recall => |lists| recall_within(lists, 200);
+        /// Share of the evidence in the first 400 tokens.
+        Within400 "R, 400 tokens": Higher, Share, in Recall => |lists| recall_within(lists, 400);
         /// Mean reciprocal rank of the first chunk with evidence.
         Mrr "MRR": Higher, Number(3), in Recall Comparison =>
             |lists| mean(lists.iter().map(|list| list.reciprocal_rank()));
@@ -75,6 +79,9 @@ pub struct EvidenceList {
     pub held: Vec<Vec<usize>>,
     /// Number of pieces of the question.
     pub pieces: usize,
+    /// Tokens of the chunk at each rank; empty in rows of earlier versions.
+    #[serde(default)]
+    pub tokens: Vec<u32>,
 }
 
 impl EvidenceList {
@@ -84,6 +91,17 @@ impl EvidenceList {
         found.sort_unstable();
         found.dedup();
         found.len() as f64 / self.pieces.max(1) as f64
+    }
+
+    /// Returns the share of the evidence in as many of the first chunks as have this number of
+    /// tokens, whole, in 0..=1.
+    pub fn recall_within(&self, tokens: u32) -> f64 {
+        let mut sum = 0;
+        let fitting = self.tokens.iter().take_while(|length| {
+            sum += **length;
+            sum <= tokens
+        });
+        self.recall(fitting.count())
     }
 
     /// Returns the share of the first chunks that hold evidence, in 0..=1; `None` without chunks.
@@ -136,6 +154,10 @@ impl EvidenceList {
 
 fn recall(lists: &[&EvidenceList], depth: usize) -> f64 {
     mean(lists.iter().map(|list| list.recall(depth)))
+}
+
+fn recall_within(lists: &[&EvidenceList], tokens: u32) -> f64 {
+    mean(lists.iter().map(|list| list.recall_within(tokens)))
 }
 
 fn precision(lists: &[&EvidenceList], depth: usize) -> f64 {

@@ -43,6 +43,24 @@ pub fn auroc(uncertainty: &[f64], correct: &[bool]) -> Option<f64> {
     crate::methods::auroc(uncertainty, &wrong)
 }
 
+/// Returns the interval of such a probability between `wrong` and `right` answers, by its standard
+/// error after Hanley and McNeil (Radiology 143, 1982).
+pub fn auroc_interval(area: f64, wrong: usize, right: usize) -> Interval {
+    let of_two_wrong = area / (2.0 - area);
+    let of_two_right = 2.0 * area * area / (1.0 + area);
+    let [n, m] = [wrong, right].map(|count| count as f64);
+    let variance = area * (1.0 - area)
+        + (n - 1.0) * (of_two_wrong - area * area)
+        + (m - 1.0) * (of_two_right - area * area);
+
+    let half = 1.96 * (variance / (n * m)).max(0.0).sqrt();
+    Interval {
+        mean: area,
+        low: (area - half).max(0.0),
+        high: (area + half).min(1.0),
+    }
+}
+
 /// Returns the mean accuracy of the m most certain answers, for each m from 1 on. Answers of equal
 /// uncertainty share their accuracy, so that the order of the questions does not matter.
 pub fn accuracy_by_coverage(uncertainty: &[f64], correct: &[bool]) -> Vec<f64> {
@@ -96,7 +114,7 @@ pub fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
     is_defined.then(|| covariance / (variance_a * variance_b).sqrt())
 }
 
-/// A mean with its 95 % confidence interval.
+/// A figure, such as a mean, with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub mean: f64,
@@ -114,20 +132,34 @@ impl Interval {
 /// Returns the mean of paired differences with its interval by the percentile bootstrap over the
 /// questions. `None` for fewer than two pairs: resampling one shows no spread.
 pub fn paired_bootstrap(differences: &[f64]) -> Option<Interval> {
-    let count = differences.len();
+    bootstrap(differences.len(), &|drawn| {
+        Some(mean(drawn.iter().map(|at| differences[*at])))
+    })
+}
+
+/// Returns a figure of `count` questions with its interval by the percentile bootstrap over them;
+/// `figure` computes it from the drawn questions. `None` for fewer than two questions, and where
+/// the figure of all of them is not defined; draws for which it is not are left out.
+pub fn bootstrap(count: usize, figure: &dyn Fn(&[usize]) -> Option<f64>) -> Option<Interval> {
     if count < 2 {
         return None;
     }
+    let all: Vec<usize> = (0..count).collect();
+    let whole = figure(&all)?;
 
     let mut random = Random::new(BOOTSTRAP_SEED);
-    let mut means: Vec<f64> = (0..RESAMPLES)
-        .map(|_| mean((0..count).map(|_| differences[random.below(count)])))
+    let mut figures: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            let drawn: Vec<usize> = (0..count).map(|_| random.below(count)).collect();
+            figure(&drawn)
+        })
         .collect();
-    means.sort_by(f64::total_cmp);
+    figures.sort_by(f64::total_cmp);
 
-    let percentile = |share: f64| means[((share * RESAMPLES as f64) as usize).min(RESAMPLES - 1)];
+    let last = figures.len().checked_sub(1)?;
+    let percentile = |share: f64| figures[((share * figures.len() as f64) as usize).min(last)];
     Some(Interval {
-        mean: mean(differences.iter().copied()),
+        mean: whole,
         low: percentile(0.025),
         high: percentile(0.975),
     })

@@ -30,6 +30,10 @@ metrics! {
         /// Perplexity of the sampled answers.
         Perplexity "perplexity": Lower, Number(3), in Utility =>
             |of| f64::from(of.belief.uncertainty.perplexity);
+        /// Predictive entropy of the sampled answers: their mean negative log-likelihood by token,
+        /// nats.
+        Entropy "entropy": Lower, Number(3), in Utility =>
+            |of| -f64::from(of.belief.uncertainty.mean_logprob);
         /// Semantic entropy of the sampled answers, nats.
         SemanticEntropy "semantic entropy": Lower, Number(3), in Utility =>
             |of| f64::from(of.belief.uncertainty.semantic_entropy);

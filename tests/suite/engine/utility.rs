@@ -165,8 +165,7 @@ fn without_a_reference_the_own_answer_stands_in() {
     assert_eq!(utility.hits, [], "chunks are not measured on their own");
 }
 
-/// DENSE-RAG's baselines sample the prompt that the answer is of: only then do they tell wrong
-/// answers from right ones.
+/// DENSE-RAG's baselines sample the prompt that the answer is of: only then are they of it.
 #[test]
 fn the_uncertainty_of_an_answer_is_sampled_from_its_own_prompt() {
     let settings = [

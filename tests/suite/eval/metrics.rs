@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use ragscope::eval::{
-    AnswerMetric, EvidenceList, accuracy_by_coverage, auarc, auroc, exact_match, f1, meteor,
-    normalise, paired_bootstrap, pearson, rouge_l, score, substring,
+    AnswerMetric, EvidenceList, accuracy_by_coverage, auarc, auroc, auroc_interval, bootstrap,
+    exact_match, f1, meteor, normalise, paired_bootstrap, pearson, rouge_l, score, substring,
 };
 use serde_json::Value;
 
@@ -92,6 +92,7 @@ fn evidence_in_lists_matches_the_reference() {
     let lists = lists.map(|(held, pieces)| EvidenceList {
         held: held.iter().map(|held| held.to_vec()).collect(),
         pieces,
+        tokens: vec![90; held.len()],
     });
     // depth, recall of each query, precision of each query
     let golden: [(usize, [f64; 3], [Option<f64>; 3]); 3] = [
@@ -111,6 +112,12 @@ fn evidence_in_lists_matches_the_reference() {
         }
     }
 
+    // two chunks fit into 200 tokens, and three into 270
+    let within = |tokens| lists.each_ref().map(|list| list.recall_within(tokens));
+    assert_eq!(within(89), [0.0, 0.0, 0.0]);
+    assert_eq!(within(200), [0.5, 1.0, 0.0]);
+    assert_eq!(within(270), [1.0, 1.0, 0.0]);
+
     let ranks = lists.each_ref().map(EvidenceList::reciprocal_rank);
     assert_eq!(ranks, [1.0, 0.5, 0.0]);
 
@@ -125,12 +132,14 @@ fn evidence_in_lists_matches_the_reference() {
     let joined = EvidenceList {
         held: vec![vec![0, 1]],
         pieces: 2,
+        tokens: vec![201],
     };
     assert_eq!(
         (joined.ndcg(), joined.share()),
         (1.0, 1.0),
         "one chunk with all the evidence is the best list"
     );
+    assert_eq!(joined.recall_within(200), 0.0, "no part of a chunk counts");
 }
 
 /// The area under the accuracy of the m first, in this order.
@@ -246,6 +255,24 @@ fn correlation_and_intervals() {
         Some(interval),
         "the bootstrap is deterministic"
     );
+    // a correlation, and one that is not defined
+    let correlation = |drawn: &[usize]| {
+        let (a, b): (Vec<f64>, Vec<f64>) = drawn.iter().map(|at| (x[*at], y[*at])).unzip();
+        pearson(&a, &b)
+    };
+    let interval = bootstrap(x.len(), &correlation).expect("a figure");
+    assert!((interval.mean - 0.81642).abs() < 1e-5);
+    assert!(interval.low > 0.4 && interval.high < 1.0, "{interval:?}");
+    assert_eq!(bootstrap(9, &|_| None), None);
+
+    // Hanley and McNeil (1982), table III: the standard error of 0.893 for 51 and 58 is 0.032
+    let interval = auroc_interval(0.893, 51, 58);
+    assert!(
+        (interval.high - interval.low - 2.0 * 1.96 * 0.032).abs() < 0.004,
+        "{interval:?}"
+    );
+    assert_eq!(auroc_interval(1.0, 3, 4).low, 1.0);
+
     assert_eq!(paired_bootstrap(&[]), None);
     assert_eq!(paired_bootstrap(&[1.0]), None, "one pair has no spread");
 }

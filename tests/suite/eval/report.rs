@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ragscope::eval::{
-    AnswerMetric, ChunkFigures, ChunkMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList,
-    ListMetric, Metric, Report, Row, SeparationMetric, UncertaintyMetric, Understood, Values,
-    markdown, page,
+    AnswerMetric, ChunkFigures, ChunkMetric, ContextUtility, CostMetric, DEPTHS, DepthMetric,
+    EvidenceList, ListMetric, Metric, Report, Row, SeparationMetric, UncertaintyMetric, Understood,
+    UtilityMetric, Values, markdown, page,
 };
 use ragscope::event::RunUsage;
 
@@ -31,10 +31,12 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         found: Some(EvidenceList {
             held: vec![vec![0], vec![]],
             pieces: 2,
+            tokens: Vec::new(),
         }),
         context: Some(EvidenceList {
             held: vec![vec![0]],
             pieces: 2,
+            tokens: Vec::new(),
         }),
         uncertainty: BTreeMap::from([(UncertaintyMetric::TokenEntropy, uncertainty)]),
         confidence: Some((-uncertainty).exp()),
@@ -246,6 +248,7 @@ fn recall_times_precision_is_that_of_the_reference() {
                 context: Some(EvidenceList {
                     held: holds,
                     pieces: gold.len(),
+                    tokens: Vec::new(),
                 }),
                 ..row("naive", id, true, 0.1)
             }
@@ -340,4 +343,40 @@ fn exact_match_is_counted_by_dense_and_chunks_are_averaged() {
     let text = markdown(&report);
     assert!(text.contains("R@2 ") && !text.contains("R@1 "), "{text}");
     assert!(text.contains("| 0.2 to 0.4 | 1 "), "{text}");
+}
+
+/// A question that is answered without any context has nothing to gain from one (SePer, section
+/// 4.1.2).
+#[test]
+fn a_correlation_leaves_out_what_the_model_knows() {
+    let context = |evidence: f64, without: f64, with: f64| ContextUtility {
+        evidence,
+        with_context: Some(Values::from_fn(|_| with)),
+        improvement: Values::from_fn(|_| with - without),
+    };
+    let asked = |id, utility| Row {
+        utility,
+        ..row("naive", id, true, 0.1)
+    };
+    let mut rows = vec![
+        asked(2, vec![context(1.0, 0.0, 1.0), context(0.0, 0.0, 0.0)]),
+        asked(3, vec![context(1.0, 0.0, 1.0), context(0.0, 0.0, 0.0)]),
+    ];
+    let figures = |rows: &[Row]| {
+        let report = Report::new(&["naive".to_owned()], rows, DEPTHS);
+        let utility = report.presets[0].utility.clone().expect("measured");
+        let label = UtilityMetric::ExactMatch.declaration().label;
+        let of = |known: &&ragscope::eval::Correlation| known.of == label;
+        *utility.every.iter().find(of).expect("correlated")
+    };
+    let alone = figures(&rows);
+    assert_eq!((alone.contexts, alone.pearson), (4, Some(1.0)));
+    assert!(alone.interval.is_some_and(|interval| interval.low == 1.0));
+
+    // it would lower the correlation
+    rows.push(asked(
+        4,
+        vec![context(1.0, 1.0, 0.0), context(0.0, 1.0, 1.0)],
+    ));
+    assert_eq!(figures(&rows), alone);
 }

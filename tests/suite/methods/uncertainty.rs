@@ -1,4 +1,3 @@
-use ragscope::config::SampleAgreement;
 use ragscope::llm::{Completion, End, Entailment, Token};
 use ragscope::methods::{
     Agreement, Clusters, discrete_semantic_entropy, entailed_by_words, kle, sampled_uncertainty,
@@ -164,7 +163,6 @@ fn likelihoods_weigh_the_semantic_entropy() {
         let measured = sampled_uncertainty(
             &Agreement::from_rows(of.iter().map(row).collect()),
             &samples,
-            SampleAgreement::Verdict,
         );
         near(
             f64::from(-measured.mean_logprob),
@@ -237,33 +235,32 @@ fn sampled_measures_read_verdicts_or_probabilities() {
     );
     let agreement = Agreement::judge(&mut calls, "Where?", &texts).expect("judged");
     let samples = texts.map(|text| sample(text, &[-1.0]));
-    let measured = |by| sampled_uncertainty(&agreement, &samples, by);
-    let close = |found: f32, golden: f64, what: &str| {
-        assert!((f64::from(found) - golden).abs() < 1e-6, "{what}: {found}");
+    let measured = sampled_uncertainty(&agreement, &samples);
+    let close = |found: f64, golden: f64, what: &str| {
+        assert!((found - golden).abs() < 1e-6, "{what}: {found}");
     };
 
-    let verdicts = measured(SampleAgreement::Verdict);
-    close(verdicts.degree, 5.0 / 9.0, "degree of verdicts");
-    close(verdicts.eigenvalue, 7.0 / 3.0, "eigenvalues of verdicts");
-    let probable = measured(SampleAgreement::Probability);
-    close(probable.degree, 0.45, "degree of probabilities");
+    close(f64::from(measured.degree), 0.45, "degree of probabilities");
     close(
-        probable.eigenvalue,
+        f64::from(measured.eigenvalue),
         1.858217742167083,
         "eigenvalues of probabilities",
     );
-    for measured in [verdicts, probable] {
-        let heat = measured.kernel_heat.expect("measured");
-        close(heat, 1.0903656840063478, "heat kernel");
-        let matern = measured.kernel_matern.expect("measured");
-        close(matern, 0.26601365009354205, "Matern kernel");
-    }
-    // what is equivalent and what DENSE counts stays a verdict
-    assert_eq!(verdicts.degree_entropy, probable.degree_entropy);
-    assert_eq!(
-        verdicts.discrete_semantic_entropy,
-        probable.discrete_semantic_entropy
+    // W of DENSE and the clusters stay verdicts
+    close(
+        agreement.degree_uncertainty(),
+        5.0 / 9.0,
+        "degree of verdicts",
     );
+    close(
+        agreement.eigenvalue_uncertainty(),
+        7.0 / 3.0,
+        "eigenvalues of verdicts",
+    );
+    let heat = measured.kernel_heat.expect("measured");
+    close(f64::from(heat), 1.0903656840063478, "heat kernel");
+    let matern = measured.kernel_matern.expect("measured");
+    close(f64::from(matern), 0.26601365009354205, "Matern kernel");
 }
 
 #[test]
@@ -288,11 +285,7 @@ fn a_reply_without_a_word_weighs_nothing() {
         sample("Lorby", &[-1.0]),
     ];
     assert_eq!(sequence_likelihoods(&samples), [0.5, 0.0, 0.5]);
-    let measured = sampled_uncertainty(
-        &Agreement::from_rows(vec![vec![1.0; 3]; 3]),
-        &samples,
-        SampleAgreement::Verdict,
-    );
+    let measured = sampled_uncertainty(&Agreement::from_rows(vec![vec![1.0; 3]; 3]), &samples);
     assert_eq!(measured.mean_logprob, -1.0);
     assert_eq!(sequence_likelihoods(&[sample("", &[])]), [0.0]);
 }
