@@ -44,6 +44,7 @@ fn app() -> App {
         paths: Paths::under(PathBuf::from("/nonexistent")),
         has_plain_locale: false,
         has_hyperlinks: false,
+        diagnose: ragscope::eval::diagnose,
         save_folder: PathBuf::new(),
         time_zone: jiff::tz::TimeZone::UTC,
         suggestions: Vec::new(),

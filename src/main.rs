@@ -8,7 +8,7 @@ use ragscope::cli::{self, Arguments, Exit, Output, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths, demo_corpus};
 use ragscope::event::{Command, StopFlag};
 use ragscope::host::Hub;
-use ragscope::{files, guide, llm, trace, tui};
+use ragscope::{eval, files, guide, llm, trace, tui};
 
 fn main() -> ExitCode {
     llm::limit_spinning();
@@ -148,6 +148,7 @@ fn options(
         time_zone: jiff::tz::TimeZone::system(),
         has_plain_locale: tui::ascii::has_plain_locale(),
         has_hyperlinks: tui::hyperlinks::has_terminal(),
+        diagnose: eval::diagnose,
         suggestions,
     })
 }

@@ -1,23 +1,14 @@
 //! `diagnose`: where the answer to a question went wrong.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::config::CorpusSettings;
-use crate::corpus::{self, Document, FoundFile, ReadOptions};
-use crate::eval::{self, Inquiry, Settings};
-use crate::event::{Ask, Outcome, SkippedFile, TracedLookup, harmless};
+use crate::eval;
+use crate::event::{Ask, OtherFiles, Outcome, TracedLookup, harmless};
 use crate::letters;
-use crate::remote::is_address;
-use crate::story::text::one_line;
-use crate::story::words::LOST;
-use crate::story::{Diagnosis, Expected, OtherFiles, Run, Tried};
+use crate::story::{Expected, Inquiry, Run, Settings};
 
 use super::failure::{Exit, Failure, Stopped};
 use super::work::Work;
-
-/// Files outside of the index that are read for a passage.
-const MAX_OTHER_FILES: usize = 500;
 
 impl Work<'_> {
     /// Asks a question, names the first broken link of its chain, and tries what changes it.
@@ -36,14 +27,9 @@ impl Work<'_> {
         }
         self.prepare_silently(folders, question)?;
 
-        let expected = expected.map(|text| Expected {
-            passages: vec![text.to_owned()],
-            answers: Vec::new(),
-            guess: None,
-        });
+        let expected = expected.map(Expected::from_text);
         let mut asked = AskedAgain {
             work: &mut self,
-            folders,
             question,
         };
         let run = asked.ask(&Settings::new())?;
@@ -56,7 +42,7 @@ impl Work<'_> {
         if out.json {
             out.json_line(&diagnosis)?;
         } else {
-            out.text(&harmless(&text(&diagnosis)))?;
+            out.text(&harmless(&diagnosis.text()))?;
         }
         Ok(Exit::Done)
     }
@@ -65,7 +51,6 @@ impl Work<'_> {
 /// A question that is asked with one change after the other.
 struct AskedAgain<'w, 'a> {
     work: &'w mut Work<'a>,
-    folders: &'w [PathBuf],
     question: &'w str,
 }
 
@@ -94,101 +79,7 @@ impl Inquiry for AskedAgain<'_, '_> {
     }
 
     fn search_other_files(&mut self, phrase: &str) -> Result<OtherFiles, Stopped> {
-        let settings = self.work.layers.config()?.corpus;
-        let indexed = self.work.worker.documents()?;
-        let indexed: HashSet<&str> = indexed.iter().map(String::as_str).collect();
-        let phrase = letters::normalise(&letters::normal(phrase));
-        let mut others = OtherFiles::default();
-        for folder in self.folders.iter().filter(|folder| !is_address(folder)) {
-            let everything = CorpusSettings {
-                hidden: true,
-                gitignore: false,
-                include: Vec::new(),
-                ..settings.clone()
-            };
-            let interrupt = &self.work.interrupt;
-            let walked = corpus::walk(folder, &everything, &mut |_| interrupt.flow())?;
-            others.unreadable.extend(walked.skipped);
-
-            let options = ReadOptions::from(&settings);
-            let is_other = |file: &&FoundFile| !indexed.contains(file.path.as_str());
-            for file in walked.files.iter().filter(is_other).take(MAX_OTHER_FILES) {
-                match corpus::read(file, &options) {
-                    Ok(document) if holds(&document, &phrase) => {
-                        others
-                            .holding
-                            .get_or_insert_with(|| left_out(file, &settings));
-                    }
-                    Ok(_) => {}
-                    Err(skipped) => others.unreadable.push(skipped),
-                }
-            }
-        }
-        Ok(others)
+        self.work
+            .run(|worker, publish| worker.search_other_files(phrase, publish))
     }
-}
-
-fn holds(document: &Document, phrase: &str) -> bool {
-    letters::holds(
-        &letters::normalise(&letters::normal(&document.text)),
-        phrase,
-    )
-}
-
-/// Returns why a file that can be read is not in the index.
-fn left_out(file: &FoundFile, settings: &CorpusSettings) -> SkippedFile {
-    let is_hidden = file.path.split('/').any(|name| name.starts_with('.'));
-    let reason = if is_hidden && !settings.hidden {
-        "hidden files are left out (corpus.hidden = true reads them)"
-    } else if settings.gitignore {
-        "an ignore file or corpus.include leaves it out (corpus.gitignore = false reads it)"
-    } else {
-        "corpus.include leaves it out"
-    };
-    SkippedFile {
-        path: file.path.clone(),
-        reason: reason.to_owned(),
-    }
-}
-
-/// Returns a diagnosis as text.
-fn text(diagnosis: &Diagnosis) -> String {
-    let mut text = String::new();
-    let expected = &diagnosis.expected;
-    for passage in &expected.passages {
-        text.push_str(&format!("expected: “{}”\n", one_line(passage)));
-    }
-    if let Some(guess) = &expected.guess {
-        text.push_str(&format!("  {guess}\n"));
-    }
-
-    for link in &diagnosis.chain {
-        let sign = match link.holds {
-            Some(true) => "✓",
-            Some(false) => LOST,
-            None => "·",
-        };
-        let line = format!("  {sign} {:<11} {}", link.name, link.evidence);
-        text.push_str(&format!("{}\n", line.trim_end()));
-    }
-    text.push_str(&format!("{}\n", diagnosis.finding));
-
-    if !diagnosis.tried.is_empty() {
-        text.push_str("tried:\n");
-    }
-    for Tried {
-        change,
-        label,
-        says,
-        answer,
-        ..
-    } in &diagnosis.tried
-    {
-        let sign = if *says { "✓" } else { LOST };
-        let used = label.map_or_else(String::new, |label| format!(" used as [{label}];"));
-        text.push_str(&format!(
-            "  {sign} {change}:{used} the answer is: {answer}\n"
-        ));
-    }
-    text
 }

@@ -6,43 +6,13 @@ use super::metrics::normalise;
 use crate::config::{FilterKind, RerankerKind};
 use crate::corpus::language;
 use crate::engine::without_marks;
-use crate::event::{ChunkText, TracedLookup};
+use crate::event::{ChunkText, OtherFiles};
 use crate::index::content_words;
 use crate::letters;
 use crate::story::{
-    BrokenLink, Diagnosis, Expected, Facts, Found, FoundPassage, OtherFiles, PassageTrace, Run,
-    Tried, words,
+    BrokenLink, Diagnosis, Expected, Facts, Found, FoundPassage, Inquiry, PassageTrace, Run,
+    Settings, Tried, words,
 };
-
-/// Settings on top of those of the run.
-pub type Settings = Vec<(String, String)>;
-
-/// A program that can be asked the question again.
-pub trait Inquiry {
-    type Error;
-
-    /// Asks the question with these settings on top.
-    ///
-    /// # Errors
-    /// Whatever prevents the question from being asked; a run that fails is a run.
-    fn ask(&mut self, settings: &Settings) -> Result<Run, Self::Error>;
-
-    /// Finds the chunks that hold a phrase, with their ranks for these queries.
-    ///
-    /// # Errors
-    /// Failures of the index.
-    fn trace(
-        &mut self,
-        phrase: &str,
-        queries: &[(u32, String)],
-    ) -> Result<Vec<TracedLookup>, Self::Error>;
-
-    /// Searches the files that are not in the index for a phrase.
-    ///
-    /// # Errors
-    /// A folder that cannot be read.
-    fn search_other_files(&mut self, phrase: &str) -> Result<OtherFiles, Self::Error>;
-}
 
 /// Chunks that are searched for a passage that nobody named.
 const WIDE: u32 = 50;
@@ -107,15 +77,18 @@ pub fn diagnose<E>(
     };
     let located = Located::new(run, &expected, inquiry)?;
     let mut facts = located.facts(run, &expected);
+    let passage = located.passage.as_ref();
+    let word =
+        |facts: &Facts<'_>| Diagnosis::new(run, expected.clone(), facts, passage, &located.others);
     let mut tries = Tries {
         expected: &expected,
-        chunk: located.passage.as_ref().map(|passage| &passage.chunk.chunk),
+        chunk: passage.map(|passage| &passage.chunk.chunk),
         inquiry,
-        tried: Vec::new(),
+        so_far: word(&facts),
     };
 
     let is_wrong = !facts.is_said;
-    if let Some(passage) = located.passage.as_ref().filter(|_| is_wrong) {
+    if let Some(passage) = passage.filter(|_| is_wrong) {
         let chunks: Vec<&ChunkText> = [&passage.chunk.chunk]
             .into_iter()
             .chain(&passage.rest)
@@ -126,17 +99,16 @@ pub fn diagnose<E>(
         let closed = bare(run, &[("retriever.kind", "off")]);
         facts.from_memory = Some(tries.ask("without documents", closed)?);
     }
-    if let Some((link, passage)) = BrokenLink::first(&facts).zip(located.passage.as_ref()) {
+    if let Some((link, passage)) = BrokenLink::first(&facts).zip(passage) {
         for (change, settings) in changes(link, passage, run).into_iter().take(MAX_CHANGES) {
             tries.ask(&change, settings)?;
         }
     }
 
-    let tried = tries.tried;
-    let others = &located.others;
-    let passage = located.passage.as_ref();
-    let diagnosis = Diagnosis::new(run, expected.clone(), &facts, passage, others);
-    Ok(Diagnosis { tried, ..diagnosis })
+    Ok(Diagnosis {
+        tried: tries.so_far.tried,
+        ..word(&facts)
+    })
 }
 
 /// The runs with other settings.
@@ -144,17 +116,18 @@ struct Tries<'a, E> {
     expected: &'a Expected,
     chunk: Option<&'a ChunkText>,
     inquiry: &'a mut dyn Inquiry<Error = E>,
-    tried: Vec<Tried>,
+    so_far: Diagnosis,
 }
 
 impl<E> Tries<'_, E> {
     /// Asks with a change, and returns whether the answer holds what is expected.
     fn ask(&mut self, change: &str, settings: Settings) -> Result<bool, E> {
+        self.inquiry.show(&self.so_far, change);
         let run = self.inquiry.ask(&settings)?;
         let says = is_said(self.expected, &run);
         let chunk = self.chunk.map(|chunk| chunk.id);
-        self.tried
-            .push(Tried::new(change, settings, &run, chunk, says));
+        let tried = Tried::new(change, settings, &run, chunk, says);
+        self.so_far.tried.push(tried);
         Ok(says)
     }
 }

@@ -60,6 +60,10 @@ pub enum Command {
         queries: Vec<(u32, String)>,
         overrides: Vec<(String, String)>,
     },
+    /// Answer a question to try a change of settings: its run is not recorded.
+    Try(Ask),
+    /// Search the files of the open folders that are not in the index for a phrase.
+    SearchOtherFiles { phrase: String },
     /// Load the models of the configuration with these `key = value` settings on top, without a
     /// question.
     LoadModels { overrides: Vec<(String, String)> },
@@ -99,6 +103,8 @@ impl Command {
             | Self::ListModels => Destination::Library,
             Self::PullModel { .. } | Self::StopPull => Destination::Downloads,
             Self::Ask(_)
+            | Self::Try(_)
+            | Self::SearchOtherFiles { .. }
             | Self::Open { .. }
             | Self::Reindex { .. }
             | Self::Refresh
@@ -124,6 +130,7 @@ impl Command {
             Self::ListDocuments => Operation::ListDocuments,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,
+            Self::Try(_) | Self::SearchOtherFiles { .. } => Operation::Diagnose,
             Self::LoadModels { .. } => Operation::LoadModels,
             Self::ListModels => Operation::ListModels,
             Self::PullModel { .. } | Self::StopPull => Operation::PullModel,

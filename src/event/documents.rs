@@ -96,6 +96,15 @@ pub struct SkippedFile {
     pub reason: String,
 }
 
+/// The files of a folder that are not in the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherFiles {
+    /// The first that holds a passage, and why it is not in the index.
+    pub holding: Option<SkippedFile>,
+    /// The files that could not be read, and may hold it.
+    pub unreadable: Vec<SkippedFile>,
+}
+
 /// The result of an update of the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexReport {

@@ -28,6 +28,8 @@ pub enum Operation {
     MeasureUtility,
     /// Tracing a passage: searching for a phrase among the chunks.
     TracePassage,
+    /// Finding where an answer went wrong.
+    Diagnose,
     /// Listing the models to choose from.
     ListModels,
     /// Downloading a model.

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::RunSummary;
 use super::chunks::Retrieval;
-use super::documents::{CorpusCard, Embedding, IndexProgress, IndexReport, Source};
+use super::documents::{CorpusCard, Embedding, IndexProgress, IndexReport, OtherFiles, Source};
 use super::models::{ModelCard, ModelList, ModelRole, PullProgress, PulledModel};
 use super::operation::Operation;
 use super::probe::{ProbeCard, ProbeProgress};
 use super::problem::Problem;
+use super::run::RunEvent;
 use super::stages::{LinkReport, TracedLookup};
 use super::utility::Utility;
 
@@ -48,6 +49,10 @@ pub enum SessionEvent {
         phrase: String,
         lookups: Vec<TracedLookup>,
     },
+    /// A run that tries a change of settings progressed.
+    TrialProgressed { event: Box<RunEvent> },
+    /// The files that are not in the index were searched for a phrase.
+    OtherFilesSearched { phrase: String, files: OtherFiles },
     /// Texts that a measurement on request writes: `begun` are begun; `total` is 0 while no text
     /// is.
     MeasurementProgressed {

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use crate::event::{ChunkText, Outcome, Ranked, SkippedFile, TracedChunk, TracedLookup};
+use crate::event::{
+    ChunkText, OtherFiles, Outcome, Ranked, SkippedFile, TracedChunk, TracedLookup,
+};
 
 use super::broken_link::{BrokenLink, Facts, Found, end};
 use super::funnel::Mark;
@@ -35,13 +37,16 @@ pub struct Expected {
     pub guess: Option<String>,
 }
 
-/// The files of a folder that are not in the index.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OtherFiles {
-    /// The first that holds a passage, and why it is not in the index.
-    pub holding: Option<SkippedFile>,
-    /// The files that could not be read, and may hold it.
-    pub unreadable: Vec<SkippedFile>,
+impl Expected {
+    /// Expects this text of a user: an answer, or words of a passage.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        Self {
+            passages: vec![text.to_owned()],
+            answers: Vec::new(),
+            guess: None,
+        }
+    }
 }
 
 /// A passage in the index, and how far it came in a run.
@@ -307,6 +312,52 @@ impl Diagnosis {
             finding,
             tried: Vec::new(),
         }
+    }
+}
+
+impl Tried {
+    /// Returns what became of the passage and of the answer.
+    #[must_use]
+    pub fn result(&self) -> String {
+        let used = self.label;
+        let used = used.map_or_else(String::new, |label| format!("used as [{label}]; "));
+        format!("{used}the answer is: {}", self.answer)
+    }
+}
+
+/// Returns a sign for what holds, what does not, and what is not known.
+#[must_use]
+pub fn sign(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "✓",
+        Some(false) => words::LOST,
+        None => "·",
+    }
+}
+
+impl Diagnosis {
+    /// Returns it as lines of text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for passage in &self.expected.passages {
+            lines.push(format!("expected: “{}”", one_line(passage)));
+        }
+        lines.extend(self.expected.guess.iter().map(|guess| format!("  {guess}")));
+        for link in &self.chain {
+            let line = format!("  {} {:<11} {}", sign(link.holds), link.name, link.evidence);
+            lines.push(line.trim_end().to_owned());
+        }
+        lines.push(self.finding.clone());
+
+        if !self.tried.is_empty() {
+            lines.push("tried:".to_owned());
+        }
+        for tried in &self.tried {
+            let says = sign(Some(tried.says));
+            lines.push(format!("  {says} {}: {}", tried.change, tried.result()));
+        }
+        lines.join("\n") + "\n"
     }
 }
 

@@ -27,11 +27,13 @@ mod run;
 mod passage_trace;
 mod broken_link;
 mod diagnosis;
+mod inquiry;
 mod thread;
 
 pub use broken_link::{BrokenLink, Facts, Found};
-pub use diagnosis::{ChainLink, Diagnosis, Expected, FoundPassage, OtherFiles, Tried};
+pub use diagnosis::{ChainLink, Diagnosis, Expected, FoundPassage, Tried, sign};
 pub use funnel::{Funnel, Mark, Narrowed};
+pub use inquiry::{Inquiry, Settings};
 pub use lookup::Lookup;
 pub use passage_trace::{PassageTrace, TraceRow};
 pub use question::{FollowUp, Rewritten};

@@ -595,6 +595,8 @@ fn waiting_words(scene: &Scene<'_>) -> Option<String> {
         let step = &scene.state.measurement;
         let gap = if step.is_empty() { "" } else { ": " };
         format!("measuring the context{gap}{step}")
+    } else if let Some(diagnosing) = scene.ui.work.present_diagnosis() {
+        format!("diagnosis: {}", diagnosing.activity())
     } else {
         return None;
     };

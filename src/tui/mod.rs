@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`state`] | the fold of all records |
+//! | [`diagnosing`] | a diagnosis in progress |
 //! | [`ui`] | the state that the user controls: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
 //! | [`view`] | the trait of panes and overlays, and the input of drawing |
@@ -19,6 +20,7 @@
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
 
+pub mod diagnosing;
 pub mod options;
 pub mod theme;
 pub mod text;

@@ -6,6 +6,8 @@ use jiff::tz::TimeZone;
 
 use crate::config::{Config, Paths};
 
+use super::diagnosing::Diagnose;
+
 /// The options of the screen.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -21,6 +23,8 @@ pub struct Options {
     pub has_plain_locale: bool,
     /// Whether the terminal is known to show hyperlinks.
     pub has_hyperlinks: bool,
+    /// The method of a diagnosis, which the screen itself does not know.
+    pub diagnose: Diagnose,
     /// The suggested questions.
     pub suggestions: Vec<Suggestion>,
 }

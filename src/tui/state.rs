@@ -160,10 +160,13 @@ impl State {
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,
             // Searches and lists of documents are for other programs, probes are trained on the
-            // command line; the screen itself counts the runs that it opened.
+            // command line; the screen itself counts the runs that it opened, and a diagnosis
+            // takes what it asked for.
             SessionEvent::Searched { .. }
             | SessionEvent::DocumentsListed { .. }
             | SessionEvent::Embedded { .. }
+            | SessionEvent::TrialProgressed { .. }
+            | SessionEvent::OtherFilesSearched { .. }
             | SessionEvent::RunOpened { .. }
             | SessionEvent::ProbeProgressed { .. }
             | SessionEvent::ProbeTrained { .. }

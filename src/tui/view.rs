@@ -205,8 +205,8 @@ pub enum Request {
     OpenThread(Vec<RunSummary>, usize),
     /// Open the recorded runs of a thread, and play the one at this place from its beginning.
     PlayThread(Vec<RunSummary>, usize),
-    /// Ask the question of the shown run under another preset.
-    AskUnder(String),
+    /// Ask the question of the shown run with these settings.
+    AskWith(Vec<(String, String)>),
     /// Choose a preset for the next run.
     Preset(String),
     /// Choose a theme.
@@ -225,6 +225,8 @@ pub enum Request {
     StopPull,
     /// Stop the measurement of the context.
     StopMeasuring,
+    /// Stop the diagnosis that is in progress.
+    StopDiagnosis,
     /// Open a page of the guide.
     OpenGuide(&'static Page),
     /// Run an action of the panes.

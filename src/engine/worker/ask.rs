@@ -11,8 +11,8 @@ use crate::engine::run::{Corpus, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, Ask, CorpusCard, Flow, LinkReport, ModelCard, Outcome, Problem, RunEvent, SessionEvent,
-    TracedLookup,
+    Advice, Ask, CorpusCard, Event, Flow, LinkReport, ModelCard, Outcome, Problem, Record,
+    RunEvent, SESSION, SessionEvent, TracedLookup,
 };
 use crate::index::{Collection, LinkRecipe, Query, Search};
 use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
@@ -80,6 +80,29 @@ impl Worker {
         Ok(ask(tools, asked, &mut |event| {
             publish(stamp.record(event))
         })?)
+    }
+
+    /// Answers a question to try a change of settings: its run consists of events of the session.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(super) fn try_change(
+        &mut self,
+        asked: &Ask,
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
+        self.ask(asked, &mut |record| match record.event {
+            Event::Run(event) => {
+                let event = Box::new(event);
+                publish(Record {
+                    run: SESSION.to_owned(),
+                    event: SessionEvent::TrialProgressed { event }.into(),
+                    ..record
+                })
+            }
+            Event::Session(_) => publish(record),
+        })?;
+        Ok(())
     }
 
     /// Returns whether a question with these overrides uses links.

@@ -6,6 +6,7 @@ mod background;
 mod models;
 mod link_corpus;
 mod operations;
+mod other_files;
 mod ask;
 mod probe_questions;
 mod probing;

@@ -34,7 +34,7 @@ pub struct Worker {
     /// Settings of the index, on top of those of the start.
     pub(super) index_overrides: Vec<(String, String)>,
     /// The open folders; empty before the first.
-    folders: Vec<PathBuf>,
+    pub(super) folders: Vec<PathBuf>,
     /// Whether the words of the open folders are indexed and its vectors follow.
     pub(super) are_vectors_due: bool,
     /// The report of the words that were indexed before their vectors.

@@ -115,6 +115,10 @@ impl Worker {
             } => {
                 self.trace_passage(&phrase, &queries, &overrides, publish)?;
             }
+            Command::Try(asked) => self.try_change(&asked, publish)?,
+            Command::SearchOtherFiles { phrase } => {
+                self.search_other_files(&phrase, publish)?;
+            }
             Command::LoadModels { overrides } => {
                 self.load(&overrides, publish)?;
             }

@@ -128,6 +128,7 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::ListDocuments => "list the documents",
         Operation::MeasureUtility => "measure the utility",
         Operation::TracePassage => "trace a passage",
+        Operation::Diagnose => "diagnose",
         Operation::ListModels => "list the models",
         Operation::PullModel => "download",
         Operation::ListSessions => "list the recorded runs",

@@ -145,17 +145,17 @@ impl App {
         }
     }
 
-    /// Asks the question of the shown run under another preset.
-    pub(super) fn ask_under(&mut self, preset: String) {
+    /// Asks the question of the shown run with these settings, and compares.
+    pub(super) fn ask_with(&mut self, settings: Vec<(String, String)>) {
         let Some(question) = self.shown_question() else {
             return;
         };
         if self.has_engine() {
             self.put(Asked {
                 question,
-                confirmed: Vec::new(),
-                settings: vec![("preset".to_owned(), preset)],
+                settings,
                 thread: self.repeated_thread(),
+                ..Asked::default()
             });
             self.open(overlays::Comparison);
         }

@@ -13,6 +13,7 @@ mod thread;
 mod models;
 mod overlay;
 mod ask;
+mod diagnosis;
 mod tour;
 mod records;
 mod input;

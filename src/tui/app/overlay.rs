@@ -108,7 +108,8 @@ impl App {
                 self.stop_measuring();
                 self.overlay = None;
             }
-            Request::AskUnder(preset) => self.ask_under(preset),
+            Request::AskWith(settings) => self.ask_with(settings),
+            Request::StopDiagnosis => self.stop_diagnosis(),
             Request::Preset(name) => self.choose_preset(&name),
             Request::Theme(name) => {
                 self.notify(format!("theme {name}"));
@@ -161,6 +162,7 @@ impl App {
             Purpose::Setting(key) => self.try_override(key, typed)?,
             Purpose::Reference => self.measure_against(typed),
             Purpose::Passage => self.trace_passage(typed),
+            Purpose::Expected => self.diagnose(typed),
             Purpose::Folder => self.open_typed_folders(typed)?,
             Purpose::Filter => self.filter_documents(typed)?,
             Purpose::ThreadName(thread) => self.rename_thread(thread, typed)?,
@@ -251,7 +253,7 @@ impl App {
     }
 
     /// Returns the reason that the document itself is unavailable; `None` when it can be requested.
-    fn why_not_opened(&self) -> Option<&'static str> {
+    pub(super) fn why_not_opened(&self) -> Option<&'static str> {
         if self.ui.player.is_some() {
             return Some("a replay does not open documents");
         }

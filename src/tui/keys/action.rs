@@ -49,6 +49,7 @@ macro_rules! action_list {
             MeasureContext = "measure-context" Panes ["d"] "ask again and measure whether the model understands the context" => App::measure_context;
             ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention to each chunk, from now on" => App::read_attention;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
+            Diagnose = "diagnose" Panes ["D"] "find out where the answer went wrong" => App::open_diagnosis;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;

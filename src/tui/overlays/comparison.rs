@@ -75,7 +75,8 @@ impl View for Comparison {
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         let row = scroll.selected.filter(|_| action == Action::Choose)?.row;
         let preset = scene.ui.next_run.presets().get(row)?;
-        Some(Request::AskUnder(preset.name.clone()))
+        let settings = vec![("preset".to_owned(), preset.name.clone())];
+        Some(Request::AskWith(settings))
     }
 }
 

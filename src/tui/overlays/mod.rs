@@ -1,6 +1,7 @@
 //! The windows above the panes: one file per overlay, each a [`View`], and [`Open`], the open one.
 
 mod comparison;
+mod diagnosis;
 mod guide;
 mod help;
 mod log;
@@ -15,6 +16,7 @@ mod source;
 mod utility;
 
 pub use comparison::Comparison;
+pub use diagnosis::Diagnosis;
 pub use guide::Guide;
 pub use help::Help;
 pub use log::Log;

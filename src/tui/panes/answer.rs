@@ -253,7 +253,7 @@ fn key_after(verdict: &Verdict, run: &Run) -> (Action, &'static str) {
         _ if is_cited => (Action::OpenSource, "source"),
         _ if verdict.sources == 0 => (Action::Settings, "another preset"),
         VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful => {
-            (Action::TracePassage, "why a passage was not used")
+            (Action::Diagnose, "where it went wrong")
         }
         VerdictKind::NotInDocuments => (Action::Retrieval, "nearest passages"),
     }

@@ -23,6 +23,8 @@ pub enum Purpose {
     Reference,
     /// Text of a passage that should have been retrieved.
     Passage,
+    /// The answer, or words of the passage, that a run should have had; empty for none.
+    Expected,
     /// The path of a folder of documents.
     Folder,
     /// The documents to retrieve from.
@@ -60,6 +62,7 @@ impl Field {
             Purpose::Setting(key) => format!(" {key} = "),
             Purpose::Reference => " reference answer: ".to_owned(),
             Purpose::Passage => " text you expected to be found: ".to_owned(),
+            Purpose::Expected => " expected answer or passage (enter alone: find one): ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
             Purpose::ThreadName(_) => " name of the thread: ".to_owned(),
             Purpose::Filter => " documents (reports/** type:pdf): ".to_owned(),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::tui::diagnosing::Diagnosing;
+
 /// The pending work, as far as the screen knows.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
@@ -13,6 +15,8 @@ pub struct Work {
     pub opened: Vec<String>,
     /// The run whose context is being measured.
     pub measuring: Option<String>,
+    /// The last diagnosis of a run.
+    pub diagnosing: Option<Box<Diagnosing>>,
     /// A question that was sent and has not started.
     pub pending: Option<String>,
     /// Whether the next question begins a thread; otherwise it continues that of the run on the
@@ -27,9 +31,19 @@ pub struct Work {
 }
 
 impl Work {
-    /// Returns whether a question is being answered, waits to be, or a context is being measured.
+    /// Returns whether a question is being answered, waits to be, a context is being measured, or a
+    /// run diagnosed.
     pub fn is_running(&self) -> bool {
-        self.pending.is_some() || self.live.is_some() || self.measuring.is_some()
+        self.pending.is_some()
+            || self.live.is_some()
+            || self.measuring.is_some()
+            || self.present_diagnosis().is_some()
+    }
+
+    /// Returns the diagnosis that is in progress.
+    pub fn present_diagnosis(&self) -> Option<&Diagnosing> {
+        let diagnosing = self.diagnosing.as_deref();
+        diagnosing.filter(|diagnosing| diagnosing.end.is_none())
     }
 
     /// Forgets all pending work.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, Problem, PulledModel, Record,
-    RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
+    Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, OtherFiles, Problem,
+    PulledModel, Record, RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
@@ -1496,4 +1496,66 @@ fn a_recorded_run_may_have_any_times() {
         .press("esc")
         .shows(" search ")
         .shows(" write ");
+}
+
+#[test]
+fn a_diagnosis_asks_for_one_thing_after_the_other_and_shows_the_chain() {
+    let mut screen = answered();
+    screen.press("D").shows("expected answer or passage");
+    screen.type_text("Lorby").press("enter");
+    let next = |screen: &mut Screen| match screen.commands().as_slice() {
+        [command] => command.clone(),
+        commands => panic!("{commands:?}"),
+    };
+    let Command::TracePassage { phrase, .. } = next(&mut screen) else {
+        panic!("no trace")
+    };
+    screen.shows("finding the passage in the index");
+    screen.session(SessionEvent::PassageTraced {
+        phrase,
+        lookups: Vec::new(),
+    });
+    let Command::SearchOtherFiles { phrase } = next(&mut screen) else {
+        panic!("no search")
+    };
+    screen.session(SessionEvent::OtherFilesSearched {
+        phrase,
+        files: OtherFiles::default(),
+    });
+
+    let Command::Try(tried) = next(&mut screen) else {
+        panic!("no trial")
+    };
+    assert_eq!(tried.question, "Where was the teacher of Mira Oakes born?");
+    let last = tried
+        .overrides
+        .iter()
+        .rfind(|(key, _)| key == "retriever.kind");
+    assert_eq!(last.map(|(_, value)| value.as_str()), Some("off"));
+    screen
+        .shows("no document holds “Lorby”")
+        .shows("trying without documents")
+        .shows("esc stops");
+    for record in recorded() {
+        let Event::Run(event) = record.event else {
+            continue;
+        };
+        let event = Box::new(event);
+        screen.session(SessionEvent::TrialProgressed { event });
+    }
+    assert_eq!(screen.commands(), []);
+    screen
+        .shows("not in the corpus: no document holds “Lorby”")
+        .shows("✗ without documents: ")
+        .press("esc D")
+        .shows("Where it went wrong");
+
+    // a stop ends it
+    let mut screen = answered();
+    screen.press("D enter esc").shows("stopping …");
+    assert!(screen.app.take_effects().contains(&Effect::Stop));
+    screen.session(SessionEvent::OperationStopped {
+        operation: Operation::Diagnose,
+    });
+    screen.shows("stopped; this is what was found");
 }

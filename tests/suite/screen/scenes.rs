@@ -1,8 +1,9 @@
 //! States of the screen for snapshots.
 
 use ragscope::event::{
-    CorpusCard, Decision, Event, ModelRole, Operation, Outcome, Problem, Record, RunEvent,
-    RunUsage, SessionEvent, Uncertainty, UncertaintyMeasure, Verdict, VerdictKind,
+    CorpusCard, Decision, Event, ModelRole, Operation, OtherFiles, Outcome, Problem, Record,
+    RunEvent, RunUsage, SessionEvent, SkippedFile, Uncertainty, UncertaintyMeasure, Verdict,
+    VerdictKind,
 };
 use ragscope::tui::App;
 use ragscope::tui::theme::Depth;
@@ -39,6 +40,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("links_relatives", at(funnel(), "3 j j 4")),
         ("links_matrix", at(funnel(), "4 z")),
         ("passage_trace", traced()),
+        ("diagnosis", diagnosing()),
         ("refinement", at(answered(), "5")),
         ("refinement_rounds", at(repaired(), "5")),
         ("refinement_round", at(repaired(), "5 z j j j j j")),
@@ -224,6 +226,26 @@ pub fn document() -> Screen {
 
     let mut screen = ready();
     screen.apply(&records).press("esc");
+    screen
+}
+
+/// A diagnosis while its first change is tried.
+pub fn diagnosing() -> Screen {
+    let mut screen = answered();
+    screen.press("D L o r b y enter");
+    let phrase = "Lorby".to_owned();
+    screen.session(SessionEvent::PassageTraced {
+        phrase: phrase.clone(),
+        lookups: Vec::new(),
+    });
+    let files = OtherFiles {
+        holding: None,
+        unreadable: vec![SkippedFile {
+            path: "scans/1869.pdf".to_owned(),
+            reason: "it has no text".to_owned(),
+        }],
+    };
+    screen.session(SessionEvent::OtherFilesSearched { phrase, files });
     screen
 }
 

@@ -131,6 +131,7 @@ fn options(home: &Path) -> Options {
         paths: Paths::under(home.to_owned()),
         has_plain_locale: false,
         has_hyperlinks: false,
+        diagnose: ragscope::eval::diagnose,
         save_folder: PathBuf::from("saved"),
         time_zone: TimeZone::UTC,
         suggestions: [

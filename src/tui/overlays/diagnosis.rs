@@ -1,0 +1,167 @@
+//! The diagnosis of an answer: the chain from the file to it, its first broken link, and the
+//! changes that were tried, while they are.
+
+use ratatui::text::Line;
+
+use crate::event::{Event, SessionEvent};
+use crate::story::words::LOST;
+use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
+use crate::tui::diagnosing::{Diagnosing, End};
+use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
+use crate::tui::state::State;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::view::{Copied, Reaction, Request, Scene, View};
+use crate::tui::viewport::{Content, Item, Scroll};
+
+/// Changes of more settings are not for a question, but to find out what the model reads.
+const MAX_SETTINGS: usize = 3;
+/// Cells of the name of a link.
+const NAME: usize = 12;
+const INDENT: &str = "   ";
+
+/// The diagnosis of a run.
+pub struct Diagnosis;
+
+impl View for Diagnosis {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Where it went wrong".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        let mut page = Page::new(scene, cells);
+        if let Some(diagnosing) = &scene.ui.work.diagnosing {
+            rows(&mut page, diagnosing);
+        }
+        page.content
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Choosing]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "ask with this change"),
+            (Action::Copy, "copy"),
+        ]
+    }
+
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let found = scene.ui.work.diagnosing.as_ref()?.so_far()?;
+        Some(Copied::new("the diagnosis", found.text()))
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let diagnosing = scene.ui.work.diagnosing.as_ref()?;
+        if action == Action::Back {
+            return diagnosing.end.is_none().then_some(Request::StopDiagnosis);
+        }
+
+        let selected = scroll.selected.filter(|_| action == Action::Choose)?;
+        let tried = diagnosing.so_far()?.tried.get(selected.row)?;
+        Some(Request::AskWith(tried.settings.clone()))
+    }
+
+    fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
+        match event {
+            Event::Session(SessionEvent::TrialProgressed { .. }) => Reaction::Redraw,
+            _ => Reaction::Nothing,
+        }
+    }
+}
+
+fn rows(page: &mut Page<'_>, diagnosing: &Diagnosing) {
+    page.text(Tone::Question, " ", &diagnosing.run().question);
+    if let Some(found) = diagnosing.so_far() {
+        found_rows(page, found, diagnosing.end);
+    }
+
+    page.gap();
+    match diagnosing.end {
+        Some(End::Finished) => {}
+        Some(End::Stopped) => {
+            page.text(Tone::Warning, INDENT, "■ stopped; this is what was found");
+        }
+        Some(End::Failed) => {
+            let log = page.scene.keymap.sign(Action::Log);
+            let words = format!("{LOST} it failed: {log} says why");
+            page.text(Tone::Bad, INDENT, &words);
+        }
+        None => {
+            let stop = page.scene.keymap.sign(Action::Back);
+            let elapsed = page.scene.elapsed_words();
+            let words = format!("{} …{elapsed}   {stop} stops", diagnosing.activity());
+            page.text(Tone::Quiet, INDENT, &words);
+        }
+    }
+}
+
+fn found_rows(page: &mut Page<'_>, found: &Found, end: Option<End>) {
+    let expected = &found.expected;
+    for passage in &expected.passages {
+        let words = format!("expected “{}”", text::one_line(passage));
+        page.text(Tone::Text, INDENT, &words);
+    }
+    if let Some(guess) = &expected.guess {
+        page.text(Tone::Quiet, INDENT, guess);
+    }
+
+    page.gap();
+    for link in &found.chain {
+        link_rows(page, link);
+    }
+
+    // before the changes are tried, the link is known in part
+    if end == Some(End::Finished) {
+        page.gap();
+        page.text(Tone::Strong, INDENT, &found.finding);
+    }
+
+    if !found.tried.is_empty() {
+        page.gap();
+        page.text(Tone::Quiet, INDENT, "tried");
+    }
+    for (row, tried) in found.tried.iter().enumerate() {
+        tried_rows(page, row, tried);
+    }
+}
+
+fn link_rows(page: &mut Page<'_>, link: &ChainLink) {
+    let tone = match link.holds {
+        Some(true) => Tone::Text,
+        Some(false) => Tone::Warning,
+        None => Tone::Quiet,
+    };
+    let before = INDENT.len() + 2 + NAME;
+    let room = page.cells.saturating_sub(before);
+    for (at, range) in text::wrap(&link.evidence, room).into_iter().enumerate() {
+        let evidence = page.span(tone, link.evidence[range].to_owned());
+        let name = if at == 0 {
+            let sign = sign(link.holds);
+            let name = text::left(link.name, NAME);
+            vec![
+                page.span(tone, format!("{INDENT}{sign} ")),
+                page.span(Tone::Quiet, name),
+            ]
+        } else {
+            vec![" ".repeat(before).into()]
+        };
+        page.line(Line::from([name, vec![evidence]].concat()));
+    }
+}
+
+fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {
+    let tone = if tried.says { Tone::Strong } else { Tone::Text };
+    let sign = sign(Some(tried.says));
+    let words = format!("{sign} {}: {}", tried.change, tried.result());
+    if tried.settings.len() > MAX_SETTINGS {
+        for range in text::wrap(&words, page.cells.saturating_sub(INDENT.len())) {
+            page.text(tone, INDENT, &words[range]);
+        }
+    } else {
+        page.item_hanging(Item { row, part: 0 }, tone, INDENT, "  ", &words);
+    }
+}
