@@ -152,6 +152,21 @@ pub struct Hit {
     /// The chunks that say the same and are no hits of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<ChunkCopy>,
+    /// The words of the query that it holds, which add up to its BM25 score; the highest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<WordScore>,
+}
+
+/// A word of a query in a chunk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WordScore {
+    /// The word as it is indexed.
+    pub word: String,
+    /// The part that it adds to the BM25 score.
+    pub score: f32,
+    /// Whether it is not in the text, but in the name of the file or in the headings alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub place_alone: bool,
 }
 
 impl Hit {
@@ -164,6 +179,7 @@ impl Hit {
             vector: None,
             fused: Ranked { score: 0.0, rank },
             copies: Vec::new(),
+            words: Vec::new(),
         }
     }
 }

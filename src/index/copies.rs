@@ -336,6 +336,7 @@ mod tests {
                 vector: None,
                 fused: Ranked { score, rank },
                 copies: Vec::new(),
+                words: Vec::new(),
             };
             let mut entry = DocumentEntry::default();
             entry.metadata.date = Some((*date).to_owned());

@@ -90,6 +90,7 @@ impl Fused {
             vector: self.vector,
             fused: self.fused,
             copies: Vec::new(),
+            words: Vec::new(),
         }
     }
 }

@@ -10,12 +10,13 @@ use super::filter::Filter;
 use super::folder::Index;
 use super::fusion::{Fused, ScoredChunk, fuse};
 use super::generation::{EF_SEARCH, Generation, Wanted};
-use super::lexical::{Statistics, analyser};
+use super::lexical::analyser::{self, QueryWord, STOP_MARK};
+use super::lexical::{Statistics, place_words};
 use super::manifest::DocumentEntry;
 use super::names::Names;
 use super::vectors::VectorStore;
 use crate::config::RetrieverSettings;
-use crate::event::{Filtered, Hit, Metadata, Retrieval, elapsed_us};
+use crate::event::{Filtered, Hit, Metadata, Retrieval, WordScore, elapsed_us};
 
 /// An index with its names in the corpus.
 #[derive(Clone, Copy)]
@@ -80,6 +81,42 @@ impl Searched<'_> {
         Ok(Some((hit, entry)))
     }
 
+    /// Gives the hits of this part the words that add up to their BM25 scores.
+    fn score_words(&self, words: &QueryWords<'_>, hits: &mut [Hit]) -> tantivy::Result<()> {
+        let generation = self.generation;
+        let names = self.part.names;
+        let mut own: Vec<&mut Hit> = Vec::new();
+        let mut addresses = Vec::new();
+        for hit in hits.iter_mut().filter(|hit| hit.bm25.is_some()) {
+            if let Some(stored) = generation.chunk(names.chunk_id(hit.chunk.id)) {
+                own.push(hit);
+                addresses.push(stored.address);
+            }
+        }
+
+        let QueryWords { words, statistics } = words;
+        let lexical = &generation.lexical;
+        let scores = lexical.form_scores(words, statistics, &addresses)?;
+        for (hit, scores) in own.into_iter().zip(scores) {
+            let document = names.own_document(&hit.chunk.document).unwrap_or_default();
+            let entry = generation.manifest.documents.get(document);
+            let language = entry.map_or("", |entry| entry.language.as_str());
+            let place = place_words(document, &hit.chunk.headings, language);
+            let scores = scores.into_iter().map(|score| {
+                let in_place = place.iter().filter(|word| word.text == score.form).count();
+                WordScore {
+                    word: score.form.trim_start_matches(STOP_MARK).to_owned(),
+                    score: score.score,
+                    place_alone: in_place >= score.times as usize,
+                }
+            });
+            hit.words = scores.collect();
+            hit.words
+                .sort_by(|one, other| other.score.total_cmp(&one.score));
+        }
+        Ok(())
+    }
+
     /// Returns what the document of a hit says of itself, by its path.
     fn metadata(&self, hit: &Hit) -> Option<(String, Metadata)> {
         let path = self.part.names.own_document(&hit.chunk.document)?;
@@ -138,15 +175,21 @@ pub(super) fn search(
         searched.extend(part.open(settings)?);
     }
 
+    let words = QueryWords::new(&searched, query, settings)?;
     let mut pool = settings.pool as usize;
-    let (bm25, vector, hits) = loop {
-        let [bm25, vector] = best_lists(&searched, query, settings, pool)?;
+    let (bm25, vector, mut hits) = loop {
+        let [bm25, vector] = best_lists(&searched, query, &words, settings, pool)?;
         let hits = fold(&searched, query, &fuse(&bm25, &vector, settings), settings)?;
         if !are_crowded(&hits, [&bm25, &vector], pool, settings) {
             break (bm25, vector, hits);
         }
         pool *= WIDER;
     };
+
+    for part in &searched {
+        part.score_words(&words, &mut hits)
+            .map_err(|error| part.part.index.damaged(error))?;
+    }
 
     let metadata = |hit| searched.iter().find_map(|part| part.metadata(hit));
     Ok(Retrieval {
@@ -199,7 +242,8 @@ pub(super) fn whole_lists(
 
     let chunks = |part: &Searched<'_>| part.generation.manifest.chunks as usize;
     let all = searched.iter().map(chunks).sum::<usize>().max(1);
-    let bm25 = by_words(&searched, query, settings, all)?;
+    let words = QueryWords::new(&searched, query, settings)?;
+    let bm25 = words.best(&searched, all)?;
     let mut vector = Vec::new();
     for Searched {
         part, generation, ..
@@ -214,40 +258,54 @@ pub(super) fn whole_lists(
     Ok([bm25, merge(vector, all)])
 }
 
-/// Returns the `count` best chunks by words.
-fn by_words(
-    searched: &[Searched<'_>],
-    query: Query<'_>,
-    settings: &RetrieverSettings,
-    count: usize,
-) -> Result<Vec<ScoredChunk>, IndexError> {
-    if !settings.kind.has_words() {
-        return Ok(Vec::new());
+/// The words of a query with their statistics; none where words are not searched.
+struct QueryWords<'a> {
+    words: Vec<QueryWord>,
+    statistics: Statistics<'a>,
+}
+
+impl<'a> QueryWords<'a> {
+    fn new(
+        searched: &[Searched<'a>],
+        query: Query<'_>,
+        settings: &RetrieverSettings,
+    ) -> Result<Self, IndexError> {
+        let generations = searched.iter().map(|part| part.generation);
+        let languages = generations.clone().flat_map(|from| &from.languages);
+        let languages: BTreeSet<&str> = languages.map(String::as_str).collect();
+        let words = if settings.kind.has_words() {
+            analyser::query_words(query.text, &languages)
+        } else {
+            Vec::new()
+        };
+
+        let statistics = Statistics::new(generations.map(|from| &from.lexical), &words);
+        let statistics = match (statistics, searched.first()) {
+            (Err(error), Some(first)) => return Err(first.part.index.damaged(error)),
+            (statistics, _) => statistics.unwrap_or_default(),
+        };
+        Ok(Self { words, statistics })
     }
 
-    let generations = searched.iter().map(|part| part.generation);
-    let languages = generations.clone().flat_map(|from| &from.languages);
-    let languages: BTreeSet<&str> = languages.map(String::as_str).collect();
-    let words = analyser::query_words(query.text, &languages);
-    let Some(first) = searched.first() else {
-        return Ok(Vec::new());
-    };
-    let statistics = Statistics::new(generations.map(|from| &from.lexical), &words)
-        .map_err(|error| first.part.index.damaged(error))?;
-
-    let mut lists = Vec::new();
-    for Searched {
-        part,
-        generation,
-        filter,
-    } in searched
-    {
-        let found = generation
-            .lexical
-            .search(&words, count, filter.as_ref(), &statistics);
-        lists.push(part.name_chunks(found.map_err(|error| part.index.damaged(error))?));
+    /// Returns the `count` best chunks by words.
+    fn best(
+        &self,
+        searched: &[Searched<'_>],
+        count: usize,
+    ) -> Result<Vec<ScoredChunk>, IndexError> {
+        let mut lists = Vec::new();
+        for Searched {
+            part,
+            generation,
+            filter,
+        } in searched
+        {
+            let lexical = &generation.lexical;
+            let found = lexical.search(&self.words, count, filter.as_ref(), &self.statistics);
+            lists.push(part.name_chunks(found.map_err(|error| part.index.damaged(error))?));
+        }
+        Ok(merge(lists, count))
     }
-    Ok(merge(lists, count))
 }
 
 /// Returns the `pool` best chunks by words, and by vector. The vectors are searched on another
@@ -255,6 +313,7 @@ fn by_words(
 fn best_lists(
     searched: &[Searched<'_>],
     query: Query<'_>,
+    words: &QueryWords<'_>,
     settings: &RetrieverSettings,
     pool: usize,
 ) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
@@ -269,7 +328,7 @@ fn best_lists(
     // the vectors on another thread, the words on this one: neither waits for the other
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| found.extend(searches.iter().map(nearest)));
-        by_words_found = by_words(searched, query, settings, pool);
+        by_words_found = words.best(searched, pool);
     });
 
     let mut lists = Vec::new();

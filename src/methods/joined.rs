@@ -245,6 +245,7 @@ mod tests {
                 rank: 1,
             },
             copies: Vec::new(),
+            words: Vec::new(),
         }
     }
 

@@ -50,6 +50,9 @@ pub(super) fn hit(hit: &Hit) -> Hit {
     }
 
     *text = harmless;
+    for scored in &mut hit.words {
+        scored.word = one_line(&scored.word);
+    }
     for heading in headings {
         *heading = one_line(heading);
     }

@@ -58,6 +58,7 @@ impl Shelf {
                 rank,
             },
             copies: Vec::new(),
+            words: Vec::new(),
         };
         (1..).zip(&self.0).map(hit).collect()
     }

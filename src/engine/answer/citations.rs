@@ -380,6 +380,7 @@ mod tests {
                 rank: 1,
             },
             copies: Vec::new(),
+            words: Vec::new(),
         }
     }
 

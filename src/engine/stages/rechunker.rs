@@ -158,6 +158,7 @@ fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunErro
             vector: Some(ranked),
             fused: ranked,
             copies: Vec::new(),
+            words: Vec::new(),
         });
     }
     Ok(hits)

@@ -91,6 +91,7 @@ mod tests {
             vector: None,
             fused: Ranked { score: 1.0, rank },
             copies: Vec::new(),
+            words: Vec::new(),
         };
         Retrieval {
             query: String::new(),

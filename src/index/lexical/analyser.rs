@@ -29,7 +29,7 @@ const MAX_QUERY_WORDS: usize = 256;
 const MAX_KNOWN: usize = 16_384;
 /// The sign in front of a stop word, so that it is another word than a content word that is written
 /// alike: `it` and `IT`, the English `die` and the German one.
-const STOP_MARK: char = '~';
+pub(in crate::index) const STOP_MARK: char = '~';
 
 /// A word of a question: the forms that it has in the languages of the documents. They count as one
 /// word.

@@ -5,6 +5,7 @@ mod read_only;
 mod expressions;
 pub(in crate::index) mod stop_words;
 pub(in crate::index) mod analyser;
+mod word_scores;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -33,6 +34,7 @@ use crate::corpus::Format;
 use crate::event::{ChunkText, document_stem};
 use analyser::QueryWord;
 use read_only::ReadOnly;
+use word_scores::{FormScore, form_scores};
 
 /// Memory for words before they are written.
 const WRITER_BYTES: usize = 64 << 20;
@@ -88,6 +90,7 @@ pub(in crate::index) struct Lexical {
 }
 
 /// The statistics of BM25 over the chunks of several generations as if they were one.
+#[derive(Default)]
 pub(in crate::index) struct Statistics<'a> {
     all: Vec<Living<'a>>,
     /// The number of chunks that a word of the query is in, for each of its forms: a form that is
@@ -283,6 +286,18 @@ impl Lexical {
         Ok(listed)
     }
 
+    /// Returns the forms of the words that each of these chunks holds, with their parts of the
+    /// score that [`Self::search`] gives it by the same statistics.
+    pub fn form_scores(
+        &self,
+        words: &[QueryWord],
+        statistics: &Statistics<'_>,
+        chunks: &[DocAddress],
+    ) -> tantivy::Result<Vec<Vec<FormScore>>> {
+        let field = self.fields.words;
+        form_scores(&self.searcher, field, words, statistics, chunks)
+    }
+
     /// Returns the ids of the chunks of these documents.
     pub fn ids_in(&self, documents: &[String]) -> tantivy::Result<Vec<u64>> {
         let field = self.fields.document;
@@ -451,18 +466,27 @@ pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
     let after = words.last().map_or(0, |word| word.position + 1);
 
-    let name = if Format::for_path(&chunk.document).is_source_code() {
-        &chunk.document
-    } else {
-        document_stem(&chunk.document)
-    };
-    let place = format!("{name} {}", chunk.headings.join(" "));
-    let place = analyser::chunk_words(&place, language).into_iter();
-    words.extend(place.map(|word| Token {
+    let place = place_words(&chunk.document, &chunk.headings, language);
+    words.extend(place.into_iter().map(|word| Token {
         position: word.position + after,
         ..word
     }));
     words
+}
+
+/// Returns the words of the place of a chunk: of its file's name and its headings.
+pub(in crate::index) fn place_words(
+    document: &str,
+    headings: &[String],
+    language: &str,
+) -> Vec<Token> {
+    let name = if Format::for_path(document).is_source_code() {
+        document
+    } else {
+        document_stem(document)
+    };
+    let place = format!("{name} {}", headings.join(" "));
+    analyser::chunk_words(&place, language)
 }
 
 /// Returns the error of reading files whose checksums were right.

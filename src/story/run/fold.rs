@@ -419,6 +419,7 @@ mod tests {
             vector: None,
             fused: Ranked { score: 1.0, rank },
             copies: Vec::new(),
+            words: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Places in documents.
 
-use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit};
+use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit, WordScore};
 use crate::story::text::one_line;
 
 /// Returns lines of a file as `12` or `12-14`.
@@ -125,6 +125,22 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
         chunk.lines,
         chunk.place(chunk.lines).as_ref(),
     )
+}
+
+/// Returns the words behind the BM25 score of a hit, with their parts of it.
+#[must_use]
+pub fn word_scores(hit: &Hit) -> Option<String> {
+    let word = |scored: &WordScore| {
+        let place = if scored.place_alone {
+            " (in the name or headings alone)"
+        } else {
+            ""
+        };
+        format!("{} {:.2}{place}", scored.word, scored.score)
+    };
+    let words: Vec<String> = hit.words.iter().map(word).collect();
+    let score = hit.bm25?.score;
+    (!words.is_empty()).then(|| format!("bm25 {score:.2} = {}", words.join(" + ")))
 }
 
 /// Returns the location of a hit, with the number of its copies: `people/oakes.md:12-14 +2`.

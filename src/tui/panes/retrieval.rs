@@ -555,6 +555,10 @@ impl LookupRows<'_> {
             put(&copies, Tone::Quiet, &[]);
         }
 
+        if let Some(scores) = words::word_scores(hit) {
+            put(&scores, Tone::Quiet, &[]);
+        }
+
         if let Some(pinning) = pinning {
             put(pinning.words, pinning.tone, &[]);
         }

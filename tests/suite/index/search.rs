@@ -449,3 +449,43 @@ fn an_index_for_bm25_has_no_vectors_and_gets_them_when_they_are_wanted() {
     assert_eq!((report.embedded, report.reused), (3, 2));
     assert!(!index.lacks_vectors());
 }
+
+#[test]
+fn the_words_of_a_hit_add_up_to_its_bm25_score() {
+    let corpus = Corpus::with(&[
+        (
+            "pier.md",
+            "# Repairs\n\nThe pressure cell was replaced, and the cell works.",
+        ),
+        (
+            "boats.md",
+            "# Boats\n\nA boat was replaced in the old harbour of the pressure group.",
+        ),
+    ]);
+    let mut index = corpus.open();
+    update(&mut index, &mut WordEmbedder::new("one"));
+    let settings = words_only();
+    let found = index
+        .search(
+            "Who replaced the pressure cell of the pier?",
+            &[],
+            "",
+            &settings,
+        )
+        .expect("searched");
+    let first = &found.hits[0];
+    assert_eq!(first.chunk.document, "pier.md");
+    let words: Vec<(&str, bool)> = first
+        .words
+        .iter()
+        .map(|scored| (scored.word.as_str(), scored.place_alone))
+        .collect();
+    assert_eq!(words.len(), 4, "{words:?}");
+    assert!(words.contains(&("pier", true)) && words.contains(&("cell", false)));
+
+    for hit in &found.hits {
+        let sum: f32 = hit.words.iter().map(|scored| scored.score).sum();
+        let score = hit.bm25.expect("a score").score;
+        assert!((sum - score).abs() < 1e-4, "{sum} is not {score}");
+    }
+}
