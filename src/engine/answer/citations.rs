@@ -2,37 +2,61 @@
 //! where that chunk holds what the sentence says, or else by the source sentence that holds its
 //! words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::corpus::{language, sentences, split_words};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
+use crate::index::content_words;
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
 /// The same of a passage that the model names: it may word freely what it read there.
 const MIN_MARKED_SHARE: f32 = 0.2;
-/// Weight of a word that the question has, too: an answer repeats it, and says nothing by it.
-const QUESTION_WEIGHT: f32 = 0.5;
+/// Words that turn a statement into its opposite, in lower case.
+const NEGATIONS: &[&str] = &[
+    "no", "not", "never", "nor", "none", "neither", "cannot", "without", "except", "outside",
+    "nicht", "nie", "niemals", "ohne", "kein", "keine", "keinen", "keiner", "keinem", "außer",
+    "pas", "jamais", "sans", "aucun", "aucune", "sauf", "nunca", "sin", "ningún", "ninguna",
+    "salvo",
+];
+/// Words of a source sentence that are read on each side of those that a statement has, too.
+const NEGATED_WITHIN: usize = 2;
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
 pub struct Supports {
-    passages: Vec<Citation>,
+    passages: Vec<Source>,
     sources: Vec<SourceSentence>,
     /// The number of source sentences that hold a word: a word that is in all of them says little.
     sources_with: HashMap<String, usize>,
-    /// Words of the text and the place of each passage.
-    words: Vec<HashSet<String>>,
+    /// Words of the question.
     question: HashSet<String>,
+}
+
+/// A passage, with the words of its text and its place.
+struct Source {
+    citation: Citation,
+    language: &'static str,
+    /// In lower case.
+    words: HashSet<String>,
+    /// Without stop words and endings.
+    stems: HashSet<String>,
+    /// Words of its place, in lower case.
+    place: HashSet<String>,
 }
 
 /// A sentence of the answer, without its marks and its number in a list.
 struct Claim {
     language: &'static str,
-    words: HashSet<String>,
-    /// Numbers, and names that the question does not have: a source must hold them all.
-    facts: HashSet<String>,
+    /// Its words without stop words and endings, by the language of the passages that it is compared
+    /// with.
+    stems: BTreeMap<&'static str, HashSet<String>>,
+    /// Numbers: a source must hold them all.
+    numbers: HashSet<String>,
+    /// Names: their passage must hold them all.
+    names: Vec<String>,
+    is_negated: bool,
 }
 
 struct SourceSentence {
@@ -42,6 +66,7 @@ struct SourceSentence {
     place: Option<Place>,
     text: String,
     words: HashSet<String>,
+    stems: HashSet<String>,
 }
 
 impl SourceSentence {
@@ -64,27 +89,36 @@ impl Supports {
             passages: Vec::new(),
             sources: Vec::new(),
             sources_with: HashMap::new(),
-            words: Vec::new(),
             question: words(question),
         };
 
         for (label, hit) in (1..).zip(&passages.hits) {
-            supports.words.push(words(&hit.chunk.text_with_place()));
+            let language = language(&hit.chunk.text);
             for range in sentences(&hit.chunk.text, "") {
-                let words = words(&hit.chunk.text[range.clone()]);
-                for word in &words {
-                    *supports.sources_with.entry(word.clone()).or_default() += 1;
+                let text = &hit.chunk.text[range.clone()];
+                let stems = stems(text, language);
+                for stem in &stems {
+                    *supports.sources_with.entry(stem.clone()).or_default() += 1;
                 }
                 let lines = lines(hit, range.clone());
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
                     lines,
                     place: hit.chunk.place(lines),
-                    text: hit.chunk.text[range].to_owned(),
-                    words,
+                    text: text.to_owned(),
+                    words: words(text),
+                    stems,
                 });
             }
-            supports.passages.push(citation(label, hit));
+
+            let text = hit.chunk.text_with_place();
+            supports.passages.push(Source {
+                citation: citation(label, hit),
+                language,
+                words: words(&text),
+                stems: stems(&text, language),
+                place: words(&hit.chunk.names().join(" ")),
+            });
         }
 
         supports
@@ -111,7 +145,7 @@ impl Supports {
     /// Returns a citation of each sentence of the passages, in their order.
     pub fn quotations(&self) -> Vec<Citation> {
         let cited = |source: &SourceSentence| {
-            let passage = self.passages[source.passage].clone();
+            let passage = self.passages[source.passage].citation.clone();
             Citation {
                 evidence: Evidence::Overlap { share: 1.0 },
                 ..source.cited_of(passage)
@@ -122,23 +156,28 @@ impl Supports {
 
     fn claim(&self, text: &str) -> Claim {
         let language = language(text);
+        let mut numbers = numbers(text);
+        numbers.retain(|number| !self.question.contains(number));
+        // what was asked of 2.39 is not in a passage about 2.35, and a question for 3 ways is
+        // answered by three of them
+        let is_long = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
+        let asked = split_words(text).filter(|word| is_long(word) && self.question.contains(*word));
+        numbers.extend(asked.map(str::to_owned));
+        numbers.extend(numbered(text));
+
+        let of_passages = self.passages.iter().map(|passage| passage.language);
         // German writes every noun as English writes a name
-        let has_names = language != "de";
-
-        let mut facts = numbers(text);
-        facts.extend(names(text).filter(|_| has_names));
-        facts.retain(|fact| !self.question.contains(fact));
-
-        // what was asked of 2.39 is not in a passage about 2.35
-        let is_number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-        let asked =
-            split_words(text).filter(|word| is_number(word) && self.question.contains(*word));
-        facts.extend(asked.map(str::to_owned));
-
+        let names = if language == "de" {
+            Vec::new()
+        } else {
+            names(text).collect()
+        };
         Claim {
             language,
-            words: words(text),
-            facts,
+            stems: of_passages.map(|of| (of, stems(text, of))).collect(),
+            numbers,
+            names,
+            is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
     }
 
@@ -149,52 +188,72 @@ impl Supports {
         best.is_some_and(|(_, source)| marks(&source.text).contains(&label))
     }
 
-    /// Returns whether a passage holds the numbers and the names of a claim.
-    fn holds_facts(&self, passage: usize, claim: &Claim) -> bool {
-        claim
-            .facts
-            .iter()
-            .all(|fact| self.words[passage].contains(fact))
+    /// Returns whether a passage holds the names of a claim.
+    fn holds_names(&self, passage: usize, claim: &Claim) -> bool {
+        let Source {
+            language,
+            words,
+            stems: held,
+            ..
+        } = &self.passages[passage];
+        claim.names.iter().all(|name| {
+            let mut forms = stems(name, language).into_iter();
+            words.contains(&name.to_lowercase()) || forms.any(|form| held.contains(&form))
+        })
+    }
+
+    /// Returns whether a source sentence, those beside it or the place hold the numbers of a claim.
+    fn holds_numbers(&self, at: usize, claim: &Claim) -> bool {
+        let passage = self.sources[at].passage;
+        let beside = at.saturating_sub(1)..(at + 2).min(self.sources.len());
+        let near = self.sources[beside].iter();
+        let near: Vec<_> = near.filter(|one| one.passage == passage).collect();
+        claim.numbers.iter().all(|number| {
+            let is_near = near.iter().any(|one| one.words.contains(number));
+            is_near || self.passages[passage].place.contains(number)
+        })
     }
 
     /// Returns the citation of a passage that a sentence marks, with the source sentence in it;
     /// `None` where the passage does not hold what the sentence says.
     fn find_marked(&self, label: u32, claim: &Claim) -> Option<Citation> {
-        let at = self
-            .passages
-            .iter()
-            .position(|passage| passage.label == label)?;
-        let sources: Vec<&SourceSentence> = self.sources_in(at).collect();
-        let is_comparable = sources
-            .first()
-            .is_some_and(|source| language(&source.text) == claim.language);
+        let is_marked = |passage: &Source| passage.citation.label == label;
+        let at = self.passages.iter().position(is_marked)?;
+        let passage = &self.passages[at];
+        let of_claim = &claim.stems[passage.language];
+
         // "both say so" has no words to compare, and a translation has other ones
-        let is_said = !is_comparable
-            || claim.words.len() <= 3 && claim.facts.is_empty()
-            || self.share(claim, &self.words[at]) >= MIN_MARKED_SHARE
-                && self.holds_facts(at, claim);
+        let says_little = of_claim.len() <= 2 && claim.numbers.is_empty() && claim.names.is_empty();
+        let is_said = passage.language != claim.language
+            || says_little
+            || self.share(of_claim, &passage.stems) >= MIN_MARKED_SHARE
+                && claim.numbers.is_subset(&passage.words)
+                && self.holds_names(at, claim);
         if !is_said {
             return None;
         }
 
-        let best = self.best(claim, sources.into_iter());
-        let passage = self.passages[at].clone();
-        Some(match best {
-            Some((_, source)) => source.cited_of(passage),
-            None => passage,
-        })
-    }
-
-    fn sources_in(&self, passage: usize) -> impl Iterator<Item = &SourceSentence> {
-        let sources = self.sources.iter();
-        sources.filter(move |source| source.passage == passage)
+        let sources = self.sources.iter().filter(|source| source.passage == at);
+        match self.best(claim, sources) {
+            Some((_, source)) if !self.agrees(source, claim) => None,
+            Some((_, source)) => Some(source.cited_of(passage.citation.clone())),
+            None => Some(passage.citation.clone()),
+        }
     }
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
-        let sources = self.sources.iter();
-        let holding = sources.filter(|source| self.holds_facts(source.passage, claim));
-        let (share, source) = self.best(claim, holding)?;
-        let passage = self.passages.get(source.passage)?.clone();
+        // a word or two are somewhere in most texts
+        if claim.stems.values().all(|stems| stems.len() < 2) {
+            return None;
+        }
+        let sources = self.sources.iter().enumerate();
+        let holding = sources.filter(|(at, source)| {
+            self.holds_numbers(*at, claim)
+                && self.holds_names(source.passage, claim)
+                && self.agrees(source, claim)
+        });
+        let (share, source) = self.best(claim, holding.map(|(_, source)| source))?;
+        let passage = self.passages.get(source.passage)?.citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share },
             ..source.cited_of(passage)
@@ -209,16 +268,43 @@ impl Supports {
         sources: impl Iterator<Item = &'a SourceSentence>,
     ) -> Option<(f32, &'a SourceSentence)> {
         sources
-            .map(|source| (self.share(claim, &source.words), source))
+            .map(|source| {
+                let of_claim = &claim.stems[self.passages[source.passage].language];
+                (self.share(of_claim, &source.stems), source)
+            })
             .filter(|(share, _)| *share >= MIN_SHARE)
             // of equal ones the first: passages come best first
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
     }
 
+    /// Returns whether a source sentence, where it has the words of a claim, says that something is
+    /// not so if and only if the claim does.
+    fn agrees(&self, source: &SourceSentence, claim: &Claim) -> bool {
+        let language = self.passages[source.passage].language;
+        let of_claim = &claim.stems[language];
+        let words: Vec<&str> = source.text.split_whitespace().collect();
+        let is_common = |word: &&str| {
+            stems(word, language)
+                .iter()
+                .any(|one| of_claim.contains(one))
+        };
+        let (Some(first), Some(last)) = (
+            words.iter().position(is_common),
+            words.iter().rposition(is_common),
+        ) else {
+            return true;
+        };
+
+        let end = (last + 1 + NEGATED_WITHIN).min(words.len());
+        let common = &words[first.saturating_sub(NEGATED_WITHIN)..end];
+        let is_negated = count_negations(common.iter().copied()) % 2 == 1;
+        is_negated == claim.is_negated
+    }
+
     /// Returns the weighted share of the words of a claim among `held`.
-    fn share(&self, claim: &Claim, held: &HashSet<String>) -> f32 {
-        let total: f32 = claim.words.iter().map(|word| self.weight(word)).sum();
-        let common = claim.words.intersection(held);
+    fn share(&self, words: &HashSet<String>, held: &HashSet<String>) -> f32 {
+        let total: f32 = words.iter().map(|word| self.weight(word)).sum();
+        let common = words.intersection(held);
         let common: f32 = common.map(|word| self.weight(word)).sum();
         if total > 0.0 { common / total } else { 0.0 }
     }
@@ -227,14 +313,37 @@ impl Supports {
     /// holds weighs most.
     fn weight(&self, word: &str) -> f32 {
         let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
-        let rarity = (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln();
-        let is_asked = self.question.contains(word);
-        if is_asked {
-            rarity * QUESTION_WEIGHT
-        } else {
-            rarity
-        }
+        (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
     }
+}
+
+fn stems(text: &str, language: &str) -> HashSet<String> {
+    content_words(text, language).into_iter().collect()
+}
+
+/// Returns how many of these words turn a statement into its opposite.
+fn count_negations<'w>(words: impl Iterator<Item = &'w str>) -> usize {
+    let is_negation = |word: &&str| {
+        let word = word.to_lowercase().replace('’', "'");
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        NEGATIONS.contains(&word) || word.ends_with("n't") || word.starts_with("non-")
+    };
+    words.filter(is_negation).count()
+}
+
+/// Returns the numbers of what is named with one, in lower case: `Stage 4`, `Henry IV`.
+fn numbered(text: &str) -> impl Iterator<Item = String> {
+    let words: Vec<&str> = split_words(text).collect();
+    let is_number = |word: &str| {
+        word.bytes().all(|b| b.is_ascii_digit()) || word.bytes().all(|b| b"IVX".contains(&b))
+    };
+    let pairs = words.windows(2).filter_map(move |pair| match pair {
+        [name, number] if name.starts_with(char::is_uppercase) && is_number(number) => {
+            Some(number.to_lowercase())
+        }
+        _ => None,
+    });
+    pairs.collect::<Vec<_>>().into_iter()
 }
 
 fn citation(label: u32, hit: &Hit) -> Citation {
@@ -301,11 +410,11 @@ fn numbers(text: &str) -> HashSet<String> {
     numbers
 }
 
-/// Returns the names of a sentence in lower case: words with a capital, the first word aside.
+/// Returns the names of a sentence: words with a capital, the first word aside.
 fn names(text: &str) -> impl Iterator<Item = String> {
     let words = split_words(text).skip(1);
     let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
-    words.filter(is_name).map(str::to_lowercase)
+    words.filter(is_name).map(str::to_owned)
 }
 
 /// Returns a sentence without the labels that it names.
@@ -416,6 +525,56 @@ mod tests {
                 .map(|cited| (cited.label, cited.first_line, cited.last_line))
                 .collect();
             assert_eq!(found, expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_says_something_else_is_not_cited() {
+        let text = "Stage 3 is the final stage of the bill. The company could not evade tax by \
+                    moving to the Netherlands. This is known as the West Lothian question. DECnet \
+                    Phase II was an open standard with published specifications. Bills that are \
+                    not opposed pass. They decided to switch to German in protest against the \
+                    occupation by Napoleon.";
+        let passages = Passages {
+            hits: vec![hit(text, [1, 1])],
+            ..Passages::default()
+        };
+        for (question, sentence, is_cited) in [
+            ("", "Stage 3 is the final stage of the bill.", true),
+            (
+                "Stage 4 is the final stage of what?",
+                "Stage 4 is the final stage of the bill.",
+                false,
+            ),
+            (
+                "Who could evade tax?",
+                "The company could evade tax by moving to the Netherlands.",
+                false,
+            ),
+            (
+                "",
+                "The company couldn't evade tax by moving to the Netherlands.",
+                true,
+            ),
+            (
+                "The West Lutheran question is known as what?",
+                "The West Lutheran question is known as the West Lothian question.",
+                false,
+            ),
+            (
+                "What did DECnet Phase I become?",
+                "DECnet Phase I became an open standard with published specifications.",
+                false,
+            ),
+            (
+                "Why did they switch?",
+                "They switched to German because they were protesting against the occupation by \
+                 Napoleon.",
+                true,
+            ),
+        ] {
+            let cited = Supports::new(question, &passages).cite(sentence);
+            assert_eq!(!cited.is_empty(), is_cited, "{sentence}");
         }
     }
 
