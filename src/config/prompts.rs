@@ -182,13 +182,23 @@ impl Prompts {
         chosen.map_or(prompt.bundled_text(), |(_, text)| text)
     }
 
+    /// Returns the text of a prompt before its first placeholder: all that is filled in shares it.
+    pub fn opening(&self, prompt: PromptName) -> &str {
+        let text = self.template(prompt);
+        text.split('{').next().unwrap_or(text).trim_end()
+    }
+
+    fn template(&self, prompt: PromptName) -> &str {
+        let own = self.own.get(&prompt).map(String::as_str);
+        own.unwrap_or(self.find_built_in(prompt))
+    }
+
     /// Returns the prompt with each `{placeholder}` replaced by its value, and `{examples}` by the
     /// worked examples of the settings. Values are not searched for placeholders. What follows
     /// `{reply}` in the file is the beginning of the reply: a small model that would repeat the
     /// question's form then answers in it.
     pub fn fill(&self, prompt: PromptName, values: &[(&str, &str)]) -> Filled {
-        let own = self.own.get(&prompt).map(String::as_str);
-        let template = own.unwrap_or(self.find_built_in(prompt));
+        let template = self.template(prompt);
         let examples = ("examples", worked_examples(self.examples).trim_end());
         let values = [values, &[examples]].concat();
 

@@ -130,9 +130,9 @@ settings! {
         /// Kind of splitter.
         kind: ChunkerKind = ChunkerKind::Fixed;
         /// Maximum tokens per chunk, by the embedder's vocabulary.
-        max_tokens: u32 = 512, in 16..=65_536;
+        max_tokens: u32 = 128, in 16..=65_536;
         /// fixed: tokens that a chunk shares with the one before it.
-        overlap_tokens: u32 = 64, in 0..=65_536;
+        overlap_tokens: u32 = 16, in 0..=65_536;
         /// fixed: maximum sentences per chunk; 0 = no limit.
         max_sentences: u32 = 0, in 0..=65_536;
         /// semantic: minimum cosine similarity of neighbouring sentences in one chunk; pN is the
@@ -352,6 +352,9 @@ settings! {
         /// Probability, with the prompt sources, from which the sources count as answering the
         /// question; below it the answer is that the documents do not say. 0 always answers.
         min_support: f32 = 0.4, in 0..=1;
+        /// Seconds until the first word, with the prompt sources, in which the sources are read: as
+        /// many as this machine reads in that time, and at least the best. 0 reads all.
+        first_word_seconds: f32 = 8.0, in 0..=1_000_000;
         /// Read from the question which documents are searched, and how widely: files and folders
         /// that it names, a list, a comparison, a summary. With the prompts of the papers never.
         scope: bool = true;

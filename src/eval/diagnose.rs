@@ -351,6 +351,10 @@ fn changes(link: BrokenLink, passage: &FoundPassage, run: &Run) -> Vec<(String, 
                 &[("generator.context_tokens", "0")],
             );
         }
+        BrokenLink::NoTime => add(
+            "however long it takes",
+            &[("answer.first_word_seconds", "0")],
+        ),
         BrokenLink::Pruned => add("without refinement", &[("refiner.kind", "off")]),
         BrokenLink::Refused => add("whatever its support", &[("answer.min_support", "0")]),
         BrokenLink::Misled => {

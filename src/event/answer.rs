@@ -41,6 +41,14 @@ pub struct CallUsage {
     /// Cells of the KV cache in use after the call, and all of them.
     pub context_used: u32,
     pub context_tokens: u32,
+    /// Prompt tokens that the model reads per second: the most of the calls since it was loaded; 0
+    /// where that is not known.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub reading_rate: f32,
+}
+
+fn is_unknown(rate: &f32) -> bool {
+    *rate <= 0.0
 }
 
 /// The uncertainty of a sentence, and the decision that followed.

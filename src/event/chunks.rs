@@ -240,6 +240,12 @@ pub enum DropReason {
         needed_tokens: u32,
         available_tokens: u32,
     },
+    /// The first word of the answer would have come too late.
+    Late {
+        needed_tokens: u32,
+        /// Tokens of a prompt that is read in time.
+        timely_tokens: u32,
+    },
     /// The document was re-chunked for this question, and new chunks replaced the old ones.
     Rechunked,
     /// A round of refinement found that the answer does not need it.

@@ -40,6 +40,10 @@ const SECOND_CACHE_SHARE: f64 = 0.125;
 /// Cells that stay filled between calls, for prompts to come: more would slow down every token.
 pub(super) const KEPT_CELLS: usize = 8192;
 
+/// Prompt tokens of a call that shows how many are read per second: fewer take as long as the weights
+/// take to pass through the memory.
+const MEASURED_TOKENS: usize = 64;
+
 /// Maximum number of alternatives that are listed of a token, and the minimum probability of each.
 const ALTERNATIVES: usize = 3;
 const LEAST_PROBABILITY: f32 = 0.01;
@@ -428,7 +432,15 @@ impl LlamaGenerator {
         generated: usize,
         in_use: usize,
     ) {
+        let reading_rate = match report {
+            Some(report) if report.evaluated >= MEASURED_TOKENS => {
+                let rate = report.evaluated as f32 / report.reading.as_secs_f32();
+                rate.max(self.usage.reading_rate)
+            }
+            Some(_) | None => self.usage.reading_rate,
+        };
         self.usage = CallUsage {
+            reading_rate,
             prompt_tokens_evaluated: saturating_u32(report.map_or(0, |report| report.evaluated)),
             prompt_tokens_reused: saturating_u32(report.map_or(0, |report| report.reused)),
             tokens_generated: saturating_u32(generated),

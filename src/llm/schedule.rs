@@ -4,6 +4,8 @@
 //! If not everything fits into the KV cache, the branch that was started last is preempted: its
 //! cells are freed and it continues later.
 
+use std::time::{Duration, Instant};
+
 use super::cells::{Cells, Memory};
 use super::error::LlmError;
 use super::ffi::{Batch, Context, Decoded};
@@ -83,6 +85,8 @@ pub(super) struct Report {
     /// Tokens of the prompts that were evaluated to their end, minus those evaluated for them: the
     /// tokens that were shared or cached.
     pub reused: usize,
+    /// Time of the batches with tokens of prompts.
+    pub reading: Duration,
 }
 
 impl Report {
@@ -90,6 +94,7 @@ impl Report {
     pub fn add(&mut self, other: &Self) {
         self.evaluated += other.evaluated;
         self.reused += other.reused;
+        self.reading += other.reading;
     }
 }
 
@@ -130,6 +135,7 @@ struct Schedule<'a> {
     entries: Vec<BranchSpan>,
     ends: Vec<JobEnd>,
     evaluated: usize,
+    reading: Duration,
     /// Preemptions since the last successful decode.
     preemptions: usize,
 }
@@ -155,6 +161,7 @@ pub(super) fn run(
         entries: Vec::new(),
         ends: vec![JobEnd::Stopped; jobs.len()],
         evaluated: 0,
+        reading: Duration::ZERO,
         preemptions: 0,
     };
 
@@ -165,6 +172,7 @@ pub(super) fn run(
         reused: schedule.reused_tokens(),
         ends: schedule.ends,
         evaluated: schedule.evaluated,
+        reading: schedule.reading,
     })
 }
 
@@ -184,9 +192,16 @@ impl Schedule<'_> {
                 self.preempt()?;
                 continue;
             }
+            // a branch that generates has one token
+            let is_reading = self.evaluator.batch.len() > self.entries.len();
+            let started = Instant::now();
             match self.evaluator.context.decode(&mut self.evaluator.batch)? {
                 Decoded::Done => {
-                    if self.read(reader)? == Next::Stop {
+                    let next = self.read(reader)?;
+                    if is_reading {
+                        self.reading += started.elapsed();
+                    }
+                    if next == Next::Stop {
                         return Ok(());
                     }
                 }

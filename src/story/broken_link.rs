@@ -30,6 +30,8 @@ pub enum BrokenLink {
     Outranked,
     /// The prompt has no room for it.
     NoRoom,
+    /// The first word of the answer would have come too late.
+    NoTime,
     /// A round of refinement dropped it.
     Pruned,
     /// The passage was in the prompt, and the sources were judged not to answer the question.
@@ -104,6 +106,7 @@ impl BrokenLink {
             DropReason::BelowK { k } if is_moved_below(*k, marks) => Self::Outranked,
             DropReason::BelowK { .. } => Self::NotFound,
             DropReason::ContextFull { .. } => Self::NoRoom,
+            DropReason::Late { .. } => Self::NoTime,
             DropReason::Rechunked | DropReason::Unnecessary { .. } => Self::Pruned,
             DropReason::Redundant { .. }
             | DropReason::BelowThreshold { .. }
@@ -140,6 +143,7 @@ impl BrokenLink {
             Self::Filtered => "dropped by the filter",
             Self::Outranked => "dropped by the reranker",
             Self::NoRoom => "no room in the prompt",
+            Self::NoTime => "no time to read",
             Self::Pruned => "dropped by the refinement",
             Self::Refused => "refused",
             Self::Misled => "misled by the other passages",
@@ -159,6 +163,7 @@ impl BrokenLink {
             | Self::Filtered
             | Self::Outranked
             | Self::NoRoom
+            | Self::NoTime
             | Self::Pruned => 3,
             Self::Refused | Self::Misled | Self::KnownWithout | Self::Unread => 4,
         }

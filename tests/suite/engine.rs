@@ -227,6 +227,7 @@ pub fn run_asked(
         reranker: None,
         linker: None,
         judge: None,
+        reading_rate: 0.0,
         probe: Err(Problem::without_advice("no probe in this test")),
     };
     let outcome = ask(tools, asked, &mut |event| {

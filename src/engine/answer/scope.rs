@@ -129,6 +129,10 @@ pub fn scoped_config(scope: &Scope, config: &Config) -> Config {
         QuestionKind::Comparison => MIN_COMPARED,
     };
     retriever.k = retriever.k.max(least);
+    // a person who asks for much waits for it
+    if scope.kind != QuestionKind::Fact {
+        config.answer.first_word_seconds = 0.0;
+    }
     if scope.kind == QuestionKind::Summary {
         // each part has its own limit, that of the tokens
         config.answer.max_sentences = MAX_SENTENCES;

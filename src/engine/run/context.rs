@@ -5,10 +5,11 @@ use crate::config::{AnswerPrompt, Config, PassageOrder};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::event::{
-    Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage, saturating_u32,
+    CallUsage, Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage,
+    saturating_u32,
 };
-use crate::llm::{Generator, LlmError, Prompt};
-use crate::methods::{chunkrag, context_lines, joined};
+use crate::llm::{Generator, LlmError, LoadedGenerator, Prompt};
+use crate::methods::{JudgementKind, chunkrag, context_lines, joined};
 
 use super::pins;
 use super::state::Run;
@@ -92,13 +93,16 @@ pub fn fits(run: &Run<'_>, hits: &[Hit]) -> Result<bool, RunError> {
     if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
         return Ok(true);
     }
-    Ok(Room::new(run, hits)?.is_enough())
+    let room = Room::new(run, hits)?;
+    Ok(room.needed_tokens <= room.available_tokens)
 }
 
 /// The tokens that the prompt of the answer needs, and those that it may take.
 struct Room {
     needed_tokens: u32,
     available_tokens: u32,
+    /// Tokens that are read before the first word is due; `None` without a limit.
+    timely_tokens: Option<u32>,
 }
 
 impl Room {
@@ -108,12 +112,65 @@ impl Room {
         Ok(Self {
             needed_tokens: count(tools.generator, &prompt)?,
             available_tokens: available(tools.config, tools.generator.card().context_tokens),
+            timely_tokens: timely_tokens(run)?,
         })
     }
 
-    fn is_enough(&self) -> bool {
-        self.needed_tokens <= self.available_tokens
+    /// Returns why the last of these `hits` does not fit. The first is read however long it takes.
+    fn lack(&self, hits: &[Hit]) -> Option<DropReason> {
+        let needed_tokens = self.needed_tokens;
+        if needed_tokens > self.available_tokens {
+            return Some(DropReason::ContextFull {
+                needed_tokens,
+                available_tokens: self.available_tokens,
+            });
+        }
+        let timely_tokens = self.timely_tokens?;
+        (needed_tokens > timely_tokens && hits.len() > 1).then_some(DropReason::Late {
+            needed_tokens,
+            timely_tokens,
+        })
     }
+}
+
+/// Returns the tokens of a prompt that are read before the first word is due, at the rate of this
+/// model here: those that are left to read in time, and the instructions, which were read when the
+/// model was loaded. `None` where nothing limits them, or the rate is not known yet.
+fn timely_tokens(run: &Run<'_>) -> Result<Option<u32>, LlmError> {
+    let tools = &run.tools;
+    let seconds = tools.config.answer.first_word_seconds;
+    let rate = tools.reading_rate;
+    let is_limited = tools.config.answer.prompt == AnswerPrompt::Sources && seconds > 0.0;
+    if !is_limited || rate <= 0.0 {
+        return Ok(None);
+    }
+
+    let read = Prompt::user(tools.prompts.opening(PromptName::SourcesState));
+    let left = (seconds - run.elapsed().as_secs_f32()).max(0.0);
+    Ok(Some(count(tools.generator, &read)? + (left * rate) as u32))
+}
+
+/// Lets a generator read the instructions of the answer, which every question shares, so that the
+/// first one finds them in the cache, too.
+///
+/// # Errors
+/// Failures of the generator.
+pub fn read_instructions(
+    config: &Config,
+    prompts: &Prompts,
+    generator: &mut dyn LoadedGenerator,
+) -> Result<(), LlmError> {
+    let opening = prompts.opening(PromptName::SourcesState);
+    let is_asked = config.answer.prompt == AnswerPrompt::Sources && !opening.is_empty();
+    let is_read = generator.usage() != CallUsage::default();
+    // a server keeps a cache of its own
+    if !is_asked || is_read || !generator.has_inside() {
+        return Ok(());
+    }
+    // as the support is judged, so that it shares what was read
+    let labels = JudgementKind::SOURCES_STATE.labels;
+    generator.classify(&[Prompt::user(opening)], labels)?;
+    Ok(())
 }
 
 /// The hits that fit the prompt, best first, and those that do not.
@@ -125,7 +182,7 @@ struct Fitting {
 /// Drops the hits that do not fit beside the better ones.
 fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
     // usually all fit, and counting the prompt once is enough
-    if fits(run, &hits)? {
+    if Room::new(run, &hits)?.lack(&hits).is_none() {
         return Ok(Fitting {
             hits,
             dropped: Vec::new(),
@@ -137,16 +194,9 @@ fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
     for hit in hits {
         let chunk = hit.chunk.id;
         kept.push(hit);
-        let room = Room::new(run, &kept)?;
-        if !room.is_enough() {
+        if let Some(reason) = Room::new(run, &kept)?.lack(&kept) {
             kept.pop();
-            dropped.push(DroppedChunk {
-                chunk,
-                reason: DropReason::ContextFull {
-                    needed_tokens: room.needed_tokens,
-                    available_tokens: room.available_tokens,
-                },
-            });
+            dropped.push(DroppedChunk { chunk, reason });
         }
     }
     Ok(Fitting {

@@ -6,7 +6,7 @@ use crate::config::prompts::Prompts;
 use crate::config::{AnswerPrompt, Config, ConfigError, LinkerKind, Paths};
 use crate::engine::answer::{ask, check_question};
 use crate::engine::error::{RunError, WorkerError};
-use crate::engine::run::context::needs_corpus;
+use crate::engine::run::context::{self, needs_corpus};
 use crate::engine::run::{Corpus, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
@@ -21,9 +21,33 @@ use crate::methods::ModelCalls;
 use super::link_corpus::link_corpus;
 use super::models::{Loaded, Models, judge_model, loaded_probe};
 use super::operations::Worker;
+use super::reading_rate::ReadingRates;
 use super::stamp::{Publish, Stamp};
 
 impl Worker {
+    /// Loads the models of the configuration, with `overrides` on top. Returns `false` when it was
+    /// interrupted.
+    pub(super) fn load(
+        &mut self,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<bool, WorkerError> {
+        let mut config = self.layers.with(overrides)?.config()?;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let loaded = match self.models.load(&config, true, &mut emit) {
+            Err(LlmError::Stopped(_)) => return Ok(false),
+            loaded => loaded?,
+        };
+
+        let prompts = read_prompts(&self.paths, &config, &loaded)?;
+        config.answer.prompt = answer_prompt(&config, loaded.generator.card(), false);
+        match context::read_instructions(&config, &prompts, loaded.generator) {
+            Err(LlmError::Stopped(_)) => Ok(false),
+            read => read.map(|()| true).map_err(Into::into),
+        }
+    }
+
     /// Answers a question over the open corpus.
     ///
     /// # Errors
@@ -61,25 +85,29 @@ impl Worker {
         let is_demo = card.as_ref().is_some_and(|card| card.demo);
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
         config.judge.model = judge_model(&config, loaded.generator.card());
+        context::read_instructions(&config, &prompts, loaded.generator)?;
         if let Some(card) = card.filter(|card| card.chunks == 0) {
             let _ = emit(without_documents(&card));
         }
 
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
+        let model = loaded.generator.card().clone();
+        let mut rates = ReadingRates::read(&self.paths);
         let tools = Tools {
             config: &config,
             prompts: &prompts,
-            generator: loaded.generator,
+            generator: &mut *loaded.generator,
             corpus,
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            reading_rate: rates.rate(&model),
             probe: probe.as_ref().map_err(Advice::to_problem),
         };
         let mut stamp = Stamp::new(run_id(&asked.question));
-        Ok(ask(tools, asked, &mut |event| {
-            publish(stamp.record(event))
-        })?)
+        let outcome = ask(tools, asked, &mut |event| publish(stamp.record(event)))?;
+        rates.keep(&model, loaded.generator.usage().reading_rate);
+        Ok(outcome)
     }
 
     /// Answers a question to try a change of settings: its run consists of events of the session.
@@ -228,6 +256,7 @@ impl Worker {
             reranker: None,
             linker: None,
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            reading_rate: 0.0,
             probe: Err(Problem::without_advice("there is no run to watch")),
         };
         let mut present = String::new();

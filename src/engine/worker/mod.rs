@@ -4,6 +4,7 @@ mod stamp;
 mod inbox;
 mod background;
 mod models;
+mod reading_rate;
 mod link_corpus;
 mod operations;
 mod other_files;

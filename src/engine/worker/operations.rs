@@ -65,23 +65,6 @@ impl Worker {
         let _ = publish(self.session.record(event));
     }
 
-    /// Loads the models of the configuration, with `overrides` on top. Returns `false` when it was
-    /// interrupted.
-    pub(super) fn load(
-        &mut self,
-        overrides: &[(String, String)],
-        publish: Publish<'_>,
-    ) -> Result<bool, WorkerError> {
-        let config = self.layers.with(overrides)?.config()?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
-        match self.models.load(&config, true, &mut emit) {
-            Ok(_) => Ok(true),
-            Err(LlmError::Stopped(_)) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Opens the indexes of these folders; `rebuild` deletes them first. Questions can be asked
     /// about what they hold; [`Worker::update`] updates them.
     ///

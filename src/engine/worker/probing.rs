@@ -122,6 +122,7 @@ impl Worker {
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            reading_rate: 0.0,
             probe: Err(Problem::without_advice("it is being trained")),
         };
         let mut observer = Observer {

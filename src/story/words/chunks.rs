@@ -15,6 +15,7 @@ pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } => format!("not in top {k}"),
         DropReason::ContextFull { .. } => "context full".to_owned(),
+        DropReason::Late { .. } => "no time to read".to_owned(),
         DropReason::Rechunked => "re-chunked".to_owned(),
         DropReason::Unnecessary { round } => format!("pruned, round {round}"),
         DropReason::Redundant {
@@ -54,6 +55,12 @@ pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> 
             available_tokens,
         } => format!(
             "does not fit: the prompt would have {needed_tokens} tokens, and {available_tokens} are available"
+        ),
+        DropReason::Late {
+            needed_tokens,
+            timely_tokens,
+        } => format!(
+            "not read: the prompt would have {needed_tokens} tokens, and this machine reads {timely_tokens} before the first word is due (answer.first_word_seconds)"
         ),
         DropReason::Rechunked => {
             "its document was re-chunked for this question; new chunks replace it".to_owned()
