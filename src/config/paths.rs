@@ -115,6 +115,11 @@ impl Paths {
         self.data.join("token")
     }
 
+    /// The speed at which the models read here.
+    pub fn reading_rates_file(&self) -> PathBuf {
+        self.cache.join("reading-rates.json")
+    }
+
     /// The log of llama.cpp and of the program.
     pub fn log_file(&self) -> PathBuf {
         self.cache.join("ragscope.log")

@@ -155,6 +155,9 @@ pub struct Hit {
     /// The words of the query that it holds, which add up to its BM25 score; the highest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<WordScore>,
+    /// The date that its document gives itself, or its file name has, as `2024-01-31`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
 }
 
 /// A word of a query in a chunk.
@@ -180,6 +183,7 @@ impl Hit {
             fused: Ranked { score: 0.0, rank },
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         }
     }
 }

@@ -76,7 +76,10 @@ impl Candidate {
             text: TextPrint::new(&hit.chunk.text),
             sought: find_in(&whole),
             named: find_in(&hit.chunk.document).len(),
-            hit,
+            hit: Hit {
+                date: entry.metadata.date.clone(),
+                ..hit
+            },
         }
     }
 
@@ -337,6 +340,7 @@ mod tests {
                 fused: Ranked { score, rank },
                 copies: Vec::new(),
                 words: Vec::new(),
+                date: None,
             };
             let mut entry = DocumentEntry::default();
             entry.metadata.date = Some((*date).to_owned());

@@ -91,6 +91,7 @@ impl Fused {
             fused: self.fused,
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         }
     }
 }

@@ -40,8 +40,8 @@ const SECOND_CACHE_SHARE: f64 = 0.125;
 /// Cells that stay filled between calls, for prompts to come: more would slow down every token.
 pub(super) const KEPT_CELLS: usize = 8192;
 
-/// Prompt tokens of a call that shows how many are read per second: fewer take as long as the weights
-/// take to pass through the memory.
+/// Prompt tokens of a call that shows how many are read per second: fewer take as long as the
+/// weights take to pass through the memory.
 const MEASURED_TOKENS: usize = 64;
 
 /// Maximum number of alternatives that are listed of a token, and the minimum probability of each.

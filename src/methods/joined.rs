@@ -246,6 +246,7 @@ mod tests {
             },
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         }
     }
 

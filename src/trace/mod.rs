@@ -1,5 +1,5 @@
 //! Recorded runs, written as JSON lines while they happen and read back, and journals of long
-//! operations, which survive a kill.
+//! operations, which survive a kill; the speed at which models read here.
 //!
 //! One run, one file: `<run id>.jsonl` in the sessions folder, each line a
 //! [`Record`](crate::event::Record). A line is complete before the next one begins, so a kill costs
@@ -13,10 +13,12 @@ mod recorder;
 mod summaries;
 mod list;
 mod threads;
+mod reading_rates;
 
 pub use error::TraceError;
 pub use journal::{Journal, JournalError};
 pub use list::{list_runs, newest_runs};
 pub use read::read_run;
+pub use reading_rates::ReadingRates;
 pub use recorder::Recorder;
 pub use threads::{name_thread, thread_name, thread_names};

@@ -59,6 +59,7 @@ impl Shelf {
             },
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         };
         (1..).zip(&self.0).map(hit).collect()
     }

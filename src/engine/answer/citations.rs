@@ -38,7 +38,7 @@ pub struct Supports {
 struct Source {
     citation: Citation,
     language: &'static str,
-    /// In lower case.
+    /// The words as they are, in lower case.
     words: HashSet<String>,
     /// Without stop words and endings.
     stems: HashSet<String>,
@@ -49,8 +49,8 @@ struct Source {
 /// A sentence of the answer, without its marks and its number in a list.
 struct Claim {
     language: &'static str,
-    /// Its words without stop words and endings, by the language of the passages that it is compared
-    /// with.
+    /// The words without stop words and endings, by the language of the passages that they are
+    /// compared with.
     stems: BTreeMap<&'static str, HashSet<String>>,
     /// Numbers: a source must hold them all.
     numbers: HashSet<String>,
@@ -242,10 +242,6 @@ impl Supports {
     }
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
-        // a word or two are somewhere in most texts
-        if claim.stems.values().all(|stems| stems.len() < 2) {
-            return None;
-        }
         let sources = self.sources.iter().enumerate();
         let holding = sources.filter(|(at, source)| {
             self.holds_numbers(*at, claim)
@@ -490,6 +486,7 @@ mod tests {
             },
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         }
     }
 

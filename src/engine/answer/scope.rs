@@ -129,7 +129,7 @@ pub fn scoped_config(scope: &Scope, config: &Config) -> Config {
         QuestionKind::Comparison => MIN_COMPARED,
     };
     retriever.k = retriever.k.max(least);
-    // a person who asks for much waits for it
+    // who asks for much waits for it
     if scope.kind != QuestionKind::Fact {
         config.answer.first_word_seconds = 0.0;
     }

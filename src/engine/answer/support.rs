@@ -1,7 +1,6 @@
 //! Whether the sources answer the question, before an answer is written from them.
 
 use crate::config::AnswerPrompt;
-use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
 use crate::event::{RunEvent, Support, logistic};
@@ -55,12 +54,9 @@ pub fn measure(
 }
 
 /// Returns the generator's probability that the sources state the answer; `None` when the prompt is
-/// too long. It begins as the prompt of the answer does, so that the sources are evaluated once.
+/// too long.
 fn states(run: &mut Run<'_>, passages: &Passages) -> Result<Option<f32>, RunError> {
-    let kind = run.tools.config.answer.prompt;
-    let context = context::labelled(kind, &passages.hits).join("\n");
-    let values = [("context", context.as_str()), ("question", run.question)];
-    let prompt = run.prompt(PromptName::SourcesState, &values);
+    let prompt = context::support_prompt(run.tools.prompts, run.question, &passages.hits);
 
     match run.classify(JudgementKind::SOURCES_STATE, &[prompt]) {
         Err(LlmError::PromptTooLong { .. }) => Ok(None),

@@ -11,6 +11,7 @@ use crate::event::{
 use crate::llm::{Generator, LlmError, LoadedGenerator, Prompt};
 use crate::methods::{JudgementKind, chunkrag, context_lines, joined};
 
+use super::dates::{dated_question, note_on_dates};
 use super::pins;
 use super::state::Run;
 use super::values::Passages;
@@ -309,7 +310,7 @@ pub fn prompt_of_kind(
     question: &str,
     hits: &[Hit],
 ) -> Prompt {
-    let lines = labelled(kind, hits).join("\n");
+    let lines = passages(kind, hits);
     let question = ("question", question);
     let context = ("context", lines.as_str());
 
@@ -318,7 +319,8 @@ pub fn prompt_of_kind(
             return Prompt::user(question.1);
         }
         (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, false) => {
-            prompts.fill(PromptName::Sources, &[context, question])
+            let dated = dated_question(question.1);
+            prompts.fill(PromptName::Sources, &[context, (question.0, &dated)])
         }
         (AnswerPrompt::StepByStep, true) => {
             prompts.fill(PromptName::StepByStep, &[("context", ""), question])
@@ -339,15 +341,38 @@ pub fn prompt_of_kind(
     filled.into()
 }
 
+/// Returns the prompt that asks whether the sources state the answer. It begins as that of the
+/// answer does, so that the sources are read once.
+pub fn support_prompt(prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
+    let context = passages(AnswerPrompt::Sources, hits);
+    let question = dated_question(question);
+    let values = [("context", context.as_str()), ("question", &question)];
+    prompts.fill(PromptName::SourcesState, &values).into()
+}
+
+/// Returns the chunks as the prompt of this kind shows them.
+fn passages(kind: AnswerPrompt, hits: &[Hit]) -> String {
+    let lines = labelled(kind, hits);
+    let note = match kind {
+        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => note_on_dates(hits),
+        AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => None,
+    };
+    let note = note.map(str::to_owned);
+    lines.into_iter().chain(note).collect::<Vec<_>>().join("\n")
+}
+
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.
 pub fn labelled(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
     match kind {
         // code, lists and tables are read by their lines, and a section by what stands above it
         AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)
             .zip(hits)
-            .map(|(label, Hit { chunk, .. })| {
+            .map(|(label, Hit { chunk, date, .. })| {
                 let place = chunk.names().join(" › ");
-                format!("[{label}] {place}\n{}\n", chunk.text.trim())
+                let day = date
+                    .as_ref()
+                    .map_or_else(String::new, |date| format!(" ({date})"));
+                format!("[{label}] {place}{day}\n{}\n", chunk.text.trim())
             })
             .collect(),
         AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {

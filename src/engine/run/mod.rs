@@ -9,6 +9,7 @@ mod judgements;
 mod role;
 mod budget;
 pub mod pins;
+mod dates;
 pub mod context;
 
 pub use context::best_first;

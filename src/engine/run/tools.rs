@@ -21,7 +21,7 @@ pub struct Tools<'a> {
     pub linker: Option<&'a mut dyn OpenGenerator>,
     /// `None` where the generator judges entailment.
     pub judge: Option<&'a mut dyn EntailmentJudge>,
-    /// Prompt tokens that the generator reads per second on this machine; 0 where that is not known.
+    /// Prompt tokens that the generator reads per second on this machine; 0 where that is unknown.
     pub reading_rate: f32,
     /// The probe of the generator, or the reason why there is none.
     pub probe: Result<&'a Probe, Problem>,

@@ -159,6 +159,7 @@ fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunErro
             fused: ranked,
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         });
     }
     Ok(hits)

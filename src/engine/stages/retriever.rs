@@ -92,6 +92,7 @@ mod tests {
             fused: Ranked { score: 1.0, rank },
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         };
         Retrieval {
             query: String::new(),

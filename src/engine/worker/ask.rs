@@ -17,11 +17,11 @@ use crate::event::{
 use crate::index::{Collection, LinkRecipe, Query, Search};
 use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
 use crate::methods::ModelCalls;
+use crate::trace::ReadingRates;
 
 use super::link_corpus::link_corpus;
 use super::models::{Loaded, Models, judge_model, loaded_probe};
 use super::operations::Worker;
-use super::reading_rate::ReadingRates;
 use super::stamp::{Publish, Stamp};
 
 impl Worker {
@@ -92,7 +92,7 @@ impl Worker {
 
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let model = loaded.generator.card().clone();
-        let mut rates = ReadingRates::read(&self.paths);
+        let mut rates = ReadingRates::read(self.paths.reading_rates_file());
         let tools = Tools {
             config: &config,
             prompts: &prompts,

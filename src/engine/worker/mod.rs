@@ -4,7 +4,6 @@ mod stamp;
 mod inbox;
 mod background;
 mod models;
-mod reading_rate;
 mod link_corpus;
 mod operations;
 mod other_files;

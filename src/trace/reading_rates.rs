@@ -1,9 +1,9 @@
-//! How fast the models read on this machine, kept from one start of the program to the next.
+//! The speed at which the models read on this machine, kept from one start of the program to the
+//! next.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::config::Paths;
 use crate::event::ModelCard;
 use crate::files;
 
@@ -15,9 +15,8 @@ pub struct ReadingRates {
 }
 
 impl ReadingRates {
-    /// Reads the rates that were measured before; none where that cannot be read.
-    pub fn read(paths: &Paths) -> Self {
-        let file = paths.cache.join("reading-rates.json");
+    /// Reads the rates that were measured before; none where the file cannot be read.
+    pub fn read(file: PathBuf) -> Self {
         let text = files::read_text(&file).unwrap_or_default();
         Self {
             file,
@@ -55,8 +54,7 @@ mod tests {
     #[test]
     fn the_highest_rate_stays() {
         let home = tempfile::tempdir().expect("temporary folder");
-        let paths = Paths::under(home.path().to_owned());
-        std::fs::create_dir_all(&paths.cache).expect("folder");
+        let read = || ReadingRates::read(home.path().join("rates.json"));
         let model = ModelCard {
             fingerprint: "f".to_owned(),
             device: "CPU".to_owned(),
@@ -64,13 +62,13 @@ mod tests {
         };
 
         for measured in [40.0, 60.0, 12.0, f32::INFINITY] {
-            ReadingRates::read(&paths).keep(&model, measured);
+            read().keep(&model, measured);
         }
-        assert_eq!(ReadingRates::read(&paths).rate(&model), 60.0);
+        assert_eq!(read().rate(&model), 60.0);
         let elsewhere = ModelCard {
             device: "Vulkan0".to_owned(),
             ..model
         };
-        assert_eq!(ReadingRates::read(&paths).rate(&elsewhere), 0.0);
+        assert_eq!(read().rate(&elsewhere), 0.0);
     }
 }

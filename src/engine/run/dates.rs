@@ -1,0 +1,130 @@
+//! The dates of a prompt: that of today for a question which counts from it, and those of the
+//! sources.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use jiff::Zoned;
+use jiff::civil::Date;
+
+use crate::event::Hit;
+use crate::letters::{holds, normalise};
+
+/// Words of a question that counts from the day on which it is asked.
+const FROM_TODAY: &[&str] = &[
+    "today",
+    "yesterday",
+    "tomorrow",
+    "tonight",
+    "this week",
+    "this month",
+    "this year",
+    "last week",
+    "last month",
+    "last year",
+    "next week",
+    "next month",
+    "next year",
+    "days ago",
+    "weeks ago",
+    "months ago",
+    "years ago",
+    "so far",
+    "currently",
+    "right now",
+    "heute",
+    "gestern",
+    "morgen",
+    "diese woche",
+    "diesen monat",
+    "dieses jahr",
+    "letzte woche",
+    "letzten monat",
+    "letztes jahr",
+    "nächste woche",
+    "nächsten monat",
+    "nächstes jahr",
+    "derzeit",
+    "zurzeit",
+    "aujourd'hui",
+    "hier",
+    "demain",
+    "cette semaine",
+    "ce mois",
+    "cette année",
+    "l'an dernier",
+    "l'année dernière",
+    "la semaine dernière",
+    "le mois dernier",
+    "hoy",
+    "ayer",
+    "mañana",
+    "esta semana",
+    "este mes",
+    "este año",
+    "el año pasado",
+    "la semana pasada",
+    "el mes pasado",
+    "今天",
+    "昨天",
+    "明天",
+    "今年",
+    "去年",
+    "明年",
+    "本月",
+    "上个月",
+    "本周",
+    "上周",
+];
+
+/// The note below sources of several days.
+const NEWEST: &str = "The sources are of several days, which stand behind their names. Where they disagree, answer by the newest and say what the older one says.\n";
+
+/// Returns a question as the prompt has it: with the date of today where it counts from that.
+pub fn dated_question(question: &str) -> Cow<'_, str> {
+    let text = normalise(question);
+    if FROM_TODAY
+        .iter()
+        .any(|words| holds(&text, &normalise(words)))
+    {
+        Cow::Owned(with_today(question, Zoned::now().date()))
+    } else {
+        Cow::Borrowed(question)
+    }
+}
+
+fn with_today(question: &str, today: Date) -> String {
+    let weekday = today.strftime("%A");
+    format!("{question} (Today is {weekday}, {today}.)")
+}
+
+/// Returns what a prompt says below sources that have several dates.
+pub fn note_on_dates(hits: &[Hit]) -> Option<&'static str> {
+    let dates: BTreeSet<&String> = hits.iter().filter_map(|hit| hit.date.as_ref()).collect();
+    (dates.len() > 1).then_some(NEWEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_counts_from_today_says_which_day_that_is() {
+        for (question, counts) in [
+            ("What did we pay last year?", true),
+            ("Was steht heute an?", true),
+            ("Qu'est-ce qui a changé cette semaine ?", true),
+            ("去年的销售额是多少？", true),
+            ("Who built the bridge in 1911?", false),
+            ("Who wrote Todayland?", false),
+        ] {
+            let is_dated = dated_question(question) != question;
+            assert_eq!(is_dated, counts, "{question}");
+        }
+        let today = Date::constant(2026, 11, 26);
+        assert_eq!(
+            with_today("And last year?", today),
+            "And last year? (Today is Thursday, 2026-11-26.)"
+        );
+    }
+}
