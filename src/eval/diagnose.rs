@@ -87,17 +87,8 @@ pub fn diagnose<E>(
         so_far: word(&facts),
     };
 
-    let is_wrong = !facts.is_said;
-    if let Some(passage) = passage.filter(|_| is_wrong) {
-        let chunks: Vec<&ChunkText> = [&passage.chunk.chunk]
-            .into_iter()
-            .chain(&passage.rest)
-            .collect();
-        facts.alone = Some(tries.ask("the passage alone", only(run, &chunks))?);
-    }
-    if is_wrong {
-        let closed = bare(run, &[("retriever.kind", "off")]);
-        facts.from_memory = Some(tries.ask("without documents", closed)?);
+    if !facts.is_said {
+        tries.isolate(run, passage, &mut facts)?;
     }
     if let Some((link, passage)) = BrokenLink::first(&facts).zip(passage) {
         for (change, settings) in changes(link, passage, run).into_iter().take(MAX_CHANGES) {
@@ -111,6 +102,33 @@ pub fn diagnose<E>(
     })
 }
 
+/// Returns the first broken link of a run; `None` where its answer is right.
+///
+/// # Errors
+/// Failures of the inquiry.
+pub fn find_broken_link<E>(
+    run: &Run,
+    expected: Expected,
+    inquiry: &mut dyn Inquiry<Error = E>,
+) -> Result<Option<BrokenLink>, E> {
+    let located = Located::new(run, &expected, inquiry)?;
+    let mut facts = located.facts(run, &expected);
+    let passage = located.passage.as_ref();
+    let so_far = Diagnosis::new(run, expected.clone(), &facts, passage, &located.others);
+
+    // only what was in the prompt is a question of the model
+    if BrokenLink::first(&facts).is_some_and(BrokenLink::is_of_model) {
+        let mut tries = Tries {
+            expected: &expected,
+            chunk: passage.map(|passage| &passage.chunk.chunk),
+            inquiry,
+            so_far,
+        };
+        tries.isolate(run, passage, &mut facts)?;
+    }
+    Ok(BrokenLink::first(&facts))
+}
+
 /// The runs with other settings.
 struct Tries<'a, E> {
     expected: &'a Expected,
@@ -120,6 +138,23 @@ struct Tries<'a, E> {
 }
 
 impl<E> Tries<'_, E> {
+    /// Asks from the passage alone, and without documents.
+    fn isolate(
+        &mut self,
+        run: &Run,
+        passage: Option<&FoundPassage>,
+        facts: &mut Facts<'_>,
+    ) -> Result<(), E> {
+        if let Some(passage) = passage {
+            let rest = passage.rest.as_ref();
+            let chunks: Vec<&ChunkText> = [&passage.chunk.chunk].into_iter().chain(rest).collect();
+            facts.alone = Some(self.ask("the passage alone", only(run, &chunks))?);
+        }
+        let closed = bare(run, &[("retriever.kind", "off")]);
+        facts.from_memory = Some(self.ask("without documents", closed)?);
+        Ok(())
+    }
+
     /// Asks with a change, and returns whether the answer holds what is expected.
     fn ask(&mut self, change: &str, settings: Settings) -> Result<bool, E> {
         self.inquiry.show(&self.so_far, change);

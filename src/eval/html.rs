@@ -9,6 +9,7 @@ use super::report::Report;
 use super::row::Row;
 use super::summary::{PresetSummary, with_correctness};
 use super::tables::{Table, headline, tables};
+use crate::story::BrokenLink;
 
 /// Bins of the calibration plot.
 const BINS: usize = 10;
@@ -85,6 +86,7 @@ pub fn page(report: &Report, rows: &[Row]) -> String {
 fn all_plots(presets: &[PresetRows<'_>]) -> String {
     let curves: Vec<String> = presets.iter().filter_map(coverage).collect();
     let funnels: Vec<String> = presets.iter().map(funnel).collect();
+    let broken: Vec<String> = presets.iter().filter_map(broken_links).collect();
 
     plots(
         "Calibration",
@@ -100,6 +102,11 @@ fn all_plots(presets: &[PresetRows<'_>]) -> String {
         "Funnel",
         "The evidence that is left at each stage, and the questions at the end.",
         &funnels,
+    ) + &plots(
+        "What went wrong first",
+        "The wrong answers, by the first link of the chain from the file to the answer that is \
+         broken: what to improve first.",
+        &broken,
     ) + &plots(
         "Cost",
         "Exact match against the time per question.",
@@ -202,6 +209,20 @@ fn coverage(preset: &PresetRows<'_>) -> Option<String> {
     }
     let title = format!("uncertainty of {}", preset.name());
     (series > 0).then(|| figure(preset.name(), &plot.svg(&title)))
+}
+
+/// Draws the wrong answers of a preset by their first broken link; `None` where there are none.
+fn broken_links(preset: &PresetRows<'_>) -> Option<String> {
+    let broken = &preset.summary.broken;
+    let most = broken.values().max()?;
+    let bar = |(link, count): (&BrokenLink, &usize)| Bar {
+        name: link.name().to_owned(),
+        share: *count as f64 / *most as f64,
+        text: count.to_string(),
+    };
+    let all: Vec<Bar> = broken.iter().map(bar).collect();
+    let title = format!("wrong answers of {}", preset.name());
+    Some(figure(preset.name(), &bars(&title, &all)))
 }
 
 fn funnel(preset: &PresetRows<'_>) -> String {

@@ -29,7 +29,7 @@ mod make;
 mod diagnose;
 
 pub use datasets::{DATASETS, Dataset};
-pub use diagnose::diagnose;
+pub use diagnose::{diagnose, find_broken_link};
 pub use documents::Documents;
 pub use error::EvalError;
 pub use evidence::EvidenceCheck;

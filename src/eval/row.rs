@@ -12,7 +12,7 @@ use super::metrics::{
 use super::questions::Question;
 use crate::engine;
 use crate::event::{Belief, Context, Hit, Outcome, RunUsage, Utility};
-use crate::story::{Lookup, Run};
+use crate::story::{BrokenLink, Lookup, Run};
 
 /// The result of one question under one preset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Row {
     /// Figures of the chunks; `None` where nothing was searched.
     #[serde(default)]
     pub chunks: Option<ChunkFigures>,
+    /// The first broken link, where the answer is wrong and that was wanted.
+    #[serde(default)]
+    pub broken: Option<BrokenLink>,
     pub usage: RunUsage,
 }
 
@@ -111,6 +114,7 @@ impl Row {
             utility: with_evidence.utilities(question),
             understood: Understood::from_refinement(&run.refinement),
             chunks: ChunkFigures::from_run(run),
+            broken: None,
             usage: run.usage,
         }
     }

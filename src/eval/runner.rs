@@ -7,7 +7,7 @@ use super::evidence::EvidencePieces;
 use super::questions::Question;
 use super::row::Row;
 use crate::event::{Event, Flow, Problem};
-use crate::story::Run;
+use crate::story::{BrokenLink, Run};
 use crate::trace::{Journal, JournalError};
 
 /// The questions of an evaluation, and the presets that they are asked under.
@@ -53,6 +53,20 @@ pub trait Answers {
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem>;
+
+    /// Names the first broken link of a run whose answer is wrong; `None` where it is not, or where
+    /// nobody wants to know.
+    ///
+    /// # Errors
+    /// As [`Answers::answer`].
+    fn find_broken_link(
+        &mut self,
+        _question: &Question,
+        _run: &Run,
+        _publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<Option<BrokenLink>, Problem> {
+        Ok(None)
+    }
 }
 
 /// The progress of an evaluation.
@@ -150,8 +164,19 @@ fn ask(
     }
 
     let mut row = Row::new(&run, preset, question, &EvidencePieces::new(question));
-    if let Err(problem) = asked {
-        row.error = Some(problem.error);
+    let broken = asked.and_then(|()| {
+        answers.find_broken_link(question, &run, &mut |_| {
+            let flow = observe();
+            is_stopped |= flow == Flow::Stop;
+            flow
+        })
+    });
+    if is_stopped {
+        return None;
+    }
+    match broken {
+        Ok(broken) => row.broken = broken,
+        Err(problem) => row.error = Some(problem.error),
     }
     Some(row)
 }

@@ -11,6 +11,7 @@ use super::metrics::{
     standard_deviation,
 };
 use super::row::{ContextUtility, Row};
+use crate::story::BrokenLink;
 
 /// Upper ends of the intervals of DENSE, nats; 0.2 is the paper's threshold.
 const DENSE_BOUNDS: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0];
@@ -42,6 +43,9 @@ pub struct PresetSummary {
     pub chunks: Values<ChunkMetric, Option<f64>>,
     /// Exact match by the entropy that DENSE-RAG measures.
     pub dense: Vec<DenseInterval>,
+    /// Wrong answers by their first broken link, where that was wanted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub broken: BTreeMap<BrokenLink, usize>,
     /// Means over the questions.
     pub cost: Values<CostMetric>,
 }
@@ -187,12 +191,22 @@ impl PresetSummary {
                 mean_of_any(rows.iter().filter_map(|row| compute(row.chunks.as_ref()?)))
             }),
             dense: DenseInterval::all(rows),
+            broken: count_broken(rows),
             cost: Values::from_fn(|metric: CostMetric| {
                 let compute = metric.declaration().compute;
                 mean(rows.iter().map(|row| compute(&row.usage)))
             }),
         }
     }
+}
+
+/// Counts the wrong answers by their first broken link.
+fn count_broken(rows: &[&Row]) -> BTreeMap<BrokenLink, usize> {
+    let mut counts = BTreeMap::new();
+    for broken in rows.iter().filter_map(|row| row.broken) {
+        *counts.entry(broken).or_default() += 1;
+    }
+    counts
 }
 
 fn context_summary(rows: &[&Row], depths: &[usize]) -> Option<ListSummary> {

@@ -1,9 +1,9 @@
 //! A report as tables: what Markdown and the page of HTML have in common. The columns are the
 //! metrics of the table's section.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::story::words;
+use crate::story::{BrokenLink, words};
 
 use super::metrics::{
     AnswerMetric, ChunkMetric, CostMetric, DepthMetric, Interval, ListMetric, Metric, Section,
@@ -34,6 +34,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let tables = [
         published_table(report.published.as_ref()),
         answers(answered),
+        broken_links(answered),
         repeats(&report.repeats),
         kinds(answered),
         evidence_by_kind(presets),
@@ -308,6 +309,27 @@ fn kinds(presets: &[PresetSummary]) -> Table {
         "Exact match by kind of question",
         head,
         kinds.into_iter().flatten().map(row),
+    )
+}
+
+/// Wrong answers by their first broken link: one row per link, one column per preset.
+fn broken_links(presets: &[PresetSummary]) -> Table {
+    let links = presets.iter().flat_map(|preset| preset.broken.keys());
+    let links: BTreeSet<BrokenLink> = links.copied().collect();
+    let row = |link: BrokenLink| {
+        let counts = presets.iter().map(|preset| {
+            let count = preset.broken.get(&link).copied().unwrap_or(0);
+            count.to_string()
+        });
+        [link.name().to_owned()].into_iter().chain(counts).collect()
+    };
+
+    let head = ["first broken link".to_owned()].into_iter();
+    table(
+        "Wrong answers, by what went wrong first",
+        head.chain(presets.iter().map(|preset| preset.preset.clone()))
+            .collect(),
+        links.into_iter().map(row),
     )
 }
 

@@ -6,6 +6,9 @@ use crate::event::DropReason;
 
 use super::funnel::Mark;
 
+/// The place in the chain of what the model made of the passages.
+pub(super) const UNDERSTOOD: usize = 4;
+
 /// The first link of the chain that is broken, in the order of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -152,6 +155,12 @@ impl BrokenLink {
         }
     }
 
+    /// Returns whether the passage was in the prompt.
+    #[must_use]
+    pub fn is_of_model(self) -> bool {
+        self.place() == UNDERSTOOD
+    }
+
     /// Returns its place among the links of the chain: read, chunked, found, kept, understood.
     pub(super) fn place(self) -> usize {
         match self {
@@ -165,7 +174,7 @@ impl BrokenLink {
             | Self::NoRoom
             | Self::NoTime
             | Self::Pruned => 3,
-            Self::Refused | Self::Misled | Self::KnownWithout | Self::Unread => 4,
+            Self::Refused | Self::Misled | Self::KnownWithout | Self::Unread => UNDERSTOOD,
         }
     }
 }

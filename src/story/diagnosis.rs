@@ -9,7 +9,7 @@ use crate::event::{
     ChunkText, OtherFiles, Outcome, Ranked, SkippedFile, TracedChunk, TracedLookup,
 };
 
-use super::broken_link::{BrokenLink, Facts, Found, end};
+use super::broken_link::{BrokenLink, Facts, Found, UNDERSTOOD, end};
 use super::funnel::Mark;
 use super::lookup::Lookup;
 use super::run::Run;
@@ -20,7 +20,6 @@ use super::words;
 const CHAIN: [&str; 6] = ["read", "chunked", "found", "kept", "understood", "said"];
 /// Places in it.
 const FOUND: usize = 2;
-const UNDERSTOOD: usize = 4;
 const SAID: usize = 5;
 /// Files that a sentence names.
 const MAX_NAMED: usize = 3;

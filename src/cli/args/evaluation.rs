@@ -57,6 +57,10 @@ pub struct Evaluation {
     /// of --at is lower than this, under any preset
     #[arg(long, value_name = "SHARE", requires = "retrieval_only", value_parser = share)]
     pub min_recall: Option<f64>,
+    /// Find where each wrong answer went wrong, with up to two further answers each: a table, and
+    /// bars on the page of --report
+    #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions"])]
+    pub diagnose: bool,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic
     /// entropy
     #[arg(long, value_name = "NUMBER")]

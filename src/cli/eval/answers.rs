@@ -10,8 +10,11 @@ use crate::cli::output::Output;
 use crate::config::{Layers, Paths, RetrieverKind};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{self, Answers, Ended, Plan, Progress, Question, Row};
-use crate::event::{Ask, Event, Flow, Outcome, Problem, RunEvent, SessionEvent, saturating_u32};
-use crate::story::words;
+use crate::event::{
+    Ask, Event, Flow, OtherFiles, Outcome, Problem, RunEvent, SessionEvent, TracedLookup,
+    saturating_u32,
+};
+use crate::story::{BrokenLink, Expected, Inquiry, Run, Settings, words};
 use crate::trace::Journal;
 
 /// The environment of an evaluation.
@@ -21,6 +24,8 @@ pub(super) struct Setting<'a> {
     pub interrupt: &'a Interrupt,
     /// Whether questions are searched for and not answered.
     pub retrieval_only: bool,
+    /// Whether wrong answers are diagnosed.
+    pub diagnose: bool,
 }
 
 /// Asks what the journal does not hold yet.
@@ -124,6 +129,16 @@ impl<'a> UnderPreset<'a> {
         Ok(Self { worker, setting })
     }
 
+    /// Returns the settings of a question: its own documents, a short answer, and whatever the
+    /// machine reads in time.
+    fn limits(&self, question: &Question) -> Settings {
+        let limit = self.setting.asked.limits.get(&question.id);
+        let limit = limit.map(|limit| ("retriever.filter".to_owned(), limit.clone()));
+        let fixed = [("answer.short", "true"), ("answer.first_word_seconds", "0")];
+        let fixed = fixed.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        limit.into_iter().chain(fixed).collect()
+    }
+
     /// Searches for a question as the retriever of its run does.
     fn find(
         &mut self,
@@ -153,20 +168,13 @@ impl Answers for UnderPreset<'_> {
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem> {
-        let limit = self.setting.asked.limits.get(&question.id);
-        let mut overrides: Vec<(String, String)> = limit
-            .map(|limit| ("retriever.filter".to_owned(), limit.clone()))
-            .into_iter()
-            .collect();
+        let mut overrides = self.limits(question);
         if self.setting.retrieval_only {
             return self.find(question, &overrides, publish);
         }
 
         let references = toml::Value::from(question.answers.clone()).to_string();
         overrides.push(("utility.references".to_owned(), references));
-        overrides.push(("answer.short".to_owned(), "true".to_owned()));
-        // the speed of the machine is not measured
-        overrides.push(("answer.first_word_seconds".to_owned(), "0".to_owned()));
         let asked = Ask {
             overrides,
             ..Ask::new(&question.question)
@@ -178,5 +186,81 @@ impl Answers for UnderPreset<'_> {
             Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
             Outcome::Failed(problem) => Err(problem),
         }
+    }
+
+    fn find_broken_link(
+        &mut self,
+        question: &Question,
+        run: &Run,
+        publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<Option<BrokenLink>, Problem> {
+        if !self.setting.diagnose || question.answers.is_empty() {
+            return Ok(None);
+        }
+
+        let quotes = question.evidence.iter().map(|known| known.quote.clone());
+        let passages: Vec<String> = quotes.collect();
+        let expected = Expected {
+            passages: if passages.is_empty() {
+                question.answers.clone()
+            } else {
+                passages
+            },
+            answers: question.answers.clone(),
+            guess: None,
+        };
+        let settings = self.limits(question);
+        let mut inquiry = AskedAgain {
+            worker: &mut self.worker,
+            question,
+            settings,
+            publish,
+        };
+        eval::find_broken_link(run, expected, &mut inquiry)
+    }
+}
+
+/// A question whose answer was wrong, asked with other settings.
+struct AskedAgain<'w> {
+    worker: &'w mut Worker,
+    question: &'w Question,
+    /// The settings of the question, below those that change.
+    settings: Settings,
+    publish: &'w mut dyn FnMut(&Event) -> Flow,
+}
+
+impl Inquiry for AskedAgain<'_> {
+    type Error = Problem;
+
+    fn ask(&mut self, settings: &Settings) -> Result<Run, Problem> {
+        let asked = Ask {
+            overrides: [&self.settings[..], settings].concat(),
+            ..Ask::new(&self.question.question)
+        };
+        let mut run = Run::default();
+        self.worker.ask(&asked, &mut |record| {
+            if let Event::Run(event) = &record.event {
+                run.apply(event, 0);
+            }
+            (self.publish)(&record.event)
+        })?;
+        Ok(run)
+    }
+
+    fn trace(
+        &mut self,
+        phrase: &str,
+        queries: &[(u32, String)],
+    ) -> Result<Vec<TracedLookup>, Problem> {
+        let publish = &mut |record: crate::event::Record| (self.publish)(&record.event);
+        let traced = self
+            .worker
+            .trace_passage(phrase, queries, &self.settings, publish)?;
+        Ok(traced)
+    }
+
+    fn search_other_files(&mut self, phrase: &str) -> Result<OtherFiles, Problem> {
+        let publish = &mut |record: crate::event::Record| (self.publish)(&record.event);
+        Ok(self.worker.search_other_files(phrase, publish)?)
     }
 }

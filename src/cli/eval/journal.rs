@@ -88,9 +88,13 @@ pub(super) fn name(
     variants: &[Variant],
     asked: &AskedQuestions,
     files: &[FoundFile],
+    is_diagnosed: bool,
     paths: &Paths,
 ) -> Result<String, Stopped> {
     let mut hasher = blake3::Hasher::new();
+    if is_diagnosed {
+        hasher.update(b"diagnosed");
+    }
     let mut dependencies = program_files(paths);
     for variant in variants {
         let config = variant.layers.config()?;
