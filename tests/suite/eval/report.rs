@@ -8,7 +8,6 @@ use ragscope::eval::{
     UtilityMetric, Values, markdown, page,
 };
 use ragscope::event::RunUsage;
-use ragscope::story::BrokenLink;
 
 use crate::methods::{list, near, number, vectors};
 
@@ -44,7 +43,6 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         utility: Vec::new(),
         understood: None,
         chunks: None,
-        broken: (!right).then_some(BrokenLink::NotFound),
         usage: RunUsage {
             wall_ms: 200 + id as u64,
             tokens_generated: 20,
