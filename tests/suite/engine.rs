@@ -59,6 +59,7 @@ impl Shelf {
             },
             copies: Vec::new(),
             words: Vec::new(),
+            date: None,
         };
         (1..).zip(&self.0).map(hit).collect()
     }
@@ -227,6 +228,7 @@ pub fn run_asked(
         reranker: None,
         linker: None,
         judge: None,
+        reading_rate: 0.0,
         probe: Err(Problem::without_advice("no probe in this test")),
     };
     let outcome = ask(tools, asked, &mut |event| {

@@ -445,6 +445,7 @@ fn timeless(value: &Value) -> Value {
             "id",
             "chunk",
             "threads",
+            "reading_rate",
         ];
         names.contains(&key) || key.ends_with("_us") || key.ends_with("_ms")
     };

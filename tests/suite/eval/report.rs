@@ -8,6 +8,7 @@ use ragscope::eval::{
     UtilityMetric, Values, markdown, page,
 };
 use ragscope::event::RunUsage;
+use ragscope::story::BrokenLink;
 
 use crate::methods::{list, near, number, vectors};
 
@@ -43,6 +44,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         utility: Vec::new(),
         understood: None,
         chunks: None,
+        broken: (!right).then_some(BrokenLink::NotFound),
         usage: RunUsage {
             wall_ms: 200 + id as u64,
             tokens_generated: 20,
