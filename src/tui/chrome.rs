@@ -19,7 +19,7 @@ use super::state::Model;
 use super::text;
 use super::theme::Tone;
 use super::tour::STOPS;
-use super::ui::{Field, Focus, Notice, PROMPT};
+use super::ui::{Field, Focus, Notice, PROMPT, Purpose};
 use super::view::Scene;
 use super::waterfall;
 
@@ -518,7 +518,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
             let error = text::clip(error, usize::from(room)).into_owned();
             Line::from(vec![scene.span(Tone::Warning, error), Span::raw(" ")])
         }
-        None => field_hints(scene),
+        None => field_hints(scene, &field.purpose),
     };
     let right = (beside.width() as u16).min(left);
     let room = left - right;
@@ -539,9 +539,14 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     (&beside).render(beside_area, buffer);
 }
 
-fn field_hints(scene: &Scene<'_>) -> Line<'static> {
+fn field_hints(scene: &Scene<'_>, purpose: &Purpose) -> Line<'static> {
+    let of_folder: &[(Action, &str)] = match purpose {
+        Purpose::Folder => &[(Action::NextPane, "complete"), (Action::FieldUp, "before")],
+        _ => &[],
+    };
     let mut hints = Line::default();
-    for (action, what) in [(Action::Accept, "accept"), (Action::Back, "cancel")] {
+    let always = [(Action::Accept, "accept"), (Action::Back, "cancel")];
+    for (action, what) in of_folder.iter().copied().chain(always) {
         hints.spans.extend(scene.hint(action, what));
         hints.push_span(Span::raw("  "));
     }
@@ -595,10 +600,8 @@ fn waiting_words(scene: &Scene<'_>) -> Option<String> {
         let step = &scene.state.measurement;
         let gap = if step.is_empty() { "" } else { ": " };
         format!("measuring the context{gap}{step}")
-    } else if let Some(diagnosing) = scene.ui.work.present_diagnosis() {
-        format!("diagnosis: {}", diagnosing.activity())
     } else {
-        return None;
+        scene.ui.work.trials()?
     };
     Some(format!("{work}{}", scene.elapsed_words()))
 }

@@ -1,11 +1,11 @@
 //! A diagnosis in progress: the method asks for one thing after the other, and begins again with
 //! what is known whenever the engine has answered.
 
-use crate::config::{SETTINGS, SettingReader};
-use crate::event::{
-    Ask, Command, Event, Operation, OtherFiles, Outcome, RunEvent, SessionEvent, TracedLookup,
-};
+use crate::config::{SETTINGS, Setting, SettingReader};
+use crate::event::{Command, Event, Operation, OtherFiles, SessionEvent, TracedLookup};
 use crate::story::{Diagnosis, Expected, Inquiry, Run, Settings};
+
+use super::trial::{End, Trial, is_stopped};
 
 /// Names the first broken link of a run, and tries what changes it.
 pub type Diagnose =
@@ -33,14 +33,6 @@ struct Known {
     change: String,
 }
 
-/// The end of a diagnosis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    Finished,
-    Stopped,
-    Failed,
-}
-
 /// A diagnosis of a run.
 #[derive(Debug, Clone)]
 pub struct Diagnosing {
@@ -49,8 +41,7 @@ pub struct Diagnosing {
     known: Known,
     /// `None` once it has ended.
     wanted: Option<Wanted>,
-    /// The run of the change that is being tried.
-    trial: Run,
+    trial: Trial,
     /// `None` while it has not ended.
     pub end: Option<End>,
 }
@@ -64,7 +55,7 @@ impl Diagnosing {
             expected,
             known: Known::default(),
             wanted: None,
-            trial: Run::default(),
+            trial: Trial::default(),
             end: None,
         }
     }
@@ -89,7 +80,7 @@ impl Diagnosing {
             Some(Wanted::Run(_)) if change.is_empty() => {
                 "searching a passage that answers the question".to_owned()
             }
-            Some(Wanted::Run(_)) => format!("trying {change}: {}", self.trial.activity()),
+            Some(Wanted::Run(_)) => format!("trying {change}: {}", self.trial.run.activity()),
         }
     }
 
@@ -114,46 +105,33 @@ impl Diagnosing {
         let Event::Session(event) = event else {
             return false;
         };
-        match (event, self.wanted.clone()) {
-            (SessionEvent::TrialProgressed { event }, Some(Wanted::Run(settings))) => {
-                return self.run_progressed(event, settings);
-            }
-            (SessionEvent::PassageTraced { phrase, lookups }, Some(Wanted::Ranks { .. })) => {
-                self.known.ranks.push((phrase.clone(), lookups.clone()));
-                return true;
-            }
-            (SessionEvent::OtherFilesSearched { phrase, files }, Some(Wanted::OtherFiles(_))) => {
-                self.known.files.push((phrase.clone(), files.clone()));
-                return true;
-            }
-            (SessionEvent::OperationStopped { operation }, Some(_)) if is_own(*operation) => {
-                self.finish(End::Stopped);
-            }
-            (SessionEvent::OperationFailed { operation, .. }, Some(_)) if is_own(*operation) => {
-                self.finish(End::Failed);
-            }
-            _ => {}
+        let Some(wanted) = self.wanted.clone() else {
+            return false;
+        };
+        if let Some(end) = End::from_event(event, &[Operation::Diagnose, Operation::TracePassage]) {
+            self.finish(end);
+            return false;
         }
-        false
-    }
-
-    fn run_progressed(&mut self, event: &RunEvent, settings: Settings) -> bool {
-        if let RunEvent::RunStarted { .. } = event {
-            self.trial = Run::new("trial");
-        }
-        self.trial.apply(event, 0);
-        match self.trial.outcome {
-            None => false,
-            Some(Outcome::Stopped) => {
-                self.finish(End::Stopped);
-                false
-            }
-            Some(Outcome::Completed | Outcome::LimitReached | Outcome::Failed(_)) => {
-                let run = std::mem::take(&mut self.trial);
+        match (event, wanted) {
+            (SessionEvent::TrialProgressed { .. }, Wanted::Run(settings)) => {
+                let Some(run) = self.trial.receive(event) else {
+                    return false;
+                };
+                if is_stopped(&run) {
+                    self.finish(End::Stopped);
+                    return false;
+                }
                 self.known.runs.push((settings, run));
-                true
             }
+            (SessionEvent::PassageTraced { phrase, lookups }, Wanted::Ranks { .. }) => {
+                self.known.ranks.push((phrase.clone(), lookups.clone()));
+            }
+            (SessionEvent::OtherFilesSearched { phrase, files }, Wanted::OtherFiles(_)) => {
+                self.known.files.push((phrase.clone(), files.clone()));
+            }
+            _ => return false,
         }
+        true
     }
 
     fn finish(&mut self, end: End) {
@@ -162,44 +140,24 @@ impl Diagnosing {
     }
 
     fn command(&self, wanted: &Wanted) -> Command {
-        let all = |is_read: &dyn Fn(&&crate::config::Setting) -> bool| {
-            let settings = SETTINGS.iter().filter(is_read);
-            let text = |setting: &crate::config::Setting| {
-                (setting.key.to_owned(), setting.text(&self.run.settings))
-            };
-            settings.map(text).collect::<Settings>()
-        };
         match wanted {
-            Wanted::Run(settings) => {
-                // a preset sets others, so it comes first
-                let mut overrides = vec![("preset".to_owned(), self.run.preset.clone())];
-                overrides.extend(all(&|setting| {
-                    setting.key != "preset" && setting.read_later().is_none()
-                }));
-                overrides.extend(settings.iter().cloned());
-                Command::Try(Ask {
-                    overrides,
-                    ..Ask::new(self.run.standalone())
-                })
+            Wanted::Run(settings) => Trial::command(&self.run, settings),
+            Wanted::Ranks { phrase, queries } => {
+                let ranking = |setting: &&Setting| setting.is_read_by(SettingReader::Ranking);
+                let settings = SETTINGS.iter().filter(ranking);
+                let text =
+                    |setting: &Setting| (setting.key.to_owned(), setting.text(&self.run.settings));
+                Command::TracePassage {
+                    phrase: phrase.clone(),
+                    queries: queries.clone(),
+                    overrides: settings.map(text).collect(),
+                }
             }
-            Wanted::Ranks { phrase, queries } => Command::TracePassage {
-                phrase: phrase.clone(),
-                queries: queries.clone(),
-                overrides: all(&|setting| setting.is_read_by(SettingReader::Ranking)),
-            },
             Wanted::OtherFiles(phrase) => Command::SearchOtherFiles {
                 phrase: phrase.clone(),
             },
         }
     }
-}
-
-/// Returns whether a diagnosis ends with the end of an operation.
-fn is_own(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Diagnose | Operation::TracePassage | Operation::Engine
-    )
 }
 
 impl Inquiry for Known {

@@ -3,7 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`state`] | the fold of all records |
-//! | [`diagnosing`] | a diagnosis in progress |
+//! | [`trial`], [`diagnosing`], [`variants`] | runs that try a change of settings |
 //! | [`ui`] | the state that the user controls: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
 //! | [`view`] | the trait of panes and overlays, and the input of drawing |
@@ -20,7 +20,9 @@
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
 
+pub mod trial;
 pub mod diagnosing;
+pub mod variants;
 pub mod options;
 pub mod theme;
 pub mod text;

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 
 use crate::event::{Outcome, Uncertainty};
 
+use super::document::without_html;
 use super::text;
 use crate::story::words::{self, LOST};
 use crate::story::{Run, Step};
@@ -76,16 +77,19 @@ impl Sheet {
             let _ = writeln!(self.text, "Understood as: {}\n", plain(run.standalone()));
         }
 
-        if !run.answer.is_empty() {
+        if !run.answer.is_empty() && run.answer != text::one_line(run.text.trim()) {
             let _ = writeln!(self.text, "**{}**\n", plain(&run.answer));
         }
 
-        for step in &run.steps {
-            sentence(step, &mut self.text);
-        }
-
+        let answer = without_html(&run.answer_text().text);
+        let _ = writeln!(self.text, "{}", answer.trim());
         if let Some(verdict) = run.verdict_line() {
             let _ = writeln!(self.text, "\n{}", plain(&verdict));
+        }
+
+        self.part("Sentences");
+        for step in &run.steps {
+            sentence(step, &mut self.text);
         }
 
         sources(run, self);
@@ -148,6 +152,11 @@ fn sources(run: &Run, page: &mut Sheet) {
     for citation in &run.citations {
         let location = plain(&words::citation_location(citation));
         let _ = writeln!(page.text, "- [{}] {location}", citation.label);
+        let hit = run.hit(citation.chunk).map(|hit| hit.chunk.text.as_str());
+        let text = citation.quote.as_deref().or(hit).unwrap_or_default();
+        for line in text.lines() {
+            let _ = writeln!(page.text, "  > {}", plain(line));
+        }
     }
 }
 

@@ -225,8 +225,8 @@ pub enum Request {
     StopPull,
     /// Stop the measurement of the context.
     StopMeasuring,
-    /// Stop the diagnosis that is in progress.
-    StopDiagnosis,
+    /// Stop the trials of changes.
+    StopTrials,
     /// Open a page of the guide.
     OpenGuide(&'static Page),
     /// Run an action of the panes.

@@ -41,7 +41,9 @@ impl Run {
         }
 
         let written = before.space_after() + &step.space_before();
-        if written.is_empty() {
+        // an answer that a limit cut off inside a word is continued there
+        let is_cut = before.text.ends_with(char::is_alphanumeric) && !step.tokens.is_empty();
+        if written.is_empty() && !is_cut {
             " ".to_owned()
         } else {
             written
@@ -123,6 +125,7 @@ mod tests {
             ),
             (vec![given("One."), given("Two.")], "One.\n\nTwo."),
             (vec![reused("One."), write_step(&["Two"])], "One. Two"),
+            (vec![reused("On"), write_step(&["e."])], "One."),
             (vec![write_step(&["One."]), write_step(&["\n"])], "One.\n"),
         ];
         for (steps, expected) in cases {

@@ -1,10 +1,7 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
 use crate::config::{DocumentFilter, SETTINGS, SettingReader, UnderstandingKind};
-use crate::event::{Ask, Command, Hit, Thread};
+use crate::event::{Ask, Command, Hit, Outcome, Thread};
 use crate::story::PassageTrace;
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
@@ -94,6 +91,26 @@ impl App {
             settings: Vec::new(),
             thread: self.repeated_thread(),
         });
+    }
+
+    /// Continues the answer of the run on the screen where a limit cut it off.
+    pub(super) fn continue_answer(&mut self) {
+        let run = self.scene().run;
+        let Some(run) = run.filter(|run| run.outcome == Some(Outcome::LimitReached)) else {
+            self.refuse("no limit cut this answer off");
+            return;
+        };
+
+        // as one piece, which keeps its lines
+        let asked = Asked {
+            question: run.question.clone(),
+            confirmed: vec![run.text.trim_end().to_owned()],
+            settings: vec![("preset".to_owned(), run.preset.clone())],
+            thread: self.repeated_thread(),
+        };
+        if self.has_engine() {
+            self.put(asked);
+        }
     }
 
     /// Asks the question of the shown run again, under its preset, and measures in this run alone
@@ -330,17 +347,6 @@ impl App {
         }
     }
 
-    /// Opens the input of the folders to open, filled with the open ones, which typing replaces.
-    pub(super) fn open_folder(&mut self) {
-        if self.ui.player.is_some() {
-            self.refuse("a replay has no folder");
-        } else if self.has_engine() {
-            let corpus = self.state.corpus.as_ref();
-            let folder = corpus.map_or("", |corpus| &corpus.folder);
-            self.ui.field = Some(Field::with_selection(Purpose::Folder, folder));
-        }
-    }
-
     /// Opens the input of the filter of documents, filled with the one in force.
     pub(super) fn type_filter(&mut self) {
         if self.has_engine() {
@@ -365,44 +371,6 @@ impl App {
             filter.to_string()
         };
         self.notify(format!("{which}: {again} runs the question again"));
-        Ok(())
-    }
-
-    /// Opens a folder, or several with commas between them, and updates the index of each. A path
-    /// may begin with `~`, as in a shell.
-    ///
-    /// # Errors
-    /// A path that is no folder, for the user.
-    pub(super) fn open_typed_folders(&mut self, typed: &str) -> Result<(), String> {
-        let names: Vec<&str> = if typed_path(typed).is_dir() {
-            // its name may hold a comma
-            vec![typed]
-        } else {
-            let names = typed.split(',').map(str::trim);
-            names.filter(|name| !name.is_empty()).collect()
-        };
-
-        for name in &names {
-            match typed_path(name).metadata() {
-                Ok(about) if about.is_dir() => {}
-                Ok(_) => {
-                    return Err(format!(
-                        "{name} is a file: enter the folder that contains it"
-                    ));
-                }
-                Err(error) => {
-                    let reason = match error.kind() {
-                        ErrorKind::NotFound => "there is no such folder".to_owned(),
-                        _ => error.to_string(),
-                    };
-                    return Err(format!("cannot open {name}: {reason}"));
-                }
-            }
-        }
-        if !names.is_empty() {
-            let folders = names.into_iter().map(typed_path).collect();
-            self.send(Command::Open { folders });
-        }
         Ok(())
     }
 
@@ -509,13 +477,4 @@ fn selected_words(scene: &Scene<'_>) -> Option<String> {
         .find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
     let words: Vec<&str> = line.split_whitespace().take(OFFERED_WORDS).collect();
     Some(words.join(" "))
-}
-
-/// Returns a path as it is typed; `~` is the home folder.
-fn typed_path(typed: &str) -> PathBuf {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    match typed.strip_prefix('~').zip(home) {
-        Some((rest, home)) => home.join(rest.trim_start_matches('/')),
-        None => PathBuf::from(typed),
-    }
 }

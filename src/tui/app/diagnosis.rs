@@ -1,11 +1,13 @@
-//! The diagnosis of the run on the screen.
+//! Runs that try changes of the run on the screen: its diagnosis, and its variants.
 
 use crate::event::Event;
 use crate::letters;
-use crate::story::Expected;
-use crate::tui::diagnosing::{Diagnosing, End};
+use crate::story::{Expected, Run};
+use crate::tui::diagnosing::Diagnosing;
 use crate::tui::overlays;
+use crate::tui::trial::End;
 use crate::tui::ui::{Field, Purpose};
+use crate::tui::variants::Variants;
 
 use super::base::App;
 use super::effect::Effect;
@@ -14,25 +16,61 @@ impl App {
     /// Opens the input of what the answer should have been; the diagnosis of this run, where there
     /// is one.
     pub(super) fn open_diagnosis(&mut self) {
-        let Some(run) = self.scene().run else {
-            self.refuse("nothing has been asked yet");
-            return;
-        };
-
         let known = self.ui.work.diagnosing.as_ref();
-        let is_known = known.is_some_and(|known| {
-            known.run().id == run.id && matches!(known.end, None | Some(End::Finished))
-        });
+        let is_known = known.is_some_and(|known| self.is_tried(known.run(), known.end));
         if is_known {
             self.open_list(overlays::Diagnosis);
-        } else if run.outcome.is_none() {
-            self.refuse("the run is not finished yet");
-        } else if self.has_engine() {
-            match self.why_not_opened() {
-                Some(reason) => self.refuse(reason),
-                None => self.ui.field = Some(Field::new(Purpose::Expected, "")),
-            }
+        } else if self.can_try() {
+            self.ui.field = Some(Field::new(Purpose::Expected, ""));
         }
+    }
+
+    /// Tries variants of the run on the screen, or shows those that were tried.
+    pub(super) fn open_variants(&mut self) {
+        let known = self.ui.work.variants.as_ref();
+        let is_known = known.is_some_and(|known| self.is_tried(&known.run, known.end));
+        if !is_known {
+            let Some(variants) = self.scene().run.map(Variants::new) else {
+                self.refuse("nothing has been asked yet");
+                return;
+            };
+            if variants.all.is_empty() {
+                self.refuse("this run retrieved nothing: there is nothing to vary");
+                return;
+            }
+            if !self.can_try() {
+                return;
+            }
+            self.ui.work.variants = Some(Box::new(variants));
+            self.continue_variants();
+        }
+        self.open_list(overlays::Variants);
+    }
+
+    /// Returns whether the trials of a run are those of the run on the screen, in progress or
+    /// complete.
+    fn is_tried(&self, run: &Run, end: Option<End>) -> bool {
+        let is_shown = self.scene().run.is_some_and(|shown| shown.id == run.id);
+        is_shown && matches!(end, None | Some(End::Finished))
+    }
+
+    /// Returns whether changes of the run on the screen can be tried; says why where they cannot.
+    fn can_try(&mut self) -> bool {
+        if !self.has_engine() {
+            return false;
+        }
+        let reason = match self.scene().run {
+            None => Some("nothing has been asked yet"),
+            Some(run) if run.outcome.is_none() => Some("the run is not finished yet"),
+            Some(_) if self.ui.work.is_running() => {
+                Some("something else is running: stop it first")
+            }
+            Some(_) => self.why_not_opened(),
+        };
+        if let Some(reason) = reason {
+            self.refuse(reason);
+        }
+        reason.is_none()
     }
 
     /// Finds where the run on the screen went wrong; without text, a passage is searched that
@@ -45,7 +83,6 @@ impl App {
         };
 
         let diagnosing = Diagnosing::new(run, expected);
-        self.stop_measuring();
         self.ui.work.diagnosing = Some(Box::new(diagnosing));
         self.open(overlays::Diagnosis);
         self.continue_diagnosis();
@@ -59,15 +96,26 @@ impl App {
         }
     }
 
-    /// Passes an event of the engine to the diagnosis in progress.
-    pub(super) fn diagnosis_receives(&mut self, event: &Event) {
+    /// Passes an event of the engine to the trials in progress.
+    pub(super) fn trials_receive(&mut self, event: &Event) {
         let diagnosing = self.ui.work.diagnosing.as_mut();
         if diagnosing.is_some_and(|diagnosing| diagnosing.receive(event)) {
             self.continue_diagnosis();
         }
+        let variants = self.ui.work.variants.as_mut();
+        if variants.is_some_and(|variants| variants.receive(event)) {
+            self.continue_variants();
+        }
     }
 
-    pub(super) fn stop_diagnosis(&mut self) {
+    fn continue_variants(&mut self) {
+        let variants = self.ui.work.variants.as_mut();
+        if let Some(command) = variants.and_then(|variants| variants.next_command()) {
+            self.send(command);
+        }
+    }
+
+    pub(super) fn stop_trials(&mut self) {
         self.effects.push(Effect::Stop);
         self.notify("stopping …");
     }

@@ -14,6 +14,7 @@ mod models;
 mod overlay;
 mod ask;
 mod diagnosis;
+mod folder;
 mod tour;
 mod records;
 mod input;

@@ -109,7 +109,7 @@ impl App {
                 self.overlay = None;
             }
             Request::AskWith(settings) => self.ask_with(settings),
-            Request::StopDiagnosis => self.stop_diagnosis(),
+            Request::StopTrials => self.stop_trials(),
             Request::Preset(name) => self.choose_preset(&name),
             Request::Theme(name) => {
                 self.notify(format!("theme {name}"));
@@ -170,9 +170,12 @@ impl App {
         Ok(())
     }
 
-    /// Moves in the rows below the typed line.
+    /// Moves in the rows below the typed line, or through the folders of before.
     pub(super) fn move_below_input(&mut self, by: isize) {
-        if self.ui.field.is_none() && self.has_overlay_input() {
+        let purpose = self.ui.field.as_ref().map(|field| &field.purpose);
+        if purpose == Some(&Purpose::Folder) {
+            self.take_recent_folder(by);
+        } else if purpose.is_none() && self.has_overlay_input() {
             self.change_scroll(|scroll, content, height| scroll.select_by(by, content, height));
         }
     }

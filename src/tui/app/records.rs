@@ -43,7 +43,7 @@ impl App {
             }
             _ => {}
         }
-        self.diagnosis_receives(&record.event);
+        self.trials_receive(&record.event);
         self.overlay_receives(&record.event);
     }
 

@@ -30,6 +30,29 @@ pub fn render(lines: &Lines, breaks: &[usize], cells: usize) -> Vec<Drawn> {
     renderer.finish(breaks)
 }
 
+/// Returns a text in Markdown without HTML and without images, which an application that shows it
+/// could load: their marks become text.
+pub fn without_html(text: &str) -> String {
+    let mut marks = Vec::new();
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+        match event {
+            Event::Html(_) | Event::InlineHtml(_) => {
+                let open = text[range.clone()].match_indices('<');
+                marks.extend(open.map(|(at, _)| range.start + at));
+            }
+            Event::Start(Tag::Image { .. }) => marks.push(range.start),
+            _ => {}
+        }
+    }
+
+    let mut harmless = String::with_capacity(text.len() + marks.len());
+    for (at, c) in text.char_indices() {
+        harmless.extend(marks.binary_search(&at).is_ok().then_some('\\'));
+        harmless.push(c);
+    }
+    harmless
+}
+
 /// A line while its pieces come in.
 #[derive(Debug, Clone)]
 enum Line {
@@ -495,6 +518,13 @@ mod tests {
             let cells = if text.starts_with("a long") { 6 } else { 40 };
             assert_eq!(drawn(text, cells), *expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn html_and_images_become_text() {
+        let text = "<div onclick=x>\na</div>\n\n*b* <img src=x> ![c](d) `<i>` 1 < 2";
+        let shown = "\\<div onclick=x>\na\\</div>\n\n*b* \\<img src=x> \\![c](d) `<i>` 1 < 2";
+        assert_eq!(without_html(text), shown);
     }
 
     #[test]

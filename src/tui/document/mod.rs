@@ -15,7 +15,7 @@ use crate::event::{Source, SourceForm};
 use crate::tui::theme::Depth;
 
 pub use lines::{Drawn, Lines};
-pub use markdown::render as render_markdown;
+pub use markdown::{render as render_markdown, without_html};
 pub use quotes::{Cited, marks};
 pub use styled::{Look, Piece, Row};
 

@@ -32,6 +32,7 @@ macro_rules! action_list {
             OpenSelected = "open-selected" Panes ["enter"] "open the source of what is selected, or type a question" => App::open_selected;
             Again = "again" Panes ["r"] "run the question again with the current settings" => App::again;
             AgainFrom = "again-from" Panes ["R"] "run it again from the selected sentence on" => App::again_from;
+            Continue = "continue" Panes ["C"] "continue an answer that a limit cut off" => App::continue_answer;
             Pin = "pin" Panes ["a"] "pin the selected hit to every context, or unpin it" => |app| app.act_or(Action::Pin, "select a hit in Retrieval");
             Exclude = "exclude" Panes ["x"] "exclude the selected hit from every context, or allow it again" => |app| app.act_or(Action::Exclude, "select a hit in Retrieval");
             Filter = "filter" Panes ["f"] "choose the documents to retrieve from" => App::type_filter;
@@ -50,6 +51,7 @@ macro_rules! action_list {
             ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention to each chunk, from now on" => App::read_attention;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Diagnose = "diagnose" Panes ["D"] "find out where the answer went wrong" => App::open_diagnosis;
+            Variants = "variants" Panes ["v"] "try variants of the run: other chunks, another prompt" => App::open_variants;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
@@ -113,7 +115,7 @@ macro_rules! action_list {
             Guide = "guide" Reading ["H"] "read the guide" => |app| app.open_guide();
             Quit = "quit" Reading ["q"] "quit, or close the overlay or the replay" => App::quit;
 
-            NextPane = "next-pane" Everywhere ["tab"] "next pane" => |app| app.focus_by(1);
+            NextPane = "next-pane" Everywhere ["tab"] "next pane, or complete the path of a folder" => |app| app.focus_by(1);
             PreviousPane = "previous-pane" Everywhere ["shift-tab"] "previous pane" => |app| app.focus_by(-1);
             Back = "back" Everywhere ["esc"] "close, stop the run, or leave the input" => App::back;
             NewThread = "new-thread" Everywhere ["ctrl-t"] "begin a new thread with the next question" => App::new_thread;

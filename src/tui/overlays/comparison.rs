@@ -22,13 +22,13 @@ const MIN_COLUMN: usize = 24;
 const MAX_RUNS: usize = 4;
 
 /// A cell of the table, before it is wrapped.
-struct Cell {
+pub(super) struct Cell {
     tone: Tone,
     text: String,
 }
 
 impl Cell {
-    fn new(tone: Tone, text: impl Into<String>) -> Self {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self {
             tone,
             text: text.into(),
@@ -90,16 +90,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
     page.text(Tone::Question, "  ", first.standalone());
     page.gap();
-    let width = (cells.saturating_sub(NAMES) / runs.len()).max(1);
     let numbers = runs.iter().map(|run| number_cell(scene, run)).collect();
-    Row::new("", numbers).write(&mut page, width);
-    for row in table(&runs) {
-        row.write(&mut page, width);
-    }
-    if runs.len() > 1 {
-        let legend = "≠ differs from the first column; a chunk: is not in every context";
-        page.text(Tone::Quiet, "  ", legend);
-    }
+    table_rows(&mut page, numbers, &runs);
 
     let hidden = runs_of_question(scene).count() - runs.len();
     if hidden > 0 {
@@ -112,13 +104,31 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.content
 }
 
+/// Returns the number of runs that fit beside each other.
+pub(super) fn columns_that_fit(cells: usize) -> usize {
+    (cells.saturating_sub(NAMES) / MIN_COLUMN).max(2)
+}
+
+/// Writes runs beside each other below their names.
+pub(super) fn table_rows(page: &mut Page<'_>, names: Vec<Cell>, runs: &[&Run]) {
+    let width = (page.cells.saturating_sub(NAMES) / runs.len().max(1)).max(1);
+    Row::new("", names).write(page, width);
+    for row in table(runs) {
+        row.write(page, width);
+    }
+    if runs.len() > 1 {
+        let legend = "≠ differs from the first column; a chunk: is not in every context";
+        page.text(Tone::Quiet, "  ", legend);
+    }
+}
+
 /// The runs with the question of the shown one, oldest first, as many as fit; the shown one is
 /// among them.
 fn runs_to_compare<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
     let Some(shown) = scene.run else {
         return Vec::new();
     };
-    let fitting = (cells.saturating_sub(NAMES) / MIN_COLUMN).clamp(2, MAX_RUNS);
+    let fitting = columns_that_fit(cells).min(MAX_RUNS);
     let mut runs: Vec<&Run> = runs_of_question(scene).collect();
     while runs.len() > fitting {
         // the oldest goes, unless it is the shown one
@@ -201,6 +211,7 @@ fn table(runs: &[&Run]) -> Vec<Row> {
             mark_differences(runs.iter().map(|run| answer(run))),
         ),
     ];
+    rows.push(Row::new("verdict", column(verdict_cell)));
     let sentences = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..sentences {
         let texts = runs.iter().map(|run| {
@@ -233,6 +244,12 @@ fn preset_cell(run: &Run) -> Cell {
     Cell::new(Tone::Strong, format!("{}{outcome}", run.preset))
 }
 
+fn verdict_cell(run: &Run) -> Cell {
+    let verdict = run.verdict.as_ref();
+    let name = verdict.map(|verdict| words::verdict_name(verdict.kind));
+    Cell::new(Tone::Text, name.unwrap_or_default())
+}
+
 fn answer(run: &Run) -> String {
     if run.answer.is_empty() {
         "·".to_owned()
@@ -258,7 +275,7 @@ fn mark_differences(texts: impl Iterator<Item = String>) -> Vec<Cell> {
 }
 
 /// A text without regard to spaces, case and a full stop.
-fn comparable(text: &str) -> String {
+pub(super) fn comparable(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<&str>>()
         .join(" ")

@@ -6,12 +6,13 @@ use ratatui::text::Line;
 use crate::event::{Event, SessionEvent};
 use crate::story::words::LOST;
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
-use crate::tui::diagnosing::{Diagnosing, End};
+use crate::tui::diagnosing::Diagnosing;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::trial::End;
 use crate::tui::view::{Copied, Reaction, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
@@ -57,7 +58,7 @@ impl View for Diagnosis {
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         let diagnosing = scene.ui.work.diagnosing.as_ref()?;
         if action == Action::Back {
-            return diagnosing.end.is_none().then_some(Request::StopDiagnosis);
+            return diagnosing.end.is_none().then_some(Request::StopTrials);
         }
 
         let selected = scroll.selected.filter(|_| action == Action::Choose)?;

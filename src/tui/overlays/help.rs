@@ -49,6 +49,10 @@ fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
         }
         page.line(scene.span(Tone::Strong, format!(" {}", context.title())));
         for action in actions_with_keys(scene, *context) {
+            if let Some(group) = group(action) {
+                page.gap();
+                page.text(Tone::Quiet, "   ", group);
+            }
             action_rows(&mut page, action, key_cells);
         }
     }
@@ -66,6 +70,20 @@ fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
          held.",
     );
     page.content
+}
+
+/// Returns the heading above an action that begins a group.
+fn group(action: Action) -> Option<&'static str> {
+    match action {
+        Action::Pin => Some("choose what is read"),
+        Action::Zoom => Some("move between runs and stages"),
+        Action::Prompts => Some("find out why"),
+        Action::Settings => Some("open a list"),
+        Action::Save => Some("save"),
+        Action::Reindex => Some("index"),
+        Action::Answer => Some("go to a pane"),
+        _ => None,
+    }
 }
 
 fn actions_with_keys(scene: &Scene<'_>, context: Context) -> impl Iterator<Item = Action> {

@@ -14,6 +14,7 @@ mod sessions;
 mod settings;
 mod source;
 mod utility;
+mod variants;
 
 pub use comparison::Comparison;
 pub use diagnosis::Diagnosis;
@@ -29,6 +30,7 @@ pub use sessions::Sessions;
 pub use settings::{Settings, changed_settings};
 pub use source::{Origin, Source};
 pub use utility::{Utility, why_not as why_not_measured};
+pub use variants::Variants;
 
 use ratatui::layout::Rect;
 

@@ -179,6 +179,11 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
             }
         }
     }
+    if list.offered.iter().any(|model| model.is_best) {
+        page.gap();
+        let legend = "★ the largest with room in memory for the models beside it; without a GPU, smaller ones answer sooner";
+        page.text(Tone::Quiet, "  ", legend);
+    }
     page.content
 }
 

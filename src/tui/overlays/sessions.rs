@@ -16,6 +16,9 @@ use crate::tui::{fuzzy, text};
 /// Cells before the title: date, preset or number of questions, sign.
 const BEFORE_TITLE: usize = 34;
 
+/// Cells from which on the folder of a thread is beside its title, and its own maximum.
+const WIDE: usize = 100;
+const FOLDER: usize = 26;
 /// Threads in the list, at most: every frame writes them all, and nobody scrolls further.
 const MAX_LISTED: usize = 1000;
 
@@ -117,8 +120,25 @@ fn matching_threads<'s>(scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
         let words = std::iter::once(thread.name.as_deref()).chain(runs);
         words.flatten().collect::<Vec<_>>().join(" ")
     });
+    // those of the open folder come first while nothing is searched for
+    if scene.typed.is_empty() {
+        let open = open_folder(scene);
+        let is_other =
+            |thread: &&RecordedThread| other_folder(thread.runs.last(), open.as_deref()).is_some();
+        found.sort_by_cached_key(is_other);
+    }
     found.truncate(MAX_LISTED);
     found
+}
+
+fn open_folder(scene: &Scene<'_>) -> Option<String> {
+    scene.state.corpus.as_ref().map(CorpusCard::arguments)
+}
+
+/// Returns the folder of a run, where it is not the open one.
+fn other_folder<'r>(run: Option<&'r RunSummary>, open: Option<&str>) -> Option<&'r str> {
+    let folder = run?.folders.as_deref();
+    folder.filter(|folder| Some(*folder) != open)
 }
 
 /// Returns the selected thread and the place of the selected run in it: the last one while the
@@ -152,10 +172,14 @@ fn content(
         page.line(page.span(Tone::Quiet, "  no matching thread"));
     }
 
+    let open = open_folder(scene);
     for (row, thread) in threads.iter().enumerate() {
-        page.item(Item { row, part: 0 }, thread_row(&page, thread));
+        let folder = other_folder(thread.runs.last(), open.as_deref());
+        let is_wide = cells >= WIDE;
+        let line = thread_row(&page, thread, folder.filter(|_| is_wide));
+        page.item(Item { row, part: 0 }, line);
         if scroll.selected.is_some_and(|selected| selected.row == row) {
-            run_rows(&mut page, row, thread);
+            run_rows(&mut page, row, thread, folder.filter(|_| !is_wide));
         }
     }
     if sessions.has_more {
@@ -167,7 +191,8 @@ fn content(
     page.content
 }
 
-fn thread_row(page: &Page<'_>, thread: &RecordedThread) -> Line<'static> {
+/// Returns the row of a thread, with its folder beside its title.
+fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) -> Line<'static> {
     let last = thread.runs.last();
     let started = last.map_or(0, |run| run.started_at);
     let started = text::date(started, &page.scene.options.time_zone);
@@ -179,18 +204,25 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread) -> Line<'static> {
     let is_finished = last.is_some_and(|run| run.answer.is_some());
 
     let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+    let folder = folder.map_or_else(String::new, |folder| {
+        let folder = text::one_line(folder);
+        format!("  in {}", text::clip_start(&folder, FOLDER))
+    });
+    let room = room.saturating_sub(text::width(&folder));
+    let title = text::clip(thread.title(), room).into_owned();
 
     Line::from(vec![
         page.span(Tone::Quiet, format!("  {started}  ")),
         page.span(Tone::Text, text::left(&about, 12)),
         page.span(Tone::Warning, if is_finished { "  " } else { "■ " }),
-        page.span(Tone::Text, text::clip(thread.title(), room).into_owned()),
+        page.span(Tone::Text, title),
+        page.span(Tone::Quiet, folder),
     ])
 }
 
 /// Writes the runs of the selected thread, each with its answer; of a thread that is a single
 /// question, the answer.
-fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
+fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Option<&str>) {
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
         let item = Item { row, part: 0 };
         let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
@@ -200,7 +232,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
             item,
             Line::from(vec![indent, page.span(Tone::Quiet, answer)]),
         );
-        folder_row(page, item, run);
+        folder_row(page, item, folder);
         return;
     }
 
@@ -218,25 +250,18 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
         ]);
         page.item(item, line);
     }
-    if let Some(last) = thread.runs.last() {
-        let part = thread.runs.len();
-        folder_row(page, Item { row, part }, last);
-    }
+    let part = thread.runs.len();
+    folder_row(page, Item { row, part }, folder);
 }
 
-/// Names the folder of a run that is not the open one.
-fn folder_row(page: &mut Page<'_>, item: Item, run: &RunSummary) {
-    let open = page.scene.state.corpus.as_ref();
-    let open = open.map(CorpusCard::arguments);
-    if let Some(folders) = run
-        .folders
-        .as_ref()
-        .filter(|of_run| Some(*of_run) != open.as_ref())
-    {
+/// Names the folder of a thread that is not the open one.
+fn folder_row(page: &mut Page<'_>, item: Item, folder: Option<&str>) {
+    if let Some(folder) = folder {
         let indent = " ".repeat(BEFORE_TITLE);
         let room = page.cells.saturating_sub(BEFORE_TITLE + 4);
-        let folders = text::clip_start(&text::one_line(folders), room).into_owned();
-        page.item_text(item, Tone::Quiet, &indent, &format!("in {folders}"));
+        let folder = text::one_line(folder);
+        let folder = text::clip_start(&folder, room);
+        page.item_text(item, Tone::Quiet, &indent, &format!("in {folder}"));
     }
 }
 

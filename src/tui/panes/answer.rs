@@ -263,11 +263,13 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
     match outcome {
         Outcome::Completed => {}
         Outcome::Stopped => note(page, Tone::Warning, "■ stopped; the text so far is kept"),
-        Outcome::LimitReached => note(
-            page,
-            Tone::Warning,
-            "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences",
-        ),
+        Outcome::LimitReached => {
+            let continues = page.scene.keys_from_here(Action::Continue);
+            let words = format!(
+                "■ a limit cut the answer off (answer.max_tokens, answer.max_sentences): {continues} continues it"
+            );
+            note(page, Tone::Warning, &words);
+        }
         Outcome::Failed(problem) => {
             let error = text::many_lines(&problem.error);
             note(page, Tone::Bad, &format!("{LOST} {error}"));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::tui::diagnosing::Diagnosing;
+use crate::tui::variants::Variants;
 
 /// The pending work, as far as the screen knows.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub struct Work {
     pub measuring: Option<String>,
     /// The last diagnosis of a run.
     pub diagnosing: Option<Box<Diagnosing>>,
+    /// The variants of a run that were tried last.
+    pub variants: Option<Box<Variants>>,
     /// A question that was sent and has not started.
     pub pending: Option<String>,
     /// Whether the next question begins a thread; otherwise it continues that of the run on the
@@ -32,18 +35,21 @@ pub struct Work {
 
 impl Work {
     /// Returns whether a question is being answered, waits to be, a context is being measured, or a
-    /// run diagnosed.
+    /// change tried.
     pub fn is_running(&self) -> bool {
         self.pending.is_some()
             || self.live.is_some()
             || self.measuring.is_some()
-            || self.present_diagnosis().is_some()
+            || self.trials().is_some()
     }
 
-    /// Returns the diagnosis that is in progress.
-    pub fn present_diagnosis(&self) -> Option<&Diagnosing> {
-        let diagnosing = self.diagnosing.as_deref();
-        diagnosing.filter(|diagnosing| diagnosing.end.is_none())
+    /// Returns what the trials of changes are doing; `None` where none is in progress.
+    pub fn trials(&self) -> Option<String> {
+        let diagnosing = self.diagnosing.as_ref().filter(|known| known.end.is_none());
+        let variants = self.variants.as_ref().filter(|known| known.end.is_none());
+        diagnosing
+            .map(|known| known.activity())
+            .or_else(|| variants.map(|known| known.activity()))
     }
 
     /// Forgets all pending work.

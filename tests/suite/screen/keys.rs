@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, OtherFiles, Problem,
+    Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, OtherFiles, Outcome, Problem,
     PulledModel, Record, RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
 };
 use ragscope::tui::app::Effect;
@@ -13,8 +13,8 @@ use ragscope::tui::theme::{Depth, Theme, Tone};
 use ratatui::buffer::Cell;
 
 use super::scenes::{
-    closed_book, followed_up, listed_sessions, listed_threads, opened, opened_source, regenerated,
-    replayed, streaming,
+    closed_book, ended, followed_up, listed_sessions, listed_threads, opened, opened_source,
+    regenerated, replayed, streaming,
 };
 use super::stage::*;
 use crate::support::environment::SMALL_GENERATOR;
@@ -1173,6 +1173,20 @@ fn a_folder_is_opened_by_its_path() {
     };
     check_sent(&mut screen, vec![folder.path().to_owned()]);
 
+    // a path is completed, as far as there is one folder like it
+    let begun = format!("{}/", folder.path().display());
+    for name in ["notes-1", "notes-2"] {
+        std::fs::create_dir(folder.path().join(name)).expect("made");
+    }
+    screen
+        .press("O ctrl-u")
+        .type_text(&format!("{begun}no"))
+        .press("tab")
+        .shows("notes-1  notes-2")
+        .type_text("2")
+        .press("tab enter");
+    check_sent(&mut screen, vec![folder.path().join("notes-2/")]);
+
     // several, and one whose name holds the comma between them
     let [one, other] = ["one", "two, three"].map(|name| folder.path().join(name));
     for folder in [&one, &other] {
@@ -1558,4 +1572,59 @@ fn a_diagnosis_asks_for_one_thing_after_the_other_and_shows_the_chain() {
         operation: Operation::Diagnose,
     });
     screen.shows("stopped; this is what was found");
+}
+
+#[test]
+fn variants_are_tried_one_after_the_other_and_one_of_them_is_asked_with() {
+    let mut screen = answered();
+    screen.resize(200, 60).press("v");
+    let mut changes = Vec::new();
+    while let [Command::Try(tried)] = screen.commands().as_slice() {
+        changes.push(tried.overrides.last().cloned().expect("a change"));
+        screen.shows("esc stops");
+        for record in recorded() {
+            let Event::Run(event) = record.event else {
+                continue;
+            };
+            let event = Box::new(event);
+            screen.session(SessionEvent::TrialProgressed { event });
+        }
+    }
+    let keys: Vec<&str> = changes.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        [
+            "retriever.k",
+            "retriever.k",
+            "retriever.excluded",
+            "answer.prompt"
+        ]
+    );
+    assert!(changes[2].1.contains("people/oakes.md@"), "{changes:?}");
+    screen
+        .shows("this run")
+        .shows("without [1]")
+        .shows("the same answer in all of 4");
+
+    screen.press("j enter");
+    let asked = screen.commands();
+    let [Command::Ask(asked)] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(asked.overrides, changes[..1]);
+    screen.shows("Runs of this question side by side");
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_continued_as_one_piece() {
+    let mut screen = answered();
+    screen.press("C").shows("no limit cut this answer off");
+    let mut screen = ended(Outcome::LimitReached);
+    screen.shows("C continues it").press("C");
+    let asked = screen.commands();
+    let [Command::Ask(asked)] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    let written = "Mira Oakes was a student of Tam Reeve. Tam Reeve was";
+    assert_eq!(asked.confirmed, [written]);
 }

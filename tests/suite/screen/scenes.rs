@@ -41,6 +41,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("links_matrix", at(funnel(), "4 z")),
         ("passage_trace", traced()),
         ("diagnosis", diagnosing()),
+        ("variants", varied()),
         ("refinement", at(answered(), "5")),
         ("refinement_rounds", at(repaired(), "5")),
         ("refinement_round", at(repaired(), "5 z j j j j j")),
@@ -246,6 +247,21 @@ pub fn diagnosing() -> Screen {
         }],
     };
     screen.session(SessionEvent::OtherFilesSearched { phrase, files });
+    screen
+}
+
+/// The variants of a run, of which two are finished.
+pub fn varied() -> Screen {
+    let mut screen = answered();
+    screen.press("v");
+    for name in ["naive.jsonl", "searag.jsonl"] {
+        for record in run_of(name) {
+            if let Event::Run(event) = record.event {
+                let event = Box::new(event);
+                screen.session(SessionEvent::TrialProgressed { event });
+            }
+        }
+    }
     screen
 }
 

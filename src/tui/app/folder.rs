@@ -1,0 +1,157 @@
+//! The folder of documents: typed, completed, or one of those before.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::event::Command;
+use crate::tui::ui::{Field, Purpose};
+
+use super::base::App;
+
+/// Names that a message lists.
+const MAX_NAMES: usize = 8;
+
+impl App {
+    /// Opens the input of the folders to open, filled with the open ones, which typing replaces.
+    pub(super) fn open_folder(&mut self) {
+        if self.ui.player.is_some() {
+            self.refuse("a replay has no folder");
+        } else if self.has_engine() {
+            let corpus = self.state.corpus.as_ref();
+            let folder = corpus.map_or_else(String::new, |corpus| corpus.folder.clone());
+            // the recorded runs name the folders of before
+            self.send(Command::ListSessions);
+            self.ui.field = Some(Field::with_selection(Purpose::Folder, &folder));
+        }
+    }
+
+    /// Opens a folder, or several with commas between them, and updates the index of each. A path
+    /// may begin with `~`, as in a shell.
+    ///
+    /// # Errors
+    /// A path that is no folder, for the user.
+    pub(super) fn open_typed_folders(&mut self, typed: &str) -> Result<(), String> {
+        let names: Vec<&str> = if typed_path(typed).is_dir() {
+            // its name may hold a comma
+            vec![typed]
+        } else {
+            let names = typed.split(',').map(str::trim);
+            names.filter(|name| !name.is_empty()).collect()
+        };
+
+        for name in &names {
+            match typed_path(name).metadata() {
+                Ok(about) if about.is_dir() => {}
+                Ok(_) => {
+                    return Err(format!(
+                        "{name} is a file: enter the folder that contains it"
+                    ));
+                }
+                Err(error) => {
+                    let reason = match error.kind() {
+                        ErrorKind::NotFound => "there is no such folder".to_owned(),
+                        _ => error.to_string(),
+                    };
+                    return Err(format!("cannot open {name}: {reason}"));
+                }
+            }
+        }
+        if !names.is_empty() {
+            let folders = names.into_iter().map(typed_path).collect();
+            self.send(Command::Open { folders });
+        }
+        Ok(())
+    }
+
+    /// Completes the path that is typed, as far as the folders there agree.
+    pub(super) fn complete(&mut self) {
+        let folder = |field: &&Field| field.purpose == Purpose::Folder;
+        let Some(typed) = self.ui.field.as_ref().filter(folder).map(Field::typed) else {
+            return;
+        };
+        let (parent, begun) = typed.rsplit_once('/').unwrap_or((".", typed));
+        let shown = typed.len() - begun.len();
+        let parent = if parent.is_empty() { "/" } else { parent };
+
+        let names = folders_in(&typed_path(parent), begun);
+        let (completed, remark) = match names.as_slice() {
+            [] => (
+                typed.to_owned(),
+                Some("no folder there begins like this".to_owned()),
+            ),
+            [name] => (format!("{}{name}/", &typed[..shown]), None),
+            [first, ..] => {
+                let end = names.iter().map(|name| common_bytes(first, name)).min();
+                let common = &first[..end.unwrap_or(0)];
+                let listed = names.iter().take(MAX_NAMES).map(String::as_str);
+                let listed = listed.collect::<Vec<_>>().join("  ");
+                (format!("{}{common}", &typed[..shown]), Some(listed))
+            }
+        };
+        let field = Field::new(Purpose::Folder, &completed);
+        self.ui.field = Some(Field {
+            error: remark,
+            ..field
+        });
+    }
+
+    /// Replaces the folder that is typed by the next of those that were asked about before.
+    pub(super) fn take_recent_folder(&mut self, by: isize) {
+        let recent = self.recent_folders();
+        let Some(field) = &self.ui.field else {
+            return;
+        };
+        let at = recent.iter().position(|folder| folder == field.typed());
+        let next = match at {
+            Some(at) => at.checked_add_signed(-by),
+            None => Some(0),
+        };
+        match next.and_then(|next| recent.get(next)) {
+            Some(folder) => self.ui.field = Some(Field::new(Purpose::Folder, folder)),
+            None => self.refuse("there is no other folder among the recorded runs"),
+        }
+    }
+
+    /// Returns the folders of the recorded runs, the newest first.
+    fn recent_folders(&self) -> Vec<String> {
+        let sessions = self.state.sessions.iter();
+        let threads = sessions.flat_map(|sessions| &sessions.threads);
+        let mut recent: Vec<String> = Vec::new();
+        for folder in threads.filter_map(|thread| thread.runs.last()?.folders.clone()) {
+            if !recent.contains(&folder) {
+                recent.push(folder);
+            }
+        }
+        recent
+    }
+}
+
+/// Returns the names of the folders in a folder that begin like this, in order; hidden ones only
+/// where a dot was typed.
+fn folders_in(parent: &Path, begun: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names
+        .filter(|name| name.starts_with(begun))
+        .filter(|name| begun.starts_with('.') || !name.starts_with('.'))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the bytes that two names have in common at their beginning.
+fn common_bytes(one: &str, other: &str) -> usize {
+    let same = one.char_indices().zip(other.chars());
+    let differing = same.into_iter().find(|((_, a), b)| a != b);
+    differing.map_or(one.len().min(other.len()), |((at, _), _)| at)
+}
+
+/// Returns a path as it is typed; `~` is the home folder.
+fn typed_path(typed: &str) -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match typed.strip_prefix('~').zip(home) {
+        Some((rest, home)) => home.join(rest.trim_start_matches('/')),
+        None => PathBuf::from(typed),
+    }
+}

@@ -1,0 +1,173 @@
+//! The variants of a run side by side, while they are tried.
+
+use ratatui::text::Line;
+
+use crate::event::{Event, SessionEvent};
+use crate::story::words::{LOST, verdict_name};
+use crate::story::{Run, text as harmless};
+use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
+use crate::tui::state::State;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::trial::End;
+use crate::tui::variants::{Variant, Variants as Tried};
+use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
+use crate::tui::viewport::{Content, Item, Scroll};
+
+use super::comparison::{Cell, columns_that_fit, comparable, table_rows};
+
+/// Cells of the name of a variant.
+const NAME: usize = 27;
+const INDENT: &str = "  ";
+
+/// The question of a run with one setting changed each.
+pub struct Variants;
+
+impl View for Variants {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "What if: variants of this run".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        let mut page = Page::new(scene, cells);
+        if let Some(variants) = &scene.ui.work.variants {
+            rows(&mut page, variants);
+        }
+        page.content
+    }
+
+    fn size(&self) -> Size {
+        Size::with_max_rows(190, 90)
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Choosing]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "ask with this change"),
+            (Action::Copy, "copy"),
+        ]
+    }
+
+    fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let variants = scene.ui.work.variants.as_ref()?;
+        let line = |variant: &Variant| {
+            let run = variant.run.as_ref()?;
+            Some(format!("{}: {}", variant.name, answer(run)))
+        };
+        let lines: Vec<String> = variants.all.iter().filter_map(line).collect();
+        Copied::lines("the answers", &lines)
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let variants = scene.ui.work.variants.as_ref()?;
+        if action == Action::Back {
+            return variants.end.is_none().then_some(Request::StopTrials);
+        }
+        let selected = scroll.selected.filter(|_| action == Action::Choose)?;
+        let variant = variants.all.get(selected.row)?;
+        Some(Request::AskWith(variant.settings.clone()))
+    }
+
+    fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
+        match event {
+            Event::Session(SessionEvent::TrialProgressed { .. }) => Reaction::Redraw,
+            _ => Reaction::Nothing,
+        }
+    }
+}
+
+fn rows(page: &mut Page<'_>, variants: &Tried) {
+    page.text(Tone::Question, INDENT, &variants.run.question);
+    page.gap();
+    for (row, variant) in variants.all.iter().enumerate() {
+        if let Some(run) = &variant.run {
+            let line = variant_row(page, &variant.name, run, &variants.run);
+            page.item(Item { row, part: 0 }, line);
+        }
+    }
+    page.text(Tone::Quiet, INDENT, &agreement(variants));
+    end_row(page, variants);
+
+    let all = std::iter::once(&variants.run).chain(variants.runs());
+    let runs: Vec<&Run> = all.take(columns_that_fit(page.cells)).collect();
+    if runs.len() > 1 {
+        page.gap();
+        let names = variants.all.iter().map(|variant| variant.name.as_str());
+        let names = std::iter::once("this run").chain(names);
+        let names = names.map(|name| Cell::new(Tone::Strong, name));
+        table_rows(page, names.take(runs.len()).collect(), &runs);
+    }
+}
+
+/// Returns the row of a variant: whether its answer differs, its verdict, its answer.
+fn variant_row(page: &Page<'_>, name: &str, run: &Run, own: &Run) -> Line<'static> {
+    let differs = comparable(&answer(run)) != comparable(&answer(own));
+    let (tone, sign) = if differs {
+        (Tone::Warning, "≠")
+    } else {
+        (Tone::Text, "=")
+    };
+    let verdict = run.verdict.as_ref();
+    let verdict = verdict.map(|verdict| verdict_name(verdict.kind));
+    let words = format!("{}  {}", verdict.unwrap_or_default(), answer(run));
+    let words = text::clip(words.trim_start(), page.cells.saturating_sub(NAME + 6));
+    Line::from(vec![
+        page.span(tone, format!("{INDENT}{sign} ")),
+        page.span(Tone::Quiet, text::left(name, NAME)),
+        page.span(tone, words.into_owned()),
+    ])
+}
+
+fn end_row(page: &mut Page<'_>, variants: &Tried) {
+    match variants.end {
+        Some(End::Finished) => {}
+        Some(End::Stopped) => page.text(Tone::Warning, INDENT, "■ stopped"),
+        Some(End::Failed) => {
+            let log = page.scene.keymap.sign(Action::Log);
+            page.text(
+                Tone::Bad,
+                INDENT,
+                &format!("{LOST} it failed: {log} says why"),
+            );
+        }
+        None => {
+            let stop = page.scene.keymap.sign(Action::Back);
+            let elapsed = page.scene.elapsed_words();
+            let words = format!("{} …{elapsed}   {stop} stops", variants.activity());
+            page.text(Tone::Quiet, INDENT, &words);
+        }
+    }
+}
+
+/// Returns how many variants have the answer of the run.
+fn agreement(variants: &Tried) -> String {
+    let own = comparable(&answer(&variants.run));
+    let finished: Vec<&Run> = variants
+        .all
+        .iter()
+        .filter_map(|variant| variant.run.as_ref())
+        .collect();
+    let same = finished
+        .iter()
+        .filter(|run| comparable(&answer(run)) == own)
+        .count();
+    match finished.len() {
+        0 => "no variant is finished yet".to_owned(),
+        all if same == all => format!("the same answer in all of {all}"),
+        all => format!("the same answer in {same} of {all}"),
+    }
+}
+
+/// Returns the short answer of a run, or all of it where there is none.
+fn answer(run: &Run) -> String {
+    if run.answer.is_empty() {
+        harmless::one_line(run.text.trim())
+    } else {
+        run.answer.clone()
+    }
+}
