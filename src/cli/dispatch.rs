@@ -18,7 +18,8 @@ use super::text::RunText;
 use super::threads::{self, NamedThread};
 use super::work::Work;
 use super::{
-    demo, doctor, eval, formats, guide, inspect, mcp, probe, pull, replay, serve, settings, worker,
+    demo, doctor, eval, formats, guide, inspect, mcp, probe, pull, reading, replay, serve,
+    settings, worker,
 };
 
 /// The settings of `ask --quotes`: the preset, its prompt whatever the user's settings say, and the
@@ -71,9 +72,14 @@ impl<'a> CommandCall<'a> {
         match command {
             Subcommands::Demo => demo::print(self.flags, &self.paths, self.out),
             Subcommands::Index {
+                explain: Some(file),
+                ..
+            } => reading::explain_file(file, &self.layers()?.config()?.corpus, self.out),
+            Subcommands::Index {
                 folders,
                 rebuild,
                 watch,
+                explain: None,
             } => self.index(folders, *rebuild, *watch),
             Subcommands::Ask {
                 asked,

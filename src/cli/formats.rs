@@ -64,7 +64,10 @@ fn text(read: &[Read], not_read: &[NotRead]) -> String {
             library,
             ..
         } = format;
-        let extensions = format.extensions.join(" ");
+        let extensions = match format.extensions {
+            [] => "by its content".to_owned(),
+            extensions => extensions.join(" "),
+        };
         text.push_str(&format!(
             "  {name:name_width$}  {place:place_width$}  {extensions} ({library})\n"
         ));

@@ -23,6 +23,7 @@ mod search;
 mod links;
 mod explain;
 mod formats;
+mod reading;
 pub mod guide;
 mod inspect;
 mod pull;

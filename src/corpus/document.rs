@@ -16,7 +16,9 @@ use super::options::ReadOptions;
 use super::outline::{Heading, Outline};
 use super::walk::FoundFile;
 use super::worker;
-use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, SourceForm, saturating_u32};
+use crate::event::{
+    Metadata, Place, PlaceFrom, SkippedFile, SourceForm, place_of_lines, saturating_u32,
+};
 use crate::files;
 
 /// A document.
@@ -60,6 +62,32 @@ pub fn read(found: &FoundFile, options: &ReadOptions) -> Result<Document, Skippe
     };
     let bytes = options.bytes(&found.file).map_err(skipped)?;
     Document::read(&found.path, bytes, options).map_err(skipped)
+}
+
+/// A line of the text that was read of a file, with what its reader made of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReadLine<'a> {
+    /// The line of the file, or of the text where the file is not text; from 1.
+    pub line: u32,
+    /// The place of a document that is not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The headings that begin on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<ReadHeading<'a>>,
+    /// Whether it is a row of a table, or a part of one.
+    pub is_row: bool,
+    pub text: &'a str,
+}
+
+/// A heading of a line that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ReadHeading<'a> {
+    /// 1 is outermost, 0 the title of a page.
+    pub level: u8,
+    pub title: &'a str,
+    /// Whether the text of its line says it, too.
+    pub is_in_text: bool,
 }
 
 /// The lines of a document, without line ends, as the line numbers of chunks and citations count
@@ -199,6 +227,42 @@ impl Document {
             form: self.format.form(&self.text, &places),
             places,
         }
+    }
+
+    /// Returns the lines of the text, each with its place, its headings and whether it is a row.
+    pub fn read_lines(&self) -> Vec<ReadLine<'_>> {
+        let places = self.places(0..self.text.len());
+        let mut headings = self.outline.headings().iter().peekable();
+        let mut rows = self.rows.iter().peekable();
+
+        let mut lines = Vec::new();
+        let mut start = 0;
+        for text in self.text.split('\n') {
+            let end = start + text.len();
+            let line = self.lines(start..end)[0];
+            let begun = |heading: &&Heading| heading.range.start <= end;
+            let mut begun_here = Vec::new();
+            while let Some(heading) = headings.next_if(begun) {
+                if !heading.title.is_empty() {
+                    begun_here.push(ReadHeading {
+                        level: heading.level,
+                        title: &heading.title,
+                        is_in_text: !heading.range.is_empty(),
+                    });
+                }
+            }
+            while rows.next_if(|row| row.end <= start).is_some() {}
+
+            lines.push(ReadLine {
+                line,
+                place: place_of_lines(&places, [line, line]),
+                headings: begun_here,
+                is_row: rows.peek().is_some_and(|row| row.start < end),
+                text,
+            });
+            start = end + 1;
+        }
+        lines
     }
 
     /// Returns a binary document to keep with the index; `None` for text, whose file is the text.

@@ -29,7 +29,7 @@ mod chunk;
 pub use chunk::{
     Chunk, FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks,
 };
-pub use document::{Document, SourceLines, read, source_lines};
+pub use document::{Document, ReadHeading, ReadLine, SourceLines, read, source_lines};
 pub use error::CorpusError;
 pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::language;
@@ -37,6 +37,6 @@ pub use omitted::count_omitted;
 pub use options::ReadOptions;
 pub use sentence::{fold_white_space, sentences, split_words};
 pub use tokens::TokenCounter;
-pub use walk::{FileTimes, FoundFile, Walked, locate, walk};
+pub use walk::{FileTimes, FoundFile, Walked, find_file, locate, walk};
 pub use watch::Watcher;
 pub use worker::{SUBCOMMAND, run_reader};

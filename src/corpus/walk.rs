@@ -295,7 +295,8 @@ fn visit(
     } else if !kind.is_file() {
         Err("not a regular file".to_owned())
     } else {
-        found(&path, entry, settings)
+        let about = entry.metadata().map_err(|error| reason(&error));
+        about.and_then(|about| found_file(&path, entry.path(), &about, settings))
     };
     match found {
         Ok(file) => walked.files.push(file),
@@ -303,12 +304,30 @@ fn visit(
     }
 }
 
-fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<FoundFile, String> {
+/// Finds a file by its own path, whatever ignore files say.
+///
+/// # Errors
+/// The reason why it does not become a document.
+pub fn find_file(file: &Path, settings: &CorpusSettings) -> Result<FoundFile, String> {
+    let path = file.display().to_string();
+    let file = file.canonicalize().map_err(|error| unreadable(&error))?;
+    let about = std::fs::metadata(&file).map_err(|error| unreadable(&error))?;
+    if !about.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    found_file(&path, &file, &about, settings)
+}
+
+fn found_file(
+    path: &str,
+    file: &Path,
+    about: &Metadata,
+    settings: &CorpusSettings,
+) -> Result<FoundFile, String> {
     if let Some(unread) = Unread::for_path(path) {
         return Err(unread.reason());
     }
 
-    let about = entry.metadata().map_err(|error| reason(&error))?;
     if about.len() > settings.max_file_bytes {
         return Err(format!(
             "{} bytes, more than corpus.max_file_bytes ({})",
@@ -319,9 +338,9 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
 
     Ok(FoundFile {
         path: path.to_owned(),
-        file: entry.path().to_owned(),
+        file: file.to_owned(),
         bytes: about.len(),
-        times: FileTimes::from(&about),
+        times: FileTimes::from(about),
     })
 }
 

@@ -95,7 +95,7 @@ pub enum Subcommands {
     /// Update the index of folders (`ragscope formats` lists the files that are read)
     Index {
         /// Folders of documents, each with an index of its own
-        #[arg(value_name = "FOLDER", required = true)]
+        #[arg(value_name = "FOLDER", required_unless_present = "explain")]
         folders: Vec<PathBuf>,
         /// Delete the old index first
         #[arg(long)]
@@ -103,6 +103,10 @@ pub enum Subcommands {
         /// Keep updating the index when the folder changes, until ctrl-c
         #[arg(long)]
         watch: bool,
+        /// Print what is read of one file instead: its text with places, headings, rows of tables,
+        /// and what is left out
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["folders", "rebuild", "watch"])]
+        explain: Option<PathBuf>,
     },
     /// Answer one question over a folder
     #[command(override_usage = "ragscope ask [OPTIONS] <FOLDER>... <QUESTION>")]

@@ -64,6 +64,46 @@ fn files_that_settings_leave_out_are_named_in_the_report() {
 }
 
 #[test]
+fn index_explains_what_is_read_of_one_file() {
+    let test = TestEnvironment::new();
+    test.write(
+        "notes/dues.md",
+        "---\nauthor: Ann\n---\n# Dues\n\n| Berth | Dues |\n|---|---|\n| North | 41 |\n",
+    );
+    test.run("index --explain notes/dues.md")
+        .succeeds()
+        .prints("notes/dues.md: Markdown, read by pulldown-cmark; 9 lines, 1 heading, 2 rows of tables; language en\nauthor: Ann\n")
+        .prints("\n4 h1  # Dues\n")
+        .prints("\n8 row | Berth: North | Dues: 41 |\n");
+
+    test.write("notes/dues.json", r#"{"quay": {"north": 41}}"#);
+    test.run("index --explain notes/dues.json")
+        .succeeds()
+        .prints("  h1  (quay)\n1     quay.north: 41\n");
+
+    test.write(
+        "notes/mail.eml",
+        "From: Ann <a@b>\nSubject: Dues\n\nNorth pays 41.\n",
+    );
+    test.run("index --explain notes/mail.eml")
+        .succeeds()
+        .prints("title: Dues\n")
+        .prints("[message 1]\n1 h1  Dues\n");
+    test.run("index --explain notes/mail.eml --json")
+        .succeeds()
+        .prints(r#""place":{"unit":"message","first":1,"last":1,"name":"Dues"},"headings":[{"level":1,"title":"Dues","is_in_text":true}],"is_row":false,"text":"Dues"}"#);
+
+    test.write("notes/quay.mp3", "x");
+    test.run("index --explain notes/quay.mp3")
+        .exits(1)
+        .reports("nothing is read of notes/quay.mp3: a sound file is not read");
+    test.run("index --explain notes")
+        .exits(1)
+        .reports("not a regular file");
+    test.run("index --explain notes/dues.md notes").exits(2);
+}
+
+#[test]
 fn the_second_process_on_a_corpus_reads_and_does_not_write() {
     let test = TestEnvironment::new();
     test.run("index notes").succeeds();
