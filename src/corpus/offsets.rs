@@ -119,6 +119,11 @@ fn is_continued_by(last: &Run, run: &Run) -> bool {
 }
 
 impl Offsets {
+    /// Returns whether the text is its source, byte for byte.
+    pub(super) fn is_identity(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// Returns the offsets of a text that is its source without the first `bytes`.
     pub(super) fn shifted(bytes: u64) -> Self {
         Self {

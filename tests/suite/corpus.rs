@@ -1,5 +1,6 @@
 //! Reading a folder as documents, sentences and chunks; bad files are counted and the rest is read.
 
+mod attached;
 mod files;
 mod office;
 mod tokens;

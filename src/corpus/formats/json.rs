@@ -31,7 +31,8 @@ const MAX_ARRAY_LINE_BYTES: usize = 400;
 /// Keys of the outermost objects are headings.
 const HEADING_LEVELS: usize = 2;
 
-fn extract(source: &str) -> Extract {
+/// Returns the values of a text as lines with their paths.
+pub(super) fn extract(source: &str) -> Extract {
     let mut lines = Lines::new(source);
     let bytes = source.as_bytes();
     let mut at = 0;

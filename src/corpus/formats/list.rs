@@ -2,9 +2,9 @@
 
 use super::format::{Format, extension};
 use super::{
-    archive, calendar, code, elements, epub, excel, fiction_book, html, json, mail, markdown,
-    markup_lines, notebook, office, open_document, pdf, rtf, settings, sheet_rows, subtitles,
-    table, text,
+    archive, calendar, chat, code, elements, epub, evernote, excel, fiction_book, html, json, mail,
+    markdown, markup_lines, notebook, office, open_document, pdf, rtf, settings, sheet_rows,
+    subtitles, table, text, whatsapp,
 };
 use crate::event::{PlaceFrom, SourceForm};
 
@@ -23,9 +23,12 @@ pub static FORMATS: &[&Format] = &[
     &rtf::FORMAT,
     &epub::FORMAT,
     &fiction_book::FORMAT,
+    &evernote::FORMAT,
     &mail::MESSAGE,
     &mail::MAILBOX,
     &calendar::FORMAT,
+    &chat::FORMAT,
+    &whatsapp::FORMAT,
     &table::FORMAT,
     &json::FORMAT,
     &settings::YAML,

@@ -3,13 +3,13 @@
 //! read by the readers of their formats.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use super::builder::{Builder, named, one_line};
 use super::format::{Extract, Format, Input, Reader};
-use super::member::read_member;
+use super::member::{read_member, unread_members};
+use super::quotes::{Quotes, Unquoted};
 use super::{html, mailbox};
 use crate::corpus::sentence::split_words;
 use crate::event::{Metadata, Place, PlaceUnit};
@@ -32,8 +32,6 @@ pub(super) const MAILBOX: Format = Format {
 
 /// Attachments of one file beyond this are counted only.
 const MAX_ATTACHMENTS: usize = 100;
-/// Attachments that are not read and named in the note.
-const MAX_NAMED: usize = 3;
 /// Messages attached to messages beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
 
@@ -95,8 +93,8 @@ struct Mail<'a> {
     /// The file, whose options hold for its attachments.
     input: &'a Input<'a>,
     builder: Builder,
-    /// Hashes of the lines of all messages so far.
-    lines: HashSet<u64>,
+    /// The words of all messages so far.
+    quotes: Quotes,
     attachments: usize,
     /// Names of attachments that are not read, with the reason.
     unread: Vec<String>,
@@ -107,7 +105,7 @@ impl<'a> Mail<'a> {
         Self {
             input,
             builder: Builder::default(),
-            lines: HashSet::new(),
+            quotes: Quotes::default(),
             attachments: 0,
             unread: Vec::new(),
         }
@@ -151,14 +149,22 @@ impl<'a> Mail<'a> {
     fn add_body(&mut self, part: &MessagePart<'_>) {
         match &part.body {
             PartType::Text(text) => {
-                let text = self.without_known_quotes(text);
-                self.builder.paragraph(&text);
+                let unquoted = self.quotes.unquote(text);
+                self.add_unquoted(&unquoted);
             }
-            PartType::Html(page) => self.builder.append(Extract {
-                // Headings of mails are for looks.
-                headings: Vec::new(),
-                ..html::extract(page)
-            }),
+            PartType::Html(page) => {
+                let extract = html::extract(page);
+                let unquoted = self.quotes.unquote(&extract.text);
+                if unquoted.is_shorter || !unquoted.history.is_empty() {
+                    self.add_unquoted(&unquoted);
+                } else {
+                    self.builder.append(Extract {
+                        // headings of mails are for looks
+                        headings: Vec::new(),
+                        ..extract
+                    });
+                }
+            }
             PartType::Binary(_)
             | PartType::InlineBinary(_)
             | PartType::Message(_)
@@ -166,34 +172,14 @@ impl<'a> Mail<'a> {
         }
     }
 
-    /// Returns the text of a message without the quoted lines that an earlier message holds, and
-    /// without the line that introduces a quotation of which nothing is left.
-    fn without_known_quotes(&mut self, text: &str) -> String {
-        let mut kept: Vec<&str> = Vec::new();
-        let mut hashes = Vec::new();
-        let mut is_quotation_gone = false;
-
-        for line in text.lines() {
-            let words = line.trim_start_matches(['>', ' ', '\t']).trim_end();
-            let is_quoted = line.trim_start().starts_with('>');
-            if is_quoted && (words.is_empty() || self.lines.contains(&hash(words))) {
-                if words.is_empty() {
-                    continue;
-                }
-                if !is_quotation_gone {
-                    drop_introduction(&mut kept);
-                }
-                is_quotation_gone = true;
-                continue;
-            }
-
-            is_quotation_gone &= words.is_empty();
-            hashes.push(hash(words));
-            kept.push(line);
+    /// Adds the text of a message, and apart from it the history below: the same history in another
+    /// file is a copy of it.
+    fn add_unquoted(&mut self, unquoted: &Unquoted) {
+        self.builder.paragraph(&unquoted.text);
+        if !unquoted.history.is_empty() {
+            self.builder.part();
+            self.builder.paragraph(&unquoted.history);
         }
-
-        self.lines.extend(hashes);
-        kept.join("\n")
     }
 
     fn add_attachment(&mut self, part: &MessagePart<'_>, depth: u8) {
@@ -239,13 +225,7 @@ impl<'a> Mail<'a> {
     }
 
     fn finish_member(mut self) -> Extract {
-        if !self.unread.is_empty() {
-            let named = self.unread.iter().take(MAX_NAMED).cloned();
-            let more = self.unread.len().saturating_sub(MAX_NAMED);
-            let mut note = format!("not read: {}", named.collect::<Vec<_>>().join(", "));
-            if more > 0 {
-                note.push_str(&format!(" and {more} more"));
-            }
+        if let Some(note) = unread_members(&self.unread) {
             self.builder.note(note);
         }
         self.builder.finish()
@@ -313,25 +293,6 @@ fn words(parts: &[&MessagePart<'_>]) -> HashSet<String> {
     }
 
     words
-}
-
-/// Drops the line before a quotation that says who wrote it, and the blank lines between.
-fn drop_introduction(kept: &mut Vec<&str>) {
-    let is_blank = |line: &&str| line.trim().is_empty();
-    let last = kept.iter().rposition(|line| !is_blank(line));
-    if let Some(last) = last.filter(|last| kept[*last].trim_end().ends_with(':')) {
-        kept.truncate(last);
-        // long introductions break into two lines
-        if kept.last().is_some_and(|line| line.starts_with("On ")) {
-            kept.pop();
-        }
-    }
-}
-
-fn hash(line: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Returns the names of the attachments of a message.

@@ -21,7 +21,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Finds the headings, the front matter, which is not a heading, and the rows of tables.
-pub(super) fn extract(text: String) -> Extract {
+pub(super) fn extract(mut text: String) -> Extract {
+    let properties = properties_start(&text).map(|start| text.split_off(start));
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
@@ -61,12 +62,29 @@ pub(super) fn extract(text: String) -> Extract {
 
     let mut metadata = Metadata::default();
     metadata.set_front_matter(&text[..front_matter_end]);
+    if let Some(properties) = properties {
+        metadata.set("title", text.lines().next().unwrap_or_default());
+        metadata.set_front_matter(&properties);
+    }
     tables.tables.label(Extract {
         headings,
         front_matter_end,
         metadata,
         ..Extract::verbatim(text)
     })
+}
+
+/// Returns where the properties begin that Joplin writes below a note: `id: ...` to `type_: 1`.
+fn properties_start(text: &str) -> Option<usize> {
+    let whole = text.trim_end();
+    let (_, last) = whole.rsplit_once('\n')?;
+    let start = whole.rfind("\nid: ")?;
+    let mut properties = whole[start + 1..].lines();
+    let is_property = |line: &str| {
+        line.split_once(':')
+            .is_some_and(|(name, _)| !name.contains(' '))
+    };
+    (last.starts_with("type_: ") && properties.all(is_property)).then_some(start)
 }
 
 /// The tables of a text while it is read.
@@ -122,6 +140,21 @@ impl TableReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_properties_of_a_note_of_joplin_are_not_its_text() {
+        let note = "Lamp room\n\nThe key hangs\nid: of the door\n\nid: 0f\nparent_id: 1a\nuser_updated_time: 2024-01-31T10:04:00.000Z\nsource_url: https://a.example\ntype_: 1";
+        let extract = extract(note.to_owned());
+        assert_eq!(
+            extract.text,
+            "Lamp room\n\nThe key hangs\nid: of the door\n"
+        );
+        assert_eq!(extract.metadata.title.as_deref(), Some("Lamp room"));
+        assert_eq!(extract.metadata.date.as_deref(), Some("2024-01-31"));
+
+        let other = "Types\nid: a number\nand words\ntype_: a number";
+        assert_eq!(super::extract(other.to_owned()).text, other);
+    }
 
     #[test]
     fn headings_of_both_kinds() {

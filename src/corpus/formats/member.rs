@@ -4,11 +4,15 @@
 use std::cell::Cell;
 
 use super::format::{Extract, Format, Input, Reader};
+use super::lines::lines;
 use super::unread::Unread;
 use crate::corpus::decode::decode;
+use crate::event::{Place, PlaceUnit};
 
 /// Members inside members beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
+/// Members that are not read and named in the note.
+const MAX_NAMED: usize = 3;
 
 thread_local! {
     static DEPTH: Cell<u8> = const { Cell::new(0) };
@@ -34,12 +38,52 @@ pub(super) fn read_member(input: &Input<'_>) -> Result<Extract, String> {
     extract
 }
 
+/// Returns the lines of a member as places: one wherever its lines are not counted on. None where
+/// the text is all of the member.
+fn line_places(extract: &Extract, bytes: &[u8]) -> Vec<(usize, Place)> {
+    let mut places = Vec::new();
+    if extract.origin.is_identity() {
+        return places;
+    }
+    // decoded again: most members need it once, and it takes as much memory as they do
+    let source = decode(bytes.to_vec()).map_or_else(|_| String::new(), |file| file.traced.text);
+
+    let mut line = 1;
+    let mut next_line = source.find('\n').map_or(source.len(), |end| end + 1);
+    let mut counted_on = 0;
+    for (start, text) in lines(&extract.text) {
+        let at = extract.origin.source_range(start..start + text.len()).start;
+        while (next_line as u64) <= at && next_line < source.len() {
+            line += 1;
+            let rest = &source[next_line..];
+            next_line += rest.find('\n').map_or(rest.len(), |end| end + 1);
+        }
+        if line != counted_on {
+            places.push((start, Place::new(PlaceUnit::Line, line)));
+        }
+        counted_on = line + 1;
+    }
+
+    places
+}
+
+/// Returns the note on members that are not read, each with its reason; `None` without any.
+pub(super) fn unread_members(unread: &[String]) -> Option<String> {
+    let named = unread.get(..MAX_NAMED).unwrap_or(unread).join(", ");
+    match unread.len() {
+        0 => None,
+        1..=MAX_NAMED => Some(format!("not read: {named}")),
+        all => Some(format!("not read: {named} and {} more", all - MAX_NAMED)),
+    }
+}
+
 fn extract_as(format: &Format, input: &Input<'_>) -> Result<Extract, String> {
     match format.reader {
         Reader::Text(extract) => {
             let decoded = decode(input.bytes.to_vec())?;
             let extract = extract(decoded.traced.text);
             Ok(Extract {
+                places: line_places(&extract, input.bytes),
                 note: decoded.note.or(extract.note),
                 ..extract
             })

@@ -37,7 +37,13 @@ impl Metadata {
             "author" | "authors" | "creator" | "dc.creator" => {
                 self.author.get_or_insert_with(|| value.to_owned());
             }
-            "date" | "dc.date" | "revdate" | "pubdate" | "published" | "article:published_time" => {
+            "date"
+            | "dc.date"
+            | "revdate"
+            | "pubdate"
+            | "published"
+            | "article:published_time"
+            | "user_updated_time" => {
                 self.date = self.date.take().or_else(|| day(value));
             }
             _ => {}

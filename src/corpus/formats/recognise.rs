@@ -1,7 +1,9 @@
 //! The format of a file, by its name and by its first bytes: the name may be wrong.
 
 use super::format::{Format, Input, Reader, Recognised, extension};
-use super::{archive, epub, excel, html, mail, mailbox, office, pdf, rtf, text};
+use super::{
+    archive, chat, epub, excel, html, json, mail, mailbox, office, pdf, rtf, text, whatsapp,
+};
 use crate::corpus::decode::decode;
 use crate::corpus::options::ReadOptions;
 
@@ -36,9 +38,7 @@ impl<'a> Input<'a> {
 /// The reason why the file is not what its name says, and is not text either.
 pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognised, String> {
     let named = Format::for_path(path);
-    if *named == text::FORMAT
-        && let Some(format) = mail_format(path, bytes)
-    {
+    if let Some(format) = kind_by_content(named, path, bytes) {
         return Ok(Recognised { format, note: None });
     }
     let found = format_by_content(named, bytes);
@@ -67,6 +67,20 @@ pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognise
         format,
         note: Some(format!("read as {}, in spite of its name", format.name)),
     })
+}
+
+/// Returns the format of a text whose name says less than its content: mail and chats.
+fn kind_by_content(named: &Format, path: &str, bytes: &[u8]) -> Option<&'static Format> {
+    if *named == json::FORMAT {
+        return chat::is_chat(bytes).then_some(&chat::FORMAT);
+    }
+    if *named != text::FORMAT {
+        return None;
+    }
+    if whatsapp::is_chat(bytes) {
+        return Some(&whatsapp::FORMAT);
+    }
+    mail_format(path, bytes)
 }
 
 /// Returns the format of mail whose name says nothing, as in a Maildir and in the folders of

@@ -531,7 +531,7 @@ fn text_places_and_metadata_of_books_and_mail() {
                 Bob wrote:\n> Fine.\n"
             .into(),
         text: "Plan\n\nFrom: ann@example.org\n\nWe meet at noon.\n\nRe: Plan\n\nFrom: bob@example.org\n\nFine.\n\n\
-               > And this is new.\n\nRe: Re: Plan\n\nFrom: ann@example.org\n\nGood.",
+               On Wed, Jan 31, Ann wrote:\n> And this is new.\n\nRe: Re: Plan\n\nFrom: ann@example.org\n\nGood.",
         places: &[
             (PlaceUnit::Message, 1, "Plan"),
             (PlaceUnit::Message, 2, "Re: Plan"),

@@ -32,7 +32,8 @@ pub(super) const GZIP: Format = Format {
 
 pub(super) const TAR: Format = Format {
     name: "tar",
-    extensions: &["tar"],
+    // Joplin exports its notes as `.jex`
+    extensions: &["tar", "jex"],
     library: "ragscope",
     place: "member",
     reader: Reader::Configured(extract),

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use encoding_rs::UTF_16BE;
-use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
+use unpdf::parser::raw::{PdfDict, PdfObject};
 
+use super::objects::{Objects, decode_text, string};
 use super::pages::{Block, Page, Pages};
 use crate::corpus::formats::builder::one_line;
 
@@ -37,44 +37,34 @@ const HIDDEN: i64 = 1 << 1 | 1 << 5;
 const PASSWORD: i64 = 1 << 13;
 const RADIO: i64 = 1 << 15;
 const PUSH_BUTTON: i64 = 1 << 16;
-/// The characters of PDFDocEncoding from 0x80 on that are not those of Latin-1.
-const DOC_ENCODING: &str = "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž";
 
-/// Adds the annotations to the pages that they are on, with or without the values of the form. A
-/// file that cannot be read has none.
-pub(super) fn add(bytes: &[u8], pages: &mut Pages, with_fields: bool) {
-    let Ok(document) = RawDocument::load(bytes) else {
-        return;
-    };
-
-    let numbers = document.pages();
+/// Adds the annotations to the pages that they are on, with or without the values of the form.
+pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, with_fields: bool) {
     let mut by_number: HashMap<u32, &mut Page> = pages
         .pages
         .iter_mut()
         .map(|page| (page.number, page))
         .collect();
 
-    for (number, id) in numbers {
-        let page = by_number.get_mut(&number);
-        if let (Some(page), Ok(dictionary)) = (page, document.get_dict(id)) {
-            page.annotations = Annotations(&document).blocks(dictionary, with_fields);
+    for (number, dictionary) in objects.pages() {
+        if let Some(page) = by_number.get_mut(&number) {
+            page.annotations = Annotations(objects).blocks(dictionary, with_fields);
         }
     }
 }
 
 /// Reads annotations from the objects of a file.
-struct Annotations<'a>(&'a RawDocument);
+struct Annotations<'a>(Objects<'a>);
 
 impl<'a> Annotations<'a> {
     /// Returns the filled fields of a page as one block, and each comment as one.
     fn blocks(&self, page: &'a PdfDict, with_fields: bool) -> Vec<Block> {
-        let listed = self.get(page, b"Annots").and_then(PdfObject::as_array);
-        let mut shown: Vec<&PdfDict> = listed
-            .unwrap_or_default()
-            .iter()
+        let mut shown: Vec<&PdfDict> = self
+            .0
+            .list(page, b"Annots")
             .take(MAX_ANNOTATIONS)
-            .filter_map(|annotation| self.0.resolve(annotation).as_dict())
-            .filter(|annotation| self.number(annotation, b"F") & HIDDEN == 0)
+            .filter_map(PdfObject::as_dict)
+            .filter(|annotation| self.0.number(annotation, b"F") & HIDDEN == 0)
             .collect();
         shown.sort_by_key(|annotation| self.position(annotation));
 
@@ -95,7 +85,7 @@ impl<'a> Annotations<'a> {
 
     /// Returns the name and the value of a field that is filled in.
     fn field(&self, widget: &'a PdfDict) -> Option<String> {
-        if self.name(widget, b"Subtype")? != b"Widget" {
+        if self.0.name(widget, b"Subtype")? != b"Widget" {
             return None;
         }
         let flags = self.inherit(widget, b"Ff").and_then(PdfObject::as_i64);
@@ -105,12 +95,12 @@ impl<'a> Annotations<'a> {
             b"Tx" if flags & PASSWORD == 0 => string(value?)?,
             b"Ch" => self.choices(widget, value?),
             b"Btn" if flags & PUSH_BUTTON == 0 => {
-                let own = self.name(widget, b"AS");
+                let own = self.0.name(widget, b"AS");
                 let state = own.or_else(|| value.and_then(PdfObject::as_name))?;
                 match state {
                     b"Off" => return None,
                     _ if flags & RADIO == 0 => "yes".to_owned(),
-                    _ => decode(state),
+                    _ => decode_text(state),
                 }
             }
             _ => return None,
@@ -157,12 +147,12 @@ impl<'a> Annotations<'a> {
 
     /// Returns a comment with its author.
     fn comment(&self, annotation: &'a PdfDict) -> Option<String> {
-        if !COMMENTS.contains(&self.name(annotation, b"Subtype")?) {
+        if !COMMENTS.contains(&self.0.name(annotation, b"Subtype")?) {
             return None;
         }
-        let text = string(self.get(annotation, b"Contents")?)?;
+        let text = string(self.0.get(annotation, b"Contents")?)?;
         let text = one_line(&text);
-        let author = self.get(annotation, b"T").and_then(string);
+        let author = self.0.get(annotation, b"T").and_then(string);
         let by = author
             .map(|author| one_line(&author))
             .filter(|author| !author.is_empty());
@@ -172,7 +162,10 @@ impl<'a> Annotations<'a> {
 
     /// Returns the place of an annotation in reading order: from the top, then from the left.
     fn position(&self, annotation: &'a PdfDict) -> (i64, i64) {
-        let corners = self.get(annotation, b"Rect").and_then(PdfObject::as_array);
+        let corners = self
+            .0
+            .get(annotation, b"Rect")
+            .and_then(PdfObject::as_array);
         let corner = |at: usize| {
             let number = corners.and_then(|corners| self.0.resolve(corners.get(at)?).as_f64());
             number.unwrap_or(0.0) as i64
@@ -180,47 +173,10 @@ impl<'a> Annotations<'a> {
         (-corner(3).max(corner(1)), corner(0).min(corner(2)))
     }
 
-    fn get(&self, dictionary: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
-        dictionary.get(key).map(|value| self.0.resolve(value))
-    }
-
     /// Returns a value of a field, or of a field around it.
     fn inherit(&self, field: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
-        let parent = |field: &&'a PdfDict| self.get(field, b"Parent")?.as_dict();
+        let parent = |field: &&'a PdfDict| self.0.get(field, b"Parent")?.as_dict();
         let mut fields = std::iter::successors(Some(field), parent).take(MAX_DEPTH);
-        fields.find_map(|field| self.get(field, key))
-    }
-
-    fn name(&self, dictionary: &'a PdfDict, key: &[u8]) -> Option<&'a [u8]> {
-        self.get(dictionary, key)?.as_name()
-    }
-
-    fn number(&self, dictionary: &'a PdfDict, key: &[u8]) -> i64 {
-        let number = self.get(dictionary, key).and_then(PdfObject::as_i64);
-        number.unwrap_or(0)
-    }
-}
-
-fn string(value: &PdfObject) -> Option<String> {
-    value.as_str_bytes().map(decode)
-}
-
-/// Decodes a text of a PDF: UTF-16 and UTF-8 have their mark, others are PDFDocEncoding.
-fn decode(bytes: &[u8]) -> String {
-    match bytes {
-        [0xfe, 0xff, text @ ..] => UTF_16BE.decode_without_bom_handling(text).0.into_owned(),
-        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
-        _ => bytes.iter().map(|byte| doc_character(*byte)).collect(),
-    }
-}
-
-fn doc_character(byte: u8) -> char {
-    let own = DOC_ENCODING
-        .chars()
-        .nth(usize::from(byte.saturating_sub(0x80)));
-    match byte {
-        0x80..=0x9e => own.unwrap_or('\u{fffd}'),
-        0xa0 => '€',
-        _ => char::from(byte),
+        fields.find_map(|field| self.0.get(field, key))
     }
 }

@@ -1,13 +1,22 @@
 //! PDF: the pages as they are read, by a library in the program or by tools that are installed.
+//! Attached files are read by the readers of their formats.
 
 mod pages;
+mod objects;
 mod annotations;
+mod attachments;
 mod builtin;
 mod tools;
 
+use unpdf::parser::raw::RawDocument;
+
+use super::builder::Builder;
 use super::format::{Extract, Format, Input, Reader};
+use super::member::{read_member, unread_members};
+use attachments::{Attachment, attachments};
 use builtin::Refused;
-use pages::Pages;
+use objects::Objects;
+use pages::{Block, Pages};
 
 pub(super) const FORMAT: Format = Format {
     name: "PDF",
@@ -25,9 +34,78 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
             Err(missing) => pages.remarks.push(missing),
         }
     }
+
+    // a file without objects that can be read has no annotations
+    let Ok(document) = RawDocument::load(input.bytes) else {
+        return pages.extract(input.options);
+    };
+    let objects = Objects::new(&document);
     // pdftotext shows the values of a form itself
-    annotations::add(input.bytes, &mut pages, !input.options.pdftotext);
-    pages.extract(input.options)
+    annotations::add(objects, &mut pages, !input.options.pdftotext);
+    if is_foreign_form(objects) {
+        pages
+            .remarks
+            .push("its form is XFA, which only Acrobat shows: print it to a PDF there".to_owned());
+    }
+
+    let attached = attachments(objects);
+    if attached.is_empty() {
+        pages.extract(input.options)
+    } else {
+        extract_with(&attached, pages, input)
+    }
+}
+
+/// Returns the text of the pages, the names of the attachments on the last one, and the text of the
+/// attachments.
+fn extract_with(
+    attached: &[Attachment<'_>],
+    mut pages: Pages,
+    input: &Input<'_>,
+) -> Result<Extract, String> {
+    let names: Vec<&str> = attached
+        .iter()
+        .map(|attachment| &*attachment.name)
+        .collect();
+    if let Some(last) = pages.pages.last_mut() {
+        last.annotations.push(Block {
+            text: format!("Attachments: {}", names.join(", ")),
+            ..Block::default()
+        });
+    }
+
+    let mut extract = pages.extract(input.options)?;
+    let mut builder = Builder::default();
+    builder.metadata(std::mem::take(&mut extract.metadata));
+    builder.append(extract);
+    let mut unread = Vec::new();
+    for attachment in attached {
+        let name = &attachment.name;
+        let read = attachment
+            .bytes()
+            .and_then(|bytes| read_member(&input.member(name, &bytes)));
+        match read {
+            Ok(member) => {
+                builder.part();
+                builder.append(member.into_member(name));
+            }
+            Err(reason) => unread.push(format!("{name} ({reason})")),
+        }
+    }
+
+    if let Some(note) = unread_members(&unread) {
+        builder.note(note);
+    }
+    Ok(builder.finish())
+}
+
+/// Returns whether the fields of a file are in another language (XFA) alone, and not on its pages.
+fn is_foreign_form(objects: Objects<'_>) -> bool {
+    let catalog = objects.catalog();
+    let form = catalog.and_then(|catalog| objects.dictionary(catalog, b"AcroForm"));
+    form.is_some_and(|form| {
+        form.contains_key(b"XFA".as_slice()) && objects.list(form, b"Fields").next().is_none()
+    })
 }
 
 fn read(input: &Input<'_>) -> Result<Pages, String> {
