@@ -191,7 +191,7 @@ enum TelegramPiece {
 }
 
 impl TelegramMessage {
-    /// Returns whether a person wrote it; the others say who joined and what was pinned.
+    /// Returns whether a user wrote it; the others say who joined and what was pinned.
     fn is_said(&self) -> bool {
         self.r#type.as_deref() == Some("message")
     }

@@ -9,7 +9,7 @@ use undoc::{ParseEvent, SectionStreamOptions};
 
 use super::builder::{Builder, Rows, day, named, one_line};
 use super::format::{Extract, Format, Reader};
-use super::office_parts;
+use super::office_parts::{self, Piece};
 use super::package::{ENCRYPTED, Package};
 use super::script::{Script, ScriptKind};
 use super::xml::{Node, walk};
@@ -38,7 +38,8 @@ const ZIP: &[u8] = b"PK";
 fn read_word(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
     let mut margins = HashSet::new();
-    let mut add = |bytes: &[u8]| -> Result<bool, String> {
+    let mut rows = Rows::default();
+    let mut add = |bytes: &[u8], continues_table| -> Result<bool, String> {
         let document = parse(bytes)?;
         builder.metadata(metadata(&document.metadata));
         for section in &document.sections {
@@ -48,7 +49,8 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
                 &mut margins,
                 &mut builder,
             );
-            add_blocks(section, &mut builder);
+            let continues_table = continues_table && section.index == 0;
+            add_blocks(section, continues_table, &mut rows, &mut builder);
             add_margin(
                 "Footer",
                 section.footer.as_deref(),
@@ -60,7 +62,9 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
     };
 
     if bytes.starts_with(ZIP) {
-        let hidden = office_parts::visit_pieces(bytes, &mut add)?;
+        let hidden = office_parts::visit_pieces(bytes, &mut |piece: Piece| {
+            add(&piece.file, piece.continues_table)
+        })?;
         if hidden > 0 {
             builder.note(format!("hidden text is left out, in {hidden} places"));
         }
@@ -68,7 +72,7 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
         add_diagrams(&mut package, "word/document.xml", &mut builder)?;
         add_comments(&mut package, &mut builder)?;
     } else {
-        add(bytes)?;
+        add(bytes, false)?;
     }
 
     Ok(builder.finish())
@@ -190,7 +194,7 @@ fn add_slide(index: usize, section: &Section, builder: &mut Builder) {
         name: title(section),
         ..Place::new(PlaceUnit::Slide, saturating_u32(index + 1))
     });
-    add_blocks(section, builder);
+    add_blocks(section, false, &mut Rows::default(), builder);
 }
 
 fn add_notes(notes: &str, builder: &mut Builder) {
@@ -221,11 +225,18 @@ fn metadata(of: &undoc::Metadata) -> Metadata {
     }
 }
 
-fn add_blocks(section: &Section, builder: &mut Builder) {
-    for block in &section.content {
+/// Adds the blocks of a section. `rows` are those of the last table so far, which the first block
+/// may continue.
+fn add_blocks(section: &Section, continues_table: bool, rows: &mut Rows, builder: &mut Builder) {
+    for (at, block) in section.content.iter().enumerate() {
         match block {
             Block::Paragraph(paragraph) => add_paragraph(paragraph, builder),
-            Block::Table(table) => add_table(table, 0, builder),
+            Block::Table(table) => {
+                if at > 0 || !continues_table {
+                    *rows = Rows::default();
+                }
+                add_table(table, 0, rows, builder);
+            }
             Block::Note { content, .. } => {
                 content
                     .iter()
@@ -301,14 +312,13 @@ fn end_script(script: Option<Script>, text: &mut String) {
     }
 }
 
-fn add_table(table: &Table, depth: u8, builder: &mut Builder) {
+fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
     if depth > MAX_TABLE_DEPTH {
         return;
     }
 
     builder.paragraph(table.caption.as_deref().unwrap_or_default());
     let is_layout = table.rows.iter().all(|row| row.cells.len() < 2);
-    let mut rows = Rows::default();
 
     for (cells, row) in grid(table).into_iter().zip(&table.rows) {
         if is_layout {
@@ -321,7 +331,7 @@ fn add_table(table: &Table, depth: u8, builder: &mut Builder) {
         }
 
         for nested in row.cells.iter().flat_map(|cell| &cell.nested_tables) {
-            add_table(nested, depth + 1, builder);
+            add_table(nested, depth + 1, &mut Rows::default(), builder);
         }
     }
 }

@@ -18,9 +18,11 @@ const DOCUMENT: &str = "word/document.xml";
 /// was tried.
 const REWRITTEN: [&str; 3] = ["<m:oMath", "<w:moveFrom ", "<w:vanish"];
 
-/// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each. A larger
-/// one is read in pieces of this size.
-const PIECE_BYTES: usize = 8 << 20;
+/// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each, and 21 in
+/// tables. A larger one is read in pieces of this size.
+const PIECE_BYTES: usize = 2 << 20;
+/// Open elements around the blocks of a document: itself and its body.
+const BLOCKS: usize = 2;
 /// Maximum XML of a document.
 const MAX_XML_BYTES: u64 = 1 << 30;
 /// The parts beside the body of a document that its last piece has, for all of them.
@@ -30,6 +32,13 @@ const OF_LAST_PIECE: [&str; 3] = [
     "word/_rels/document.xml.rels",
 ];
 
+/// A Word file, or a piece of a large one.
+pub(super) struct Piece {
+    pub file: Vec<u8>,
+    /// Whether its first block is the rest of the table that ends the piece before.
+    pub continues_table: bool,
+}
+
 /// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it
 /// returns `false`. They have no pictures, their formulas are runs of text, and they have no hidden
 /// text, the number of whose places is returned.
@@ -38,7 +47,7 @@ const OF_LAST_PIECE: [&str; 3] = [
 /// The reason why the file cannot be read, or that `visit` gave.
 pub(super) fn visit_pieces(
     bytes: &[u8],
-    visit: &mut dyn FnMut(&[u8]) -> Result<bool, String>,
+    visit: &mut dyn FnMut(Piece) -> Result<bool, String>,
 ) -> Result<usize, String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
@@ -51,7 +60,10 @@ pub(super) fn visit_pieces(
     let plain = document.filter(is_rewritten);
     let plain = plain.map(|document| plain_runs(&document)).transpose()?;
     let (plain, hidden) = plain.unzip();
-    visit(&copy_xml(bytes, plain.as_deref(), &[])?)?;
+    visit(Piece {
+        file: copy_xml(bytes, plain.as_deref(), &[])?,
+        continues_table: false,
+    })?;
     Ok(hidden.unwrap_or(0))
 }
 
@@ -89,10 +101,10 @@ pub(super) fn copy_xml(
     Ok(copy.into_inner())
 }
 
-/// Cuts a document between the blocks of its body.
+/// Cuts a document between the blocks of its body, and between the rows of its tables.
 struct Pieces<'a> {
     bytes: &'a [u8],
-    visit: &'a mut dyn FnMut(&[u8]) -> Result<bool, String>,
+    visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>,
     plain: PlainRuns,
     /// The XML before the first block, and the ends after the last.
     head: Vec<u8>,
@@ -101,10 +113,22 @@ struct Pieces<'a> {
     /// Open elements.
     depth: usize,
     is_in_body: bool,
+    table: Option<OpenTable>,
+    /// Whether the piece begins inside of a table.
+    continues_table: bool,
+}
+
+/// A table of the body that is open.
+struct OpenTable {
+    /// The start in the piece.
+    start: usize,
+    /// The XML before its first row, once that has begun.
+    head: Vec<u8>,
+    end: String,
 }
 
 impl<'a> Pieces<'a> {
-    fn new(bytes: &'a [u8], visit: &'a mut dyn FnMut(&[u8]) -> Result<bool, String>) -> Self {
+    fn new(bytes: &'a [u8], visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>) -> Self {
         Self {
             bytes,
             visit,
@@ -114,6 +138,8 @@ impl<'a> Pieces<'a> {
             piece: Writer::new(Vec::new()),
             depth: 0,
             is_in_body: false,
+            table: None,
+            continues_table: false,
         }
     }
 
@@ -131,9 +157,8 @@ impl<'a> Pieces<'a> {
             }
             self.add(event)?;
 
-            let is_between = self.is_in_body && self.depth == 2;
-            let is_between = is_between && self.piece.get_ref().len() >= PIECE_BYTES;
-            if is_between && !self.end_piece(&OF_LAST_PIECE)? {
+            let is_full = self.piece.get_ref().len() >= PIECE_BYTES;
+            if is_full && self.is_between() && !self.end_piece(&OF_LAST_PIECE)? {
                 return Ok(self.plain.hidden);
             }
             if self.piece.get_ref().len() as u64 > MAX_MEMBER_BYTES {
@@ -153,6 +178,7 @@ impl<'a> Pieces<'a> {
                     let end = format!("</{}>", tag.name().as_ref());
                     self.tail.insert_str(0, &end);
                 }
+                self.note_table(tag);
                 self.depth += 1;
                 self.write(event)?;
                 if begins_body {
@@ -165,6 +191,7 @@ impl<'a> Pieces<'a> {
                 self.depth = self.depth.saturating_sub(1);
                 let ends_body = self.depth == 1 && self.is_in_body;
                 self.is_in_body &= !ends_body;
+                self.table.take_if(|_| self.depth == BLOCKS);
                 // the tail is added to every piece
                 if self.depth == 0 || ends_body {
                     Ok(())
@@ -176,6 +203,34 @@ impl<'a> Pieces<'a> {
         }
     }
 
+    /// Returns whether the piece can end here: between two blocks, or between two rows.
+    fn is_between(&self) -> bool {
+        let has_rows = self
+            .table
+            .as_ref()
+            .is_some_and(|table| !table.head.is_empty());
+        self.is_in_body && (self.depth == BLOCKS || (has_rows && self.depth == BLOCKS + 1))
+    }
+
+    /// Notes that an element is a table of the body, or its first row.
+    fn note_table(&mut self, tag: &BytesStart<'_>) {
+        let name = tag.local_name();
+        let written = self.piece.get_ref();
+        if self.is_in_body && self.depth == BLOCKS && name.as_ref() == "tbl" {
+            self.table = Some(OpenTable {
+                start: written.len(),
+                head: Vec::new(),
+                end: format!("</{}>", tag.name().as_ref()),
+            });
+        } else if let Some(table) = &mut self.table
+            && self.depth == BLOCKS + 1
+            && table.head.is_empty()
+            && name.as_ref() == "tr"
+        {
+            table.head = written[table.start..].to_vec();
+        }
+    }
+
     fn write(&mut self, event: Event<'_>) -> Result<(), String> {
         let written = self.plain.write(event, &mut self.piece);
         written.map_err(|error| reason(&error))
@@ -184,11 +239,21 @@ impl<'a> Pieces<'a> {
     /// Ends a piece. Returns whether another one is read.
     fn end_piece(&mut self, without: &[&str]) -> Result<bool, String> {
         let piece = std::mem::take(self.piece.get_mut());
-        let document = [&self.head, &piece, self.tail.as_bytes()].concat();
+        let end = self.table.as_ref().map_or("", |table| &table.end);
+        let document = [&self.head, &*piece, end.as_bytes(), self.tail.as_bytes()].concat();
         drop(piece);
         let file = copy_xml(self.bytes, Some(&document), without)?;
         drop(document);
-        (self.visit)(&file)
+
+        let continues_table = std::mem::replace(&mut self.continues_table, self.table.is_some());
+        if let Some(table) = &mut self.table {
+            table.start = 0;
+            self.piece.get_mut().extend(&table.head);
+        }
+        (self.visit)(Piece {
+            file,
+            continues_table,
+        })
     }
 }
 

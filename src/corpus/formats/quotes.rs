@@ -59,6 +59,8 @@ const MAX_INTRODUCTION_CHARS: usize = 200;
 const MAX_LINES_ABOVE: usize = 3;
 /// A longer text is not one of a conversation.
 const MAX_TEXT_BYTES: usize = 1 << 20;
+/// Characters of a blank line, quoted or not.
+const BLANK: [char; 4] = ['>', ' ', '\t', '\u{a0}'];
 /// Dashes around the words that say that a message is quoted: `-----Original Message-----`.
 const RULE: &str = "----";
 
@@ -320,10 +322,12 @@ fn is_field(line: &str) -> bool {
 
 /// Joins lines, with at most one blank line between two.
 fn join_lines(lines: &[&Line<'_>]) -> String {
+    let is_blank = |line: &&Line<'_>| line.text.trim_matches(BLANK).is_empty();
+    let end = lines.iter().rposition(|line| !is_blank(line));
     let mut text = String::new();
     let mut is_after_blank = true;
-    for line in lines {
-        let is_blank = line.text.trim().is_empty();
+    for line in &lines[..end.map_or(0, |last| last + 1)] {
+        let is_blank = is_blank(line);
         if !(is_blank && is_after_blank) {
             text.push_str(line.text);
             text.push('\n');

@@ -292,6 +292,47 @@ fn places(document: &Document) -> Vec<(PlaceUnit, u32, String)> {
 }
 
 #[test]
+fn the_rows_of_a_large_table_keep_their_names() {
+    const ROWS: usize = 30_000;
+    let row = |one: &str, other: &str| {
+        let cell =
+            |text: &str| format!("<w:tc><w:tcPr/><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>");
+        format!("<w:tr><w:trPr/>{}{}</w:tr>", cell(one), cell(other))
+    };
+    let rows: String = (0..ROWS)
+        .map(|number| {
+            row(
+                &format!("B{number}"),
+                &format!("{} crowns a year and a half", number + 7),
+            )
+        })
+        .collect();
+    let table = |rows: &str| format!("<w:tbl><w:tblPr/><w:tblGrid/>{rows}</w:tbl>");
+    let body = format!(
+        "<w:p><w:r><w:t>Before</w:t></w:r></w:p>{}<w:p><w:r><w:t>Between</w:t></w:r></w:p>{}",
+        table(&(row("Berth", "Dues") + &rows)),
+        table(&(row("Ship", "Flag") + &row("Heron", "red")))
+    );
+    assert!(body.len() > 4 << 20, "larger than a piece");
+    let document = Document::new("a.docx", docx(&body)).expect("a document");
+
+    let mut lines = document.text.lines().filter(|line| !line.is_empty());
+    assert_eq!(
+        [lines.next(), lines.next()],
+        [Some("Before"), Some("Berth; Dues")]
+    );
+    for number in 0..ROWS {
+        let row = format!(
+            "Berth: B{number}; Dues: {} crowns a year and a half",
+            number + 7
+        );
+        assert_eq!(lines.next(), Some(&*row));
+    }
+    let rest: Vec<&str> = lines.collect();
+    assert_eq!(rest, ["Between", "Ship; Flag", "Ship: Heron; Flag: red"]);
+}
+
+#[test]
 fn a_large_word_document_is_read_in_pieces() {
     const PARAGRAPHS: usize = 70_000;
     let mut body: String = (0..PARAGRAPHS)
