@@ -1,5 +1,6 @@
 //! `index`: updates the indexes of folders, once or whenever one changes.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use crate::config::Watch;
 use crate::corpus::Watcher;
 use crate::engine::Worker;
-use crate::event::{IndexReport, harmless};
+use crate::event::{IndexReport, SkippedFile, harmless};
 use crate::remote::is_address;
 use crate::story::text::one_line;
 use crate::story::words;
@@ -18,6 +19,9 @@ use super::work::Work;
 
 /// Time between two looks at ctrl-c while a folder is watched.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
+
+/// Files that are named of those that are skipped for one reason.
+const MAX_NAMED: usize = 5;
 
 impl Work<'_> {
     /// Updates the indexes of these folders and prints a summary.
@@ -96,8 +100,8 @@ fn summary(report: &IndexReport) -> String {
     if !report.skipped.is_empty() {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));
     }
-    for file in &report.skipped {
-        text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.reason));
+    for (reason, files) in by_reason(&report.skipped) {
+        text.push_str(&format!("  {}: {reason}\n", named_files(&files)));
     }
 
     if !report.noted.is_empty() {
@@ -108,4 +112,33 @@ fn summary(report: &IndexReport) -> String {
     }
 
     text
+}
+
+/// Returns the files with the reasons, each reason once, in the order of its first file.
+fn by_reason(skipped: &[SkippedFile]) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for SkippedFile { path, reason } in skipped {
+        let at = *known.entry(reason).or_insert_with(|| {
+            groups.push((reason, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(path);
+    }
+    groups
+}
+
+/// Returns the names of files, the first of many.
+fn named_files(paths: &[&str]) -> String {
+    let shown = if paths.len() > MAX_NAMED + 1 {
+        MAX_NAMED
+    } else {
+        paths.len()
+    };
+    let names: Vec<String> = paths[..shown].iter().map(|path| one_line(path)).collect();
+    let more = match paths.len() - shown {
+        0 => String::new(),
+        more => format!(" and {} more", words::count(more as u64)),
+    };
+    names.join(", ") + &more
 }

@@ -68,13 +68,12 @@ pub fn refuse(error: &clap::Error) -> Exit {
         Output::for_process(json).problem(&failure.problem);
         return failure.exit;
     }
-    // a closed pipe is not an error
-    let _ = error.print();
+    let printed = error.print().map_err(Stopped::from);
     if error.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Done
+        return Exit::Usage;
     }
+    let mut out = Output::for_process(json);
+    finish(&mut out, |_| printed.map(|()| Exit::Done))
 }
 
 /// Runs `work` and reports its failure.

@@ -102,11 +102,9 @@ impl Output {
     }
 
     /// Writes what went wrong: an object on standard output with `--json`, text on standard error
-    /// otherwise.
+    /// otherwise, and where standard output takes nothing.
     pub fn problem(&mut self, problem: &Problem) {
-        if self.json {
-            let _ = self.json_line(problem);
-        } else {
+        if !self.json || self.json_line(problem).is_err() {
             self.remark(&with_advice(
                 "error",
                 &problem.error,

@@ -24,6 +24,8 @@ struct ReadFile<'a> {
     /// A remark on what was left out, and on how the file was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
+    /// The number of pictures whose text is not read.
+    pictures: u32,
     lines: Vec<ReadLine<'a>>,
 }
 
@@ -36,6 +38,7 @@ impl<'a> ReadFile<'a> {
             language: document.language,
             metadata: &document.metadata,
             note: document.note.as_deref(),
+            pictures: document.pictures,
             lines: document.read_lines(),
         }
     }
@@ -67,6 +70,12 @@ impl<'a> ReadFile<'a> {
         }
         if let Some(note) = self.note {
             text.push_str(&format!("remark: {note}\n"));
+        }
+        if self.pictures > 0 {
+            let pictures = words::counted(self.pictures.into(), "picture");
+            text.push_str(&format!(
+                "left out: {pictures} (corpus.ocr = on reads them)\n"
+            ));
         }
 
         text.push('\n');

@@ -33,6 +33,8 @@ pub struct Document {
     pub text: String,
     /// A remark for the index report.
     pub note: Option<String>,
+    /// The number of pictures in it whose text is not read.
+    pub pictures: u32,
     pub metadata: Metadata,
     outline: Outline,
     pub(super) front_matter_end: usize,
@@ -206,6 +208,7 @@ impl Document {
             format,
             language: language(&extract.text),
             note: extract.note,
+            pictures: extract.pictures,
             metadata: extract.metadata,
             outline: Outline::new(extract.headings),
             front_matter_end: extract.front_matter_end,
@@ -280,6 +283,7 @@ impl Document {
             rows: self.rows.clone(),
             metadata: self.metadata.clone(),
             note: self.note.clone(),
+            pictures: self.pictures,
             origin: Offsets::default(),
         };
 

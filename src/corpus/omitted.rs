@@ -36,6 +36,11 @@ pub fn count_omitted(
     }
 
     let mut omitted: Vec<OmittedFiles> = omitted.into_values().collect();
+    let mut pictures = OmittedFiles::new(OmittedBy::Pictures);
+    for picture in &walked.pictures {
+        pictures.add(1, picture.clone());
+    }
+    omitted.push(pictures);
     omitted.retain(|omitted| omitted.files > 0);
     omitted.sort_by_key(|omitted| omitted.by);
     omitted
@@ -84,6 +89,7 @@ impl Search<'_> {
         let Walked {
             files,
             skipped,
+            pictures,
             folders,
         } = self.walked;
 
@@ -92,6 +98,7 @@ impl Search<'_> {
             || skipped
                 .binary_search_by(|file| file.path.cmp(&name))
                 .is_ok()
+            || pictures.binary_search(&name).is_ok()
             || is_of_version_control(path)
             || self.own.iter().any(|own| own == path)
     }

@@ -12,8 +12,8 @@ use ignore::{DirEntry, WalkBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::error::{CorpusError, unreadable};
-use super::formats::Unread;
-use crate::config::{CorpusSettings, Paths};
+use super::formats::{Unread, is_picture};
+use crate::config::{CorpusSettings, Ocr, Paths};
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile, lock};
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -79,6 +79,8 @@ pub struct Walked {
     /// settings leave out (hidden ones, ignored ones, those that no `include` glob names) are not
     /// listed.
     pub skipped: Vec<SkippedFile>,
+    /// Paths of the pictures that `corpus.ocr` leaves out.
+    pub(super) pictures: Vec<String>,
     /// The folders that were entered, each with the number of its entries that were come to.
     pub(super) folders: HashMap<PathBuf, usize>,
 }
@@ -124,6 +126,7 @@ pub fn walk(
     let mut refused_folders = lock(&refused_folders);
     walked.skipped.append(&mut refused_folders);
     walked.files.sort_by(|one, other| one.path.cmp(&other.path));
+    walked.pictures.sort_unstable();
     walked
         .skipped
         .sort_by(|one, other| one.path.cmp(&other.path));
@@ -290,6 +293,10 @@ fn visit(
     }
 
     let path = inside(folder, entry.path());
+    if kind.is_file() && settings.ocr == Ocr::Off && is_picture(&path) {
+        walked.pictures.push(path);
+        return;
+    }
     let found = if kind.is_symlink() {
         Err("a symbolic link; corpus.follow_symlinks is off".to_owned())
     } else if !kind.is_file() {

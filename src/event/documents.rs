@@ -158,6 +158,8 @@ pub enum OmittedBy {
     IgnoreFiles,
     /// `corpus.hidden`: names that begin with a dot.
     Hidden,
+    /// `corpus.ocr`: pictures, as files and in documents.
+    Pictures,
 }
 
 impl OmittedFiles {
@@ -182,8 +184,19 @@ impl OmittedFiles {
         }
     }
 
+    /// Returns two lists as one, with an entry for each setting.
+    pub fn merge_lists(mut all: Vec<Self>, other: Vec<Self>) -> Vec<Self> {
+        for one in other {
+            match all.iter_mut().find(|known| known.by == one.by) {
+                Some(known) => known.merge(one),
+                None => all.push(one),
+            }
+        }
+        all
+    }
+
     /// Adds those of another folder.
-    pub fn merge(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         self.files = (self.files + other.files).min(Self::MAX_FILES);
         self.names.extend(other.names);
         self.names.truncate(Self::MAX_NAMES);

@@ -548,20 +548,10 @@ fn sum(one: IndexReport, other: IndexReport) -> IndexReport {
             (known, None) | (None, known) => known,
         },
         skipped: [one.skipped, other.skipped].concat(),
-        omitted: merge_omitted(one.omitted, other.omitted),
+        omitted: OmittedFiles::merge_lists(one.omitted, other.omitted),
         noted: [one.noted, other.noted].concat(),
         wall_ms: one.wall_ms + other.wall_ms,
     }
-}
-
-fn merge_omitted(mut all: Vec<OmittedFiles>, other: Vec<OmittedFiles>) -> Vec<OmittedFiles> {
-    for one in other {
-        match all.iter_mut().find(|known| known.by == one.by) {
-            Some(known) => known.merge(one),
-            None => all.push(one),
-        }
-    }
-    all
 }
 
 impl Search for Collection {

@@ -108,6 +108,9 @@ pub(super) struct DocumentEntry {
     pub metadata: Metadata,
     /// A remark on how the file was read: faults, a guessed encoding.
     pub note: Option<String>,
+    /// The number of pictures in it whose text is not read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pictures: u32,
     /// The library and the settings that read a binary file; empty for text.
     #[serde(default)]
     pub reading: String,

@@ -6,4 +6,6 @@ mod diagnose;
 mod doctor;
 mod files;
 mod index;
+#[cfg(target_os = "linux")]
+mod output;
 mod usage;

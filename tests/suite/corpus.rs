@@ -3,6 +3,8 @@
 mod attached;
 mod files;
 mod office;
+mod pictures;
+mod reported;
 mod tokens;
 mod chunks;
 mod textual;

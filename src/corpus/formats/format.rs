@@ -76,6 +76,9 @@ pub(in crate::corpus) struct Extract {
     pub metadata: Metadata,
     /// A remark for the index report: what could not be read.
     pub note: Option<String>,
+    /// The number of pictures in it whose text is not read.
+    #[serde(default)]
+    pub pictures: u32,
     /// The way from the text to the decoded file; the reader of a binary file leaves it out.
     #[serde(skip)]
     pub origin: Offsets,
@@ -96,7 +99,10 @@ impl Format {
     pub fn reading(&self, options: &ReadOptions) -> String {
         match self.reader {
             Reader::Text(_) => String::new(),
-            Reader::Binary(_) => format!("{} {REVISION}", self.library),
+            Reader::Binary(_) => {
+                let ocr = if options.ocr { " ocr" } else { "" };
+                format!("{} {REVISION}{ocr}", self.library)
+            }
             Reader::Configured(_) => format!("{} {REVISION} {}", self.library, options.key()),
         }
     }

@@ -3,8 +3,8 @@
 use super::format::{Format, extension};
 use super::{
     archive, calendar, chat, code, elements, epub, evernote, excel, fiction_book, html, json, mail,
-    markdown, markup_lines, notebook, office, open_document, pdf, rtf, settings, sheet_rows,
-    subtitles, table, text, whatsapp,
+    markdown, markup_lines, notebook, office, open_document, pdf, picture, rtf, settings,
+    sheet_rows, subtitles, table, text, whatsapp,
 };
 use crate::event::{PlaceFrom, SourceForm};
 
@@ -42,6 +42,7 @@ pub static FORMATS: &[&Format] = &[
     &notebook::FORMAT,
     &subtitles::FORMAT,
     &pdf::FORMAT,
+    &picture::FORMAT,
     &archive::ZIP,
     &archive::GZIP,
     &archive::TAR,
@@ -107,7 +108,8 @@ mod tests {
             ("page.html", "HTML", None),
             ("notes", "text", None),
             ("dir.md/notes", "text", None),
-            ("x/photo.JPEG", "text", Some("an image")),
+            ("x/photo.JPEG", "picture", None),
+            ("x/photo.heic", "text", Some("an image")),
         ];
         for (path, format, unread) in cases {
             let found = (

@@ -2,15 +2,21 @@
 //! come first; quoted text that an earlier message of the file holds is left out; attachments are
 //! read by the readers of their formats.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+use mail_parser::{
+    Address, DateTime, Encoding, Message, MessageParser, MessagePart, MimeHeaders, PartType,
+};
 
 use super::builder::{Builder, named, one_line};
 use super::format::{Extract, Format, Input, Reader};
 use super::member::{read_member, unread_members};
 use super::quotes::{Quotes, Unquoted};
 use super::{html, mailbox};
+use crate::corpus::decode::decode;
 use crate::corpus::sentence::split_words;
 use crate::event::{Metadata, Place, PlaceUnit};
 
@@ -123,7 +129,7 @@ impl<'a> Mail<'a> {
 
         self.add_headers(message);
         for body in bodies(message) {
-            self.add_body(body);
+            self.add_body(message, body);
         }
 
         for part in message.attachments() {
@@ -146,14 +152,15 @@ impl<'a> Mail<'a> {
         }
     }
 
-    fn add_body(&mut self, part: &MessagePart<'_>) {
+    fn add_body(&mut self, message: &Message<'_>, part: &MessagePart<'_>) {
         match &part.body {
             PartType::Text(text) => {
-                let unquoted = self.quotes.unquote(text);
+                let text = decode_again(message, part, text);
+                let unquoted = self.quotes.unquote(&text);
                 self.add_unquoted(&unquoted);
             }
             PartType::Html(page) => {
-                let extract = html::extract(page);
+                let extract = html::extract(&decode_again(message, part, page));
                 let unquoted = self.quotes.unquote(&extract.text);
                 if unquoted.is_shorter || !unquoted.history.is_empty() {
                     self.add_unquoted(&unquoted);
@@ -270,6 +277,29 @@ fn bodies<'m>(message: &'m Message<'m>) -> Vec<&'m MessagePart<'m>> {
             .collect();
     }
     texts
+}
+
+/// Returns the text of a part. One that names no encoding and is not UTF-8 is decoded as a file is:
+/// mail-parser takes it for UTF-8.
+fn decode_again<'p>(message: &Message<'_>, part: &MessagePart<'_>, text: &'p str) -> Cow<'p, str> {
+    let named = part
+        .content_type()
+        .and_then(|kind| kind.attribute("charset"));
+    if named.is_some() || !text.contains(char::REPLACEMENT_CHARACTER) {
+        return Cow::Borrowed(text);
+    }
+
+    let range = part.raw_body_offset() as usize..part.raw_end_offset() as usize;
+    let raw = message.raw_message.get(range).unwrap_or_default();
+    let bytes = match part.encoding {
+        Encoding::None => Some(raw.to_vec()),
+        Encoding::QuotedPrintable => quoted_printable_decode(raw),
+        Encoding::Base64 => base64_decode(raw),
+    };
+    let decoded = bytes.and_then(|bytes| decode(bytes).ok());
+    decoded.map_or(Cow::Borrowed(text), |decoded| {
+        Cow::Owned(decoded.traced.text)
+    })
 }
 
 /// Returns the words of parts in lower case, without addresses.

@@ -1,5 +1,6 @@
 //! A document that is a zip archive of XML. The size of its members is bounded.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 
 use zip::ZipArchive;
@@ -244,7 +245,17 @@ impl<'a> Package<'a> {
         Ok(metadata)
     }
 
-    fn bytes(&mut self, name: &str) -> Result<Option<Vec<u8>>, String> {
+    /// Returns the names of the members.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.archive.file_names().flatten();
+        names.map(Cow::into_owned).collect()
+    }
+
+    /// Returns the bytes of a member; `None` when there is no such member.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn bytes(&mut self, name: &str) -> Result<Option<Vec<u8>>, String> {
         let member = match self.archive.by_name(name) {
             Ok(member) => member,
             Err(ZipError::FileNotFound) => return Ok(None),

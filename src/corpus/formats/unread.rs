@@ -53,10 +53,7 @@ pub static UNREAD: &[Unread] = &[
     Unread {
         kind: "an image",
         way_out: Some("read its text into a file (tesseract)"),
-        extensions: &[
-            "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "svg", "heic",
-            "avif", "psd", "xcf",
-        ],
+        extensions: &["ico", "svg", "heic", "avif", "psd", "xcf"],
     },
     Unread {
         kind: "a sound file",

@@ -97,6 +97,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     }
 
     let mut uncomputed = 0;
+    let mut with_hidden = Vec::new();
     for listed in &sheets {
         let part = parts.iter().find(|part| part.id == listed.id);
         let Some(part) = part.filter(|part| part.is("worksheet")) else {
@@ -111,11 +112,20 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
             &mut builder,
         );
         match cut {
-            Ok(formulas) => uncomputed += formulas,
+            Ok(found) => {
+                uncomputed += found.uncomputed;
+                with_hidden.extend(found.has_hidden.then_some(listed.name.as_str()));
+            }
             Err(reason) => builder.note(format!("sheet {}: {reason}", listed.name)),
         }
         add_comments(&mut package, &part.path, &mut sheet, &mut builder)?;
         drawings::add(&mut package, &part.path, &mut sheet, &mut builder)?;
+    }
+    if !with_hidden.is_empty() {
+        builder.note(format!(
+            "hidden rows and columns are read, too, in {}",
+            with_hidden.join(", ")
+        ));
     }
     add_notes(&sheets, uncomputed, &mut builder);
     Ok(builder.finish())
@@ -258,23 +268,36 @@ struct Cell {
     formula: String,
 }
 
-/// Reads the rows of a sheet. Returns the number of formulas without a stored value.
+/// Remarks on a sheet that was read.
+#[derive(Default)]
+struct SheetRemarks {
+    /// The number of formulas without a stored value.
+    uncomputed: usize,
+    /// Whether rows or columns are hidden.
+    has_hidden: bool,
+}
+
+/// Reads the rows of a sheet.
 fn read_sheet(
     package: &mut Package<'_>,
     path: &str,
     workbook: &Workbook,
     sheet: &mut Sheet,
     builder: &mut Builder,
-) -> Result<usize, String> {
+) -> Result<SheetRemarks, String> {
+    let mut remarks = SheetRemarks::default();
     let mut row = OpenRow::default();
     let mut cell = Cell::default();
     let mut is_value = false;
     let mut is_formula = false;
-    let mut uncomputed = 0;
     walk(package.stream(path, MAX_XML_BYTES)?, &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
-                "row" => row.begin(tag),
+                "row" => {
+                    remarks.has_hidden |= is_hidden(tag);
+                    row.begin(tag);
+                }
+                "col" => remarks.has_hidden |= is_hidden(tag),
                 "c" => {
                     cell = Cell::from_tag(tag, row.next_column);
                     row.next_column = cell.column + 1;
@@ -292,7 +315,7 @@ fn read_sheet(
             Node::Close("v" | "t") => is_value = false,
             Node::Close("f") => is_formula = false,
             Node::Close("c") if cell.is_uncomputed(&workbook.settings) => {
-                uncomputed += 1;
+                remarks.uncomputed += 1;
                 row.add(&cell, format!("={}", cell.formula));
             }
             Node::Close("c") => row.add(&cell, workbook.text(&cell)),
@@ -311,7 +334,12 @@ fn read_sheet(
             "{cut_cells} cells are left out, in rows of more than {mib} MiB"
         ));
     }
-    Ok(uncomputed)
+    Ok(remarks)
+}
+
+fn is_hidden(tag: &Tag<'_>) -> bool {
+    let hidden = tag.attribute("hidden");
+    hidden.is_some_and(|hidden| hidden == "1" || hidden == "true")
 }
 
 impl OpenRow {

@@ -53,7 +53,7 @@ fn answer(request: &Request, bytes: &[u8]) -> Answer {
         return Answer::Failed;
     };
     let input = Input::new(&request.path, bytes, &request.options);
-    match catch_unwind(AssertUnwindSafe(|| format.extract_binary(&input))) {
+    match catch_unwind(AssertUnwindSafe(|| format.extract_with_pictures(&input))) {
         Ok(Ok(mut extract)) => {
             extract.shorten();
             Answer::Text(Box::new(extract))

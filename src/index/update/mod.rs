@@ -18,8 +18,8 @@ use super::vectors::{MAX_EXACT_ROWS, VectorStore};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
-    Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, OmittedFiles,
-    SessionEvent, SkippedFile, elapsed_ms,
+    Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, OmittedBy,
+    OmittedFiles, SessionEvent, SkippedFile, elapsed_ms,
 };
 use crate::index::error::Halt;
 use crate::llm::Embedder;
@@ -167,13 +167,20 @@ impl Index {
             embedded,
             reused,
             mut skipped,
-            omitted,
+            mut omitted,
         } = counts;
 
         let documents = self
             .manifest()
             .into_iter()
             .flat_map(|manifest| &manifest.documents);
+        let mut pictures = OmittedFiles::new(OmittedBy::Pictures);
+        for (path, entry) in documents.clone().filter(|(_, entry)| entry.pictures > 0) {
+            pictures.add(entry.pictures.into(), path.clone());
+        }
+        if pictures.files > 0 {
+            omitted = OmittedFiles::merge_lists(omitted, vec![pictures]);
+        }
         let noted = documents.filter_map(|(path, entry)| {
             Some(NotedFile {
                 path: path.clone(),

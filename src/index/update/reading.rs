@@ -187,6 +187,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Fil
         format: document.format.name.to_owned(),
         metadata: document.metadata.clone(),
         note: document.note.clone(),
+        pictures: document.pictures,
         reading: document.format.reading(&how.options),
     };
     // what is not kept is read from the file again

@@ -22,12 +22,12 @@ use crate::serve::queue::Client;
 
 use super::reply::HttpFailure;
 
-/// Requests of one client per second, on average.
+/// Requests of one peer per second, on average; and as many that are refused.
 const RATE_PER_S: f64 = 50.0;
-/// Requests of one client at once.
+/// Requests of one peer at once.
 const BURST: f64 = 200.0;
-/// Clients whose rate is remembered before those that are at rest are forgotten.
-const MAX_CLIENTS: usize = 1024;
+/// Peers whose rate is remembered before those that are at rest are forgotten.
+const MAX_PEERS: usize = 1024;
 /// Characters of a user agent that distinguish clients.
 const MAX_AGENT_BYTES: usize = 80;
 
@@ -44,7 +44,36 @@ pub struct Access {
     hosts: Vec<String>,
     /// Origins of other pages that may send requests.
     origins: Vec<String>,
-    rates: Mutex<HashMap<Client, Bucket>>,
+    rates: Mutex<HashMap<Peer, Bucket>>,
+}
+
+/// The machine that sends requests, whatever program it says it is. Requests that are refused count
+/// apart: a page or a program without the token takes nothing from those that have it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Peer {
+    address: Option<IpAddr>,
+    is_refused: bool,
+}
+
+impl Peer {
+    fn new(address: Option<SocketAddr>) -> Self {
+        Self {
+            address: address.map(|address| network(address.ip().to_canonical())),
+            is_refused: false,
+        }
+    }
+}
+
+/// Returns an address as a limit counts it: a machine has all addresses of its network of IPv6 (RFC
+/// 4291, section 2.5.4).
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            [a, b, c, d, 0, 0, 0, 0].into()
+        }
+    }
 }
 
 /// Whether a request of a connection had what this server asks for.
@@ -61,7 +90,7 @@ impl Admission {
     }
 }
 
-/// The requests that a client may send now.
+/// The requests that a peer may send now.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     left: f64,
@@ -79,11 +108,15 @@ impl Access {
     }
 
     /// Returns the origin that the reply must allow, if it is that of another page.
-    fn check(
-        &self,
-        request: &Request,
-        client: &Client,
-    ) -> Result<Option<HeaderValue>, HttpFailure> {
+    fn check(&self, request: &Request, peer: Peer) -> Result<Option<HeaderValue>, HttpFailure> {
+        self.admit(request, peer).or_else(|refusal| {
+            let is_refused = true;
+            self.check_rate(Peer { is_refused, ..peer }, Instant::now())?;
+            Err(refusal)
+        })
+    }
+
+    fn admit(&self, request: &Request, peer: Peer) -> Result<Option<HeaderValue>, HttpFailure> {
         let host = host(request.uri(), request.headers())?;
         self.check_host(&host)?;
         let foreign = self.foreign_origin(request.headers(), &host)?;
@@ -101,7 +134,7 @@ impl Access {
         if let Some(admission) = request.extensions().get::<Admission>() {
             admission.give();
         }
-        self.check_rate(client, Instant::now())?;
+        self.check_rate(peer, Instant::now())?;
         Ok(foreign)
     }
 
@@ -194,12 +227,12 @@ impl Access {
         ))
     }
 
-    fn check_rate(&self, client: &Client, now: Instant) -> Result<(), HttpFailure> {
+    fn check_rate(&self, peer: Peer, now: Instant) -> Result<(), HttpFailure> {
         let mut rates = lock(&self.rates);
-        if rates.len() >= MAX_CLIENTS {
+        if rates.len() >= MAX_PEERS {
             rates.retain(|_, bucket| bucket.at(now) < BURST);
         }
-        if rates.len() >= MAX_CLIENTS && !rates.contains_key(client) {
+        if rates.len() >= MAX_PEERS && !rates.contains_key(&peer) {
             return Err(too_many());
         }
 
@@ -207,7 +240,7 @@ impl Access {
             left: BURST,
             since: now,
         };
-        let bucket = rates.entry(client.clone()).or_insert(full);
+        let bucket = rates.entry(peer).or_insert(full);
         let left = bucket.at(now);
         if left < 1.0 {
             return Err(too_many());
@@ -237,7 +270,7 @@ pub async fn guard(
     let peer = request.extensions().get::<SocketAddr>().copied();
     let client = client(peer, request.headers());
     request.extensions_mut().insert(client.clone());
-    let (mut response, foreign) = match access.check(&request, &client) {
+    let (mut response, foreign) = match access.check(&request, Peer::new(peer)) {
         Ok(foreign) if request.method() == Method::OPTIONS => (preflight(), foreign),
         Ok(foreign) => (next.run(request).await, foreign),
         Err(failure) => (failure.into_response(), None),
@@ -261,7 +294,7 @@ pub async fn guard(
     response
 }
 
-/// Returns the client as queue and rate know it: an address, and a program there. Programs of one
+/// Returns the client as the queue knows it: an address, and a program there. Programs of one
 /// machine are thus served in turn, and so are several machines.
 fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
     let address = peer.map(|peer| peer.ip().to_string()).unwrap_or_default();
@@ -333,7 +366,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let request = request.body(Body::empty()).expect("a request");
-        let checked = access.check(&request, &Client::default());
+        let checked = access.check(&request, Peer::default());
         checked
             .map(|foreign| foreign.is_some())
             .map_err(|failure| failure.status.as_u16())
@@ -399,25 +432,53 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_a_rate_of_its_own() {
+    fn a_machine_has_a_rate_of_its_own() {
         let access = Access::new(None, Vec::new(), Vec::new());
-        let client = |name: &str| Client::new(name.to_owned());
+        let peer = |address: &str| Peer::new(Some(address.parse().expect("an address")));
         let now = Instant::now();
-        let sent = (0..1000)
-            .take_while(|_| access.check_rate(&client("a"), now).is_ok())
-            .count();
-        assert_eq!(sent, BURST as usize);
-        assert!(access.check_rate(&client("b"), now).is_ok());
+        let sent = |address: &str, now| {
+            let sent = (0..1000).take_while(|_| access.check_rate(peer(address), now).is_ok());
+            sent.count()
+        };
+        assert_eq!(sent("10.0.0.1:80", now), BURST as usize);
+        assert_eq!(sent("10.0.0.1:81", now), 0);
+        assert_eq!(sent("[::ffff:10.0.0.1]:81", now), 0);
+        assert!(access.check_rate(peer("10.0.0.2:80"), now).is_ok());
         let later = now + Duration::from_secs(1);
-        let sent = (0..1000)
-            .take_while(|_| access.check_rate(&client("a"), later).is_ok())
-            .count();
-        assert_eq!(sent, RATE_PER_S as usize);
+        assert_eq!(sent("10.0.0.1:80", later), RATE_PER_S as usize);
 
-        for number in 0..2 * MAX_CLIENTS {
-            let _ = access.check_rate(&client(&number.to_string()), later);
+        // one network
+        assert_eq!(sent("[2001:db8::1]:80", now), BURST as usize);
+        assert_eq!(sent("[2001:db8::2]:80", now), 0);
+
+        for number in 0..2 * MAX_PEERS {
+            let address = format!("10.1.{}.{}:80", number / 256, number % 256);
+            let _ = access.check_rate(peer(&address), later);
         }
         let known = access.rates.lock().expect("no panic").len();
-        assert!(known <= MAX_CLIENTS, "{known}");
+        assert!(known <= MAX_PEERS, "{known}");
+    }
+
+    #[test]
+    fn refused_requests_are_limited_and_take_nothing_from_others() {
+        let access = Access::new(Some(TOKEN), Vec::new(), Vec::new());
+        let peer = Peer::new(Some("10.0.0.1:80".parse().expect("an address")));
+        let status = |agent: usize, token: &str| {
+            let request = Request::builder()
+                .uri("/v1/models")
+                .header(HOST, "127.0.0.1")
+                .header(USER_AGENT, agent)
+                .header(AUTHORIZATION, format!("Bearer {token}"))
+                .body(Body::empty())
+                .expect("a request");
+            let checked = access.check(&request, peer);
+            checked.map_or_else(|failure| failure.status.as_u16(), |_| 200)
+        };
+        let refused: Vec<u16> = (0..1000).map(|agent| status(agent, "guess")).collect();
+        assert_eq!(refused[0], 401);
+        let unlimited = refused.iter().filter(|status| **status == 401).count();
+        // some time passes meanwhile
+        assert!(unlimited < 500, "{unlimited}");
+        assert_eq!(status(0, TOKEN), 200);
     }
 }

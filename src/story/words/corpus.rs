@@ -124,6 +124,7 @@ fn files_left_out(omitted: &OmittedFiles) -> String {
             counted(omitted.files, "hidden file"),
             "corpus.hidden = true",
         ),
+        OmittedBy::Pictures => (counted(omitted.files, "picture"), "corpus.ocr = on"),
     };
 
     let least = if omitted.files < OmittedFiles::MAX_FILES {

@@ -368,7 +368,10 @@ fn members_of_archives() {
     }
     let all = Document::new("all.zip", files[0].1.clone()).expect("a document");
     let note = all.note.clone().unwrap_or_default();
-    assert!(note.contains("photo.png (an image)"), "{note}");
+    assert!(
+        note.contains("photo.png (a picture, which corpus.ocr = on reads)"),
+        "{note}"
+    );
     let at = all.text.find("Anchors").expect("the inner archive");
     assert_eq!(all.headings_at(at), ["inner.zip/deep.md", "Deep"]);
 }

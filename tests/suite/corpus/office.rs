@@ -80,7 +80,7 @@ fn docx(body: &str) -> Vec<u8> {
     docx_with(body, &[])
 }
 
-fn docx_with(body: &str, parts: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn docx_with(body: &str, parts: &[(&str, &str)]) -> Vec<u8> {
     let document = format!(
         "<!DOCTYPE d [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'><!ENTITY x SYSTEM 'file:///etc/passwd'>]>\
          <w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>\
@@ -93,7 +93,7 @@ fn docx_with(body: &str, parts: &[(&str, &str)]) -> Vec<u8> {
 
 /// Returns a workbook with these sheets, one shared string `shared`, and styles for percentages,
 /// dates, durations and euros.
-fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
     let mut listed = String::new();
     let mut parts = vec![
         ("s", "sharedStrings", "sharedStrings.xml".to_owned()),
@@ -718,7 +718,7 @@ fn attachments_are_read_by_their_formats() {
     }
     assert_eq!(
         document.note.as_deref(),
-        Some("not read: photo.png (an image)")
+        Some("not read: photo.png (a picture, which corpus.ocr = on reads)")
     );
 }
 

@@ -5,6 +5,7 @@ use std::io::Read;
 use super::super::builder::{MAX_MARKS_BYTES, MAX_TEXT_BYTES};
 use super::super::format::{Extract, Format, Input};
 use super::super::member::read_member;
+use super::super::picture;
 use super::super::unread::Unread as UnreadKind;
 use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Place, PlaceUnit};
@@ -105,6 +106,9 @@ impl<'a> Gathered<'a> {
         self.members += 1;
         if let Some(unread) = UnreadKind::for_path(name) {
             return self.skip(name, Unread::Kind(unread.kind));
+        }
+        if !self.input.options.ocr && picture::is_picture(name) {
+            return self.skip(name, Unread::Kind(picture::LEFT_OUT));
         }
 
         let by_ratio = packed.saturating_mul(MAX_RATIO).max(FREE_BYTES);

@@ -1,0 +1,75 @@
+//! Pictures, as files and in documents: counted, or read by a program that stands in for tesseract.
+
+use std::fs;
+
+use crate::support::environment::TestEnvironment;
+
+use super::office::docx_with;
+
+/// Writes a folder of pictures, and of documents with pictures.
+fn folder() -> TestEnvironment {
+    let test = TestEnvironment::new();
+    fs::remove_dir_all(test.corpus()).expect("removed");
+    test.write("notes/scan.png", "Berth seven is free.");
+    test.write("notes/fax.TIFF", "Page one.\u{c}The mole is\nclosed.");
+    test.write("notes/icon.svg", "<svg/>");
+    test.write("notes/plain.md", "The lamp is lit.");
+    let pictures = [
+        ("word/media/image1.jpeg", "Dues are nine crowns."),
+        ("word/media/image2.emf", "x"),
+        ("docProps/thumbnail.jpeg", "See"),
+    ];
+    let text = "<w:p><w:r><w:t>See below.</w:t></w:r></w:p>";
+    test.write("notes/report.docx", docx_with(text, &pictures));
+    let scans = docx_with("", &[("word/media/a.png", "Ropes.")]);
+    test.write("notes/scans.docx", scans);
+    test
+}
+
+#[test]
+fn pictures_are_counted_in_one_line() {
+    let test = folder();
+    test.run("index notes")
+        .succeeds()
+        .prints("2 documents, ")
+        .prints(
+            "left out: 3 pictures (corpus.ocr = on reads them): fax.TIFF, scan.png, report.docx\n",
+        )
+        .prints("  scans.docx: it holds no text, and 1 picture: corpus.ocr = on reads them\n")
+        .prints("  icon.svg: an image is not read");
+    test.run("index --explain notes/report.docx")
+        .succeeds()
+        .prints("left out: 1 picture (corpus.ocr = on reads them)\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_text_of_pictures_is_recognised() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let test = folder();
+    // the picture is its text
+    let program = test.write("bin/tesseract", "#!/bin/sh\nexec cat\n");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
+    let path = format!("{}:/usr/bin:/bin", test.path("bin").display());
+    let run = |line: &str| test.run_with(("PATH", &path), line);
+
+    run("index notes --set corpus.ocr=on")
+        .succeeds()
+        .prints("5 documents, ")
+        .does_not_print("picture");
+    for (words, place) in [
+        ("free", "scan.png p. 1"),
+        ("mole", "fax.TIFF p. 1-2"),
+        ("dues", "report.docx/word/media/image1.jpeg p. 1"),
+        ("ropes", "scans.docx/word/media/a.png p. 1"),
+    ] {
+        run(&format!(
+            "search notes {words} --limit 1 --set corpus.ocr=on"
+        ))
+        .succeeds()
+        .prints(place);
+    }
+    // and without again
+    run("index notes").succeeds().prints("left out: 3 pictures");
+}
