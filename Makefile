@@ -48,7 +48,7 @@ test-postgres: prerequisites
 	$(CARGO) test --locked --test suite --no-run
 	.ci/postgres $(CARGO) test --locked --test suite -- --ignored --nocapture --test-threads 1 postgres_
 
-# Real documents of every format, from Debian's packages (65 MB): how many of their words are read.
+# Real documents of every format, from Debian's packages (71 MB): how many of their words are read.
 test-formats: prerequisites
 	RAGSCOPE_DOCUMENTS="$$(.ci/documents)" $(CARGO) test --locked --test suite -- --ignored --nocapture real_documents
 

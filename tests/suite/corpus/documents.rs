@@ -242,7 +242,7 @@ fn output(command: &mut Command) -> String {
 }
 
 #[test]
-#[ignore = "downloads 65 MB: make test-formats"]
+#[ignore = "downloads 71 MB: make test-formats"]
 fn real_documents_keep_their_words() {
     let folder = std::env::var("RAGSCOPE_DOCUMENTS").expect("RAGSCOPE_DOCUMENTS names the folder");
     let update = std::env::var_os("UPDATE_DOCUMENTS").is_some();
