@@ -208,10 +208,10 @@ fn table(runs: &[&Run]) -> Vec<Row> {
         Row::new("preset", column(preset_cell)),
         Row::new(
             "answer",
-            mark_differences(runs.iter().map(|run| answer(run))),
+            mark_differences(runs.iter().map(|run| short_answer(run))),
         ),
+        Row::new("verdict", column(verdict_cell)),
     ];
-    rows.push(Row::new("verdict", column(verdict_cell)));
     let sentences = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..sentences {
         let texts = runs.iter().map(|run| {
@@ -256,6 +256,12 @@ fn answer(run: &Run) -> String {
     } else {
         run.answer.clone()
     }
+}
+
+/// The answer where it is not the whole text, which the sentences show.
+fn short_answer(run: &Run) -> String {
+    let is_whole = run.answer == text::one_line(run.text.trim());
+    if is_whole { String::new() } else { answer(run) }
 }
 
 /// The first text as it is, and the others marked where they differ from it.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, Decision, Evidence, VerdictKind};
+use crate::event::{Citation, Decision, Evidence, UncertainWord, VerdictKind};
 use crate::story::{AnswerText, Origin, Run, Step, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
@@ -19,9 +19,19 @@ use crate::tui::viewport::{Item, patch_line, plain};
 /// Before the text of a sentence: selection, number, sign of its support, space.
 pub const INDENT: &str = "     ";
 
+/// Cells of a label behind a row of a table.
+const LABEL: usize = 6;
+
 /// Writes the sentences of an answer.
 pub fn rows(page: &mut Page<'_>, run: &Run) {
-    let room = page.cells.saturating_sub(INDENT.len());
+    // a table takes all cells that it may have, and the labels of its rows stand behind it
+    let is_cited_row = |step: &Step| step.text.starts_with('|') && !step.citations.is_empty();
+    let labels = if run.steps.iter().any(is_cited_row) {
+        LABEL
+    } else {
+        0
+    };
+    let room = page.cells.saturating_sub(INDENT.len() + labels);
     let mut begun = 0;
     for (row, rows) in by_sentence(&run.answer_text(), room) {
         let Some(row) = row else {
@@ -163,12 +173,11 @@ impl<'a> Sentence<'a> {
     /// Returns the sign that says what supports the sentence.
     fn support(&self) -> (Tone, &'static str) {
         let verdict = self.run.verdict.as_ref();
-        let doubtful = verdict.filter(|verdict| verdict.kind == VerdictKind::Doubtful);
-        let unsure = doubtful.and_then(|verdict| verdict.unsure_word());
+        let is_doubtful = verdict.is_some_and(|verdict| verdict.kind == VerdictKind::Doubtful);
 
         if self.run.lacks_source(self.step) {
             (Tone::Warning, "○")
-        } else if unsure.is_some_and(|word| word.step == self.step.step) {
+        } else if is_doubtful && self.unsure_word().is_some() {
             (Tone::Warning, "?")
         } else if self.step.citations.is_empty() {
             (Tone::Quiet, "·")
@@ -206,7 +215,9 @@ impl<'a> Sentence<'a> {
         }
 
         let (tone, sign) = self.support();
+        let mut unsure = self.unsure_word();
         for (at, line) in lines.into_iter().enumerate() {
+            let marks = unsure.and_then(|word| self.marks_below(word, &line));
             let mut spans = if at > 0 {
                 vec![Span::raw(INDENT)]
             } else if self.step.replaced.is_empty() {
@@ -217,7 +228,41 @@ impl<'a> Sentence<'a> {
             };
             spans.extend(line.spans);
             page.item(self.item(), Line::from(spans));
+
+            if let Some(marks) = marks {
+                let marks = text::clip(&marks, room).into_owned();
+                let marks = vec![Span::raw(INDENT), page.span(Tone::Warning, marks)];
+                page.item(self.item(), Line::from(marks));
+                unsure = None;
+            }
         }
+    }
+
+    /// Returns the word of the sentence that carries the answer and of which the model was unsure.
+    fn unsure_word(&self) -> Option<&UncertainWord> {
+        let word = self.run.verdict.as_ref()?.unsure_word()?;
+        (word.step == self.step.step).then_some(word)
+    }
+
+    /// Returns the row below a row that holds a word: marks, and the words that were as likely.
+    fn marks_below(&self, word: &UncertainWord, line: &Line<'_>) -> Option<String> {
+        let row = plain(line);
+        let at = row.find(&word.text).filter(|_| !word.text.is_empty())?;
+        let before = " ".repeat(text::width(&row[..at]));
+        let marks = "▂".repeat(text::width(&word.text));
+
+        let mut tokens = self.step.tokens.iter();
+        let token = tokens.find(|token| token.text.trim() == word.text);
+        let others = token.map_or(&[][..], |token| &token.alternatives);
+        let others = others.iter().map(|other| other.text.trim());
+        let others: Vec<&str> = others.filter(|other| *other != word.text).take(2).collect();
+        let others = if others.is_empty() {
+            String::new()
+        } else {
+            format!(", or {}", others.join(", "))
+        };
+        let share = words::percent(word.probability);
+        Some(format!("{before}{marks} unsure ({share}){others}"))
     }
 
     /// A sentence that this one replaced, struck through, with the reason.

@@ -2,8 +2,8 @@
 
 use ragscope::event::{
     CorpusCard, Decision, Event, ModelRole, Operation, OtherFiles, Outcome, Problem, Record,
-    RunEvent, RunUsage, SessionEvent, SkippedFile, Uncertainty, UncertaintyMeasure, Verdict,
-    VerdictKind,
+    RunEvent, RunUsage, SessionEvent, SkippedFile, UncertainWord, Uncertainty, UncertaintyMeasure,
+    Verdict, VerdictKind,
 };
 use ragscope::tui::App;
 use ragscope::tui::theme::Depth;
@@ -214,7 +214,11 @@ pub fn document() -> Screen {
             sources: 3,
             statements: 7,
             uncited: vec![14],
-            least_certain: None,
+            least_certain: Some(UncertainWord {
+                step: 4,
+                text: "20".to_owned(),
+                probability: 0.41,
+            }),
         },
     });
     add(RunEvent::RunFinished {
