@@ -5,7 +5,7 @@ FEATURES ?=
 # A build with Vulkan needs headers and a shader compiler, which the script installs.
 VULKAN = $(if $(findstring vulkan,$(FEATURES)),.ci/vulkan)
 
-.PHONY: demo test test-gpu test-real test-postgres test-formats deny bench soak campaign prerequisites
+.PHONY: demo test test-gpu test-real test-postgres test-formats deny bench papers soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -59,6 +59,14 @@ deny:
 # Figures for benches/RESULTS.md.
 bench: prerequisites
 	$(VULKAN) $(CARGO) bench --locked --features "$(FEATURES)"
+
+# The small versions of the papers' tables with an instruct MODEL over the sets of DATA, for benches/papers.md; it continues after
+# a stop with what is done. Hours on two cores.
+MODEL ?=
+DATA ?=
+papers: prerequisites
+	$(CARGO) build --locked --release
+	sh benches/papers.sh "$${CARGO_TARGET_DIR:-target}/release/ragscope" "$(MODEL)" "$(DATA)"
 
 # Asks and changes documents for MINUTES, and reports memory, descriptors, disk and latencies of each minute.
 MINUTES ?= 60
