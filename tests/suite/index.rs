@@ -335,7 +335,7 @@ fn files_that_cannot_be_indexed_are_reported_and_the_rest_is_indexed() {
     let corpus = Corpus::with(&[
         ("good.md", "Ann grows apples."),
         ("empty.md", ""),
-        ("photo.png", "not read"),
+        ("sound.mp3", "not read"),
     ]);
     corpus.write_bytes("binary.txt", b"\0\x01\x02\0binary");
     corpus.write_bytes("broken.txt", &[0xff, 0xfe, 0x00]);
@@ -364,7 +364,7 @@ fn files_that_cannot_be_indexed_are_reported_and_the_rest_is_indexed() {
         .iter()
         .map(|skipped| skipped.path.as_str())
         .collect();
-    for path in ["binary.txt", "empty.md", "line.txt", "photo.png"] {
+    for path in ["binary.txt", "empty.md", "line.txt", "sound.mp3"] {
         assert!(skipped.contains(&path), "{path}: {skipped:?}");
     }
     assert!(

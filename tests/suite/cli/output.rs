@@ -1,7 +1,7 @@
 //! Output that cannot be written: a full disk, a reader that has left, no output at all.
 
 use std::fs::OpenOptions;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::support::environment::{CommandOutput, QUESTION, TestEnvironment};
 
@@ -57,7 +57,7 @@ fn a_full_disk_is_named_once() {
         let output = CommandOutput::from(
             ended
                 .spawn()
-                .and_then(|one| one.wait_with_output())
+                .and_then(Child::wait_with_output)
                 .expect("started"),
         );
         check_calm(&command, &output);
@@ -78,7 +78,7 @@ fn a_reader_that_has_left_ends_a_command_quietly() {
         let output = CommandOutput::from(
             ended
                 .spawn()
-                .and_then(|one| one.wait_with_output())
+                .and_then(Child::wait_with_output)
                 .expect("started"),
         );
         check_calm(&command, &output);
