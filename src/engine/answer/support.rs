@@ -1,9 +1,11 @@
 //! Whether the sources answer the question, before an answer is written from them.
 
 use crate::config::AnswerPrompt;
+use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
 use crate::event::{RunEvent, Support, logistic};
+use crate::index::short_text_language;
 use crate::llm::LlmError;
 use crate::methods::{JudgementKind, ModelCalls as _};
 
@@ -13,6 +15,10 @@ use super::quotes::RankedSentences;
 /// parameters gave answerable questions of SQuAD 0.29 and unanswerable ones 0.28 in the mean, where
 /// one of 1.5 billion gave 0.58 and 0.45.
 const MIN_PARAMETERS: u64 = 1_000_000_000;
+
+/// The score of sentences that cannot be compared with the question word by word, nor by an
+/// embedder of one language: it decides nothing, and the generator alone is heard.
+const NEUTRAL_SCORE: f32 = 0.66;
 
 /// Measures how far the sources answer the question, and emits it. Returns it with their
 /// sentences, best first.
@@ -37,7 +43,11 @@ pub fn measure(
         None
     };
 
-    let score = ranked.score();
+    let score = if is_translated(run.question, passages) && stated.is_some() {
+        NEUTRAL_SCORE
+    } else {
+        ranked.score()
+    };
     let probability = if passages.hits.is_empty() {
         0.0
     } else {
@@ -51,6 +61,14 @@ pub fn measure(
     };
     run.emit(RunEvent::SupportMeasured { support });
     Ok((support, ranked))
+}
+
+/// Returns whether the question is in another language than each passage.
+fn is_translated(question: &str, passages: &Passages) -> bool {
+    short_text_language(question).is_some_and(|own| {
+        let mut texts = passages.hits.iter().map(|hit| &hit.chunk.text);
+        texts.all(|text| language(text) != own)
+    })
 }
 
 /// Returns the generator's probability that the sources state the answer; `None` when the prompt is

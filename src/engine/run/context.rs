@@ -146,9 +146,9 @@ fn timely_tokens(run: &Run<'_>) -> Result<Option<u32>, LlmError> {
         return Ok(None);
     }
 
-    let read = Prompt::user(tools.prompts.opening(PromptName::SourcesState));
+    let read = saturating_u32(tools.render_instructions()?.len());
     let left = (seconds - run.elapsed().as_secs_f32()).max(0.0);
-    Ok(Some(count(tools.generator, &read)? + (left * rate) as u32))
+    Ok(Some(read + (left * rate) as u32))
 }
 
 /// Lets a generator read the instructions of the answer, which every question shares, so that the

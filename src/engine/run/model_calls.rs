@@ -95,8 +95,10 @@ impl Run<'_> {
         }
 
         let first = self.usage.model_calls;
+        let is_single = distinct.len() == 1;
         for (prompt, branches) in distinct {
             let rendered = self.tools.generator.render(prompt)?;
+            let expected_ms = self.expected_ms(&rendered.tokens)?.filter(|_| is_single);
             let call = self.usage.model_calls;
             self.usage.model_calls += 1;
             self.emit(RunEvent::ModelCalled {
@@ -107,9 +109,29 @@ impl Run<'_> {
                 prompt_tokens: saturating_u32(rendered.tokens.len()),
                 branches,
                 reply_bytes: saturating_u32(prompt.reply.len()),
+                expected_ms,
             });
         }
         Ok(first)
+    }
+
+    /// Returns the time until this prompt is read, without what it shares with the prompt before it,
+    /// or with the instructions; `None` where the rate of the generator is unknown.
+    fn expected_ms(&mut self, prompt: &[i32]) -> Result<Option<u64>, LlmError> {
+        let rate = self.tools.reading_rate;
+        if rate <= 0.0 {
+            return Ok(None);
+        }
+        if self.last_prompt.is_empty() {
+            self.last_prompt = self.tools.render_instructions()?;
+        }
+        let shared = prompt
+            .iter()
+            .zip(&self.last_prompt)
+            .take_while(|(a, b)| a == b);
+        let unread = prompt.len() - shared.count();
+        self.last_prompt = prompt.to_vec();
+        Ok(Some((unread as f32 / rate * 1000.0) as u64))
     }
 
     /// Emits and counts the usage of the calls since number `first` together.

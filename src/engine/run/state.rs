@@ -28,6 +28,8 @@ pub struct Run<'a> {
     pub(super) usage: RunUsage,
     /// Time of the calls of the generator that are over.
     pub(super) calls_us: u64,
+    /// Tokens of the prompt of the last call.
+    pub(super) last_prompt: Vec<i32>,
     /// Purposes of judgements that this run has warned of.
     pub(super) warned: HashSet<String>,
     publish: &'a mut dyn FnMut(RunEvent) -> Flow,
@@ -52,6 +54,7 @@ impl<'a> Run<'a> {
             judged: Judged::default(),
             usage: RunUsage::default(),
             calls_us: 0,
+            last_prompt: Vec::new(),
             warned: HashSet::new(),
             publish,
             numbering: Numbering::default(),

@@ -1,11 +1,11 @@
 //! The models, the corpus and the settings that a run borrows.
 
-use crate::config::Config;
-use crate::config::prompts::Prompts;
+use crate::config::prompts::{PromptName, Prompts};
+use crate::config::{AnswerPrompt, Config};
 use crate::corpus::TokenCounter;
 use crate::event::{CorpusCard, Problem};
 use crate::index::Search;
-use crate::llm::{Embedder, EntailmentJudge, OpenGenerator, Reranker};
+use crate::llm::{Embedder, EntailmentJudge, LlmError, OpenGenerator, Prompt, Reranker};
 use crate::probe::Probe;
 
 /// The parts that a run borrows.
@@ -43,6 +43,19 @@ impl Corpus<'_> {
 }
 
 impl Tools<'_> {
+    /// Returns the tokens of the instructions of the answer, which are read before the first
+    /// question; none with the prompts of the papers.
+    ///
+    /// # Errors
+    /// When the chat template cannot be applied.
+    pub fn render_instructions(&self) -> Result<Vec<i32>, LlmError> {
+        if self.config.answer.prompt != AnswerPrompt::Sources {
+            return Ok(Vec::new());
+        }
+        let instructions = Prompt::user(self.prompts.opening(PromptName::SourcesState));
+        Ok(self.generator.render(&instructions)?.tokens)
+    }
+
     /// Borrows the same tools for a shorter time.
     pub fn reborrow(&mut self) -> Tools<'_> {
         Tools {

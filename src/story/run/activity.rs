@@ -5,6 +5,9 @@ use crate::story::words;
 
 use super::state::Run;
 
+/// Shortest reading of a prompt whose expected time is shown.
+const MIN_EXPECTED_MS: u64 = 1500;
+
 /// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -52,6 +55,13 @@ impl Run {
             None => self.phase_words(),
         };
 
+        // less is over before it is read
+        let expected = call.and_then(|call| call.expected_ms);
+        let expected = expected.filter(|expected| *expected >= MIN_EXPECTED_MS);
+        let work = match expected {
+            Some(expected) => format!("{work}, about {} s", (expected + 500) / 1000),
+            None => work,
+        };
         if self.is_refining() {
             format!("round {}, {work}", self.refinement.round_in_progress())
         } else {

@@ -15,6 +15,8 @@ pub struct Call {
     pub branches: u32,
     /// Bytes at the end of the prompt that are the given beginning of the reply.
     pub reply_bytes: u32,
+    /// Time until the prompt is read; `None` where the rate of the model is unknown.
+    pub expected_ms: Option<u64>,
     /// Once the call is over; the first call of a batch carries the cost of the whole batch.
     pub usage: Option<CallUsage>,
     /// Once the call is over: the first call of its batch, and the number of calls in it.

@@ -184,6 +184,7 @@ impl Run {
                 prompt_tokens,
                 branches,
                 reply_bytes,
+                expected_ms,
             } => {
                 self.decoding.interrupt();
                 self.calls.push(Call {
@@ -194,6 +195,7 @@ impl Run {
                     prompt_tokens: *prompt_tokens,
                     branches: *branches,
                     reply_bytes: *reply_bytes,
+                    expected_ms: *expected_ms,
                     usage: None,
                     batch: None,
                     label_mass: None,
@@ -475,6 +477,7 @@ mod tests {
             prompt_tokens: 1_467,
             branches: 1,
             reply_bytes: 0,
+            expected_ms: None,
         };
         let finished = |call| RunEvent::ModelCallFinished {
             call,
