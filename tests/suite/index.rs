@@ -128,7 +128,9 @@ fn changed_settings_rebuild_what_depends_on_them() {
         .collect();
     let corpus = Corpus::with(&[("a.txt", &long), ("b.txt", "Bob teaches physics.")]);
     let mut index = corpus.open();
-    let first = update(&mut index, &mut WordEmbedder::new("one"));
+    let mut large = config();
+    large.chunker.max_tokens = 1024;
+    let first = common::update_with(&mut index, &large, &mut WordEmbedder::new("one"));
     assert_eq!(counts(&first), [2, 0, 0, 0, 2, 0]);
 
     let mut small = config();

@@ -201,8 +201,8 @@ fn the_page_is_self_contained_and_escapes_text() {
         !page.contains("NaN") && !page.contains("inf"),
         "a plot has a coordinate that is not a number"
     );
-    // two funnels, two curves, one calibration and one plot of costs
-    assert_eq!(page.matches("<svg").count(), 6);
+    // two funnels, two curves, two of broken links, one calibration and one plot of costs
+    assert_eq!(page.matches("<svg").count(), 8);
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     for tag in ["figure", "table", "div", "ul", "h2"] {
         assert_eq!(
