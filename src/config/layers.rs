@@ -113,6 +113,16 @@ impl Layers {
         Ok(layers)
     }
 
+    /// Returns whether a source sets this setting: the preset, a file, the environment, a flag.
+    ///
+    /// # Errors
+    /// An unknown preset.
+    pub fn sets(&self, key: &str) -> Result<bool, ConfigError> {
+        let preset = self.preset(&self.preset_name(&Config::default()))?;
+        let mut layers = std::iter::once(&preset).chain(&self.above_preset);
+        Ok(layers.any(|layer| layer.values.iter().any(|(setting, _)| setting.key == key)))
+    }
+
     /// Merges all sources.
     ///
     /// # Errors

@@ -188,7 +188,8 @@ settings! {
         /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31", and
         /// phrases of their chunks, such as "has:sail not:storm"; empty takes all.
         filter: DocumentFilter = DocumentFilter::default();
-        /// Number of chunks in the context.
+        /// Number of chunks in the context; where it is not set and the prompt is sources, as many
+        /// as 1,024 tokens hold.
         k: u32 = 3, in 1..=1000;
         /// Number of chunks taken from each list before fusion.
         pool: u32 = 50, in 1..=100_000, for Ranking;

@@ -24,6 +24,11 @@ use super::models::{Loaded, Models, judge_model, loaded_probe};
 use super::operations::Worker;
 use super::stamp::{Publish, Stamp};
 
+/// Tokens of the sources that a question is answered from where no number of chunks is set: more than
+/// two cores read in `answer.first_word_seconds` with a model of 1.5 billion parameters, so that
+/// faster machines read more.
+const SOURCES_TOKENS: u32 = 1024;
+
 impl Worker {
     /// Loads the models of the configuration, with `overrides` on top. Returns `false` when it was
     /// interrupted.
@@ -54,7 +59,8 @@ impl Worker {
     /// Before anything ran: settings, models, or the question itself. A later failure ends the run
     /// as failed.
     pub fn ask(&mut self, asked: &Ask, publish: Publish<'_>) -> Result<Outcome, WorkerError> {
-        let mut config = self.layers.with(&asked.overrides)?.config()?;
+        let layers = self.layers.with(&asked.overrides)?;
+        let mut config = layers.config()?;
         let searches = needs_corpus(&config) && self.index.is_some();
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
@@ -85,6 +91,9 @@ impl Worker {
         let is_demo = card.as_ref().is_some_and(|card| card.demo);
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
         config.judge.model = judge_model(&config, loaded.generator.card());
+        if config.answer.prompt == AnswerPrompt::Sources && !layers.sets("retriever.k")? {
+            config.retriever.k = chunks_of_sources(&config);
+        }
         context::read_instructions(&config, &prompts, loaded.generator)?;
         if let Some(card) = card.filter(|card| card.chunks == 0) {
             let _ = emit(without_documents(&card));
@@ -367,6 +376,17 @@ fn answer_prompt(config: &Config, generator: &ModelCard, is_demo: bool) -> Answe
         }
         AnswerPrompt::Auto => AnswerPrompt::Quotes,
         chosen => chosen,
+    }
+}
+
+/// Returns the number of chunks that a question is answered from where none is set: an evaluation
+/// compares presets by the number that they have.
+fn chunks_of_sources(config: &Config) -> u32 {
+    let k = config.retriever.k;
+    if config.answer.short {
+        k
+    } else {
+        k.max(SOURCES_TOKENS / config.chunker.max_tokens.max(1))
     }
 }
 

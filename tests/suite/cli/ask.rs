@@ -350,6 +350,29 @@ fn a_folder_of_your_own_is_quoted_without_a_model_of_your_own() {
 }
 
 #[test]
+fn a_model_reads_more_sources_where_no_number_is_set() {
+    let test = TestEnvironment::new();
+    let sources = "--set answer.prompt=sources --set answer.max_tokens=4";
+    for (flags, k) in [
+        ("", 3),
+        (sources, 8),
+        (&format!("{sources} --set retriever.k=2"), 2),
+        (&format!("{sources} --set answer.short=true"), 3),
+        (&format!("{sources} --set chunker.max_tokens=512"), 3),
+    ] {
+        let line = format!("--json {flags}");
+        let events = test.ask(line.trim()).succeeds().events();
+        let used = find!(
+            events.iter(),
+            Event::Run(RunEvent::RunStarted { settings, .. }) => {
+                settings["retriever"]["k"].as_u64()
+            }
+        );
+        assert_eq!(used.flatten(), Some(k), "{flags}");
+    }
+}
+
+#[test]
 fn a_question_is_answered_from_the_documents_that_it_names() {
     let test = TestEnvironment::new();
     test.write(

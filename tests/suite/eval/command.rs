@@ -129,12 +129,23 @@ fn presets_are_compared_on_a_question_file() {
 #[test]
 fn wrong_answers_are_counted_by_their_first_broken_link() {
     let test = TestEnvironment::new();
-    test.write("notes/ships.md", "# Ships\n\nThe Heron was built in 1911.\n");
+    test.write(
+        "notes/ships.md",
+        "# Ships\n\nThe Heron was built in 1911.\n",
+    );
     let file = test.path("questions.jsonl");
     // the second answer is in no document, and the third in one that k = 1 does not reach
     let questions = [
-        ("When was the Heron built?", "1911", "The Heron was built in 1911."),
-        ("When was the Heron sunk?", "1950", "The Heron was sunk in 1950."),
+        (
+            "When was the Heron built?",
+            "1911",
+            "The Heron was built in 1911.",
+        ),
+        (
+            "When was the Heron sunk?",
+            "1950",
+            "The Heron was sunk in 1950.",
+        ),
         (
             "When was the Heron, a ship, built?",
             "Lorbymouth",
@@ -157,10 +168,18 @@ fn wrong_answers_are_counted_by_their_first_broken_link() {
     let expected = serde_json::json!({"not_in_corpus": 1, "not_found": 1});
     assert_eq!(report["presets"][0]["broken"], expected, "{}", ended.stdout);
 
-    let in_text: Vec<&str> = arguments.iter().copied().filter(|one| *one != "--json").collect();
+    let in_text: Vec<&str> = arguments
+        .iter()
+        .copied()
+        .filter(|one| *one != "--json")
+        .collect();
     let page = [&in_text[..], &["--report", "page.html"]].concat();
     let ended = test.run(page).succeeds();
-    assert!(ended.stdout.contains("| not in the corpus | 1 "), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("| not in the corpus | 1 "),
+        "{}",
+        ended.stdout
+    );
     let page = fs::read_to_string(test.path("page.html")).expect("a page");
     assert!(page.contains("What went wrong first"));
 }
