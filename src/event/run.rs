@@ -203,8 +203,8 @@ pub enum RunEvent {
         branches: u32,
         #[serde(default)]
         reply_bytes: u32,
-        /// Time until the prompt is read, at the rate at which this machine reads; `None` where that
-        /// is unknown.
+        /// Time until the prompt is read, at the rate at which this machine reads; `None` where
+        /// that is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expected_ms: Option<u64>,
     },

@@ -115,8 +115,8 @@ impl Run<'_> {
         Ok(first)
     }
 
-    /// Returns the time until this prompt is read, without what it shares with the prompt before it,
-    /// or with the instructions; `None` where the rate of the generator is unknown.
+    /// Returns the time until this prompt is read, without what it shares with the prompt before
+    /// it, or with the instructions; `None` where the rate of the generator is unknown.
     fn expected_ms(&mut self, prompt: &[i32]) -> Result<Option<u64>, LlmError> {
         let rate = self.tools.reading_rate;
         if rate <= 0.0 {

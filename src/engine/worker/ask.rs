@@ -24,9 +24,9 @@ use super::models::{Loaded, Models, judge_model, loaded_probe};
 use super::operations::Worker;
 use super::stamp::{Publish, Stamp};
 
-/// Tokens of the sources that a question is answered from where no number of chunks is set: more than
-/// two cores read in `answer.first_word_seconds` with a model of 1.5 billion parameters, so that
-/// faster machines read more.
+/// Tokens of the sources that a question is answered from where no number of chunks is set: more
+/// than two cores read in `answer.first_word_seconds` with a model of 1.5 billion parameters, so
+/// that faster machines read more.
 const SOURCES_TOKENS: u32 = 1024;
 
 impl Worker {

@@ -15,7 +15,7 @@ fn commands_that_only_look_say_what_they_see() {
         ("models --json", "\"used_as\": \"embedder\""),
         ("paths", "sessions"),
         ("paths --json", "\"sessions\":"),
-        ("config", "# Number of chunks in the context."),
+        ("config", "# Number of chunks in the context;"),
         ("config --effective --set retriever.k=7", "k = 7"),
         ("config --json --seed 5", "\"seed\": 5"),
         (
