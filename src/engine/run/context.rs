@@ -11,7 +11,7 @@ use crate::event::{
 use crate::llm::{Generator, LlmError, LoadedGenerator, Prompt};
 use crate::methods::{JudgementKind, chunkrag, context_lines, joined};
 
-use super::dates::{dated_question, note_on_dates};
+use super::dates::dated_question;
 use super::pins;
 use super::state::Run;
 use super::values::Passages;
@@ -310,7 +310,7 @@ pub fn prompt_of_kind(
     question: &str,
     hits: &[Hit],
 ) -> Prompt {
-    let lines = passages(kind, hits);
+    let lines = labelled(kind, hits).join("\n");
     let question = ("question", question);
     let context = ("context", lines.as_str());
 
@@ -319,7 +319,7 @@ pub fn prompt_of_kind(
             return Prompt::user(question.1);
         }
         (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, false) => {
-            let dated = dated_question(question.1);
+            let dated = dated_question(question.1, hits);
             prompts.fill(PromptName::Sources, &[context, (question.0, &dated)])
         }
         (AnswerPrompt::StepByStep, true) => {
@@ -344,21 +344,10 @@ pub fn prompt_of_kind(
 /// Returns the prompt that asks whether the sources state the answer. It begins as that of the
 /// answer does, so that the sources are read once.
 pub fn support_prompt(prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
-    let context = passages(AnswerPrompt::Sources, hits);
-    let question = dated_question(question);
+    let context = labelled(AnswerPrompt::Sources, hits).join("\n");
+    let question = dated_question(question, hits);
     let values = [("context", context.as_str()), ("question", &question)];
     prompts.fill(PromptName::SourcesState, &values).into()
-}
-
-/// Returns the chunks as the prompt of this kind shows them.
-fn passages(kind: AnswerPrompt, hits: &[Hit]) -> String {
-    let lines = labelled(kind, hits);
-    let note = match kind {
-        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => note_on_dates(hits),
-        AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => None,
-    };
-    let note = note.map(str::to_owned);
-    lines.into_iter().chain(note).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.

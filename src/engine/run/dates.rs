@@ -77,31 +77,33 @@ const FROM_TODAY: &[&str] = &[
     "上周",
 ];
 
-/// The note below sources of several days.
-const NEWEST: &str = "The sources are of several days, which stand behind their names. Where they disagree, answer by the newest and say what the older one says.\n";
+/// The note behind a question to sources of several days; in front of it small models pass over it.
+const NEWEST: &str = "(Of sources that disagree, the one with the newest date is right.)";
 
-/// Returns a question as the prompt has it: with the date of today where it counts from that.
-pub fn dated_question(question: &str) -> Cow<'_, str> {
+/// Returns a question as the prompt has it: with the date of today where it counts from that, and a
+/// note where its sources have several dates.
+pub fn dated_question<'q>(question: &'q str, hits: &[Hit]) -> Cow<'q, str> {
     let text = normalise(question);
-    if FROM_TODAY
+    let counts = FROM_TODAY
         .iter()
-        .any(|words| holds(&text, &normalise(words)))
-    {
+        .any(|words| holds(&text, &normalise(words)));
+    let dates: BTreeSet<&String> = hits.iter().filter_map(|hit| hit.date.as_ref()).collect();
+
+    let question = if counts {
         Cow::Owned(with_today(question, Zoned::now().date()))
     } else {
         Cow::Borrowed(question)
+    };
+    if dates.len() > 1 {
+        Cow::Owned(format!("{question} {NEWEST}"))
+    } else {
+        question
     }
 }
 
 fn with_today(question: &str, today: Date) -> String {
     let weekday = today.strftime("%A");
     format!("{question} (Today is {weekday}, {today}.)")
-}
-
-/// Returns what a prompt says below sources that have several dates.
-pub fn note_on_dates(hits: &[Hit]) -> Option<&'static str> {
-    let dates: BTreeSet<&String> = hits.iter().filter_map(|hit| hit.date.as_ref()).collect();
-    (dates.len() > 1).then_some(NEWEST)
 }
 
 #[cfg(test)]
@@ -118,7 +120,7 @@ mod tests {
             ("Who built the bridge in 1911?", false),
             ("Who wrote Todayland?", false),
         ] {
-            let is_dated = dated_question(question) != question;
+            let is_dated = dated_question(question, &[]) != question;
             assert_eq!(is_dated, counts, "{question}");
         }
         let today = Date::constant(2026, 11, 26);
