@@ -202,16 +202,43 @@ impl Supports {
         })
     }
 
-    /// Returns whether a source sentence, those beside it or the place hold the numbers of a claim.
-    fn holds_numbers(&self, at: usize, claim: &Claim) -> bool {
-        let passage = self.sources[at].passage;
+    /// Returns the words of a source sentence, with those of the sentences that hold the other
+    /// numbers of a claim. `None` where no source is for a number: the sentence itself, one beside
+    /// it, its place, or a sentence of its passage that says more of the claim.
+    fn words_with_numbers(&self, at: usize, claim: &Claim) -> Option<HashSet<String>> {
+        let source = &self.sources[at];
         let beside = at.saturating_sub(1)..(at + 2).min(self.sources.len());
-        let near = self.sources[beside].iter();
-        let near: Vec<_> = near.filter(|one| one.passage == passage).collect();
-        claim.numbers.iter().all(|number| {
-            let is_near = near.iter().any(|one| one.words.contains(number));
-            is_near || self.passages[passage].place.contains(number)
-        })
+        let is_of_passage = |one: &&SourceSentence| one.passage == source.passage;
+        let mut held = source.stems.clone();
+
+        for number in &claim.numbers {
+            let mut near = self.sources[beside.clone()].iter().filter(is_of_passage);
+            let is_near = near.any(|one| one.words.contains(number));
+            if is_near || self.passages[source.passage].place.contains(number) {
+                continue;
+            }
+            let mut others = self.sources.iter().filter(is_of_passage);
+            let other = others.find(|one| {
+                one.words.contains(number) && self.says_more(one, source, number, claim)
+            })?;
+            held.extend(other.stems.iter().cloned());
+        }
+        Some(held)
+    }
+
+    /// Returns whether a sentence says something of a claim that the `source` does not, beside a
+    /// number. A "not" of two sentences may be of either.
+    fn says_more(
+        &self,
+        sentence: &SourceSentence,
+        source: &SourceSentence,
+        number: &str,
+        claim: &Claim,
+    ) -> bool {
+        let of_claim = &claim.stems[self.passages[source.passage].language];
+        let mut said = sentence.stems.intersection(of_claim);
+        let is_more = said.any(|stem| stem != number && !source.stems.contains(stem));
+        is_more && !claim.is_negated && self.agrees(sentence, claim)
     }
 
     /// Returns the citation of a passage that a sentence marks, with the source sentence in it;
@@ -243,12 +270,15 @@ impl Supports {
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
         let sources = self.sources.iter().enumerate();
-        let holding = sources.filter(|(at, source)| {
-            self.holds_numbers(*at, claim)
-                && self.holds_names(source.passage, claim)
-                && self.agrees(source, claim)
+        let holding = sources.filter(|(_, source)| {
+            self.holds_names(source.passage, claim) && self.agrees(source, claim)
         });
-        let (share, source) = self.best(claim, holding.map(|(_, source)| source))?;
+        let scored = holding.filter_map(|(at, source)| {
+            let held = self.words_with_numbers(at, claim)?;
+            let of_claim = &claim.stems[self.passages[source.passage].language];
+            Some((self.share(of_claim, &held), source))
+        });
+        let (share, source) = best_of(scored)?;
         let passage = self.passages.get(source.passage)?.citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share },
@@ -263,14 +293,10 @@ impl Supports {
         claim: &Claim,
         sources: impl Iterator<Item = &'a SourceSentence>,
     ) -> Option<(f32, &'a SourceSentence)> {
-        sources
-            .map(|source| {
-                let of_claim = &claim.stems[self.passages[source.passage].language];
-                (self.share(of_claim, &source.stems), source)
-            })
-            .filter(|(share, _)| *share >= MIN_SHARE)
-            // of equal ones the first: passages come best first
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        best_of(sources.map(|source| {
+            let of_claim = &claim.stems[self.passages[source.passage].language];
+            (self.share(of_claim, &source.stems), source)
+        }))
     }
 
     /// Returns whether a source sentence, where it has the words of a claim, says that something is
@@ -311,6 +337,16 @@ impl Supports {
         let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
         (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
     }
+}
+
+/// Returns the source sentence with the largest share, if that is large enough; of equal ones the
+/// first, since passages come best first.
+fn best_of<'a>(
+    scored: impl Iterator<Item = (f32, &'a SourceSentence)>,
+) -> Option<(f32, &'a SourceSentence)> {
+    scored
+        .filter(|(share, _)| *share >= MIN_SHARE)
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
 fn stems(text: &str, language: &str) -> HashSet<String> {
@@ -531,7 +567,8 @@ mod tests {
                     moving to the Netherlands. This is known as the West Lothian question. DECnet \
                     Phase II was an open standard with published specifications. Bills that are \
                     not opposed pass. They decided to switch to German in protest against the \
-                    occupation by Napoleon.";
+                    occupation by Napoleon. Calmarock Light was designed by Torak Lansenley. It is \
+                    27 metres tall. At night it shines amber. The light was first lit in 1872.";
         let passages = Passages {
             hits: vec![hit(text, [1, 1])],
             ..Passages::default()
@@ -561,6 +598,16 @@ mod tests {
             (
                 "What did DECnet Phase I become?",
                 "DECnet Phase I became an open standard with published specifications.",
+                false,
+            ),
+            (
+                "Who designed Calmarock Light, and when was it first lit?",
+                "Torak Lansenley designed Calmarock Light, and it was first lit in 1872.",
+                true,
+            ),
+            (
+                "Who designed Calmarock Light?",
+                "Torak Lansenley designed Calmarock Light in 1872.",
                 false,
             ),
             (
