@@ -354,7 +354,7 @@ settings! {
         /// question; below it the answer is that the documents do not say. 0 always answers.
         min_support: f32 = 0.4, in 0..=1;
         /// Seconds until the first word, with the prompt sources, in which the sources are read: as
-        /// many as this machine reads in that time, and at least the best. 0 reads all.
+        /// many as this machine reads in that time, and at least the best three. 0 reads all.
         first_word_seconds: f32 = 8.0, in 0..=1_000_000;
         /// Read from the question which documents are searched, and how widely: files and folders
         /// that it names, a list, a comparison, a summary. With the prompts of the papers never.

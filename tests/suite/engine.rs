@@ -17,8 +17,8 @@ use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticSplit, TokenCounter};
 use ragscope::engine::{Corpus, RunError, Tools, ask};
 use ragscope::event::{
-    Ask, ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Problem, Ranked, Retrieval,
-    RunEvent,
+    Ask, ChunkText, CorpusCard, DropReason, DroppedChunk, Flow, Hit, Outcome, Problem, Ranked,
+    Retrieval, RunEvent,
 };
 use ragscope::index::{ChunkLinks, IndexError, Rechunked, Search};
 use ragscope::llm::{Embedder, LlmError};
@@ -216,6 +216,7 @@ pub fn run_asked(
     let prompts = Prompts::default();
     let (shelf, mut embedder) = (Shelf(shelf.to_vec()), ScriptedEmbedder::new(8));
     let mut events = Vec::new();
+    let reading_rate = generator.reading_rate;
     let tools = Tools {
         config,
         prompts: &prompts,
@@ -228,7 +229,7 @@ pub fn run_asked(
         reranker: None,
         linker: None,
         judge: None,
-        reading_rate: 0.0,
+        reading_rate,
         probe: Err(Problem::without_advice("no probe in this test")),
     };
     let outcome = ask(tools, asked, &mut |event| {
@@ -368,6 +369,29 @@ fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
         dropped.first().is_some_and(|first| first.1),
         "a whole chunk was dropped by the token budget: {dropped:?}"
     );
+}
+
+#[test]
+fn sources_that_would_be_read_too_late_are_left_out_behind_the_best_three() {
+    // (tokens per second, seconds until the first word, chunks that are read)
+    for (rate, seconds, read) in [(0.0, "8", 4), (1e6, "8", 4), (1.0, "8", 3), (1.0, "0", 4)] {
+        let mut generator = ScriptedGenerator::new().when("Where?", "Lorby.");
+        generator.reading_rate = rate;
+        let config = config(&[
+            ("answer.prompt", "sources"),
+            ("answer.first_word_seconds", seconds),
+            ("retriever.k", "4"),
+        ]);
+        let (_, events) = run(&config, &mut generator, "Where?", usize::MAX);
+        let context = find!(events.iter(), RunEvent::ContextBuilt { context, .. } => context);
+        let context = context.expect("a context");
+        assert_eq!(context.chunks.len(), read, "{rate} {seconds}");
+        let is_late = |dropped: &DroppedChunk| matches!(dropped.reason, DropReason::Late { .. });
+        assert_eq!(
+            context.dropped.iter().filter(|one| is_late(one)).count(),
+            4 - read
+        );
+    }
 }
 
 #[test]

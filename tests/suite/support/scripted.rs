@@ -23,6 +23,8 @@ pub struct ScriptedGenerator {
     usage: CallUsage,
     /// Every prompt that was completed, in order.
     pub seen: Vec<Prompt>,
+    /// Prompt tokens that it reads per second; 0 for an unknown rate.
+    pub reading_rate: f32,
 }
 
 impl Default for ScriptedGenerator {
@@ -43,6 +45,7 @@ impl ScriptedGenerator {
             card: card(ModelRole::Generator, 8, 2048),
             usage: CallUsage::default(),
             seen: Vec::new(),
+            reading_rate: 0.0,
         }
     }
 
