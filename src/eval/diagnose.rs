@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::metrics::normalise;
-use crate::config::{FilterKind, RerankerKind};
+use crate::config::{FilterKind, Location, LocationPart, RerankerKind};
 use crate::corpus::language;
 use crate::engine::without_marks;
 use crate::event::{ChunkText, OtherFiles};
@@ -54,9 +54,11 @@ fn bare(run: &Run, settings: &[(&str, &str)]) -> Settings {
 
 /// Returns the settings whose context is these chunks.
 fn only(run: &Run, chunks: &[&ChunkText]) -> Settings {
-    let location =
-        |chunk: &&ChunkText| format!("{}@{}-{}", chunk.document, chunk.bytes[0], chunk.bytes[1]);
-    let pinned: Vec<String> = chunks.iter().map(location).collect();
+    let location = |chunk: &&ChunkText| Location {
+        document: chunk.document.clone(),
+        part: LocationPart::Bytes(chunk.bytes),
+    };
+    let pinned: Vec<String> = chunks.iter().map(|one| location(one).to_string()).collect();
     let pinned = toml::Value::from(pinned).to_string();
     bare(run, &[("retriever.pinned", &pinned)])
 }

@@ -270,15 +270,16 @@ impl Supports {
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
         let sources = self.sources.iter().enumerate();
-        let holding = sources.filter(|(_, source)| {
-            self.holds_names(source.passage, claim) && self.agrees(source, claim)
-        });
+        let holding = sources.filter(|(_, source)| self.holds_names(source.passage, claim));
         let scored = holding.filter_map(|(at, source)| {
             let held = self.words_with_numbers(at, claim)?;
             let of_claim = &claim.stems[self.passages[source.passage].language];
             Some((self.share(of_claim, &held), source))
         });
-        let (share, source) = best_of(scored)?;
+        // the words of a sentence are looked at one by one only where it may be cited
+        let agreeing =
+            scored.filter(|(share, source)| *share >= MIN_SHARE && self.agrees(source, claim));
+        let (share, source) = best_of(agreeing)?;
         let passage = self.passages.get(source.passage)?.citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share },
@@ -364,18 +365,14 @@ fn count_negations<'w>(words: impl Iterator<Item = &'w str>) -> usize {
 }
 
 /// Returns the numbers of what is named with one, in lower case: `Stage 4`, `Henry IV`.
-fn numbered(text: &str) -> impl Iterator<Item = String> {
-    let words: Vec<&str> = split_words(text).collect();
+fn numbered(text: &str) -> Vec<String> {
     let is_number = |word: &str| {
         word.bytes().all(|b| b.is_ascii_digit()) || word.bytes().all(|b| b"IVX".contains(&b))
     };
-    let pairs = words.windows(2).filter_map(move |pair| match pair {
-        [name, number] if name.starts_with(char::is_uppercase) && is_number(number) => {
-            Some(number.to_lowercase())
-        }
-        _ => None,
-    });
-    pairs.collect::<Vec<_>>().into_iter()
+    let pairs = split_words(text).zip(split_words(text).skip(1));
+    let named =
+        pairs.filter(|(name, number)| name.starts_with(char::is_uppercase) && is_number(number));
+    named.map(|(_, number)| number.to_lowercase()).collect()
 }
 
 fn citation(label: u32, hit: &Hit) -> Citation {

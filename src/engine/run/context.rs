@@ -106,8 +106,6 @@ pub fn fits(run: &Run<'_>, hits: &[Hit]) -> Result<bool, RunError> {
 struct Room {
     needed_tokens: u32,
     available_tokens: u32,
-    /// Tokens that are read before the first word is due; `None` without a limit.
-    timely_tokens: Option<u32>,
 }
 
 impl Room {
@@ -117,12 +115,12 @@ impl Room {
         Ok(Self {
             needed_tokens: count(tools.generator, &prompt)?,
             available_tokens: available(tools.config, tools.generator.card().context_tokens),
-            timely_tokens: timely_tokens(run)?,
         })
     }
 
-    /// Returns why the last of these `hits` does not fit.
-    fn lack(&self, hits: &[Hit]) -> Option<DropReason> {
+    /// Returns why the last of these `hits` does not fit; `timely_tokens` are read before the first
+    /// word is due, `None` without a limit.
+    fn lack(&self, hits: &[Hit], timely_tokens: Option<u32>) -> Option<DropReason> {
         let needed_tokens = self.needed_tokens;
         if needed_tokens > self.available_tokens {
             return Some(DropReason::ContextFull {
@@ -130,7 +128,7 @@ impl Room {
                 available_tokens: self.available_tokens,
             });
         }
-        let timely_tokens = self.timely_tokens?;
+        let timely_tokens = timely_tokens?;
         let is_late = needed_tokens > timely_tokens && hits.len() > LEAST_READ;
         is_late.then_some(DropReason::Late {
             needed_tokens,
@@ -187,8 +185,9 @@ struct Fitting {
 
 /// Drops the hits that do not fit beside the better ones.
 fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
+    let timely_tokens = timely_tokens(run)?;
     // usually all fit, and counting the prompt once is enough
-    if Room::new(run, &hits)?.lack(&hits).is_none() {
+    if Room::new(run, &hits)?.lack(&hits, timely_tokens).is_none() {
         return Ok(Fitting {
             hits,
             dropped: Vec::new(),
@@ -200,7 +199,7 @@ fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
     for hit in hits {
         let chunk = hit.chunk.id;
         kept.push(hit);
-        if let Some(reason) = Room::new(run, &kept)?.lack(&kept) {
+        if let Some(reason) = Room::new(run, &kept)?.lack(&kept, timely_tokens) {
             kept.pop();
             dropped.push(DroppedChunk { chunk, reason });
         }

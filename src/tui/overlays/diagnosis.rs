@@ -3,8 +3,7 @@
 
 use ratatui::text::Line;
 
-use crate::event::{Event, SessionEvent};
-use crate::story::words::LOST;
+use crate::event::Event;
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
 use crate::tui::diagnosing::Diagnosing;
 use crate::tui::keys::{Action, Context};
@@ -15,6 +14,8 @@ use crate::tui::theme::Tone;
 use crate::tui::trial::End;
 use crate::tui::view::{Copied, Reaction, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
+
+use super::trials::{HINTS, end_row, react};
 
 /// Changes of more settings are not for a question, but to find out what the model reads.
 const MAX_SETTINGS: usize = 3;
@@ -43,11 +44,7 @@ impl View for Diagnosis {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[
-            (Action::Back, "close"),
-            (Action::Choose, "ask with this change"),
-            (Action::Copy, "copy"),
-        ]
+        HINTS
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -67,10 +64,7 @@ impl View for Diagnosis {
     }
 
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
-        match event {
-            Event::Session(SessionEvent::TrialProgressed { .. }) => Reaction::Redraw,
-            _ => Reaction::Nothing,
-        }
+        react(event)
     }
 }
 
@@ -81,23 +75,14 @@ fn rows(page: &mut Page<'_>, diagnosing: &Diagnosing) {
     }
 
     page.gap();
-    match diagnosing.end {
-        Some(End::Finished) => {}
-        Some(End::Stopped) => {
-            page.text(Tone::Warning, INDENT, "■ stopped; this is what was found");
-        }
-        Some(End::Failed) => {
-            let log = page.scene.keymap.sign(Action::Log);
-            let words = format!("{LOST} it failed: {log} says why");
-            page.text(Tone::Bad, INDENT, &words);
-        }
-        None => {
-            let stop = page.scene.keymap.sign(Action::Back);
-            let elapsed = page.scene.elapsed_words();
-            let words = format!("{} …{elapsed}   {stop} stops", diagnosing.activity());
-            page.text(Tone::Quiet, INDENT, &words);
-        }
-    }
+    let stopped = "stopped; this is what was found";
+    end_row(
+        page,
+        INDENT,
+        diagnosing.end,
+        stopped,
+        &diagnosing.activity(),
+    );
 }
 
 fn found_rows(page: &mut Page<'_>, found: &Found, end: Option<End>) {

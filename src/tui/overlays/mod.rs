@@ -1,6 +1,7 @@
 //! The windows above the panes: one file per overlay, each a [`View`], and [`Open`], the open one.
 
 mod comparison;
+mod trials;
 mod diagnosis;
 mod guide;
 mod help;

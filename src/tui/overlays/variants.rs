@@ -2,20 +2,20 @@
 
 use ratatui::text::Line;
 
-use crate::event::{Event, SessionEvent};
-use crate::story::words::{LOST, verdict_name};
+use crate::event::Event;
+use crate::story::words::verdict_name;
 use crate::story::{Run, text as harmless};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::trial::End;
 use crate::tui::variants::{Variant, Variants as Tried};
 use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 use super::comparison::{Cell, columns_that_fit, comparable, table_rows};
+use super::trials::{HINTS, end_row, react};
 
 /// Cells of the name of a variant.
 const NAME: usize = 27;
@@ -46,11 +46,7 @@ impl View for Variants {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[
-            (Action::Back, "close"),
-            (Action::Choose, "ask with this change"),
-            (Action::Copy, "copy"),
-        ]
+        HINTS
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -74,10 +70,7 @@ impl View for Variants {
     }
 
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
-        match event {
-            Event::Session(SessionEvent::TrialProgressed { .. }) => Reaction::Redraw,
-            _ => Reaction::Nothing,
-        }
+        react(event)
     }
 }
 
@@ -91,7 +84,7 @@ fn rows(page: &mut Page<'_>, variants: &Tried) {
         }
     }
     page.text(Tone::Quiet, INDENT, &agreement(variants));
-    end_row(page, variants);
+    end_row(page, INDENT, variants.end, "stopped", &variants.activity());
 
     let all = std::iter::once(&variants.run).chain(variants.runs());
     let runs: Vec<&Run> = all.take(columns_that_fit(page.cells)).collect();
@@ -121,27 +114,6 @@ fn variant_row(page: &Page<'_>, name: &str, run: &Run, own: &Run) -> Line<'stati
         page.span(Tone::Quiet, text::left(name, NAME)),
         page.span(tone, words.into_owned()),
     ])
-}
-
-fn end_row(page: &mut Page<'_>, variants: &Tried) {
-    match variants.end {
-        Some(End::Finished) => {}
-        Some(End::Stopped) => page.text(Tone::Warning, INDENT, "■ stopped"),
-        Some(End::Failed) => {
-            let log = page.scene.keymap.sign(Action::Log);
-            page.text(
-                Tone::Bad,
-                INDENT,
-                &format!("{LOST} it failed: {log} says why"),
-            );
-        }
-        None => {
-            let stop = page.scene.keymap.sign(Action::Back);
-            let elapsed = page.scene.elapsed_words();
-            let words = format!("{} …{elapsed}   {stop} stops", variants.activity());
-            page.text(Tone::Quiet, INDENT, &words);
-        }
-    }
 }
 
 /// Returns how many variants have the answer of the run.

@@ -45,21 +45,19 @@ fn check_calm(command: &[&str], output: &CommandOutput) {
     assert!(is_calm, "{command:?}: {output}");
 }
 
+/// Runs a command with this as its output.
+fn run_into(test: &TestEnvironment, command: &[&str], stdout: impl Into<Stdio>) -> CommandOutput {
+    let mut started = test.command(command);
+    let started = started.stdout(stdout).stderr(Stdio::piped()).spawn();
+    CommandOutput::from(started.and_then(Child::wait_with_output).expect("started"))
+}
+
 #[test]
 fn a_full_disk_is_named_once() {
     let test = TestEnvironment::new();
     for command in commands() {
         let full = OpenOptions::new().write(true).open("/dev/full");
-        let mut started = test.command(&command);
-        let ended = started
-            .stdout(full.expect("a device"))
-            .stderr(Stdio::piped());
-        let output = CommandOutput::from(
-            ended
-                .spawn()
-                .and_then(Child::wait_with_output)
-                .expect("started"),
-        );
+        let output = run_into(&test, &command, full.expect("a device"));
         check_calm(&command, &output);
         assert_eq!(output.code, Some(1), "{command:?}: {output}");
         let named = output.stderr.matches("cannot write the output").count();
@@ -73,14 +71,7 @@ fn a_reader_that_has_left_ends_a_command_quietly() {
     for command in commands() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let mut started = test.command(&command);
-        let ended = started.stdout(writer).stderr(Stdio::piped());
-        let output = CommandOutput::from(
-            ended
-                .spawn()
-                .and_then(Child::wait_with_output)
-                .expect("started"),
-        );
+        let output = run_into(&test, &command, writer);
         check_calm(&command, &output);
         assert!(!output.stderr.contains("error:"), "{command:?}: {output}");
     }
