@@ -158,6 +158,9 @@ pub struct Hit {
     /// The date that its document gives itself, or its file name has, as `2024-01-31`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
+    /// The better hit that names its document, which raised its score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named_by: Option<u64>,
 }
 
 /// A word of a query in a chunk.
@@ -173,18 +176,25 @@ pub struct WordScore {
 }
 
 impl Hit {
-    /// A chunk that no search ranked, at a place behind those that one did.
+    /// A chunk that is in neither list, with its place in the fused one.
     #[must_use]
-    pub fn unranked(chunk: ChunkText, rank: u32) -> Self {
+    pub fn new(chunk: ChunkText, fused: Ranked) -> Self {
         Self {
             chunk,
             bm25: None,
             vector: None,
-            fused: Ranked { score: 0.0, rank },
+            fused,
             copies: Vec::new(),
             words: Vec::new(),
             date: None,
+            named_by: None,
         }
+    }
+
+    /// A chunk that no search ranked, at a place behind those that one did.
+    #[must_use]
+    pub fn unranked(chunk: ChunkText, rank: u32) -> Self {
+        Self::new(chunk, Ranked { score: 0.0, rank })
     }
 }
 

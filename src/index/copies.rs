@@ -333,15 +333,7 @@ mod tests {
                 parts: Vec::new(),
             };
             let score = 1.0 / rank as f32;
-            let hit = Hit {
-                chunk,
-                bm25: None,
-                vector: None,
-                fused: Ranked { score, rank },
-                copies: Vec::new(),
-                words: Vec::new(),
-                date: None,
-            };
+            let hit = Hit::new(chunk, Ranked { score, rank });
             let mut entry = DocumentEntry::default();
             entry.metadata.date = Some((*date).to_owned());
             if !folding.add(hit, &entry) {

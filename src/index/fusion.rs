@@ -85,13 +85,9 @@ impl Fused {
     /// Returns the hit with these scores.
     pub fn to_hit(self, chunk: ChunkText) -> Hit {
         Hit {
-            chunk,
             bm25: self.bm25,
             vector: self.vector,
-            fused: self.fused,
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
+            ..Hit::new(chunk, self.fused)
         }
     }
 }

@@ -35,6 +35,7 @@ mod link_api;
 mod source;
 mod fusion;
 mod copies;
+mod mentions;
 mod retrieval;
 mod search;
 mod passage_trace;

@@ -13,6 +13,7 @@ use super::generation::{EF_SEARCH, Generation, Wanted};
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
 use super::lexical::{Statistics, place_words};
 use super::manifest::DocumentEntry;
+use super::mentions::raise_named;
 use super::names::Names;
 use super::vectors::VectorStore;
 use crate::config::RetrieverSettings;
@@ -222,7 +223,7 @@ fn fold(
         }
     }
 
-    Ok(folding.finish())
+    Ok(raise_named(folding.finish(), settings))
 }
 
 /// Both ranked lists of a query: every chunk that it finds.

@@ -236,18 +236,13 @@ mod tests {
     }
 
     fn hit(chunk: ChunkText) -> Hit {
-        Hit {
+        Hit::new(
             chunk,
-            bm25: None,
-            vector: None,
-            fused: Ranked {
+            Ranked {
                 score: 1.0,
                 rank: 1,
             },
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
-        }
+        )
     }
 
     #[test]

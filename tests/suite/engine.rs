@@ -60,6 +60,7 @@ impl Shelf {
             copies: Vec::new(),
             words: Vec::new(),
             date: None,
+            named_by: None,
         };
         (1..).zip(&self.0).map(hit).collect()
     }

@@ -509,18 +509,13 @@ mod tests {
             text: text.to_owned(),
             parts: Vec::new(),
         };
-        Hit {
+        Hit::new(
             chunk,
-            bm25: None,
-            vector: None,
-            fused: Ranked {
+            Ranked {
                 score: 1.0,
                 rank: 1,
             },
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
-        }
+        )
     }
 
     #[test]

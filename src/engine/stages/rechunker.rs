@@ -153,13 +153,8 @@ fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunErro
         let ranked = Ranked { score, rank };
         run.contexts.vectors.insert(new.chunk.id, new.vector);
         hits.push(Hit {
-            chunk: new.chunk,
-            bm25: None,
             vector: Some(ranked),
-            fused: ranked,
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
+            ..Hit::new(new.chunk, ranked)
         });
     }
     Ok(hits)

@@ -75,8 +75,8 @@ mod tests {
     use crate::event::ChunkText;
 
     fn retrieval(chunks: &[u64]) -> Retrieval {
-        let hit = |(rank, id): (u32, &u64)| Hit {
-            chunk: ChunkText {
+        let hit = |(rank, id): (u32, &u64)| {
+            let chunk = ChunkText {
                 id: *id,
                 document: String::new(),
                 headings: Vec::new(),
@@ -86,13 +86,8 @@ mod tests {
                 tokens: 0,
                 text: String::new(),
                 parts: Vec::new(),
-            },
-            bm25: None,
-            vector: None,
-            fused: Ranked { score: 1.0, rank },
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
+            };
+            Hit::new(chunk, Ranked { score: 1.0, rank })
         };
         Retrieval {
             query: String::new(),

@@ -15,6 +15,7 @@ use crate::index::fusion::{Fused, ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
+use crate::index::mentions::raise_named;
 use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::Query;
 use crate::llm::Random;
@@ -99,7 +100,7 @@ impl SharedCorpus {
                 documents.insert(path, entry.metadata);
             }
         }
-        let hits = folding.finish();
+        let hits = raise_named(folding.finish(), settings);
         documents.retain(|path, _| hits.iter().any(|hit| hit.chunk.document == *path));
         Ok(Folded { hits, documents })
     }

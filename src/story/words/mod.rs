@@ -17,7 +17,7 @@ pub use models::{PRACTICE, device, is_for_practice, memory, prefixes, pull_progr
 pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};
 pub use places::{
     chunk_location, chunk_place, citation_location, copies, hit_location, lines, location,
-    place_caption, word_scores,
+    naming_hit, place_caption, word_scores,
 };
 pub use runs::{
     call, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation, outcome,

@@ -1,6 +1,7 @@
 //! Places in documents.
 
 use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit, WordScore};
+use crate::story::lookup::Lookup;
 use crate::story::text::one_line;
 
 /// Returns lines of a file as `12` or `12-14`.
@@ -141,6 +142,16 @@ pub fn word_scores(hit: &Hit) -> Option<String> {
     let words: Vec<String> = hit.words.iter().map(word).collect();
     let score = hit.bm25?.score;
     (!words.is_empty()).then(|| format!("bm25 {score:.2} = {}", words.join(" + ")))
+}
+
+/// Returns the better hit that raised a hit, if one did: it names the document.
+#[must_use]
+pub fn naming_hit(hit: &Hit, lookup: &Lookup) -> Option<String> {
+    let by = lookup.hit(hit.named_by?)?;
+    Some(format!(
+        "raised: {} names this document",
+        chunk_location(&by.chunk)
+    ))
 }
 
 /// Returns the location of a hit, with the number of its copies: `people/oakes.md:12-14 +2`.

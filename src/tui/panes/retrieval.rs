@@ -558,6 +558,9 @@ impl LookupRows<'_> {
         if let Some(scores) = words::word_scores(hit) {
             put(&scores, Tone::Quiet, &[]);
         }
+        if let Some(naming) = words::naming_hit(hit, self.lookup) {
+            put(&naming, Tone::Quiet, &[]);
+        }
 
         if let Some(pinning) = pinning {
             put(pinning.words, pinning.tone, &[]);

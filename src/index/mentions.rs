@@ -1,0 +1,161 @@
+//! Mentions: the beginning of a document that a better hit names is raised, since a question about
+//! two documents often has the words of one of them alone ("the director of the film" is asked for,
+//! and the film's page names him).
+
+use crate::config::{RetrieverKind, RetrieverSettings};
+use crate::corpus::split_words;
+use crate::event::{ChunkText, Hit, document_stem};
+
+/// Number of the best hits whose texts are read for names.
+const READ: usize = 5;
+/// A name that more of them have is a word of the subject.
+const MAX_NAMING: usize = 3;
+/// What the best hit adds to the fused score of a document that it names, and the factor of each hit
+/// behind it. Chosen on 250 questions of HotpotQA and on 120 over README files: on the one
+/// all evidence is in ten chunks for 76 % of the questions and not for 68 %, the other stays.
+const RAISE: f32 = 0.3;
+const DECAY: f32 = 0.8;
+/// Letters and digits of a name: shorter ones are words like any other.
+const MIN_LETTERS: usize = 6;
+/// Bytes of a document before which a chunk is its beginning: front matter may stand above it.
+const BEGINNING: u64 = 256;
+
+/// Raises the beginnings of the documents that better hits name, and orders the hits again, where
+/// they are of both lists: either list alone stays as it is.
+pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> Vec<Hit> {
+    if settings.kind != RetrieverKind::Hybrid {
+        return hits;
+    }
+    let read: Vec<(u64, String, String)> = hits
+        .iter()
+        .take(READ)
+        .map(|hit| {
+            (
+                hit.chunk.id,
+                hit.chunk.document.clone(),
+                words(&hit.chunk.text),
+            )
+        })
+        .collect();
+
+    let mut is_raised = false;
+    for hit in hits.iter_mut().filter(|hit| hit.chunk.bytes[0] < BEGINNING) {
+        let names = names(&hit.chunk);
+        let is_naming = |(_, (_, document, text)): &(i32, &(u64, String, String))| {
+            *document != hit.chunk.document && names.iter().any(|name| text.contains(name))
+        };
+        let naming: Vec<(i32, u64)> = (0..)
+            .zip(&read)
+            .filter(is_naming)
+            .map(|(at, (chunk, ..))| (at, *chunk))
+            .collect();
+        if let Some((at, chunk)) = naming.first()
+            && naming.len() <= MAX_NAMING
+        {
+            hit.fused.score += RAISE * DECAY.powi(*at);
+            hit.named_by = Some(*chunk);
+            is_raised = true;
+        }
+    }
+
+    if is_raised {
+        hits.sort_by(|one, other| other.fused.score.total_cmp(&one.fused.score));
+        for (rank, hit) in (1..).zip(&mut hits) {
+            hit.fused.rank = rank;
+        }
+    }
+    hits
+}
+
+/// Returns the names of a document: that of its file, without a number in front, and its title.
+fn names(chunk: &ChunkText) -> Vec<String> {
+    let stem = document_stem(&chunk.document).replace('_', " ");
+    let stem = stem.trim_start_matches(|c: char| c.is_ascii_digit() || "-. ".contains(c));
+    let names = [
+        Some(words(stem)),
+        chunk.headings.first().map(|title| words(title)),
+    ];
+    let is_name =
+        |name: &String| name.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_LETTERS;
+    names.into_iter().flatten().filter(is_name).collect()
+}
+
+/// Returns the words of a text in lower case, each between blanks.
+fn words(text: &str) -> String {
+    split_words(text).fold(" ".to_owned(), |words, word| {
+        words + &word.to_lowercase() + " "
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Ranked;
+
+    fn hit(rank: u32, document: &str, start: u64, text: &str) -> Hit {
+        let chunk = ChunkText {
+            id: u64::from(rank),
+            document: document.to_owned(),
+            headings: Vec::new(),
+            bytes: [start, start + 100],
+            lines: [1, 1],
+            places: Vec::new(),
+            tokens: 9,
+            text: text.to_owned(),
+            parts: Vec::new(),
+        };
+        let score = 1.0 - 0.1 * rank as f32;
+        Hit::new(chunk, Ranked { score, rank })
+    }
+
+    #[test]
+    fn the_beginning_of_a_named_document_is_raised() {
+        let hits = vec![
+            hit(
+                1,
+                "films/0007-night-ferry.md",
+                0,
+                "Night Ferry was directed by Mira Oakes.",
+            ),
+            hit(
+                2,
+                "ferries.md",
+                0,
+                "A ferry crosses at night. Mira Oaken paid.",
+            ),
+            hit(3, "b/ferry.md", 0, "The ferry is old."),
+            hit(
+                4,
+                "people/mira_oakes.md",
+                900,
+                "She paints, says Mira Oakes.",
+            ),
+            hit(5, "people/mira_oakes.md", 0, "Born in Lorby."),
+        ];
+        let hits = raise_named(hits, &RetrieverSettings::default());
+
+        let order = hits
+            .iter()
+            .map(|hit| (hit.chunk.id, hit.fused.rank, hit.named_by));
+        let order: Vec<_> = order.collect();
+        let expected = [
+            (1, 1, None),
+            (2, 2, None),
+            (5, 3, Some(1)),
+            (3, 4, None),
+            (4, 5, None),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn a_name_that_most_hits_have_raises_nothing() {
+        let text = "The lighthouse of Lund.";
+        let mut hits: Vec<Hit> = (1..=4).map(|rank| hit(rank, "a.md", 0, text)).collect();
+        hits.push(hit(5, "lighthouse.md", 0, "White and red."));
+        assert_eq!(
+            raise_named(hits.clone(), &RetrieverSettings::default()),
+            hits
+        );
+    }
+}
