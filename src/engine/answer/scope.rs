@@ -24,23 +24,66 @@ const LISTING: &[&str] = &[
     "list all",
     "list every",
     "list the",
-    "how many",
     "which files",
     "which documents",
     "what are all",
-    "wie viele",
     "welche dateien",
     "welche dokumente",
     "liste alle",
-    "combien de",
     "quels fichiers",
     "quels documents",
-    "cuántos",
-    "cuántas",
     "qué archivos",
     "qué documentos",
-    "多少",
     "列出",
+];
+/// Words that ask for a number, in lower case. Most numbers stand in one sentence of a document.
+const COUNT: &[&str] = &[
+    "how many",
+    "wie viele",
+    "combien de",
+    "cuántos",
+    "cuántas",
+    "多少",
+];
+/// Words beside them that ask for what the documents hold together, in lower case.
+const ALTOGETHER: &[&str] = &[
+    "files",
+    "documents",
+    "reports",
+    "notes",
+    "mails",
+    "emails",
+    "messages",
+    "letters",
+    "invoices",
+    "of the",
+    "of these",
+    "of my",
+    "of our",
+    "in total",
+    "altogether",
+    "dateien",
+    "dokumente",
+    "berichte",
+    "rechnungen",
+    "briefe",
+    "davon",
+    "insgesamt",
+    "fichiers",
+    "rapports",
+    "courriels",
+    "factures",
+    "au total",
+    "archivos",
+    "documentos",
+    "informes",
+    "correos",
+    "facturas",
+    "en total",
+    "文件",
+    "文档",
+    "报告",
+    "总共",
 ];
 /// Words in front of two things that are compared, and words between the two, in lower case.
 const COMPARISONS: &[(&str, &[&str])] = &[
@@ -85,7 +128,7 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
         QuestionKind::Comparison
     } else if is_one && can_summarise && says(SUMMARY) {
         QuestionKind::Summary
-    } else if says(LISTING) {
+    } else if says(LISTING) || says(COUNT) && says(ALTOGETHER) {
         QuestionKind::Listing
     } else {
         QuestionKind::Fact
@@ -259,7 +302,10 @@ mod tests {
                 &["a/README.md", "b/README.md"],
                 &[],
             ),
-            ("How many ships sank?", Listing, &[], &[]),
+            ("How many ships sank?", Fact, &[], &[]),
+            ("How many of the reports name a ship?", Listing, &[], &[]),
+            ("Wie viele Rechnungen sind offen?", Listing, &[], &[]),
+            ("List all ships", Listing, &[], &[]),
             ("Welche Dateien nennen Kosten?", Listing, &[], &[]),
             ("Who won the French and Indian War?", Fact, &[], &[]),
             ("Summarise q1.pdf", Summary, &["reports/q1.pdf"], &[]),
