@@ -162,8 +162,7 @@ impl<E> Tries<'_, E> {
         self.inquiry.show(&self.so_far, change);
         let run = self.inquiry.ask(&settings)?;
         let says = is_said(self.expected, &run);
-        let chunk = self.chunk.map(|chunk| chunk.id);
-        let tried = Tried::new(change, settings, &run, chunk, says);
+        let tried = Tried::new(change, settings, &run, self.chunk, says);
         self.so_far.tried.push(tried);
         Ok(says)
     }

@@ -71,9 +71,12 @@ impl FoundPassage {
             let own = |lookup: &&Lookup| lookup.step == traced.step;
             let lookup = run.index_lookups().filter(own).last();
             let with_marks = move |chunk: &TracedChunk| {
-                let marks = lookup.map_or_else(Vec::new, |lookup| lookup.marks(chunk.chunk.id));
-                let fate = lookup.zip(end(&marks));
-                let fate = fate.map(|(lookup, end)| words::mark(end, chunk.chunk.id, lookup));
+                let Some(lookup) = lookup else {
+                    return (chunk.clone(), Vec::new(), String::new());
+                };
+                let number = lookup.number(&chunk.chunk);
+                let marks = lookup.marks(number);
+                let fate = end(&marks).map(|end| words::mark(end, number, lookup));
                 (chunk.clone(), marks, fate.unwrap_or_default())
             };
             traced.chunks.iter().map(with_marks)
@@ -198,15 +201,17 @@ impl Tried {
         change: &str,
         settings: Vec<(String, String)>,
         run: &Run,
-        chunk: Option<u64>,
+        chunk: Option<&ChunkText>,
         says: bool,
     ) -> Self {
-        let labels = run.lookups.iter().rev();
-        let label = chunk.and_then(|chunk| labels.clone().find_map(|lookup| lookup.label(chunk)));
+        let label = |chunk| {
+            let mut lookups = run.lookups.iter().rev();
+            lookups.find_map(|lookup| lookup.label(lookup.number(chunk)))
+        };
         Self {
             change: change.to_owned(),
             settings,
-            label,
+            label: chunk.and_then(label),
             says,
             answer: answer(run),
         }

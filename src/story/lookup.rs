@@ -1,12 +1,15 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Context, DocumentLinks, DropReason, DroppedChunk, Hit, LeftOut, LinkedText, Part, QueryWord,
-    Retrieval, Stage, UncertainRegion,
+    ChunkCopy, ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, Hit, LeftOut,
+    LinkedText, Part, QueryWord, Retrieval, Stage, UncertainRegion,
 };
 
 use super::funnel::{Funnel, Mark};
 use super::text::{self, one_line};
+
+/// The number of a chunk that no list of a lookup has.
+const NO_CHUNK: u64 = u64::MAX;
 
 /// A query, its hits, and what became of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -150,6 +153,26 @@ impl Lookup {
     /// Returns the hit or joined text with this number.
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
         self.hits().iter().find(|hit| hit.chunk.id == chunk)
+    }
+
+    /// Returns the number here of a chunk that the index names: numbers hold within a generation of
+    /// the index, and the run may be older.
+    pub fn number(&self, chunk: &ChunkText) -> u64 {
+        let document = one_line(&chunk.document);
+        let hits = self.hits().iter();
+        let of_hit = hits.clone().find_map(|Hit { chunk: hit, .. }| {
+            if hit.document != document {
+                return None;
+            }
+            let part = hit.parts.iter().find(|part| part.bytes == chunk.bytes);
+            let is_hit = hit.parts.is_empty() && hit.bytes == chunk.bytes;
+            part.map(|part| part.chunk).or(is_hit.then_some(hit.id))
+        });
+        let mut copies = hits.flat_map(|hit| &hit.copies);
+        let is_copy = |copy: &&ChunkCopy| copy.document == document && copy.lines == chunk.lines;
+        of_hit
+            .or_else(|| copies.find(is_copy).map(|copy| copy.chunk))
+            .unwrap_or(NO_CHUNK)
     }
 
     /// Returns the label of a chunk in the context.

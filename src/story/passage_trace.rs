@@ -81,7 +81,7 @@ impl<'a> PassageTrace<'a> {
                 .last()?;
             let chunks = traced.chunks.iter().map(|ranks| ChunkTrace {
                 ranks,
-                marks: lookup.marks(ranks.chunk.id),
+                marks: lookup.marks(lookup.number(&ranks.chunk)),
             });
             Some(QueryTrace {
                 step: traced.step,
@@ -169,7 +169,7 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
     for mark in &chunk.marks {
         rows.push(TraceRow::Fact {
             name: words::mark_stage(mark),
-            text: words::mark(mark, text.id, lookup),
+            text: words::mark(mark, lookup.number(text), lookup),
             is_loss: mark.is_loss(),
         });
     }

@@ -415,15 +415,7 @@ mod tests {
             text: "x".to_owned(),
             parts: Vec::new(),
         };
-        Hit {
-            chunk,
-            bm25: None,
-            vector: None,
-            fused: Ranked { score: 1.0, rank },
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
-        }
+        Hit::new(chunk, Ranked { score: 1.0, rank })
     }
 
     fn retrieved(ids: &[u64]) -> RunEvent {
@@ -604,6 +596,22 @@ mod tests {
         );
         assert!(run.lookups[0].marks(3)[1].is_loss());
         assert_eq!(ways(&run, 9), ["retained: not among the 3 hits"]);
+    }
+
+    #[test]
+    fn a_chunk_is_known_by_its_place_when_a_later_index_numbers_it_otherwise() {
+        let mut run = Run::default();
+        run.apply(&retrieved(&[1, 2]), 0);
+        run.apply(&context(1, Vec::new()), 0);
+        let lookup = &run.lookups[0];
+
+        let mut renumbered = lookup.hits()[0].chunk.clone();
+        renumbered.id = 2;
+        assert_eq!(lookup.number(&renumbered), 1);
+
+        renumbered.bytes = [9_000, 9_010];
+        let marks = lookup.marks(lookup.number(&renumbered));
+        assert_eq!(marks, [Mark::NoHit { of: 2 }], "2 is another chunk now");
     }
 
     #[test]
