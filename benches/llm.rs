@@ -56,8 +56,9 @@ fn main() {
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))
         .collect();
-    let rows: [(&str, Measure); 9] = [
+    let rows: [(&str, Measure); 10] = [
         ("generation", generation),
+        ("drafts", drafts),
         ("embedding", embedding),
         ("samples", samples),
         ("measurement", measurement),
@@ -347,6 +348,7 @@ fn bare_embedding(context: &mut LlamaContext, texts: &[Vec<LlamaToken>], max_tok
 
 fn generation(bench: &mut Bench) {
     let prompt = endless(&mut bench.generator);
+    bench.generator.set_drafting(false);
     let prompt_tokens = bench.generator.render(&prompt).expect("a prompt").tokens;
     let (_, tokens) = our_generation(&mut bench.generator, &prompt, 400);
 
@@ -367,6 +369,35 @@ fn generation(bench: &mut Bench) {
         rate(theirs)
     );
     report("generation", &what, ratio(theirs, ours), "at least 0.98");
+    bench.generator.set_drafting(true);
+}
+
+/// Generates answers that repeat their sources, with drafts and without.
+fn drafts(bench: &mut Bench) {
+    let facts = (1..).zip(FACTS);
+    let sources: String = facts
+        .map(|(label, fact)| format!("[{label}] {fact}\n"))
+        .collect();
+    let questions = [
+        "What do the sources say about the lighthouse? Quote them.",
+        "Which two sources are about the ferry and the wells? Repeat both.",
+        "Who keeps the books of the ships, and where?",
+    ];
+    let prompts =
+        questions.map(|question| Prompt::user(format!("Sources:\n{sources}\n{question}")));
+    for prompt in &prompts {
+        let mut written = 0;
+        let [without, with] = fastest(SLOW_ROUNDS, |side| {
+            bench.generator.set_drafting(side == 1);
+            let (time, tokens) = our_generation(&mut bench.generator, prompt, 96);
+            written = tokens;
+            time
+        });
+        let drafted = bench.generator.usage().tokens_drafted;
+        let what = format!("an answer of {written} tokens, {drafted} of them drafted");
+        report("drafts", &what, ratio(without, with), "above 1");
+    }
+    bench.generator.set_drafting(true);
 }
 
 /// Generates at most `tokens` tokens; returns the time from the first to the last of them, and the
@@ -385,9 +416,7 @@ fn our_generation(
         if seen == 1 {
             first = now();
         }
-        if seen == tokens {
-            last = now();
-        }
+        last = now();
         Flow::Continue
     };
     let prompts = std::slice::from_ref(prompt);
@@ -727,7 +756,7 @@ fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
         attention: vec![Vec::new()],
     };
     let without = Some(&unfused).filter(|_| !taps.attention.is_empty());
-    let [without, with] = fastest(ROUNDS, |side| {
+    let [without, with] = fastest(SLOW_ROUNDS, |side| {
         write_sentences(&mut bench.generator, [without, Some(taps)][side])
     });
 

@@ -37,6 +37,9 @@ pub struct CallUsage {
     /// Prompt tokens that were in the KV cache already.
     pub prompt_tokens_reused: u32,
     pub tokens_generated: u32,
+    /// Of these, the tokens that were evaluated ahead as a draft.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_drafted: u32,
     pub wall_us: u64,
     /// Cells of the KV cache in use after the call, and all of them.
     pub context_used: u32,
@@ -45,6 +48,10 @@ pub struct CallUsage {
     /// where that is not known.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub reading_rate: f32,
+}
+
+fn is_zero(tokens: &u32) -> bool {
+    *tokens == 0
 }
 
 fn is_unknown(rate: &f32) -> bool {

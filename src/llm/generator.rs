@@ -8,6 +8,7 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Sharing};
+use super::draft::prompt_lookup;
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::gguf::Metadata;
@@ -132,6 +133,7 @@ pub fn load_linker(
             context,
             cells: Cells::new(context_tokens, params.sequences as usize, sharing(&loaded)),
             batch: Batch::default(),
+            is_drafting: true,
         },
         model: loaded.model,
         template,
@@ -444,6 +446,7 @@ impl LlamaGenerator {
             prompt_tokens_evaluated: saturating_u32(report.map_or(0, |report| report.evaluated)),
             prompt_tokens_reused: saturating_u32(report.map_or(0, |report| report.reused)),
             tokens_generated: saturating_u32(generated),
+            tokens_drafted: saturating_u32(report.map_or(0, |report| report.drafted)),
             wall_us: elapsed_us(started),
             context_used: saturating_u32(in_use),
             context_tokens: self.card.context_tokens,
@@ -456,6 +459,12 @@ impl LlamaGenerator {
         if let Some(unfused) = &mut self.unfused {
             unfused.clear();
         }
+    }
+
+    /// Sets whether likely tokens are evaluated ahead, as they are from the start. For measuring.
+    pub fn set_drafting(&mut self, is_drafting: bool) {
+        let evaluators = std::iter::once(&mut self.evaluator).chain(&mut self.unfused);
+        evaluators.for_each(|evaluator| evaluator.is_drafting = is_drafting);
     }
 
     /// Returns whether the bookkeeping of the KV cache matches llama.cpp's, with no sequence left
@@ -646,6 +655,16 @@ fn alternatives(model: &LlamaModel, row: &LogitRow, sampled: usize) -> Vec<Alter
 }
 
 impl RowReader for Writer<'_> {
+    fn draft<'p>(&self, job: usize, path: &'p [i32]) -> &'p [i32] {
+        let continuation = &self.continuations[job];
+        // what is read of the first word is announced before its row, which no draft can be
+        if continuation.has_word() && continuation.forced.is_empty() {
+            prompt_lookup(path)
+        } else {
+            &[]
+        }
+    }
+
     fn row(&mut self, job: usize, _position: usize, row: &LogitRow) -> Next {
         let continuation = &mut self.continuations[job];
         if self.decoding.max_tokens == 0 {

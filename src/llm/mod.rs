@@ -29,6 +29,7 @@ mod numbers;
 mod stream;
 mod tree;
 mod schedule;
+mod draft;
 mod reply_start;
 mod generator;
 pub mod labels;

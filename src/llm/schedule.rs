@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::cells::{Cells, Memory};
+use super::cells::{Cells, Memory, Sharing};
 use super::error::LlmError;
 use super::ffi::{Batch, Context, Decoded};
 use super::numbers::{Distribution, distribution};
@@ -14,6 +14,9 @@ use super::tree::{Job, Tree};
 
 /// Cells reserved for a branch that generates, so that it is not preempted at once.
 const RESERVED_CELLS: usize = 32;
+
+/// Tokens of the first draft of a branch.
+const FIRST_DRAFT: usize = 3;
 
 /// The step after the last row of a job. Rows before it need no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,15 @@ pub(super) struct OutputIndex {
 
 /// Reads rows of logits.
 pub(super) trait RowReader {
+    /// Announces that a batch is filled, again where the one before found no room.
+    fn before_batch(&mut self) {}
+
+    /// Returns the tokens that probably follow a path of a job, so that they are evaluated with its
+    /// last token. Rows are read as far as they are met.
+    fn draft<'p>(&self, _job: usize, _path: &'p [i32]) -> &'p [i32] {
+        &[]
+    }
+
     /// Announces that the next batch holds the token of a job at a position whose row is wanted.
     fn before_decode(&mut self, _job: usize, _position: usize, _index: OutputIndex) {}
 
@@ -73,6 +85,8 @@ pub(super) struct Evaluator {
     pub cells: Cells,
     pub batch: Batch,
     pub batch_tokens: usize,
+    /// Whether drafts are evaluated.
+    pub is_drafting: bool,
 }
 
 /// Result of a call.
@@ -85,6 +99,8 @@ pub(super) struct Report {
     /// Tokens of the prompts that were evaluated to their end, minus those evaluated for them: the
     /// tokens that were shared or cached.
     pub reused: usize,
+    /// Generated tokens that were evaluated ahead as a draft.
+    pub drafted: usize,
     /// Time of the batches with tokens of prompts.
     pub reading: Duration,
 }
@@ -111,7 +127,18 @@ struct Branch {
     work: Work,
     /// All tokens from the start, evaluated or not.
     path: Vec<i32>,
+    /// Tokens at the end of the path that are a draft, and the most that the next one may have.
+    drafted: usize,
+    max_drafted: usize,
     slot: usize,
+}
+
+impl Branch {
+    /// Removes what is left of a draft.
+    fn drop_draft(&mut self) {
+        self.path.truncate(self.path.len() - self.drafted);
+        self.drafted = 0;
+    }
 }
 
 /// The part of a branch that is in the batch.
@@ -135,6 +162,7 @@ struct Schedule<'a> {
     entries: Vec<BranchSpan>,
     ends: Vec<JobEnd>,
     evaluated: usize,
+    drafted: usize,
     reading: Duration,
     /// Preemptions since the last successful decode.
     preemptions: usize,
@@ -161,6 +189,7 @@ pub(super) fn run(
         entries: Vec::new(),
         ends: vec![JobEnd::Stopped; jobs.len()],
         evaluated: 0,
+        drafted: 0,
         reading: Duration::ZERO,
         preemptions: 0,
     };
@@ -172,6 +201,7 @@ pub(super) fn run(
         reused: schedule.reused_tokens(),
         ends: schedule.ends,
         evaluated: schedule.evaluated,
+        drafted: schedule.drafted,
         reading: schedule.reading,
     })
 }
@@ -192,8 +222,9 @@ impl Schedule<'_> {
                 self.preempt()?;
                 continue;
             }
-            // a branch that generates has one token
-            let is_reading = self.evaluator.batch.len() > self.entries.len();
+            // a branch that generates has one token, and its draft
+            let drafted: usize = self.active.iter().map(|branch| branch.drafted).sum();
+            let is_reading = self.evaluator.batch.len() > self.entries.len() + drafted;
             let started = Instant::now();
             match self.evaluator.context.decode(&mut self.evaluator.batch)? {
                 Decoded::Done => {
@@ -232,7 +263,13 @@ impl Schedule<'_> {
             let Some((work, path)) = self.waiting.pop() else {
                 break;
             };
-            self.active.push(Branch { work, path, slot });
+            self.active.push(Branch {
+                work,
+                path,
+                drafted: 0,
+                max_drafted: FIRST_DRAFT,
+                slot,
+            });
         }
         self.active.len() > before
     }
@@ -264,6 +301,8 @@ impl Schedule<'_> {
     /// Puts the next tokens into the batch: one for each branch that generates, then prompts, the
     /// oldest first. Returns false if there is no room for one token per branch.
     fn fill_batch(&mut self, reader: &mut dyn RowReader) -> bool {
+        reader.before_batch();
+        self.active.iter_mut().for_each(Branch::drop_draft);
         let pending: usize = self.active.iter().map(|branch| self.pending(branch)).sum();
         let evaluator = &mut *self.evaluator;
         let wanted = pending.min(evaluator.batch_tokens);
@@ -279,8 +318,9 @@ impl Schedule<'_> {
         // Generated tokens go first: branches that generate end soon and free their cells.
         for branch in 0..self.active.len() {
             if room > 0 && self.is_generating(branch) {
-                self.add_to_batch(branch, 1, reader);
-                room -= 1;
+                let tokens = 1 + self.add_draft(branch, room - 1, reader);
+                self.add_to_batch(branch, tokens, reader);
+                room -= tokens;
             }
         }
         for branch in 0..self.active.len() {
@@ -293,16 +333,49 @@ impl Schedule<'_> {
         true
     }
 
-    /// Returns whether only the last generated token of a branch is pending. After a preemption it
-    /// is not: the whole path is evaluated again.
+    /// Returns whether only the last generated token of a branch is pending, with its draft. After a
+    /// preemption it is not: the whole path is evaluated again.
     fn is_generating(&self, branch: usize) -> bool {
         let branch = &self.active[branch];
-        matches!(branch.work, Work::Generate(_)) && self.pending(branch) == 1
+        matches!(branch.work, Work::Generate(_)) && self.pending(branch) == 1 + branch.drafted
+    }
+
+    /// Appends a draft of at most `room` tokens to the path of a branch, and returns its length.
+    /// Branches side by side fill a batch without drafts, and a state has no way back to before one.
+    fn add_draft(&mut self, branch: usize, room: usize, reader: &dyn RowReader) -> usize {
+        let is_alone = self.active.len() == 1 && self.waiting.is_empty();
+        let Branch {
+            work: Work::Generate(job),
+            path,
+            drafted,
+            max_drafted,
+            ..
+        } = &mut self.active[branch]
+        else {
+            return 0;
+        };
+        if !is_alone
+            || !self.evaluator.is_drafting
+            || self.evaluator.cells.sharing() != Sharing::Prefix
+        {
+            return 0;
+        }
+        let draft = reader.draft(*job, path);
+        let draft = draft[..draft.len().min(room).min(*max_drafted)].to_vec();
+        *drafted = draft.len();
+        path.extend(draft);
+        *drafted
     }
 
     /// Puts the next `tokens` tokens of a branch into the batch.
     fn add_to_batch(&mut self, branch: usize, tokens: usize, reader: &mut dyn RowReader) {
-        let Branch { work, path, slot } = &self.active[branch];
+        let Branch {
+            work,
+            path,
+            drafted,
+            slot,
+            ..
+        } = &self.active[branch];
         let from = self.evaluator.cells.length(*slot);
         let batch = &mut self.evaluator.batch;
         let first_index = batch.len();
@@ -310,7 +383,7 @@ impl Schedule<'_> {
         for position in from..from + tokens {
             let is_wanted = match work {
                 Work::Prefill(node) => self.tree.nodes[*node].is_row_wanted(position),
-                Work::Generate(_) => position + 1 == path.len(),
+                Work::Generate(_) => position + 1 >= path.len() - drafted,
             };
             let token = batch.push(path[position], position, *slot, is_wanted);
             if !is_wanted {
@@ -421,7 +494,8 @@ impl Schedule<'_> {
         Ok(Next::End)
     }
 
-    /// Passes on the row of a generated token. A branch whose job is done is added to `ended`.
+    /// Passes on the row of a generated token, and those of its draft as far as that is met. A branch
+    /// whose job is done is added to `ended`.
     fn read_generated(
         &mut self,
         job: usize,
@@ -429,20 +503,41 @@ impl Schedule<'_> {
         reader: &mut dyn RowReader,
         ended: &mut Vec<usize>,
     ) -> Result<Next, LlmError> {
-        if entry.to < self.active[entry.branch].path.len() {
+        let Branch { path, drafted, .. } = &mut self.active[entry.branch];
+        if entry.to < path.len() {
             return Ok(Next::End);
         }
+        let draft = path.split_off(path.len() - std::mem::take(drafted));
+        let (length, drafted) = (path.len(), draft.len());
 
-        let position = entry.to - 1;
-        let row = self.evaluator.row(entry.index + position - entry.from)?;
-        let next = reader.row(job, position, &row);
-        match next {
-            Next::Extend(token) => self.active[entry.branch].path.push(token),
-            Next::End => {
-                self.ends[job] = JobEnd::Done;
-                ended.push(entry.branch);
+        let mut next = Next::End;
+        for expected in draft.into_iter().map(Some).chain([None]) {
+            let position = self.active[entry.branch].path.len() - 1;
+            let row = self.evaluator.row(entry.index + position - entry.from)?;
+            next = reader.row(job, position, &row);
+            let Next::Extend(token) = next else { break };
+            self.active[entry.branch].path.push(token);
+            if expected != Some(token) {
+                break;
             }
-            Next::Stop => {}
+        }
+        if next == Next::End {
+            self.ends[job] = JobEnd::Done;
+            ended.push(entry.branch);
+        }
+
+        let branch = &mut self.active[entry.branch];
+        let read = branch.path.len() - usize::from(matches!(next, Next::Extend(_)));
+        let met = read - length;
+        self.drafted += met;
+        if drafted > 0 {
+            // a draft that is not met takes time, one that is met is likely to go on
+            branch.max_drafted = if met == drafted { 2 * met } else { met + 1 };
+        }
+        let slot = branch.slot;
+        let Evaluator { cells, context, .. } = &mut *self.evaluator;
+        if cells.length(slot) > read {
+            cells.truncate(slot, read, context);
         }
         Ok(next)
     }
@@ -510,7 +605,7 @@ impl Schedule<'_> {
     /// Preempts the branch that was started last. If it is alone, it has filled the context.
     fn preempt(&mut self) -> Result<(), LlmError> {
         self.preemptions += 1;
-        let Some(last) = self
+        let Some(mut last) = self
             .active
             .pop()
             .filter(|_| self.preemptions <= self.evaluator.cells.sequences())
@@ -521,6 +616,7 @@ impl Schedule<'_> {
             ));
         };
 
+        last.drop_draft();
         self.release(last.slot);
         match last.work {
             Work::Generate(job) if self.active.is_empty() && self.is_full(&last.path) => {

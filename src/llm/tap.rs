@@ -100,13 +100,14 @@ impl AttentionReading {
         self.planes += heads;
     }
 
-    /// Returns the means over layers and heads.
-    fn means(self) -> Vec<Vec<f32>> {
+    /// Takes the means over layers and heads of the first row that is left.
+    fn next_means(&mut self) -> Vec<f32> {
+        if self.sums.is_empty() {
+            return Vec::new();
+        }
         let planes = self.planes.max(1) as f32;
-        self.sums
-            .into_iter()
-            .map(|row| row.into_iter().map(|sum| sum / planes).collect())
-            .collect()
+        let row = self.sums.remove(0);
+        row.into_iter().map(|sum| sum / planes).collect()
     }
 }
 
@@ -186,13 +187,19 @@ impl TappedWriter<'_> {
 }
 
 impl RowReader for TappedWriter<'_> {
+    fn before_batch(&mut self) {
+        let mut readings = lock(&self.readings.0);
+        readings.hidden.clear();
+        readings.attention = None;
+    }
+
+    fn draft<'p>(&self, job: usize, path: &'p [i32]) -> &'p [i32] {
+        self.writer.draft(job, path)
+    }
+
     fn before_decode(&mut self, job: usize, position: usize, index: OutputIndex) {
         let mut readings = lock(&self.readings.0);
         if let Some(at) = self.tap_at(job, position) {
-            // A batch that found no room is filled again.
-            readings
-                .hidden
-                .retain(|reading| (reading.job, reading.at) != (job, at));
             readings.hidden.push(HiddenReading {
                 job,
                 at,
@@ -202,16 +209,18 @@ impl RowReader for TappedWriter<'_> {
         }
 
         if let Some(parts) = self.parts.get(job) {
-            readings.attention = Some(AttentionReading {
-                queries: vec![Query {
-                    token: index.token,
-                    row: 0,
-                }],
-                sums: vec![vec![0.0; parts.len()]],
+            let reading = readings.attention.get_or_insert_with(|| AttentionReading {
+                queries: Vec::new(),
+                sums: Vec::new(),
                 parts: parts.clone(),
                 layer: None,
                 planes: 0,
             });
+            reading.queries.push(Query {
+                token: index.token,
+                row: reading.sums.len(),
+            });
+            reading.sums.push(vec![0.0; parts.len()]);
         }
     }
 
@@ -227,8 +236,8 @@ impl RowReader for TappedWriter<'_> {
                 self.read[job].push(Hidden { at, layers });
             }
         }
-        if let Some(reading) = readings.attention.take() {
-            self.writer.attention = reading.means().pop().unwrap_or_default();
+        if let Some(reading) = &mut readings.attention {
+            self.writer.attention = reading.next_means();
         }
         drop(readings);
 
@@ -408,6 +417,7 @@ impl LlamaGenerator {
                 cells,
                 batch: Batch::default(),
                 batch_tokens: self.evaluator.batch_tokens,
+                is_drafting: self.evaluator.is_drafting,
             });
         }
 

@@ -139,7 +139,7 @@ impl ServerGenerator {
                 .max()
                 .unwrap_or(0),
             context_tokens: self.card.context_tokens,
-            reading_rate: 0.0,
+            ..CallUsage::default()
         };
     }
 

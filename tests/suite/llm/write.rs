@@ -1,10 +1,14 @@
 //! One prompt: template, text, numbers, ends.
 
 use ragscope::event::{Flow, StopFlag};
-use ragscope::llm::{Decoding, End, Generator, LlamaGenerator, Prompt, StopRule, load_generator};
+use ragscope::llm::{
+    Decoding, End, Generator, HiddenAt, LlamaGenerator, Prompt, StopRule, Tap as _, Taps,
+    load_generator,
+};
 
 use super::{
-    bundled, complete, generator, generator_settings, greedy, one, question, runtime, sampled,
+    bundled, complete, exact_generator, generator, generator_settings, greedy, one, question,
+    runtime, sampled,
 };
 
 #[test]
@@ -253,4 +257,73 @@ fn what_is_observed_holds_no_part_of_a_stop_text() {
             .collect();
         assert_eq!(together, written.text);
     }
+}
+
+#[test]
+fn a_draft_changes_nothing_but_the_time() {
+    let mut generator = exact_generator(&generator_settings(), &StopFlag::default());
+    let prompts = ["Who keeps the lighthouse?", "How tall is the lighthouse?"].map(question);
+    let taps = Taps {
+        hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken],
+        attention: vec![vec![0..40, 40..90]],
+    };
+    let mut write = |prompt: &Prompt, decoding: &Decoding, is_drafting: bool| {
+        generator.clear_cache();
+        generator.set_drafting(is_drafting);
+        let prompt = std::slice::from_ref(prompt);
+        let tapped = generator.complete_tapped(prompt, decoding, &taps, &mut |_, _| Flow::Continue);
+        (tapped.expect("text").remove(0), generator.usage())
+    };
+
+    let mut drafted = 0;
+    for prompt in &prompts {
+        for decoding in [greedy(60), sampled(60, 3)] {
+            let (with, usage) = write(prompt, &decoding, true);
+            let (without, plain_usage) = write(prompt, &decoding, false);
+            drafted += usage.tokens_drafted;
+            assert_eq!(plain_usage.tokens_drafted, 0);
+            assert_eq!(with.completion.text, without.completion.text);
+            assert_eq!(with.completion.end, without.completion.end);
+            let tokens = [&with, &without].map(|tapped| &tapped.completion.tokens);
+            assert_eq!(tokens[0].len(), tokens[1].len());
+            for (a, b) in tokens[0].iter().zip(tokens[1]) {
+                assert_eq!(a.id, b.id);
+                assert!((a.entropy - b.entropy).abs() < 1e-3, "{a:?} {b:?}");
+                assert_eq!(a.attention.len(), 2);
+                for (a, b) in a.attention.iter().zip(&b.attention) {
+                    assert!((a - b).abs() < 1e-4, "{a} {b}");
+                }
+            }
+            let states = [&with, &without].map(|tapped| tapped.hidden.iter());
+            let [with, without] = states.map(|states| states.flat_map(|at| at.layers.concat()));
+            for (a, b) in with.zip(without) {
+                assert!((a - b).abs() < 1e-2, "{a} {b}");
+            }
+        }
+    }
+    assert!(drafted > 3, "the answers repeat their sources: {drafted}");
+}
+
+#[test]
+fn an_end_inside_a_draft_leaves_the_cache_consistent() {
+    let mut generator = generator();
+    let prompt = question("Who keeps the lighthouse?");
+    let whole = one(&mut generator, &prompt, &greedy(60)).text;
+    for end in 1..20 {
+        let mut seen = 0;
+        let stopped =
+            generator.complete(std::slice::from_ref(&prompt), &greedy(60), &mut |_, _| {
+                seen += 1;
+                if seen == end {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                }
+            });
+        assert!(whole.starts_with(&stopped.expect("text").remove(0).text));
+        assert!(generator.is_cache_consistent(), "stopped at {end}");
+        assert!(whole.starts_with(&one(&mut generator, &prompt, &greedy(end)).text));
+        assert!(generator.is_cache_consistent(), "cut at {end}");
+    }
+    assert_eq!(one(&mut generator, &prompt, &greedy(60)).text, whole);
 }
