@@ -1,7 +1,7 @@
 //! Variants of a run: its question with one setting changed each.
 
 use crate::config::{AnswerPrompt, Location, LocationPart};
-use crate::event::{Command, Event, Operation};
+use crate::event::{Command, Event, Operation, Scope};
 use crate::story::{Run, Settings};
 
 use super::trial::{End, Trial, is_stopped};
@@ -87,7 +87,7 @@ impl Variants {
 }
 
 /// Returns the changes that show on what an answer depends: fewer and more chunks, without the
-/// first, another prompt.
+/// first, another prompt, and the whole folder where the words of the question gave it a scope.
 fn variants(run: &Run) -> Vec<Variant> {
     let mut all = Vec::new();
     let mut add = |name: String, key: &str, value: String| {
@@ -126,5 +126,38 @@ fn variants(run: &Run) -> Vec<Variant> {
     if !hits.is_empty() {
         add(name.to_owned(), "answer.prompt", prompt.to_owned());
     }
+    if run.scope != Scope::default() {
+        add(
+            "as a question about one fact".to_owned(),
+            "answer.scope",
+            false.to_string(),
+        );
+    }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::QuestionKind;
+
+    #[test]
+    fn a_scope_can_be_left_out() {
+        let scope = |run: &Run| {
+            let mut variants = variants(run).into_iter();
+            variants.find_map(|variant| {
+                variant
+                    .settings
+                    .into_iter()
+                    .find(|(key, _)| key == "answer.scope")
+            })
+        };
+        let mut run = Run::default();
+        assert_eq!(scope(&run), None);
+        run.scope.kind = QuestionKind::Listing;
+        assert_eq!(
+            scope(&run),
+            Some(("answer.scope".to_owned(), "false".to_owned()))
+        );
+    }
 }
