@@ -6,7 +6,7 @@
 //! conversation, which is in the recorded runs, continues.
 //!
 //! Commands and stops go in as frames of JSON, in order; records come out. Measured, this costs
-//! less than the differences between two runs (`benches/RESULTS.md`).
+//! less than the differences between two runs (`benches/experiments/2026-11-25-figures.md`).
 
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, Sender, channel};

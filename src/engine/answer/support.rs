@@ -84,7 +84,8 @@ fn states(run: &mut Run<'_>, passages: &Passages) -> Result<Option<f32>, RunErro
 
 /// Returns the probability that the sources answer the question: a logistic regression over
 /// answerable and unanswerable questions of SQuAD and Natural Questions and foreign ones; without
-/// the generator's word over answerable questions of SQuAD and foreign ones (`benches/RESULTS.md`).
+/// the generator's word over answerable questions of SQuAD and foreign ones
+/// (`benches/experiments/2026-11-26-figures.md`).
 fn probability(stated: Option<f32>, score: f32) -> f32 {
     let logit = match stated {
         Some(stated) => 1.3 * logit_of(stated) + 2.0 * score - 1.8,

@@ -179,7 +179,7 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
 
 /// Returns the probability that an answer is right by its sources: a logistic regression over 133
 /// answers of a model of 1.5 billion parameters to questions of SQuAD and Natural Questions, 53 of
-/// them unanswerable (`benches/RESULTS.md`).
+/// them unanswerable (`benches/experiments/2026-11-26-figures.md`).
 fn probability(statements: &Statements, support: Option<Support>) -> f32 {
     let sure = statements.mean_logprob;
     let logit = match support.and_then(|support| support.stated) {
