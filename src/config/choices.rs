@@ -41,15 +41,6 @@ choices! {
         /// Never.
         Off = "off",
     }
-    /// Ways to split a model between several GPUs.
-    SplitMode {
-        /// Whole layers, each with its part of the KV cache.
-        Layer = "layer",
-        /// The rows of each matrix, where the back end can; the rest is on the first GPU.
-        Row = "row",
-        /// Not at all: everything is on the first GPU.
-        None = "none",
-    }
     /// Data type of the KV cache.
     KvCacheType {
         /// Half precision.
@@ -107,15 +98,6 @@ choices! {
         Sixel = "sixel",
         /// Half blocks, which every terminal shows.
         Blocks = "blocks",
-    }
-    /// Whether sources on the screen are hyperlinks of the terminal (OSC 8).
-    Hyperlinks {
-        /// Shows them in terminals that are known to do so.
-        Auto = "auto",
-        /// Always.
-        On = "on",
-        /// Never.
-        Off = "off",
     }
     /// The reader of PDFs.
     PdfReader {
@@ -186,13 +168,6 @@ choices! {
         Sentence = "sentence",
         /// No model: the chunks before and behind are related. A control for the two above.
         Neighbours = "neighbours",
-    }
-    /// The passages in the prompt of a retry with more passages.
-    ExpandedContext {
-        /// All of them, as SEARAG's algorithm 1 has it.
-        All = "all",
-        /// The best of them, up to retriever.k.
-        K = "k",
     }
     /// Filters that drop chunks before they reach the context.
     FilterKind {

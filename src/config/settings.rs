@@ -42,8 +42,6 @@ settings! {
         /// Workers (`ragscope worker`) that hold layers of the model, as ["host:port", ...]; empty
         /// for this machine alone.
         rpc: Vec<String> = Vec::new();
-        /// Split of the model between several GPUs.
-        split_mode: SplitMode = SplitMode::Layer;
         /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns
         /// out to be the fastest, measured while it writes. Set a number where runs are to repeat
         /// to the last digit.
@@ -51,8 +49,6 @@ settings! {
         /// Context length in tokens; 0 = the length the model was trained for, as far as memory
         /// allows.
         context_tokens: u32 = 0, for ProbeJournal;
-        /// Batch size of prompt evaluation, in tokens.
-        batch_tokens: u32 = 512, in 1..=65_536;
         /// Use of flash attention.
         flash_attention: FlashAttention = FlashAttention::Auto;
         /// Data type of the KV cache.
@@ -99,8 +95,6 @@ settings! {
         parallel: u32 = 4, in 1..=256;
         /// Seconds without a word of a server after which a request fails.
         timeout_seconds: u32 = 300, in 1..=86_400;
-        /// Number of further attempts where a server is busy or cannot be reached.
-        retries: u32 = 4, in 0..=20;
     }
 
     /// Selection of the files that become documents.
@@ -193,7 +187,8 @@ settings! {
         k: u32 = 3, in 1..=1000;
         /// Number of chunks taken from each list before fusion.
         pool: u32 = 50, in 1..=100_000, for Ranking;
-        /// Number of fused hits that a run keeps; those beyond k are shown as dropped.
+        /// Number of fused hits that a run keeps; those beyond k are shown as dropped, and the
+        /// refiner may put them into the context.
         keep: u32 = 20, in 0..=1000;
         /// Weight of the BM25 list in the fused one, in 0..=1; that of the vector list is the rest.
         bm25_weight: f32 = 0.5, in 0..=1, for Ranking;
@@ -274,8 +269,6 @@ settings! {
     refiner: RefinerSettings {
         /// Whether to repair a context that is not understood, in rounds.
         kind: RefinerKind = RefinerKind::Off;
-        /// Number of chunks below the cutoff considered as replacements.
-        pool: u32 = 20, in 0..=1000;
         /// Maximum number of contexts that are measured.
         max_rounds: u32 = 4, in 1..=100;
         /// Chunks for which similar candidates are added.
@@ -303,8 +296,6 @@ settings! {
         probe: ProbeFile = ProbeFile::Auto;
         /// Number of additional passages of that retry, ordered by the reranker; 0 = no retry.
         expand_by: u32 = 5, in 0..=1000;
-        /// Number of those passages in the prompt of that retry.
-        expanded_context: ExpandedContext = ExpandedContext::All;
     }
 
     /// Queries of retrieval.
@@ -393,8 +384,6 @@ settings! {
         /// Way in which the source viewer shows a page of a PDF as a picture; poppler's pdftoppm
         /// draws it.
         pictures: Pictures = Pictures::Auto;
-        /// Make hyperlinks of sources, which the terminal opens.
-        hyperlinks: Hyperlinks = Hyperlinks::Auto;
         /// Use the mouse: click focuses, wheel scrolls. A key returns it to the terminal.
         mouse: bool = true;
     }

@@ -23,7 +23,7 @@ use super::cells::Memory;
 use super::error::LlmError;
 use super::log::{self, Buffer, Level};
 use super::threads::Threads;
-use crate::config::{KvCacheType, SplitMode};
+use crate::config::KvCacheType;
 use crate::event::StopFlag;
 
 /// The number of cells of a context is a multiple of this.
@@ -59,7 +59,6 @@ pub(super) struct ModelParams<'a> {
     pub devices: &'a [usize],
     /// Layers on them as llama.cpp counts: the output layer is one more.
     pub layers: u32,
-    pub split_mode: SplitMode,
     pub part: ModelPart,
 }
 
@@ -68,7 +67,6 @@ impl ModelParams<'_> {
     pub const VOCABULARY: Self = Self {
         devices: &[],
         layers: 0,
-        split_mode: SplitMode::Layer,
         part: ModelPart::Vocabulary,
     };
 }
@@ -583,11 +581,8 @@ pub(super) fn load_model(
     devices.push(std::ptr::null_mut());
     raw.devices = devices.as_mut_ptr();
     raw.n_gpu_layers = i32::try_from(params.layers).unwrap_or(i32::MAX);
-    raw.split_mode = match params.split_mode {
-        SplitMode::None => sys::LLAMA_SPLIT_MODE_NONE,
-        SplitMode::Layer => sys::LLAMA_SPLIT_MODE_LAYER,
-        SplitMode::Row => sys::LLAMA_SPLIT_MODE_ROW,
-    };
+    // whole layers, each with its part of the KV cache: few back ends split rows
+    raw.split_mode = sys::LLAMA_SPLIT_MODE_LAYER;
     match params.part {
         ModelPart::All => {}
         ModelPart::Vocabulary => raw.vocab_only = true,

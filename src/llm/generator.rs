@@ -30,6 +30,9 @@ use crate::event::{
 
 /// Sequences of a context, active and kept.
 const SEQUENCES: u32 = 64;
+/// Tokens of a prompt that are evaluated at once: llama.cpp's own number, and more than there are
+/// sequences, each of which has a token in the batches that write.
+const BATCH_TOKENS: u32 = 512;
 /// Sequences for recurrent and hybrid models: each takes the memory of a whole state, used or not.
 const STATE_SEQUENCES: u32 = 4;
 /// Numbers that ggml's half-precision kernels process per step.
@@ -169,7 +172,7 @@ fn load_with_context(
                 0 => trained.max(CONTEXT_STEP),
                 tokens => tokens.max(CONTEXT_STEP),
             },
-            batch_tokens: settings.batch_tokens.max(SEQUENCES),
+            batch_tokens: BATCH_TOKENS,
             sequences: SEQUENCES,
             threads: settings.threads,
             offload: true,
@@ -232,7 +235,7 @@ fn context(
         purpose: Purpose::Generate,
         context_tokens: context_tokens(loaded, settings),
         // llama.cpp aborts without room in a batch for one token of every sequence.
-        batch_tokens: settings.batch_tokens.max(SEQUENCES),
+        batch_tokens: BATCH_TOKENS,
         sequences,
         threads: settings.threads,
         offload: loaded.card.gpu_layers > 0,

@@ -15,7 +15,7 @@ use super::gguf::Metadata;
 use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{bundled, ffi, log, model_file, rpc};
-use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType, SplitMode};
+use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType};
 use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopError, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
@@ -53,7 +53,6 @@ pub(super) struct Placement<'a> {
     pub gpu_layers: GpuLayers,
     /// Names with commas between them, or `auto`.
     device: &'a str,
-    split_mode: SplitMode,
     /// Workers that hold layers; empty for this machine alone.
     workers: &'a [String],
 }
@@ -63,7 +62,6 @@ impl<'a> Placement<'a> {
         Self {
             gpu_layers: settings.gpu_layers,
             device: &settings.device,
-            split_mode: settings.split_mode,
             workers: &settings.rpc,
         }
     }
@@ -72,7 +70,6 @@ impl<'a> Placement<'a> {
         Self {
             gpu_layers: GpuLayers::Auto,
             device: &settings.device,
-            split_mode: SplitMode::Layer,
             workers: &[],
         }
     }
@@ -147,7 +144,7 @@ pub(super) fn load(
         let mut stopped = false;
         log::clear_errors();
         let indices = indices(&plan.devices);
-        let params = params(options.placement, &indices, plan.layers);
+        let params = params(&indices, plan.layers);
         let loaded = ffi::load_model(request.runtime.backend(), file, params, &mut |share| {
             stopped = stopped || request.stop.is_set() || (request.progress)(share) == Flow::Stop;
             !stopped
@@ -291,37 +288,32 @@ pub(super) fn refusal(file: &Path) -> LlmError {
 /// Returns the GPUs of this machine that the setting names: none for the CPU.
 fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<Device>, LlmError> {
     devices.retain(|device| !device.is_remote);
-    let mut chosen = if placement.device == "auto" {
-        let mut gpus: Vec<Device> = devices.into_iter().filter(|device| device.is_gpu).collect();
+    if placement.device == "auto" {
+        devices.retain(|device| device.is_gpu);
         // an integrated GPU is slower than the others would be without it
-        if gpus.iter().any(|gpu| !gpu.is_integrated) {
-            gpus.retain(|gpu| !gpu.is_integrated);
+        if devices.iter().any(|gpu| !gpu.is_integrated) {
+            devices.retain(|gpu| !gpu.is_integrated);
         }
-        gpus
-    } else {
-        let mut named = Vec::new();
-        for name in placement.device.split(',').map(str::trim) {
-            let device = devices
-                .iter()
-                .find(|device| device.name.eq_ignore_ascii_case(name));
-            let Some(device) = device else {
-                let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
-                let known = known.join(", ");
-                return Err(LlmError::settings(
-                    format!("no device is called `{name}`"),
-                    format!("set `device` to auto, or to one of {known}"),
-                ));
-            };
-            named.push(device.clone());
-        }
-        named.retain(|device| device.is_gpu);
-        named
-    };
-
-    if placement.split_mode == SplitMode::None {
-        chosen.truncate(1);
+        return Ok(devices);
     }
-    Ok(chosen)
+
+    let mut named = Vec::new();
+    for name in placement.device.split(',').map(str::trim) {
+        let device = devices
+            .iter()
+            .find(|device| device.name.eq_ignore_ascii_case(name));
+        let Some(device) = device else {
+            let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+            let known = known.join(", ");
+            return Err(LlmError::settings(
+                format!("no device is called `{name}`"),
+                format!("set `device` to auto, or to one of {known}"),
+            ));
+        };
+        named.push(device.clone());
+    }
+    named.retain(|device| device.is_gpu);
+    Ok(named)
 }
 
 /// Decides how many layers are on which devices, and how long the context can be beside them.
@@ -435,7 +427,7 @@ impl Planner<'_, '_> {
             ..self.options.context
         };
         let indices = indices(devices);
-        let params = params(self.options.placement, &indices, layers);
+        let params = params(&indices, layers);
         let backend = self.request.runtime.backend();
         let buffers = ffi::measure(backend, self.request.file, params, context)?;
         let on_device = |device: &Device| -> u64 {
@@ -476,15 +468,11 @@ fn estimate(metadata: &Metadata, context: ContextParams, context_tokens: u32) ->
     )
 }
 
-fn params<'a>(placement: Placement<'a>, devices: &'a [usize], layers: u32) -> ModelParams<'a> {
+fn params(devices: &[usize], layers: u32) -> ModelParams<'_> {
     ModelParams {
         devices,
         // llama.cpp counts the output layer as the first that is offloaded
         layers: if layers == 0 { 0 } else { layers + 1 },
-        split_mode: match placement.split_mode {
-            SplitMode::None => SplitMode::Layer,
-            split => split,
-        },
         part: ModelPart::All,
     }
 }
@@ -648,30 +636,27 @@ mod tests {
                 device("CPU", 0, false, false),
             ]
         };
-        let chosen = |name: &str, split_mode| {
+        let chosen = |name: &str| {
             let placement = Placement {
                 gpu_layers: GpuLayers::Auto,
                 device: name,
-                split_mode,
                 workers: &[],
             };
             choose_devices(machine(), placement)
                 .map(|devices| names(&devices, &[]))
                 .map_err(|error| error.to_string())
         };
-        let layer = SplitMode::Layer;
-        for (name, split_mode, expected) in [
-            ("auto", layer, Ok("CUDA0 + CUDA1")),
-            ("auto", SplitMode::None, Ok("CUDA0")),
-            ("cuda1", layer, Ok("CUDA1")),
-            ("Vulkan1", layer, Ok("Vulkan1")),
-            ("CUDA1, CUDA0", layer, Ok("CUDA1 + CUDA0")),
-            ("cpu", layer, Ok("")),
-            ("CUDA2", layer, Err("no device is called `CUDA2`")),
-            ("CUDA0,", layer, Err("no device is called ``")),
+        for (name, expected) in [
+            ("auto", Ok("CUDA0 + CUDA1")),
+            ("cuda1", Ok("CUDA1")),
+            ("Vulkan1", Ok("Vulkan1")),
+            ("CUDA1, CUDA0", Ok("CUDA1 + CUDA0")),
+            ("cpu", Ok("")),
+            ("CUDA2", Err("no device is called `CUDA2`")),
+            ("CUDA0,", Err("no device is called ``")),
         ] {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(chosen(name, split_mode), expected, "{name}");
+            assert_eq!(chosen(name), expected, "{name}");
         }
     }
 

@@ -10,7 +10,6 @@ use std::path::Path;
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Rect;
 
-use crate::config::Hyperlinks as Setting;
 use crate::event::{CorpusCard, Place, PlaceUnit};
 
 /// The cells of a row that name a place in a document.
@@ -127,15 +126,6 @@ fn link(area: Rect, address: &str, buffer: &mut Buffer) {
     buffer[(area.x, area.y)]
         .set_symbol(&format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"))
         .set_diff_option(CellDiffOption::ForcedWidth(width));
-}
-
-/// Returns whether links are written.
-pub(super) fn are_wanted(setting: Setting, has_terminal: bool) -> bool {
-    match setting {
-        Setting::On => true,
-        Setting::Off => false,
-        Setting::Auto => has_terminal,
-    }
 }
 
 /// Returns whether the terminal is known to show links.

@@ -1,7 +1,7 @@
 //! Settles a sentence that the gate must judge: it is kept, or regenerated from the passages of a
 //! lookup (SEARAG, algorithm 1 and section 3.3).
 
-use crate::config::{ExpandedContext, FirstSentence};
+use crate::config::FirstSentence;
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Effort, Need, Passages, Query, Roles, Run, StepLookup, context};
 use crate::engine::stages::rerank_hits;
@@ -358,9 +358,6 @@ fn expand(
         searches: query.searches.clone(),
         wanted_tokens: None,
     };
-    let k = match run.tools.config.gate.expanded_context {
-        ExpandedContext::All => k,
-        ExpandedContext::K => run.tools.config.retriever.k,
-    };
+    // all of them, as SEARAG's algorithm 1 has it
     context::choose_up_to(run, candidates, k).map(Some)
 }

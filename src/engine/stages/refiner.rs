@@ -66,11 +66,12 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
     let config = run.tools.config;
     let settings = &config.refiner;
     // the pool is fixed: what a round takes out of it is not replaced by lower-ranked hits
+    let retriever = &config.retriever;
     let pool: Vec<Hit> = first
         .passages
         .spare
         .iter()
-        .take(settings.pool as usize)
+        .take(retriever.keep.saturating_sub(retriever.k) as usize)
         .cloned()
         .collect();
 

@@ -21,6 +21,9 @@ use crate::net;
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Time between two looks at whether the user stopped the call.
 const LATENCY: Duration = Duration::from_millis(20);
+/// Further attempts where a server is busy or cannot be reached: over two seconds with the pauses
+/// between them.
+const RETRIES: u32 = 3;
 /// Before the second attempt; twice as long before each one after it, and up to half more by
 /// chance, so that clients that were refused together do not come back together.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -273,7 +276,7 @@ impl ServerClient {
                 return Ok(());
             };
 
-            let can_retry = after.is_some() && attempts <= self.settings.retries;
+            let can_retry = after.is_some() && attempts <= RETRIES;
             let pause = after.unwrap_or_default().max(backoff(attempts));
             if !can_retry || is_over() || !rests(pause.min(LONGEST_PAUSE), is_over) {
                 return Err(error);

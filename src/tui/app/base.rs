@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::event::{Command, Problem, Record};
-use crate::tui::hyperlinks::{self, Addresses};
+use crate::tui::hyperlinks::Addresses;
 use crate::tui::keys::{Action, Context, Keymap};
 use crate::tui::layout::{Layout, Needs, layout};
 use crate::tui::options::Options;
@@ -42,7 +42,6 @@ pub struct App {
     pub(super) options: Options,
     pub(super) depth: Depth,
     pub(super) is_ascii: bool,
-    pub(super) has_hyperlinks: bool,
     pub(super) addresses: Addresses,
     pub(super) size: Rect,
     pub(super) effects: Vec<Effect>,
@@ -67,7 +66,6 @@ impl App {
 
         let is_ascii = ascii::is_wanted(screen.charset, options.has_plain_locale);
         keymap.show_in_ascii(is_ascii);
-        let has_hyperlinks = hyperlinks::are_wanted(screen.hyperlinks, options.has_hyperlinks);
 
         let mut app = Self {
             state: State::default(),
@@ -84,7 +82,6 @@ impl App {
             options,
             depth,
             is_ascii,
-            has_hyperlinks,
             addresses: Addresses::default(),
             size: Rect::default(),
             effects: Vec::new(),

@@ -104,7 +104,7 @@ impl App {
         }
         let placed = self.draw_cells(self.scene(), &self.rows, buffer);
         let corpus = self.scene().run.and_then(|run| run.corpus.as_ref());
-        if let Some(corpus) = corpus.filter(|_| self.has_hyperlinks) {
+        if let Some(corpus) = corpus.filter(|_| self.options.has_hyperlinks) {
             self.addresses.write(&placed, corpus, buffer);
         }
     }

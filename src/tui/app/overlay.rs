@@ -10,7 +10,7 @@ use crate::tui::overlays::{self, Open, Origin};
 use crate::tui::theme::Theme;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::view::{Passage, Request, View};
-use crate::tui::{ascii, hyperlinks, panes, picture, save};
+use crate::tui::{ascii, panes, picture, save};
 
 use super::base::App;
 use super::effect::Effect;
@@ -375,10 +375,6 @@ impl App {
             "screen.charset" => {
                 self.is_ascii = ascii::is_wanted(screen.charset, self.options.has_plain_locale);
                 self.keymap.show_in_ascii(self.is_ascii);
-            }
-            "screen.hyperlinks" => {
-                self.has_hyperlinks =
-                    hyperlinks::are_wanted(screen.hyperlinks, self.options.has_hyperlinks);
             }
             "screen.mouse" => self.take_mouse(screen.mouse),
             _ => {}

@@ -123,7 +123,7 @@ fn models_that_never_agree_come_to_an_end() {
             vec![ln(4.0), ln(4.0)],
         ),
         (
-            vec![("refiner.pool", "0")],
+            vec![("retriever.keep", "3")],
             RefinementEnd::Unchanged,
             vec![ln(4.0), ln(4.0)],
         ),

@@ -353,16 +353,15 @@ fn settings(url: &str) -> GeneratorSettings {
     }
 }
 
-fn patient(seconds: u32, retries: u32) -> ServerSettings {
+fn patient(seconds: u32) -> ServerSettings {
     ServerSettings {
         timeout_seconds: seconds,
-        retries,
         ..Config::default().server
     }
 }
 
 fn connect(server: &Server) -> Box<dyn LoadedGenerator> {
-    connect_with(server, &patient(20, 2), &StopFlag::default())
+    connect_with(server, &patient(20), &StopFlag::default())
 }
 
 fn connect_with(
@@ -383,11 +382,7 @@ fn try_connect(
 }
 
 fn capabilities(server: &Server) -> Capabilities {
-    let connected = try_connect(
-        &settings(&server.url),
-        &patient(20, 2),
-        &StopFlag::default(),
-    );
+    let connected = try_connect(&settings(&server.url), &patient(20), &StopFlag::default());
     connected.expect("a generator").capabilities
 }
 
@@ -533,7 +528,7 @@ fn plain_text_ends_where_another_turn_would_begin() {
             chat_template: "none".to_owned(),
             ..settings(&server.url)
         };
-        let connected = try_connect(&settings, &patient(20, 2), &StopFlag::default());
+        let connected = try_connect(&settings, &patient(20), &StopFlag::default());
         let mut generator = connected.expect("a generator").generator;
         assert!(generator.card().has_plain_prompts());
         let prompt = Prompt {
@@ -656,7 +651,7 @@ fn a_server_that_misbehaves_costs_the_call_with_the_reason() {
         (Answer::Json(401, json!({})), "refuses the key"),
         (
             Answer::Json(429, json!({})),
-            "too busy (HTTP 429, after 2 attempts)",
+            "too busy (HTTP 429, after 4 attempts)",
         ),
         (
             Answer::Json(500, json!({"error": {"message": "slot failed"}})),
@@ -669,7 +664,7 @@ fn a_server_that_misbehaves_costs_the_call_with_the_reason() {
         let shown = format!("{answer:?}");
         let server = with_streams(move |_| answer.clone());
         let stop = StopFlag::default();
-        let mut generator = connect_with(&server, &patient(1, 1), &stop);
+        let mut generator = connect_with(&server, &patient(1), &stop);
         let error = generator
             .complete(&[Prompt::user("Where?")], &greedy(20, &[]), &mut {
                 NO_OBSERVER
@@ -722,7 +717,7 @@ fn a_server_that_cannot_be_used_is_refused_at_once() {
             served_model: model.to_owned(),
             ..settings(&server.url)
         };
-        let connected = try_connect(&settings, &patient(5, 0), &StopFlag::default());
+        let connected = try_connect(&settings, &patient(5), &StopFlag::default());
         match connected.map(|connected| connected.capabilities) {
             Ok(capabilities) => {
                 assert!(said.is_empty());
@@ -742,12 +737,12 @@ fn a_server_that_cannot_be_used_is_refused_at_once() {
         .and_then(|one| one.local_addr())
         .expect("a port");
     let closed = settings(&format!("http://{port}"));
-    let error = try_connect(&closed, &patient(5, 0), &StopFlag::default())
+    let error = try_connect(&closed, &patient(5), &StopFlag::default())
         .err()
         .expect("nobody listens");
     assert!(error.to_string().contains("cannot be reached"), "{error}");
     for url in ["127.0.0.1:80", "http://me:pass@127.0.0.1:80"] {
-        let error = try_connect(&settings(url), &patient(5, 0), &StopFlag::default())
+        let error = try_connect(&settings(url), &patient(5), &StopFlag::default())
             .err()
             .expect("no address");
         assert!(matches!(error, LlmError::Settings(_)), "{error}");
@@ -765,7 +760,7 @@ fn a_busy_server_is_asked_again() {
         }
     });
     let stop = StopFlag::default();
-    let mut generator = connect_with(&server, &patient(20, 5), &stop);
+    let mut generator = connect_with(&server, &patient(20), &stop);
     let before = server.asked("/completion").len();
     let completions = generator
         .complete(&[Prompt::user("Where?")], &greedy(20, &[]), &mut {
@@ -820,7 +815,7 @@ fn a_stop_closes_the_connections() {
     let server = with_streams(move |_| Answer::Silence(vec![event.clone()]));
     let stop = StopFlag::default();
     const PATIENCE_SECONDS: u32 = 600;
-    let mut generator = connect_with(&server, &patient(PATIENCE_SECONDS, 0), &stop);
+    let mut generator = connect_with(&server, &patient(PATIENCE_SECONDS), &stop);
     let started = Instant::now();
     let completions = generator
         .complete(&[Prompt::user("Where?")], &greedy(20, &[]), &mut |_, _| {
@@ -848,7 +843,7 @@ fn requests_run_side_by_side_up_to_the_limit() {
     });
     let limited = ServerSettings {
         parallel: PARALLEL as u32,
-        ..patient(20, 0)
+        ..patient(20)
     };
     let stop = StopFlag::default();
     let mut generator = connect_with(&server, &limited, &stop);
@@ -885,7 +880,7 @@ fn another_ragscope_puts_prefixes_in_front_itself() {
         url: server.url.clone(),
         ..Config::default().embedder
     };
-    let mut embedder = ServerEmbedder::connect(&settings, &patient(20, 0), &StopFlag::default())
+    let mut embedder = ServerEmbedder::connect(&settings, &patient(20), &StopFlag::default())
         .expect("an embedder");
     assert_eq!(
         embedder.card().fingerprint,
@@ -948,7 +943,7 @@ fn an_embedder_and_a_reranker_are_asked_in_batches() {
         ..Config::default().embedder
     };
     let mut embedder =
-        ServerEmbedder::connect(&embedder_settings, &patient(20, 0), &stop).expect("an embedder");
+        ServerEmbedder::connect(&embedder_settings, &patient(20), &stop).expect("an embedder");
     assert_eq!(embedder.card().width, 3);
     assert_eq!(embedder.card().prefixes.query, "search_query: ");
     let texts: Vec<String> = (1..100).map(|length| "x".repeat(length)).collect();
@@ -969,7 +964,7 @@ fn an_embedder_and_a_reranker_are_asked_in_batches() {
         ..Config::default().reranker
     };
     let mut reranker =
-        ServerReranker::connect(&reranker_settings, &patient(20, 0), &stop).expect("a reranker");
+        ServerReranker::connect(&reranker_settings, &patient(20), &stop).expect("a reranker");
     assert_eq!(
         reranker
             .rerank("which?", &["bad", "good", "bad"])
@@ -982,7 +977,7 @@ fn an_embedder_and_a_reranker_are_asked_in_batches() {
         url: server.url.clone(),
         ..embedder_settings
     };
-    let error = ServerEmbedder::connect(&embedder_settings, &patient(5, 0), &stop)
+    let error = ServerEmbedder::connect(&embedder_settings, &patient(5), &stop)
         .err()
         .expect("no vectors");
     assert!(error.to_string().contains("gives no vectors"), "{error}");
@@ -1073,8 +1068,6 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
         QUESTION,
         "--set",
         "generator.url=http://127.0.0.1:1",
-        "--set",
-        "server.retries=0",
     ])
     .exits(1)
     .reports("cannot be reached");
@@ -1117,7 +1110,7 @@ fn a_real_llama_server_gives_what_this_process_gives() {
         &mut |_| Flow::Continue,
     )
     .expect("the generator");
-    let mut there = try_connect(&settings(urls[0]), &patient(120, 2), &stop)
+    let mut there = try_connect(&settings(urls[0]), &patient(120), &stop)
         .expect("the server")
         .generator;
     println!("{}", there.card().server);
@@ -1187,8 +1180,7 @@ fn a_real_llama_server_gives_what_this_process_gives() {
         url: urls[1].to_owned(),
         ..defaults.embedder.clone()
     };
-    let mut theirs =
-        ServerEmbedder::connect(&embedder, &patient(120, 2), &stop).expect("the server");
+    let mut theirs = ServerEmbedder::connect(&embedder, &patient(120), &stop).expect("the server");
     let pairs = ours
         .embed(&texts)
         .expect("here")
@@ -1212,8 +1204,7 @@ fn a_real_llama_server_gives_what_this_process_gives() {
         &mut |_| Flow::Continue,
     )
     .expect("the reranker");
-    let mut theirs =
-        ServerReranker::connect(&reranker, &patient(120, 2), &stop).expect("the server");
+    let mut theirs = ServerReranker::connect(&reranker, &patient(120), &stop).expect("the server");
     let question = "Who keeps the lighthouse?";
     let ours = ours.rerank(question, &texts).expect("here");
     let theirs = theirs.rerank(question, &texts).expect("there");

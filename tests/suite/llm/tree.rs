@@ -100,11 +100,7 @@ fn a_call_stops_within_one_step_from_either_side_and_leaves_the_cache_sound() {
 #[test]
 fn a_stop_reaches_into_a_long_prompt() {
     let stop = StopFlag::default();
-    let settings = GeneratorSettings {
-        batch_tokens: 2048,
-        ..generator_settings()
-    };
-    let mut generator = generator_with(&settings, &stop);
+    let mut generator = generator_with(&generator_settings(), &stop);
     let prompt = Prompt::user("the ".repeat(1900));
     stop.stop();
     let stopped = complete(&mut generator, std::slice::from_ref(&prompt), &greedy(5));
@@ -157,7 +153,6 @@ fn a_prompt_longer_than_the_context_is_refused_before_anything_runs() {
 fn more_than_fits_is_done_in_pieces() {
     let settings = GeneratorSettings {
         context_tokens: 512,
-        batch_tokens: 64,
         ..generator_settings()
     };
     let mut small = generator_with(&settings, &StopFlag::default());
@@ -293,7 +288,6 @@ fn random_prompt(dice: &mut Dice) -> Prompt {
 fn random_trees_with_stops_and_evictions_equal_one_by_one() {
     let settings = GeneratorSettings {
         context_tokens: 768,
-        batch_tokens: 96,
         ..generator_settings()
     };
     let stop = StopFlag::default();
