@@ -222,8 +222,8 @@ pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
     // gives each command its full name
     declaration.build();
     let mut pages = Vec::new();
-    let commands =
-        shown(&declaration).flat_map(|command| iter::once(command).chain(shown(command)));
+    let commands = visible_commands(&declaration)
+        .flat_map(|command| iter::once(command).chain(visible_commands(command)));
     for command in iter::once(&declaration).chain(commands) {
         clap_mangen::Man::new(command.clone()).render(&mut pages)?;
     }
@@ -232,7 +232,7 @@ pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
 }
 
 /// Returns the commands of a command that users call.
-fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+fn visible_commands(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
     let commands = command.get_subcommands();
     commands.filter(|command| !command.is_hide_set() && command.get_name() != "help")
 }

@@ -56,7 +56,7 @@ impl Work<'_> {
             out.text(&harmless(&format!(
                 "{number:>2}  {}  {}\n",
                 words::chunk_location(&hit.chunk),
-                found_by(hit)
+                describe_scores(hit)
             )))?;
             out.dim(&format!("    {}\n", start_of(&hit.chunk.text)))?;
             if let Some(copies) = words::copies(hit) {
@@ -121,7 +121,7 @@ fn is_excluded(word: &str) -> bool {
 
 /// Returns the scores of a hit with its ranks in the two lists, and what found it when only one
 /// did.
-fn found_by(hit: &Hit) -> String {
+fn describe_scores(hit: &Hit) -> String {
     let part = |name: &str, ranked: Option<Ranked>| {
         ranked.map(|ranked| format!("{name} {:.2} (#{})", ranked.score, ranked.rank))
     };

@@ -85,7 +85,7 @@ impl RunText {
                 self.token(*step, out)
             }
             RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
-            RunEvent::StepGiven { step, .. } => self.given(*step, out),
+            RunEvent::StepGiven { step, .. } => self.print_given(*step, out),
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }
@@ -185,7 +185,7 @@ impl RunText {
     }
 
     /// Prints a sentence that was not generated, on a line of its own.
-    fn given(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
+    fn print_given(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
         let Some((_, step)) = self.find_step(step) else {
             return Ok(());
         };

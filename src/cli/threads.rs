@@ -73,7 +73,7 @@ pub fn run(
         None if out.json => out.json_pretty(&serde_json::json!({ "threads": threads }))?,
         None => out.text(&harmless(&table(&threads, sessions)))?,
         Some(ThreadsCommand::Show { thread }) => {
-            for (at, run) in known(&threads, thread)?.runs.iter().enumerate() {
+            for (at, run) in find_or_fail(&threads, thread)?.runs.iter().enumerate() {
                 if at > 0 && !out.json {
                     out.text("\n")?;
                 }
@@ -84,7 +84,7 @@ pub fn run(
             return Err(Failure::usage("the new name is empty", "pass a word or a few").into());
         }
         Some(ThreadsCommand::Rename { thread, name }) => {
-            name_thread(sessions, &known(&threads, thread)?.id, name)?;
+            name_thread(sessions, &find_or_fail(&threads, thread)?.id, name)?;
         }
     }
 
@@ -107,7 +107,10 @@ fn find<'t>(threads: &'t [RecordedThread], name: &str) -> Option<&'t RecordedThr
         .or_else(|| threads.iter().find(has_id))
 }
 
-fn known<'t>(threads: &'t [RecordedThread], name: &str) -> Result<&'t RecordedThread, Stopped> {
+fn find_or_fail<'t>(
+    threads: &'t [RecordedThread],
+    name: &str,
+) -> Result<&'t RecordedThread, Stopped> {
     let failure = || {
         Failure::usage(
             format!("there is no thread `{name}`"),

@@ -161,7 +161,7 @@ impl Layers {
         if is_plain_name(name) && file.is_file() {
             return Layer::read(&file);
         }
-        if let Some(text) = presets::built_in(name) {
+        if let Some(text) = presets::find_built_in(name) {
             return Layer::parse(format!("preset {name}"), text);
         }
 

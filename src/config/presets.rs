@@ -30,7 +30,7 @@ presets![
 ];
 
 /// Returns the text of a built-in preset.
-pub(super) fn built_in(name: &str) -> Option<&'static str> {
+pub(super) fn find_built_in(name: &str) -> Option<&'static str> {
     BUILT_IN
         .iter()
         .find(|(known, _)| *known == name)
@@ -44,7 +44,7 @@ pub fn preset_names(presets_folder: &Path) -> Vec<String> {
 
 /// Returns what a preset does, in a sentence; empty for one of the user that does not say it.
 pub fn preset_doc(name: &str, presets_folder: &Path) -> String {
-    match built_in(name) {
+    match find_built_in(name) {
         Some(text) => doc(text),
         None => files::read_text(&presets_folder.join(format!("{name}.toml")))
             .map_or(String::new(), |text| doc(&text)),

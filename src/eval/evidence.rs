@@ -52,7 +52,7 @@ impl EvidencePieces {
     }
 
     /// Returns the pieces that a chunk holds, by number.
-    pub fn held_by(&self, chunk: &ChunkText) -> Vec<usize> {
+    pub fn find_in(&self, chunk: &ChunkText) -> Vec<usize> {
         let text = fold_white_space(&chunk.text);
         let is_held = |piece: &Piece| {
             let mut file = piece.file.iter();

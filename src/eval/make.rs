@@ -94,7 +94,7 @@ pub fn make_questions(
                 continue;
             };
             if made.len() < wanted && !made.iter().any(|known| known.question == *question) {
-                made.push(candidate.made(made.len() + 1, question, kind));
+                made.push(candidate.build(made.len() + 1, question, kind));
             }
         }
     }
@@ -138,7 +138,7 @@ impl AskableSentence<'_> {
             && !normalise(question).contains(&normalise(&self.answer))
     }
 
-    fn made(&self, number: usize, question: &str, kind: &'static str) -> GeneratedQuestion {
+    fn build(&self, number: usize, question: &str, kind: &'static str) -> GeneratedQuestion {
         GeneratedQuestion {
             id: format!("q{number:03}"),
             question: question.to_owned(),

@@ -42,7 +42,7 @@ pub use metrics::{
     bootstrap, exact_match, f1, is_refusal, meteor, normalise, paired_bootstrap, pearson, rouge_l,
     score, substring,
 };
-pub use paper::{PaperRow, PaperTable, published_as};
+pub use paper::{PaperRow, PaperTable, paper_name};
 pub use paper_metric::PublishedMetric;
 pub use published::{Published, PublishedFigure};
 pub use questions::{Evidence, Passage, Question, QuestionSet};

@@ -103,7 +103,7 @@ impl PaperTable {
     }
 
     /// Returns the figures of a row by dataset, of one of the table's models.
-    pub(super) fn published<'r>(
+    pub(super) fn published_figures<'r>(
         &self,
         row: &'r PaperRow,
         model: &str,
@@ -113,7 +113,7 @@ impl PaperTable {
 }
 
 /// Returns the dataset under which papers print the figures of another form of its questions.
-pub fn published_as(dataset: &str) -> &str {
+pub fn paper_name(dataset: &str) -> &str {
     match dataset {
         "nq-open" => "kilt",
         other => other,
@@ -198,9 +198,9 @@ mod tests {
         }
 
         let table = PaperTable::find("dense-rag:9").expect("a table");
-        let published = table.published(&table.rows[0], "Qwen-2.5-1.5B");
+        let published = table.published_figures(&table.rows[0], "Qwen-2.5-1.5B");
         assert_eq!(published["kilt"], [47.7, 24.8]);
-        assert_eq!(published_as("nq-open"), "kilt");
+        assert_eq!(paper_name("nq-open"), "kilt");
     }
 
     /// The entropy of a question and its answer are of one context, and pairs of rows differ by

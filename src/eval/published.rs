@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::metrics::Metric as _;
-use super::paper::{PaperRow, PaperTable, published_as};
+use super::paper::{PaperRow, PaperTable, paper_name};
 use super::paper_metric::PublishedMetric;
 use super::summary::{PresetSummary, UnderstandingSummary};
 
@@ -60,8 +60,8 @@ impl PaperTable {
     ) -> Vec<PublishedFigure> {
         let scale = if self.percent { 0.01 } else { 1.0 };
         let summary = presets.iter().find(|preset| preset.preset == row.name);
-        let wanted = dataset.map(published_as);
-        let published = self.published(row, model).iter();
+        let wanted = dataset.map(paper_name);
+        let published = self.published_figures(row, model).iter();
         let of_dataset =
             published.filter(|(name, _)| wanted.is_none_or(|wanted| wanted == name.as_str()));
 

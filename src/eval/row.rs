@@ -179,7 +179,7 @@ impl WithEvidence<'_> {
         let hits: Vec<Option<&Hit>> = chunks.iter().map(|chunk| self.run.hit(*chunk)).collect();
         let held = hits
             .iter()
-            .map(|hit| hit.map_or_else(Vec::new, |hit| self.evidence.held_by(&hit.chunk)));
+            .map(|hit| hit.map_or_else(Vec::new, |hit| self.evidence.find_in(&hit.chunk)));
         let tokens = hits.iter().map(|hit| hit.map_or(0, |hit| hit.chunk.tokens));
         EvidenceList {
             held: held.collect(),

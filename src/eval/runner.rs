@@ -33,7 +33,7 @@ impl Plan {
     }
 
     /// Returns how many answers the journal does not hold.
-    pub fn left(&self, journal: &Journal<Row>) -> usize {
+    pub fn count_left(&self, journal: &Journal<Row>) -> usize {
         self.presets
             .iter()
             .map(|preset| self.left_under(preset, journal).len())

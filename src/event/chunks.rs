@@ -38,7 +38,7 @@ pub enum WordOrigin {
 }
 
 /// The result of a query.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Retrieval {
     pub query: String,
     pub hits: Vec<Hit>,
@@ -193,7 +193,7 @@ impl Hit {
 
     /// A chunk that no search ranked, at a place behind those that one did.
     #[must_use]
-    pub fn unranked(chunk: ChunkText, rank: u32) -> Self {
+    pub fn with_rank(chunk: ChunkText, rank: u32) -> Self {
         Self::new(chunk, Ranked { score: 0.0, rank })
     }
 }

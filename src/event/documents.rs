@@ -16,7 +16,7 @@ pub struct Embedding {
 }
 
 /// A corpus and the state of its index.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CorpusCard {
     /// The folder as the user named it; of several folders, their names joined by `, `.
     pub folder: String,
@@ -106,7 +106,7 @@ pub struct OtherFiles {
 }
 
 /// The result of an update of the index.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IndexReport {
     pub corpus: CorpusCard,
     pub added: u64,

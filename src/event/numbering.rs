@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    fn cited(label: u32, chunk: u64) -> Citation {
+    fn citation(label: u32, chunk: u64) -> Citation {
         Citation {
             label,
             chunk,
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    fn finished(step: u32, text: &str, citations: Vec<Citation>) -> RunEvent {
+    fn finish_step(step: u32, text: &str, citations: Vec<Citation>) -> RunEvent {
         RunEvent::StepFinished {
             step,
             text: text.to_owned(),
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    fn numbered(numbering: &mut Numbering, mut event: RunEvent) -> (String, Vec<u32>) {
+    fn number_event(numbering: &mut Numbering, mut event: RunEvent) -> (String, Vec<u32>) {
         numbering.number(&mut event);
         match event {
             RunEvent::StepFinished {
@@ -282,21 +282,21 @@ mod tests {
     fn a_chunk_has_one_number_in_all_prompts_of_a_run() {
         let mut numbering = Numbering::default();
         let numbering = &mut numbering;
-        assert_eq!(numbered(numbering, context(1, &[70, 80])).1, [1, 2]);
+        assert_eq!(number_event(numbering, context(1, &[70, 80])).1, [1, 2]);
         assert_eq!(
-            numbered(numbering, finished(1, "A [2].", vec![cited(2, 80)])),
+            number_event(numbering, finish_step(1, "A [2].", vec![citation(2, 80)])),
             ("A [2].".to_owned(), vec![2])
         );
-        assert_eq!(numbered(numbering, context(2, &[90, 70])).1, [3, 1]);
+        assert_eq!(number_event(numbering, context(2, &[90, 70])).1, [3, 1]);
         assert_eq!(
             numbering.number_text(2, "B [1"),
             "B [1",
             "an open mark waits"
         );
         assert_eq!(numbering.number_text(2, "B [1]"), "B [3]");
-        let both = vec![cited(1, 90), cited(2, 70)];
+        let both = vec![citation(1, 90), citation(2, 70)];
         assert_eq!(
-            numbered(numbering, finished(2, "B [1, 2], x[5].", both)),
+            number_event(numbering, finish_step(2, "B [1, 2], x[5].", both)),
             ("B [3, 1], x[?].".to_owned(), vec![3, 1])
         );
 
@@ -304,11 +304,11 @@ mod tests {
             outcome: Outcome::Completed,
             text: "A [2]. B [1, 2], x[5].".to_owned(),
             answer: "B [1".to_owned(),
-            citations: vec![cited(2, 80), cited(1, 90), cited(2, 70)],
+            citations: vec![citation(2, 80), citation(1, 90), citation(2, 70)],
             usage: RunUsage::default(),
         };
         assert_eq!(
-            numbered(numbering, end),
+            number_event(numbering, end),
             ("A [2]. B [3, 1], x[?].".to_owned(), vec![2, 3, 1])
         );
     }

@@ -262,17 +262,7 @@ impl Collection {
         IndexReport {
             unchanged: corpus.documents,
             corpus,
-            added: 0,
-            changed: 0,
-            removed: 0,
-            updated: Vec::new(),
-            embedded: 0,
-            reused: 0,
-            neighbours: None,
-            skipped: Vec::new(),
-            omitted: Vec::new(),
-            noted: Vec::new(),
-            wall_ms: 0,
+            ..IndexReport::default()
         }
     }
 
@@ -412,7 +402,7 @@ impl Collection {
 
         let read = |(part, lexical, address): (NamedIndex<'_>, &Lexical, _)| {
             let chunk = lexical.chunk(address);
-            let chunk = chunk.map_err(|error| part.index.damaged(error))?;
+            let chunk = chunk.map_err(|error| part.index.damage_error(error))?;
             Ok(part.names.chunk(chunk))
         };
         chunks.into_iter().map(read).collect()

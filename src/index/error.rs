@@ -100,7 +100,7 @@ impl FileError {
         }
     }
 
-    pub fn damaged(file: &Path, what: impl std::fmt::Display) -> Self {
+    pub fn for_damage(file: &Path, what: impl std::fmt::Display) -> Self {
         Self::Damaged(format!("{}: {what}", file.display()))
     }
 
@@ -108,9 +108,9 @@ impl FileError {
     /// else a later attempt may succeed.
     pub fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
-            std::io::ErrorKind::NotFound => Self::damaged(file, "it is missing"),
+            std::io::ErrorKind::NotFound => Self::for_damage(file, "it is missing"),
             std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge => {
-                Self::damaged(file, error)
+                Self::for_damage(file, error)
             }
             _ => Self::read(file, error),
         }

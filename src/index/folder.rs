@@ -374,8 +374,8 @@ impl Index {
     }
 
     /// Returns the error of a chunk store that cannot be read.
-    pub(super) fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
-        FileError::damaged(&self.layout.root, error).for_folder(&self.name)
+    pub(super) fn damage_error(&self, error: tantivy::TantivyError) -> IndexError {
+        FileError::for_damage(&self.layout.root, error).for_folder(&self.name)
     }
 
     /// Returns the stored vector of a chunk; `None` for one that is damaged, too.

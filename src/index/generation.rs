@@ -265,7 +265,7 @@ fn check_counts(
     let stored = chunks.len() as u64;
     if manifest.chunks != stored || of_documents != stored {
         let counted = manifest.chunks;
-        return Err(FileError::damaged(
+        return Err(FileError::for_damage(
             folder,
             format_args!(
                 "it holds {stored} chunks; its manifest says {counted} and {of_documents}"
@@ -275,7 +275,7 @@ fn check_counts(
 
     let rows = manifest.vectors.rows;
     if chunks.iter().any(|chunk| chunk.row >= rows) || manifest.graph_rows > rows {
-        return Err(FileError::damaged(
+        return Err(FileError::for_damage(
             folder,
             format_args!("it names vectors beyond its {rows}"),
         ));
@@ -284,6 +284,6 @@ fn check_counts(
     if chunks.is_sorted_by(|a, b| a.id < b.id) {
         Ok(())
     } else {
-        Err(FileError::damaged(folder, "two chunks have the same id"))
+        Err(FileError::for_damage(folder, "two chunks have the same id"))
     }
 }

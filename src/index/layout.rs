@@ -117,7 +117,7 @@ impl Layout {
             .ok()
             .and_then(parse_pointer)
             .map(Some)
-            .ok_or_else(|| FileError::damaged(&file, "it names no generation"))
+            .ok_or_else(|| FileError::for_damage(&file, "it names no generation"))
     }
 
     /// Changes the generation in use, by one rename.

@@ -113,7 +113,7 @@ impl Index {
         generation
             .lexical
             .document(path)
-            .map_err(|error| self.damaged(error))
+            .map_err(|error| self.damage_error(error))
     }
 
     /// Returns the links between the chunks of a document, by their order; `None` before it is

@@ -148,7 +148,7 @@ impl Manifest {
             files::read(&file).map_err(|error| FileError::missing_or_unreadable(&file, &error))?;
 
         if blake3::hash(&text).to_hex().as_str() != checksum {
-            return Err(FileError::damaged(&file, "its checksum is wrong"));
+            return Err(FileError::for_damage(&file, "its checksum is wrong"));
         }
 
         let Header { format: found } = parse(&file, &text)?;
@@ -168,7 +168,7 @@ struct Header {
 }
 
 fn parse<'a, T: Deserialize<'a>>(file: &Path, text: &'a [u8]) -> Result<T, FileError> {
-    serde_json::from_slice(text).map_err(|error| FileError::damaged(file, error))
+    serde_json::from_slice(text).map_err(|error| FileError::for_damage(file, error))
 }
 
 impl StoredFile {
@@ -187,13 +187,13 @@ impl StoredFile {
         let file = generation.join(&self.name);
         let (bytes, blake3) = checksum(&file)?;
         if bytes != self.bytes {
-            return Err(FileError::damaged(
+            return Err(FileError::for_damage(
                 &file,
                 format_args!("it has {bytes} bytes instead of {}", self.bytes),
             ));
         }
         if blake3 != self.blake3 {
-            return Err(FileError::damaged(&file, "its checksum is wrong"));
+            return Err(FileError::for_damage(&file, "its checksum is wrong"));
         }
         Ok(())
     }

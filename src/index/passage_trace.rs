@@ -136,7 +136,7 @@ impl NamedIndex<'_> {
         };
         for stored in generation.chunks() {
             let chunk = generation.lexical.chunk(stored.address);
-            let chunk = chunk.map_err(|error| self.index.damaged(error))?;
+            let chunk = chunk.map_err(|error| self.index.damage_error(error))?;
             if !matches.see(self.names.chunk(chunk)) {
                 break;
             }

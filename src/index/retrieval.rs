@@ -58,7 +58,7 @@ impl<'a> NamedIndex<'a> {
         };
         let filter = generation
             .filter(self.names, &settings.filter)
-            .map_err(|error| self.index.damaged(error))?;
+            .map_err(|error| self.index.damage_error(error))?;
         Ok(Some(Searched {
             part: self,
             generation,
@@ -75,7 +75,7 @@ impl Searched<'_> {
             return Ok(None);
         };
         let chunk = self.generation.lexical.chunk(stored.address);
-        let chunk = chunk.map_err(|error| self.part.index.damaged(error))?;
+        let chunk = chunk.map_err(|error| self.part.index.damage_error(error))?;
         let documents = &self.generation.manifest.documents;
         let entry = documents.get(&chunk.document).cloned().unwrap_or_default();
         let hit = fused.to_hit(self.part.names.chunk(chunk));
@@ -189,7 +189,7 @@ pub(super) fn search(
 
     for part in &searched {
         part.score_words(&words, &mut hits)
-            .map_err(|error| part.part.index.damaged(error))?;
+            .map_err(|error| part.part.index.damage_error(error))?;
     }
 
     let metadata = |hit| searched.iter().find_map(|part| part.metadata(hit));
@@ -282,7 +282,7 @@ impl<'a> QueryWords<'a> {
 
         let statistics = Statistics::new(generations.map(|from| &from.lexical), &words);
         let statistics = match (statistics, searched.first()) {
-            (Err(error), Some(first)) => return Err(first.part.index.damaged(error)),
+            (Err(error), Some(first)) => return Err(first.part.index.damage_error(error)),
             (statistics, _) => statistics.unwrap_or_default(),
         };
         Ok(Self { words, statistics })
@@ -303,7 +303,7 @@ impl<'a> QueryWords<'a> {
         {
             let lexical = &generation.lexical;
             let found = lexical.search(&self.words, count, filter.as_ref(), &self.statistics);
-            lists.push(part.name_chunks(found.map_err(|error| part.index.damaged(error))?));
+            lists.push(part.name_chunks(found.map_err(|error| part.index.damage_error(error))?));
         }
         Ok(merge(lists, count))
     }

@@ -131,7 +131,7 @@ impl Cells {
     }
 
     /// Returns the length of the longest prefix of `path` in an active sequence, whose cells stay.
-    pub fn cached_in_active(&self, path: &[i32]) -> usize {
+    pub fn count_cached_in_active(&self, path: &[i32]) -> usize {
         self.slots
             .iter()
             .filter(|slot| slot.state == CellState::Active)

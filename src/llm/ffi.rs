@@ -306,7 +306,7 @@ impl Context {
         let mut raw = raw_params(params, threads.for_batch(1));
         raw.abort_callback = Some(abort);
         raw.abort_callback_data = Rc::as_ptr(&stop).cast_mut().cast::<c_void>();
-        raw.cb_eval = Some(evaluated);
+        raw.cb_eval = Some(observe_tensor);
         raw.cb_eval_user_data = Rc::as_ptr(&reader).cast_mut().cast::<c_void>();
         let (raw, buffers) = log::with_buffers(|| {
             // SAFETY: the model lives as long as the context (held in an Arc), and so does what is
@@ -526,7 +526,7 @@ unsafe extern "C" fn abort(stop: *mut c_void) -> bool {
 
 /// llama.cpp calls this before a tensor is computed (`ask`), to learn whether it is wanted, and
 /// again after it, to have it read; the second call returns whether to continue.
-unsafe extern "C" fn evaluated(
+unsafe extern "C" fn observe_tensor(
     tensor: *mut sys::ggml_tensor,
     ask: bool,
     reader: *mut c_void,
@@ -591,7 +591,7 @@ pub(super) fn load_model(
             raw.load_mode = sys::LLAMA_LOAD_MODE_NONE;
         }
     }
-    raw.progress_callback = Some(progressed);
+    raw.progress_callback = Some(report_progress);
     raw.progress_callback_user_data = std::ptr::from_mut(&mut progress).cast::<c_void>();
 
     let (model, buffers) = log::with_buffers(|| {
@@ -608,7 +608,7 @@ pub(super) fn load_model(
 }
 
 /// llama.cpp calls this while it loads a model.
-unsafe extern "C" fn progressed(share: f32, progress: *mut c_void) -> bool {
+unsafe extern "C" fn report_progress(share: f32, progress: *mut c_void) -> bool {
     // SAFETY: the pointer is the callback of a call that has not returned, on its thread.
     let progress = unsafe { &mut *progress.cast::<&mut dyn FnMut(f32) -> bool>() };
     progress(share)
@@ -783,7 +783,7 @@ pub(super) fn contain_crashes() {
     // SAFETY: the callback is a plain function without data.
     unsafe { sys::ggml_set_abort_callback(Some(ggml_aborts)) };
     let handler = libc::sigaction {
-        sa_sigaction: crashed as extern "C" fn(i32) as usize,
+        sa_sigaction: handle_crash as extern "C" fn(i32) as usize,
         // SAFETY: an empty set is all zeros; the other fields are numbers.
         ..unsafe { std::mem::zeroed() }
     };
@@ -891,7 +891,7 @@ unsafe extern "C" fn ggml_aborts(message: *const c_char) {
 
 /// Restores the terminal, writes the sentence, and lets the signal end the process.
 #[cfg(unix)]
-extern "C" fn crashed(signal: i32) {
+extern "C" fn handle_crash(signal: i32) {
     use nix::libc;
 
     // a crash inside of the handler must not begin again

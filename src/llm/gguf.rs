@@ -414,7 +414,7 @@ impl<R: Read> GgufReader<R> {
         if count > MAX_ITEMS {
             return Err(format!("it claims {count} {things}"));
         }
-        if count * smallest > self.left() {
+        if count * smallest > self.remaining_bytes() {
             return Err(format!(
                 "the file is cut off: it claims {count} {things} and ends before them"
             ));
@@ -429,7 +429,7 @@ impl<R: Read> GgufReader<R> {
         if length > MAX_STRING_BYTES {
             return Err(format!("it claims a text of {length} bytes"));
         }
-        if length > self.left() {
+        if length > self.remaining_bytes() {
             return Err("the file is cut off inside its metadata".to_owned());
         }
         self.string_bytes += length;
@@ -471,7 +471,7 @@ impl<R: Read> GgufReader<R> {
     }
 
     /// Bytes after the position.
-    fn left(&self) -> u64 {
+    fn remaining_bytes(&self) -> u64 {
         self.file_bytes.saturating_sub(self.position)
     }
 }
@@ -542,7 +542,7 @@ fn block(kind: u32) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn bundled(name: &str) -> std::path::PathBuf {
+    fn model_file(name: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("assets/models")
             .join(name)
@@ -551,7 +551,7 @@ mod tests {
     #[test]
     fn reads_the_bundled_models() {
         let embedder =
-            Metadata::read(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
+            Metadata::read(&model_file("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
         assert_eq!(embedder.architecture(), Some("bert"));
         assert_eq!(embedder.text("tokenizer.ggml.model"), Some("bert"));
         assert_eq!(
@@ -562,7 +562,8 @@ mod tests {
         );
         assert_eq!(embedder.trained_context_tokens(), Some(512));
 
-        let generator = Metadata::read(&bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
+        let generator =
+            Metadata::read(&model_file("ragscope-demo.Q8_0.gguf")).expect("the generator");
         assert_eq!(generator.architecture(), Some("llama"));
         assert!(
             (5_000_000..7_000_000).contains(&generator.parameters),
@@ -664,13 +665,14 @@ mod tests {
         };
         assert_eq!(weights, expected);
 
-        let generator = Metadata::read(&bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
+        let generator =
+            Metadata::read(&model_file("ragscope-demo.Q8_0.gguf")).expect("the generator");
         let layers = &generator.weights.layers;
         assert_eq!(layers.len(), 6);
         let all = layers.iter().sum::<u64>() + generator.weights.output;
         assert!(all > 3_000_000 && all < generator.file_bytes, "{all}");
         let embedder =
-            Metadata::read(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
+            Metadata::read(&model_file("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
         assert_eq!(embedder.weights.layers.len(), 6);
     }
 
@@ -743,7 +745,7 @@ mod tests {
         );
 
         let cut = folder.path().join("cut.gguf");
-        let whole = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
+        let whole = std::fs::read(model_file("ragscope-demo.Q8_0.gguf")).expect("the generator");
         std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
         let message = Metadata::read(&cut).expect_err("cut off").to_string();
         assert!(

@@ -276,7 +276,7 @@ impl Schedule<'_> {
 
     fn has_room_for(&self, work: &Work, path: &[i32]) -> bool {
         let cells = &self.evaluator.cells;
-        let needed = path.len() - cells.cached_in_active(path) + self.reserved_cells(work);
+        let needed = path.len() - cells.count_cached_in_active(path) + self.reserved_cells(work);
         let promised: usize = self
             .active
             .iter()

@@ -41,7 +41,7 @@ impl Meaning {
 ///
 /// Two answers mean the same, then, when their content words are the same; a paraphrase in other
 /// words counts as another meaning.
-pub fn entailed_by_words(a: &str, b: &str) -> Entailment {
+pub fn judge_by_words(a: &str, b: &str) -> Entailment {
     let content_of_a = content_words(a);
     let content_of_b = content_words(b);
 

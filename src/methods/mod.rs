@@ -23,8 +23,7 @@ pub mod saki;
 
 pub use calls::{JudgementKind, ModelCalls, context_lines};
 pub use meaning::{
-    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal,
-    sequence_likelihoods,
+    Clusters, Meaning, discrete_semantic_entropy, is_refusal, judge_by_words, sequence_likelihoods,
 };
 pub use measures::{auroc, cosine};
 pub use seper::{Believed, contexts, judge_ahead, measure_belief};

@@ -111,7 +111,7 @@ impl LinkMaker {
     }
 
     /// Returns the number of rows in memory: it depends on the windows and not on the document.
-    pub fn held(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.open.len() + self.lifts.len()
     }
 

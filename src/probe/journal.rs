@@ -277,7 +277,7 @@ mod tests {
     }
 
     /// A journal of two questions and its folder.
-    fn written() -> (tempfile::TempDir, PathBuf) {
+    fn write_journal() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("sentences.jsonl");
         let mut journal = SampleJournal::open(&path, "work").expect("opened");
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_collection_continues_with_its_states() {
-        let (_folder, path) = written();
+        let (_folder, path) = write_journal();
         let journal = SampleJournal::open(&path, "work").expect("opened");
         assert_eq!(journal.questions(), [question(1), question(2)]);
         drop(journal);
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_collection_without_its_states_starts_over() {
         for damage in [&b""[..], &[0; 12]] {
-            let (_folder, path) = written();
+            let (_folder, path) = write_journal();
             std::fs::write(path.with_extension("f16"), damage).expect("damaged");
             let mut journal = SampleJournal::open(&path, "work").expect("opened");
             assert_eq!(journal.questions(), []);

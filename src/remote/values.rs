@@ -136,7 +136,7 @@ impl Claim {
     ///
     /// # Errors
     /// [`RemoteError::PartTaken`] for the part of another owner, unless the user named it.
-    pub fn known<'c>(
+    pub fn find_in<'c>(
         &self,
         cards: &'c [PartCard],
         collection: &str,

@@ -94,7 +94,7 @@ impl PartWriter {
         let others = cards.iter().filter(|card| card.name != claim.name);
         let has_others = others.clone().any(|card| card.has_vectors);
         self.replaces = find_replacement(&mut setup, claim, has_others, &database)?;
-        let card = match claim.known(&cards, schema)? {
+        let card = match claim.find_in(&cards, schema)? {
             Some(card) => card.clone(),
             None => {
                 let card = claim.new_part(&cards, schema)?;

@@ -59,7 +59,7 @@ impl TraceError {
         }
     }
 
-    pub(super) fn damaged(file: &Path, line: usize, reason: impl Into<String>) -> Self {
+    pub(super) fn for_damage(file: &Path, line: usize, reason: impl Into<String>) -> Self {
         Self::Damaged {
             file: file.to_owned(),
             line,

@@ -30,12 +30,12 @@ pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
         match parse(&line.bytes, format) {
             Ok(record) => records.push(record),
             Err(_) if line.cut_off => break,
-            Err(reason) => return Err(TraceError::damaged(file, line.number, reason)),
+            Err(reason) => return Err(TraceError::for_damage(file, line.number, reason)),
         }
     }
 
     if records.is_empty() {
-        return Err(TraceError::damaged(file, 1, "no record in it"));
+        return Err(TraceError::for_damage(file, 1, "no record in it"));
     }
     Ok(records)
 }
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
 
         let cut_off = bytes.last() != Some(&b'\n');
         if cut_off && bytes.len() as u64 >= MAX_LINE_BYTES {
-            return Err(TraceError::damaged(
+            return Err(TraceError::for_damage(
                 self.path,
                 self.number,
                 "the line is too long for a record",
@@ -109,7 +109,7 @@ fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceErr
     }
 
     let first: First = serde_json::from_slice(&line.bytes).map_err(|_| {
-        TraceError::damaged(file, line.number, "a run begins with a run_started record")
+        TraceError::for_damage(file, line.number, "a run begins with a run_started record")
     })?;
     let format = first.event.format;
     if format.major != FORMAT.major {

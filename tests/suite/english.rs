@@ -157,6 +157,58 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
 /// leaves this list and never enters it.
 const WITH_OF: &[&str] = &["tests/suite"];
 
+/// Modules with functions that are named by a bare participle yet. A module leaves this list and never
+/// enters it.
+const WITH_PARTICIPLES: &[&str] = &[
+    "src/corpus",
+    "src/story/words/numbers.rs",
+    "src/tui",
+    "tests/suite",
+];
+
+/// Names that are a participle and stay, each for a reason.
+const PARTICIPLES_THAT_STAY: &[&str] = &[
+    // the name in std::time::Instant, for the same
+    "elapsed",
+];
+
+/// Participles that do not end in -ed.
+const IRREGULAR_PARTICIPLES: &[&str] = &[
+    "bound",
+    "built",
+    "chosen",
+    "drawn",
+    "found",
+    "given",
+    "held",
+    "hidden",
+    "kept",
+    "known",
+    "led",
+    "left",
+    "made",
+    "meant",
+    "met",
+    "seen",
+    "sent",
+    "shown",
+    "sought",
+    "spent",
+    "taken",
+    "torn",
+    "understood",
+    "worn",
+    "written",
+];
+
+/// Verbs and nouns that end in -ed.
+const NO_PARTICIPLES: &[&str] = &["embed", "feed", "need", "seed", "speed"];
+
+/// Words behind a participle that leave it one: `found_by`, but not `needed_tokens`.
+const PREPOSITIONS: &[&str] = &[
+    "as", "at", "by", "for", "from", "in", "into", "of", "to", "with",
+];
+
 /// Words that a doc does not begin with: its first line is a sentence with a verb in the third
 /// person, or a noun.
 const NOT_FIRST_IN_DOCS: &[&str] = &[
@@ -166,11 +218,12 @@ const NOT_FIRST_IN_DOCS: &[&str] = &[
 
 /// A fault of a name.
 const CONSTRUCTOR: &str = "a constructor named `of`, better: `new`, `from_*`, `with_*`, `for_*`";
+const PARTICIPLE: &str = "a function named by a bare participle, better: a verb or a noun";
 
 const MAX_COLUMNS: usize = 100;
 
 #[test]
-fn constructors_messages_and_comments_have_the_form_of_the_house() {
+fn names_messages_and_comments_have_the_form_of_the_house() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut table = String::new();
     for folder in ["src", "tests/suite"] {
@@ -185,9 +238,11 @@ fn constructors_messages_and_comments_have_the_form_of_the_house() {
                 continue;
             }
             let text = fs::read_to_string(&file).expect("text");
-            let may_have_of = WITH_OF.iter().any(|module| name.starts_with(module));
+            let is_in = |modules: &[&str]| modules.iter().any(|module| name.starts_with(module));
             for (line, fault) in faults(&text) {
-                if may_have_of && fault == CONSTRUCTOR {
+                let may_stay = fault == CONSTRUCTOR && is_in(WITH_OF)
+                    || fault == PARTICIPLE && is_in(WITH_PARTICIPLES);
+                if may_stay {
                     continue;
                 }
                 table.push_str(&format!("{}:{line}: {fault}\n", name.display()));
@@ -213,10 +268,13 @@ fn faults(text: &str) -> Vec<(usize, String)> {
         {
             found.push((number, format!("a doc that begins with `{word}`")));
         }
-        if let Some(name) = function_name(trimmed)
-            && (name == "of" || name.starts_with("of_"))
-        {
-            found.push((number, CONSTRUCTOR.to_owned()));
+        if let Some(name) = function_name(trimmed) {
+            if name == "of" || name.starts_with("of_") {
+                found.push((number, CONSTRUCTOR.to_owned()));
+            }
+            if is_bare_participle(name) {
+                found.push((number, PARTICIPLE.to_owned()));
+            }
         }
         if !is_comment && denies_with_no(line) {
             found.push((number, "`is no ...`, better: `is not a ...`".to_owned()));
@@ -244,6 +302,16 @@ fn function_name(line: &str) -> Option<&str> {
     is_declaration.then_some(&after[..end])
 }
 
+/// Returns whether a function is named by a participle alone.
+fn is_bare_participle(name: &str) -> bool {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default();
+    let is_participle = first.ends_with("ed") && !NO_PARTICIPLES.contains(&first)
+        || IRREGULAR_PARTICIPLES.contains(&first);
+    let is_alone = words.next().is_none_or(|word| PREPOSITIONS.contains(&word));
+    is_participle && is_alone && !PARTICIPLES_THAT_STAY.contains(&name)
+}
+
 /// Returns whether a message says that something "is no X".
 fn denies_with_no(line: &str) -> bool {
     line.match_indices(" is no ").any(|(at, found)| {
@@ -261,6 +329,8 @@ fn a_fault_of_form_is_found() {
         "    pub fn of(text: &str) -> Self {",
         "fn of_columns() {}",
         "pub(super) const fn of_text() -> bool {",
+        "pub(super) const fn judged() -> bool {",
+        "fn found_by(text: &str) {}",
         "    message(\"this is no file\");",
         "/// What it is.",
         "fn f() {}\n    /// Its number.",
@@ -273,6 +343,9 @@ fn a_fault_of_form_is_found() {
     let right = [
         "    pub fn from_text(text: &str) -> Self {",
         "fn offset() {}",
+        "fn needed_tokens() {}",
+        "fn embed(text: &str) {}",
+        "pub fn elapsed(&self) -> Duration {",
         "// What forces this: a format.",
         "    message(\"there is no file, and it is no longer read\");",
         "let of = 1;",

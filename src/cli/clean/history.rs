@@ -15,7 +15,7 @@ pub(super) struct Old {
 /// Returns the questions beyond the newest `max`; `None` where there are none.
 pub(super) fn beyond(file: &Path, max: usize) -> Option<Old> {
     let text = files::read(file).ok()?;
-    let kept = kept(&text, max)?;
+    let kept = keep_last(&text, max)?;
     let old = &text[..text.len() - kept.len()];
     Some(Old {
         questions: old.iter().filter(|byte| **byte == b'\n').count() as u64,
@@ -32,7 +32,7 @@ pub(super) fn shorten(file: &Path, max: usize) -> io::Result<bool> {
     file.lock()?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
-    let Some(kept) = kept(&text, max) else {
+    let Some(kept) = keep_last(&text, max) else {
         return Ok(false);
     };
 
@@ -42,7 +42,7 @@ pub(super) fn shorten(file: &Path, max: usize) -> io::Result<bool> {
 }
 
 /// Returns the end of a text that holds its last `max` lines; `None` where that is all of it.
-fn kept(text: &[u8], max: usize) -> Option<&[u8]> {
+fn keep_last(text: &[u8], max: usize) -> Option<&[u8]> {
     let ends = text.iter().enumerate().rev();
     let mut ends = ends.filter(|(_, byte)| **byte == b'\n');
     let (last_dropped, _) = ends.nth(max)?;

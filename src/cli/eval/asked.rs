@@ -39,7 +39,7 @@ impl AskedQuestions {
         let dataset = named.and_then(|name| DATASETS.iter().find(|set| set.name == name));
         let mut set = QuestionSet::read(&file, dataset)?;
         let mut remarks = std::mem::take(&mut set.remarks);
-        let mut questions = chosen(&set.questions, what)?;
+        let mut questions = choose(&set.questions, what)?;
         if what.retrieval_only {
             remarks.extend(keep_searchable(&mut questions)?);
         }
@@ -131,7 +131,7 @@ fn limits(questions: &[Question], documents: &Documents) -> HashMap<String, Stri
 }
 
 /// Returns the questions of the split, at most `--limit`, spread evenly.
-fn chosen(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Failure> {
+fn choose(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Failure> {
     let in_split = |question: &Question| {
         what.split
             .as_ref()

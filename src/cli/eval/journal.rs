@@ -32,7 +32,7 @@ pub(super) fn open(
     }
     merge(&what.merge, name, plan, &mut journal)?;
 
-    if plan.left(&journal) == 0 {
+    if plan.count_left(&journal) == 0 {
         out.remark("every question is already answered; --fresh asks them again");
     } else if !journal.rows().is_empty() {
         out.remark(&format!(

@@ -6,7 +6,7 @@ use super::variants::Variant;
 use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
 use crate::config::{GateKind, Layers, Paths, ProbeFile, Setting};
-use crate::eval::{PaperTable, published_as};
+use crate::eval::{PaperTable, paper_name};
 use crate::event::ProbeCard;
 use crate::probe;
 
@@ -50,7 +50,7 @@ pub(super) fn remark(table: &PaperTable, model: &str, dataset: Option<&str>, out
 
     let published = table.datasets().join(", ");
     match dataset {
-        Some(name) if table.datasets().contains(&published_as(name)) => {}
+        Some(name) if table.datasets().contains(&paper_name(name)) => {}
         Some(name) => out.remark(&format!(
             "the paper has no figures on {name}: it has {published}"
         )),

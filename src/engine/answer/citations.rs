@@ -71,7 +71,7 @@ struct SourceSentence {
 
 impl SourceSentence {
     /// Returns the citation of a passage with this sentence of it.
-    fn cited_of(&self, passage: Citation) -> Citation {
+    fn cite(&self, passage: Citation) -> Citation {
         Citation {
             first_line: self.lines[0],
             last_line: self.lines[1],
@@ -148,7 +148,7 @@ impl Supports {
             let passage = self.passages[source.passage].citation.clone();
             Citation {
                 evidence: Evidence::Overlap { share: 1.0 },
-                ..source.cited_of(passage)
+                ..source.cite(passage)
             }
         };
         self.sources.iter().map(cited).collect()
@@ -163,7 +163,7 @@ impl Supports {
         let is_long = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
         let asked = split_words(text).filter(|word| is_long(word) && self.question.contains(*word));
         numbers.extend(asked.map(str::to_owned));
-        numbers.extend(numbered(text));
+        numbers.extend(find_numbers_of_names(text));
 
         let of_passages = self.passages.iter().map(|passage| passage.language);
         // German writes every noun as English writes a name
@@ -263,7 +263,7 @@ impl Supports {
         let sources = self.sources.iter().filter(|source| source.passage == at);
         match self.best(claim, sources) {
             Some((_, source)) if !self.agrees(source, claim) => None,
-            Some((_, source)) => Some(source.cited_of(passage.citation.clone())),
+            Some((_, source)) => Some(source.cite(passage.citation.clone())),
             None => Some(passage.citation.clone()),
         }
     }
@@ -283,7 +283,7 @@ impl Supports {
         let passage = self.passages.get(source.passage)?.citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share },
-            ..source.cited_of(passage)
+            ..source.cite(passage)
         })
     }
 
@@ -365,7 +365,7 @@ fn count_negations<'w>(words: impl Iterator<Item = &'w str>) -> usize {
 }
 
 /// Returns the numbers of what is named with one, in lower case: `Stage 4`, `Henry IV`.
-fn numbered(text: &str) -> Vec<String> {
+fn find_numbers_of_names(text: &str) -> Vec<String> {
     let is_number = |word: &str| {
         word.bytes().all(|b| b.is_ascii_digit()) || word.bytes().all(|b| b"IVX".contains(&b))
     };

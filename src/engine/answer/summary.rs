@@ -1,8 +1,6 @@
 //! The summary of a document: it is read in its order, part by part, and each part is summed up
 //! while the next one waits, so that the first sentences do not wait for the last page.
 
-use std::collections::BTreeMap;
-
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Roles, Run, StepLookup, context};
 use crate::event::{ChunkText, Hit, Retrieval, RunEvent, saturating_u32};
@@ -64,11 +62,7 @@ fn read(run: &mut Run<'_>, query: String, hits: Vec<Hit>) -> Result<Passages, Ru
         retrieval: Retrieval {
             query,
             hits: hits.clone(),
-            bm25_found: 0,
-            vector_found: 0,
-            wall_us: 0,
-            filter: None,
-            documents: BTreeMap::new(),
+            ..Retrieval::default()
         },
     });
     let all = saturating_u32(hits.len());
@@ -81,7 +75,7 @@ fn parts(run: &Run<'_>, chunks: Vec<ChunkText>) -> Result<Vec<Vec<Hit>>, RunErro
     let mut parts = Vec::new();
     let mut part: Vec<Hit> = Vec::new();
     for (rank, chunk) in (1..).zip(chunks) {
-        part.push(Hit::unranked(chunk, rank));
+        part.push(Hit::with_rank(chunk, rank));
         let tokens: u32 = part.iter().map(|hit| hit.chunk.tokens).sum();
         if part.len() > 1 && (tokens > PART_TOKENS || !context::fits(run, &part)?) {
             let next = part.split_off(part.len() - 1);

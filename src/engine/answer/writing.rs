@@ -184,7 +184,7 @@ fn attended_lines(run: &Run<'_>, passages: &Passages) -> Vec<String> {
         AttributionKind::Off => false,
     };
     if is_measured {
-        context::labelled(run.tools.config.answer.prompt, &passages.hits)
+        context::show_chunks(run.tools.config.answer.prompt, &passages.hits)
     } else {
         Vec::new()
     }

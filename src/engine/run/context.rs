@@ -314,7 +314,7 @@ pub fn prompt_of_kind(
     question: &str,
     hits: &[Hit],
 ) -> Prompt {
-    let lines = labelled(kind, hits).join("\n");
+    let lines = show_chunks(kind, hits).join("\n");
     let question = ("question", question);
     let context = ("context", lines.as_str());
 
@@ -348,14 +348,14 @@ pub fn prompt_of_kind(
 /// Returns the prompt that asks whether the sources state the answer. It begins as that of the
 /// answer does, so that the sources are read once.
 pub fn support_prompt(prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
-    let context = labelled(AnswerPrompt::Sources, hits).join("\n");
+    let context = show_chunks(AnswerPrompt::Sources, hits).join("\n");
     let question = dated_question(question, hits);
     let values = [("context", context.as_str()), ("question", &question)];
     prompts.fill(PromptName::SourcesState, &values).into()
 }
 
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.
-pub fn labelled(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
+pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
     match kind {
         // code, lists and tables are read by their lines, and a section by what stands above it
         AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)

@@ -11,7 +11,7 @@ use crate::llm::{
     Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Tapped, Taps,
     Token,
 };
-use crate::methods::{JudgementKind, Meaning, ModelCalls, cosine, entailed_by_words};
+use crate::methods::{JudgementKind, Meaning, ModelCalls, cosine, judge_by_words};
 
 use super::state::Run;
 
@@ -170,7 +170,7 @@ impl Run<'_> {
         }
 
         if self.tools.config.judge.model == JudgeModel::Words {
-            return Ok(pairs.iter().map(|(a, b)| entailed_by_words(a, b)).collect());
+            return Ok(pairs.iter().map(|(a, b)| judge_by_words(a, b)).collect());
         }
 
         let prompts: Vec<Prompt> = pairs

@@ -57,7 +57,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
                 continue;
             }
             let rank = hits.last().map_or(0, |hit| hit.fused.rank) + 1;
-            hits.push(Hit::unranked(chunk, rank));
+            hits.push(Hit::with_rank(chunk, rank));
         }
     }
 

@@ -44,7 +44,7 @@ impl HitStage for ByAttention {
             .iter()
             .map(|seed| joiner.join(seed, documents.get(&seed.chunk.document)))
             .collect();
-        let linked = ranked_in_turn(&texts);
+        let linked = rank_in_turn(&texts);
 
         run.emit(RunEvent::ChunksLinked {
             step: run.step,
@@ -255,7 +255,7 @@ fn joined_text(seed: &Hit, relative: &ChunkText, weight: f32) -> Option<LinkedTe
 
 /// Returns the first text of every hit, then the second of every hit, and so on. A text that two
 /// hits lead to comes once.
-fn ranked_in_turn(texts: &[Vec<LinkedText>]) -> Vec<LinkedText> {
+fn rank_in_turn(texts: &[Vec<LinkedText>]) -> Vec<LinkedText> {
     let of_hits: Vec<&[LinkedText]> = texts.iter().map(Vec::as_slice).collect();
     let in_turn = in_turn(&of_hits, |text| text.hit.chunk.id);
     let mut linked: Vec<LinkedText> = in_turn.into_iter().cloned().collect();

@@ -402,7 +402,7 @@ impl Loader<'_> {
         } else {
             llm::open_generator(runtime, &file, settings, stop, &mut progress)?
         };
-        watch.loaded(&ModelCard {
+        watch.emit_loaded(&ModelCard {
             role,
             ..generator.card().clone()
         });
@@ -433,7 +433,7 @@ impl Loader<'_> {
             shows_key,
             ..
         } = connect_generator(settings, self.server, self.stop)?;
-        watch.loaded(generator.card());
+        watch.emit_loaded(generator.card());
 
         if shows_key {
             let _ = (self.publish)(SessionEvent::warning(Problem::new(
@@ -480,14 +480,14 @@ impl Loader<'_> {
             let url = Path::new(&settings.url);
             let mut watch = Watch::new(ModelRole::Embedder, url, self.publish);
             let model = ServerEmbedder::connect(settings, server, self.stop)?;
-            watch.loaded(model.card());
+            watch.emit_loaded(model.card());
             let model = Box::new(model);
             return Ok(LoadedEmbedder { model, counter });
         }
         let mut watch = Watch::new(ModelRole::Embedder, &file, self.publish);
         let mut progress = |fraction| watch.progress(fraction);
         let model = llm::load_embedder(self.runtime, &file, settings, self.stop, &mut progress)?;
-        watch.loaded(model.card());
+        watch.emit_loaded(model.card());
         let model = Box::new(model);
         Ok(LoadedEmbedder { model, counter })
     }
@@ -514,7 +514,7 @@ impl Loader<'_> {
             let url = Path::new(&reranker.url);
             let mut watch = Watch::new(ModelRole::Reranker, url, self.publish);
             let reranker = ServerReranker::connect(reranker, server, self.stop)?;
-            watch.loaded(reranker.card());
+            watch.emit_loaded(reranker.card());
             return Ok(Box::new(reranker));
         }
 
@@ -522,7 +522,7 @@ impl Loader<'_> {
         let mut watch = Watch::new(ModelRole::Reranker, &file, self.publish);
         let mut progress = |fraction| watch.progress(fraction);
         let reranker = llm::load_reranker(self.runtime, &file, settings, self.stop, &mut progress)?;
-        watch.loaded(reranker.card());
+        watch.emit_loaded(reranker.card());
 
         Ok(Box::new(reranker))
     }
@@ -547,7 +547,7 @@ impl Loader<'_> {
         let mut progress = |fraction| watch.progress(fraction);
         let (runtime, stop) = (self.runtime, self.stop);
         let judge = llm::load_entailment_judge(runtime, &file, settings, stop, &mut progress)?;
-        watch.loaded(judge.card());
+        watch.emit_loaded(judge.card());
         Ok(judge)
     }
 }
@@ -610,7 +610,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    fn loaded(&mut self, model: &ModelCard) {
+    fn emit_loaded(&mut self, model: &ModelCard) {
         let wall_ms = elapsed_ms(self.started);
         let _ = (self.publish)(SessionEvent::ModelLoaded {
             model: model.clone(),

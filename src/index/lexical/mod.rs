@@ -203,7 +203,7 @@ impl Lexical {
         let (found, searcher) = open().map_err(|error| reading(folder, &error))?;
         let (expected, fields) = schema();
         if found != expected {
-            return Err(FileError::damaged(folder, "it has other fields"));
+            return Err(FileError::for_damage(folder, "it has other fields"));
         }
 
         let length = count_words(&searcher).map_err(|error| reading(folder, &error))?;
@@ -496,7 +496,7 @@ fn reading(folder: &Path, error: &TantivyError) -> FileError {
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
             FileError::read(&folder.join(filepath), io_error)
         }
-        error => FileError::damaged(folder, error),
+        error => FileError::for_damage(folder, error),
     }
 }
 

@@ -106,7 +106,7 @@ impl VectorStore {
         if intact == rows {
             Ok(store)
         } else {
-            Err(FileError::damaged(
+            Err(FileError::for_damage(
                 file,
                 format_args!("only {intact} of {rows} vectors are intact"),
             ))
@@ -286,7 +286,7 @@ impl VectorStore {
     }
 
     fn damaged_row(&self, row: u32) -> FileError {
-        FileError::damaged(&self.file, format_args!("vector {row} is not intact"))
+        FileError::for_damage(&self.file, format_args!("vector {row} is not intact"))
     }
 
     /// Appends vectors, all or none, and keeps them in memory. When this returns, a kill no longer
@@ -533,7 +533,7 @@ impl Records {
         let is_complete =
             read_whole(&mut input, &mut found).map_err(|error| FileError::read(file, error))?;
         if !is_complete || found != header(&store.embedder, store.width) {
-            return Err(FileError::damaged(
+            return Err(FileError::for_damage(
                 file,
                 "its header is not that of this embedder",
             ));
@@ -614,7 +614,7 @@ mod tests {
         raw.into_iter().map(|number| number / length).collect()
     }
 
-    fn filled(file: &Path, count: u32) -> VectorStore {
+    fn fill_store(file: &Path, count: u32) -> VectorStore {
         let mut store = VectorStore::create(file, "one", WIDTH).expect("a store");
         let new: Vec<_> = (0..count)
             .map(|i| (store.key(&format!("text {i}")), vector(i)))
@@ -625,7 +625,7 @@ mod tests {
 
     /// Returns a store with every segment that is due.
     fn with_segments(file: &Path, count: u32) -> VectorStore {
-        let mut store = filled(file, count);
+        let mut store = fill_store(file, count);
         while store.is_segment_due() {
             let is_built = store.build_segment(&mut |_| Flow::Continue);
             assert!(is_built.expect("written"));
@@ -641,7 +641,7 @@ mod tests {
     fn vectors_are_found_by_their_text() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("vectors");
-        let written = filled(&file, 2000);
+        let written = fill_store(&file, 2000);
         let read = read(&file, [0, 2000]).expect("read");
         for i in [0, 1023, 1024, 1999] {
             let row = read.find(&read.key(&format!("text {i}"))).expect("a row");
@@ -664,7 +664,7 @@ mod tests {
     fn a_torn_tail_is_removed_and_a_damaged_row_is_never_used() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("vectors");
-        filled(&file, 10);
+        fill_store(&file, 10);
         let whole = std::fs::read(&file).expect("bytes");
         let record = (whole.len() - HEADER_BYTES as usize) / 10;
         for cut in 1..record {
@@ -690,7 +690,7 @@ mod tests {
     #[test]
     fn the_nearest_rows_come_in_order_and_only_those_that_are_used() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = filled(&folder.path().join("vectors"), 3000);
+        let store = fill_store(&folder.path().join("vectors"), 3000);
         let query = vector(5);
         let is_used = |row: u32| row.is_multiple_of(2);
         let wanted = WantedRows {
@@ -715,7 +715,7 @@ mod tests {
     #[test]
     fn segments_find_what_exact_search_finds() {
         let folder = tempfile::tempdir().expect("a folder");
-        let exact = filled(&folder.path().join("exact"), 1510);
+        let exact = fill_store(&folder.path().join("exact"), 1510);
         let file = folder.path().join("vectors");
         let written = with_segments(&file, 1510);
         assert_eq!((written.covered_rows(), written.rows()), (1500, 1510));
@@ -828,7 +828,7 @@ mod tests {
     fn a_stop_writes_no_segment() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("vectors");
-        let mut store = filled(&file, 70);
+        let mut store = fill_store(&file, 70);
         let is_built = store
             .build_segment(&mut |_| Flow::Stop)
             .expect("no failure");

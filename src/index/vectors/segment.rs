@@ -207,7 +207,7 @@ impl Segment {
         // what is read through the mapping would count as memory of the process
         let read =
             files::read(&file).map_err(|error| FileError::missing_or_unreadable(&file, &error))?;
-        let damaged = || FileError::damaged(&file, "it is not a segment of the vectors");
+        let damaged = || FileError::for_damage(&file, "it is not a segment of the vectors");
 
         let mut segment = Self::parse(&read, embedder).ok_or_else(damaged)?;
         if segment.number != number || segment.width != width {
@@ -221,7 +221,7 @@ impl Segment {
                 .finalize()
                 .as_bytes()
         {
-            return Err(FileError::damaged(&file, "its checksum is wrong"));
+            return Err(FileError::for_damage(&file, "its checksum is wrong"));
         }
 
         segment.bytes = map(&file)?;

@@ -245,7 +245,7 @@ impl Chat {
         let known: Vec<Vec<String>> = labels.iter().map(|label| spellings(label)).collect();
         let mut masses = vec![0.0_f32; labels.len()];
         for token in likely.top() {
-            if let Some(label) = meant(token.text(), &known) {
+            if let Some(label) = find_label(token.text(), &known) {
                 masses[label] += token.logprob().exp();
             }
         }
@@ -263,14 +263,14 @@ impl Chat {
             greedy: likely
                 .top()
                 .first()
-                .and_then(|token| meant(token.text(), &known)),
+                .and_then(|token| find_label(token.text(), &known)),
         })
     }
 }
 
 /// Returns the label that a token stands for: the one that it spells, else the only one whose
 /// spellings it begins.
-fn meant(token: &str, known: &[Vec<String>]) -> Option<usize> {
+fn find_label(token: &str, known: &[Vec<String>]) -> Option<usize> {
     // vocabularies write a space in front of a word so: byte-level BPE as Ġ, SentencePiece as ▁
     let text = token.trim_start_matches(['Ġ', '▁']);
     if text.trim().is_empty() {
@@ -312,7 +312,7 @@ mod tests {
             ("10", &grades, Some(1)),
             ("70", &grades, None),
         ] {
-            assert_eq!(meant(token, known), expected, "{token}");
+            assert_eq!(find_label(token, known), expected, "{token}");
         }
     }
 }

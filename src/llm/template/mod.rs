@@ -16,7 +16,7 @@ use llama_cpp_2::token_type::LlamaTokenAttr;
 
 use self::jinja::{Surroundings, TemplateError};
 use self::parts::{SYSTEM_MARK, USER_MARK};
-use self::sandbox::{Renderings, spaced};
+use self::sandbox::{Renderings, add_spaces};
 use self::thought::{Marks, Splitter};
 use super::error::LlmError;
 use super::ffi;
@@ -232,11 +232,11 @@ impl Template {
         let system_mark = if prompt.system.is_empty() {
             String::new()
         } else {
-            spaced(SYSTEM_MARK)
+            add_spaces(SYSTEM_MARK)
         };
         let turns = self
             .source
-            .apply(model, &system_mark, &spaced(USER_MARK), is_thinking)?;
+            .apply(model, &system_mark, &add_spaces(USER_MARK), is_thinking)?;
 
         let mut all = Vec::new();
         for part in parts::parts(&turns, prompt, tail) {

@@ -105,7 +105,7 @@ impl Renderings {
                 Ok(text)
             })
         };
-        Ok(Self([both(""), both(&spaced(SYSTEM_MARK))]))
+        Ok(Self([both(""), both(&add_spaces(SYSTEM_MARK))]))
     }
 
     /// Returns a prompt: a system turn (left out if empty) and a user turn, up to the assistant's.
@@ -132,7 +132,7 @@ impl Renderings {
 }
 
 /// Returns a mark between the spaces that show whether a template trims.
-pub(super) fn spaced(mark: &str) -> String {
+pub(super) fn add_spaces(mark: &str) -> String {
     format!(" {mark} ")
 }
 
@@ -159,7 +159,7 @@ fn render(
     fn turn<'a>(role: &'a str, content: &'a str) -> Turn<'a> {
         Turn { role, content }
     }
-    let user = spaced(USER_MARK);
+    let user = add_spaces(USER_MARK);
     if system.is_empty() {
         return template.render(&[turn("user", &user)], is_thinking);
     }

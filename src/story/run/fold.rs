@@ -418,7 +418,7 @@ mod tests {
         Hit::new(chunk, Ranked { score: 1.0, rank })
     }
 
-    fn retrieved(ids: &[u64]) -> RunEvent {
+    fn retrieve(ids: &[u64]) -> RunEvent {
         let retrieval = Retrieval {
             query: "q".to_owned(),
             hits: (1..).zip(ids).map(|(rank, id)| hit(*id, rank)).collect(),
@@ -548,7 +548,7 @@ mod tests {
         let below = dropped(2, DropReason::BelowK { k: 1 });
         let mut run = Run::default();
         for event in [
-            retrieved(&[1, 2, 3]),
+            retrieve(&[1, 2, 3]),
             RunEvent::StageFinished {
                 step: 0,
                 stage: Stage::Redundant,
@@ -601,7 +601,7 @@ mod tests {
     #[test]
     fn a_chunk_is_known_by_its_place_when_a_later_index_numbers_it_otherwise() {
         let mut run = Run::default();
-        run.apply(&retrieved(&[1, 2]), 0);
+        run.apply(&retrieve(&[1, 2]), 0);
         run.apply(&context(1, Vec::new()), 0);
         let lookup = &run.lookups[0];
 
@@ -617,7 +617,7 @@ mod tests {
     #[test]
     fn a_rechunked_document_ends_the_way_of_its_chunks_until_they_are_used_again() {
         let mut run = Run::default();
-        run.apply(&retrieved(&[1, 2]), 0);
+        run.apply(&retrieve(&[1, 2]), 0);
         run.apply(&context(1, Vec::new()), 0);
         run.apply(
             &RunEvent::DocumentsRechunked {
@@ -629,7 +629,7 @@ mod tests {
             },
             0,
         );
-        run.apply(&retrieved(&[77]), 0);
+        run.apply(&retrieve(&[77]), 0);
         run.apply(&context(77, Vec::new()), 0);
 
         assert_eq!(

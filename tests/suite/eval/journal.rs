@@ -97,7 +97,7 @@ fn a_failed_question_is_recorded_and_the_rest_is_asked() {
         work(&plan, &mut journal, usize::MAX, &mut Vec::new()).expect("it ran"),
         Ended::Complete
     );
-    assert_eq!((journal.rows().len(), plan.left(&journal)), (40, 0));
+    assert_eq!((journal.rows().len(), plan.count_left(&journal)), (40, 0));
     let failed: Vec<&Row> = journal
         .rows()
         .iter()
@@ -185,7 +185,7 @@ fn a_torn_last_line_is_dropped_and_its_question_asked_again() {
     }
     std::fs::write(&file, &whole[..whole.len() - 30]).expect("written");
     let mut journal = Journal::<Row>::open(&file, "name").expect("a journal");
-    assert_eq!(plan.left(&journal), 1);
+    assert_eq!(plan.count_left(&journal), 1);
     work(&plan, &mut journal, usize::MAX, &mut Vec::new()).expect("it ran");
     assert_eq!((journal.rows().len(), lines), (10, 11));
     assert!(counts(journal.rows()).values().all(|count| *count == 1));

@@ -177,7 +177,7 @@ fn a_long_document_is_linked_in_bounded_memory_and_like_a_short_one() {
     let mut most_held = 0;
     for window in windows(&vec![1; count], 64) {
         maker.window(window.start, &rows(&window));
-        most_held = most_held.max(maker.held());
+        most_held = most_held.max(maker.row_count());
     }
     let links = maker.finish();
     assert_eq!(links.len(), count);

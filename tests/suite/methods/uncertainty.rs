@@ -1,6 +1,6 @@
 use ragscope::llm::{Completion, End, Entailment, Token};
 use ragscope::methods::{
-    Agreement, Clusters, discrete_semantic_entropy, entailed_by_words, kle, sampled_uncertainty,
+    Agreement, Clusters, discrete_semantic_entropy, judge_by_words, kle, sampled_uncertainty,
     semantic_entropy, sequence_likelihoods,
 };
 use serde_json::Value;
@@ -300,7 +300,7 @@ fn answers_of_stop_words_are_compared_by_them() {
         ("the", "Lorby", false),
     ];
     for (a, b, same) in cases {
-        let judged = [entailed_by_words(a, b), entailed_by_words(b, a)];
+        let judged = [judge_by_words(a, b), judge_by_words(b, a)];
         assert_eq!(judged.iter().all(Entailment::is_entailed), same, "{a} {b}");
     }
 }
