@@ -7,7 +7,9 @@ use serde::Serialize;
 use crate::config::{Paths, demo_corpus};
 use crate::engine::{Calibration, ProbeQuestion, TrainedProbe};
 use crate::eval::QuestionSet;
-use crate::event::{Advice, ProbeCard, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless};
+use crate::event::{
+    Advice, ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless,
+};
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
@@ -292,17 +294,22 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         card.uncertain,
     );
 
-    let Some(figures) = card.held_out else {
-        return text + "  not measured: no question was held out\n";
-    };
+    text.push_str(&match &card.held_out {
+        Some(figures) => figures_text(figures, card.labels),
+        None => "  not measured: no question was held out\n".to_owned(),
+    });
+    text
+}
 
-    let class = match card.labels {
+/// Returns the figures of a probe on the questions that were held out.
+fn figures_text(figures: &ProbeFigures, labels: ProbeLabels) -> String {
+    let class = match labels {
         ProbeLabels::SemanticEntropy => "uncertain",
         ProbeLabels::Accuracy => "in wrong answers",
     };
 
     let area = |area: Option<f64>| area.map_or("-".to_owned(), |area| format!("{area:.3}"));
-    text.push_str(&format!(
+    format!(
         "  held out: {} sentences of {} questions, {} of them {class}\n    AUROC   probe {}   entropy of the first token {}, of the sentence {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
         figures.sentences,
         figures.questions,
@@ -313,7 +320,5 @@ fn card_text(file: &Path, card: &ProbeCard) -> String {
         area(figures.semantic_entropy_auroc),
         figures.accuracy * 100.0,
         figures.reading_us as f64 / 1e3,
-    ));
-
-    text
+    )
 }

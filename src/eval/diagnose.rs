@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::metrics::normalise;
-use crate::config::{FilterKind, Location, LocationPart, RerankerKind};
+use crate::config::{Config, FilterKind, Location, LocationPart, RerankerKind};
 use crate::corpus::language;
 use crate::engine::without_marks;
 use crate::event::{ChunkText, OtherFiles};
@@ -343,33 +343,13 @@ fn changes(link: BrokenLink, passage: &FoundPassage, run: &Run) -> Vec<(String, 
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         changes.push((name.to_owned(), values.collect()));
     };
-    let reranker = ("reranker.kind", "model");
     match link {
         BrokenLink::NotInCorpus | BrokenLink::NotRead | BrokenLink::Cut => {}
         BrokenLink::NotSearched => add(
             "with a search before the answer",
             &[("retriever.kind", "hybrid"), ("retriever.at_start", "true")],
         ),
-        BrokenLink::NotFound => {
-            if let Some(rank) = passage.rank().filter(|rank| *rank <= WIDE) {
-                add(
-                    &format!("k = {rank}"),
-                    &[("retriever.k", &rank.to_string())],
-                );
-            }
-            let has_best = |ranked: Option<crate::event::Ranked>| {
-                ranked.is_some_and(|ranked| ranked.rank <= settings.retriever.k)
-            };
-            if has_best(passage.chunk.bm25) {
-                add("BM25 alone", &[("retriever.kind", "bm25")]);
-            }
-            if has_best(passage.chunk.vector) {
-                add("vectors alone", &[("retriever.kind", "vectors")]);
-            }
-            if settings.reranker.kind == RerankerKind::Off {
-                add("with the reranker", &[reranker, ("retriever.keep", "50")]);
-            }
-        }
+        BrokenLink::NotFound => add_searches(&mut add, passage, settings),
         BrokenLink::LeftOut => add(
             "without the filter of documents and exclusions",
             &[("retriever.filter", ""), ("retriever.excluded", "[]")],
@@ -399,7 +379,7 @@ fn changes(link: BrokenLink, passage: &FoundPassage, run: &Run) -> Vec<(String, 
             if settings.reranker.kind == RerankerKind::Off {
                 add(
                     "with the reranker and k = 1",
-                    &[reranker, ("retriever.k", "1")],
+                    &[RERANKER, ("retriever.k", "1")],
                 );
             }
         }
@@ -407,10 +387,41 @@ fn changes(link: BrokenLink, passage: &FoundPassage, run: &Run) -> Vec<(String, 
             add("quotations", &[("answer.prompt", "quotes")]);
         }
     }
-    if link == BrokenLink::NotFound && settings.filter.kind != FilterKind::Off {
+    changes
+}
+
+/// The change that reranks the hits.
+const RERANKER: (&str, &str) = ("reranker.kind", "model");
+
+/// Adds the searches that may find a passage.
+fn add_searches(
+    mut add: impl FnMut(&str, &[(&str, &str)]),
+    passage: &FoundPassage,
+    settings: &Config,
+) {
+    if let Some(rank) = passage.rank().filter(|rank| *rank <= WIDE) {
+        add(
+            &format!("k = {rank}"),
+            &[("retriever.k", &rank.to_string())],
+        );
+    }
+
+    let has_best = |ranked: Option<crate::event::Ranked>| {
+        ranked.is_some_and(|ranked| ranked.rank <= settings.retriever.k)
+    };
+    if has_best(passage.chunk.bm25) {
+        add("BM25 alone", &[("retriever.kind", "bm25")]);
+    }
+    if has_best(passage.chunk.vector) {
+        add("vectors alone", &[("retriever.kind", "vectors")]);
+    }
+
+    if settings.reranker.kind == RerankerKind::Off {
+        add("with the reranker", &[RERANKER, ("retriever.keep", "50")]);
+    }
+    if settings.filter.kind != FilterKind::Off {
         add("without the filter", &[("filter.kind", "off")]);
     }
-    changes
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub struct CallUsage {
     /// Prompt tokens that were in the KV cache already.
     pub prompt_tokens_reused: u32,
     pub tokens_generated: u32,
-    /// Of these, the tokens that were evaluated ahead as a draft.
+    /// The generated tokens that were evaluated ahead as a draft.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tokens_drafted: u32,
     pub wall_us: u64,

@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::problem::Problem;
 
 /// The models by role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelRole {
     /// Writes answers.
+    #[default]
     Generator,
     /// Turns text into vectors.
     Embedder,
@@ -43,7 +46,7 @@ impl ModelRole {
 }
 
 /// The description of a loaded model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelCard {
     pub role: ModelRole,
     /// Name from the file's metadata, else the file name.
@@ -103,24 +106,7 @@ impl ModelCard {
     pub fn unknown(role: ModelRole) -> Self {
         Self {
             role,
-            name: String::new(),
-            file: String::new(),
-            file_bytes: 0,
-            fingerprint: String::new(),
-            architecture: String::new(),
-            quantisation: String::new(),
-            parameters: 0,
-            layers: 0,
-            gpu_layers: 0,
-            device: String::new(),
-            device_bytes: 0,
-            width: 0,
-            context_tokens: 0,
-            chat_template: String::new(),
-            template_fallback: String::new(),
-            practice: false,
-            server: String::new(),
-            prefixes: Prefixes::default(),
+            ..Self::default()
         }
     }
 }

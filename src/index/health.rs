@@ -8,7 +8,7 @@ use crate::event::Problem;
 use crate::files;
 
 /// An index and whether its files are intact.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
     /// The folder of documents, by its canonical path.
     pub folder: String,
@@ -51,11 +51,7 @@ fn check(root: PathBuf) -> Option<Health> {
     let mut health = Health {
         folder,
         root: layout.root,
-        generation: 0,
-        documents: 0,
-        chunks: 0,
-        vectors: 0,
-        problem: None,
+        ..Health::default()
     };
 
     match opened {

@@ -16,7 +16,7 @@ use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{bundled, ffi, log, model_file, rpc};
 use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType};
-use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopError, StopFlag};
+use crate::event::{Flow, ModelCard, ModelRole, StopError, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
 const HEAD_BYTES: u64 = 8 << 20;
@@ -136,31 +136,7 @@ pub(super) fn load(
     let mut plan = plan(request, options, &metadata)?;
     plan.layers = plan.layers.min(max_layers);
     note_model(file);
-
-    let (model, buffers) = loop {
-        if plan.layers == 0 {
-            plan.devices.clear();
-        }
-        let mut stopped = false;
-        log::clear_errors();
-        let indices = indices(&plan.devices);
-        let params = params(&indices, plan.layers);
-        let loaded = ffi::load_model(request.runtime.backend(), file, params, &mut |share| {
-            stopped = stopped || request.stop.is_set() || (request.progress)(share) == Flow::Stop;
-            !stopped
-        });
-        if let Some(loaded) = loaded {
-            break loaded;
-        }
-        if stopped {
-            return Err(StopError.into());
-        }
-
-        if let Some(error) = failure(request, options, &plan, params) {
-            return Err(error);
-        }
-        plan.layers = fit::fewer(plan.layers);
-    };
+    let (model, buffers) = load_planned(request, options, &mut plan)?;
 
     let devices = plan.devices;
     let mut card = card(&model, &metadata, file, options.role)?;
@@ -181,6 +157,41 @@ pub(super) fn load(
         devices,
         fitting_layers: plan.fitting_layers,
     })
+}
+
+/// Loads the weights as planned, and with half the layers on the device as long as memory cannot be
+/// allocated.
+fn load_planned(
+    request: &mut LoadRequest,
+    options: LoadOptions,
+    plan: &mut LoadPlan,
+) -> Result<(LlamaModel, Vec<Buffer>), LlmError> {
+    loop {
+        if plan.layers == 0 {
+            plan.devices.clear();
+        }
+        let mut stopped = false;
+        log::clear_errors();
+        let indices = indices(&plan.devices);
+        let params = params(&indices, plan.layers);
+
+        let backend = request.runtime.backend();
+        let loaded = ffi::load_model(backend, request.file, params, &mut |share| {
+            stopped = stopped || request.stop.is_set() || (request.progress)(share) == Flow::Stop;
+            !stopped
+        });
+        if let Some(loaded) = loaded {
+            return Ok(loaded);
+        }
+        if stopped {
+            return Err(StopError.into());
+        }
+
+        if let Some(error) = failure(request, options, plan, params) {
+            return Err(error);
+        }
+        plan.layers = fit::fewer(plan.layers);
+    }
 }
 
 /// Returns the error of a load that failed; `None` where fewer layers are to be tried.
@@ -505,16 +516,10 @@ fn card(
         quantisation: short_quantisation(&ffi::quantisation(model)),
         parameters: model.n_params(),
         layers: model.n_layer(),
-        gpu_layers: 0,
         device: "CPU".to_owned(),
-        device_bytes: 0,
         width: u32::try_from(model.n_embd()).unwrap_or(0),
-        context_tokens: 0,
-        chat_template: String::new(),
-        template_fallback: String::new(),
-        server: String::new(),
         practice: is_bundled && role == ModelRole::Generator,
-        prefixes: Prefixes::default(),
+        ..ModelCard::default()
     })
 }
 

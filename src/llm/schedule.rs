@@ -333,15 +333,16 @@ impl Schedule<'_> {
         true
     }
 
-    /// Returns whether only the last generated token of a branch is pending, with its draft. After a
-    /// preemption it is not: the whole path is evaluated again.
+    /// Returns whether only the last generated token of a branch is pending, with its draft. After
+    /// a preemption it is not: the whole path is evaluated again.
     fn is_generating(&self, branch: usize) -> bool {
         let branch = &self.active[branch];
         matches!(branch.work, Work::Generate(_)) && self.pending(branch) == 1 + branch.drafted
     }
 
     /// Appends a draft of at most `room` tokens to the path of a branch, and returns its length.
-    /// Branches side by side fill a batch without drafts, and a state has no way back to before one.
+    /// Branches side by side fill a batch without drafts, and a state has no way back to before
+    /// one.
     fn add_draft(&mut self, branch: usize, room: usize, reader: &dyn RowReader) -> usize {
         let is_alone = self.active.len() == 1 && self.waiting.is_empty();
         let Branch {
@@ -494,8 +495,8 @@ impl Schedule<'_> {
         Ok(Next::End)
     }
 
-    /// Passes on the row of a generated token, and those of its draft as far as that is met. A branch
-    /// whose job is done is added to `ended`.
+    /// Passes on the row of a generated token, and those of its draft as far as that is met. A
+    /// branch whose job is done is added to `ended`.
     fn read_generated(
         &mut self,
         job: usize,

@@ -379,6 +379,16 @@ fn decode_whole(evaluator: &mut Evaluator) -> Result<(), LlmError> {
     }
 }
 
+/// Makes means per token and plane of sums of attention.
+fn divide(sums: &mut [Vec<f32>], parts: &[Range<usize>], planes: usize) {
+    for (row, part) in sums.iter_mut().zip(parts) {
+        let count = (part.len().max(1) * planes.max(1)) as f32;
+        for sum in row {
+            *sum /= count;
+        }
+    }
+}
+
 /// Returns whether the context for attention has more of a single prompt in its cache than the
 /// other.
 fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
@@ -492,12 +502,7 @@ impl LlamaGenerator {
         unfused.context.clear();
         outcome?;
 
-        for (row, part) in sums.iter_mut().zip(&parts) {
-            let count = (part.len().max(1) * planes.max(1)) as f32;
-            for sum in row {
-                *sum /= count;
-            }
-        }
+        divide(&mut sums, &parts, planes);
         Ok(sums)
     }
 

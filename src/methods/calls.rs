@@ -9,7 +9,6 @@ use crate::llm::{Completion, Decoding, Entailment, Labelled, LlmError, Prompt};
 pub struct JudgementKind<'a> {
     /// Name of the call in the prompt inspector.
     pub purpose: &'a str,
-    pub prompt: PromptName,
     /// The replies that are distinguished.
     pub labels: &'a [&'a str],
 }
@@ -18,20 +17,17 @@ impl<'a> JudgementKind<'a> {
     /// Whether one answer entails another.
     pub const ENTAILMENT: Self = Self {
         purpose: "entailment",
-        prompt: PromptName::Entailment,
         labels: &Entailment::LABELS,
     };
     /// Whether the context suffices for the question.
     pub const SELF_EVALUATION: Self = Self {
         purpose: "self-evaluation",
-        prompt: PromptName::SelfEvaluate,
         labels: &["yes", "no"],
     };
 
     /// Whether the sources state the answer.
     pub const SOURCES_STATE: Self = Self {
         purpose: "support",
-        prompt: PromptName::SourcesState,
         labels: &["yes", "no"],
     };
 
@@ -39,7 +35,6 @@ impl<'a> JudgementKind<'a> {
     pub fn relevance(purpose: &'a str) -> Self {
         Self {
             purpose,
-            prompt: PromptName::JudgeRelevant,
             labels: &["1", "0"],
         }
     }

@@ -107,7 +107,6 @@ pub fn grade(
 
         let kind = JudgementKind {
             purpose,
-            prompt: name,
             labels: &GRADES,
         };
         let rows = calls.classify(kind, &prompts)?;

@@ -140,18 +140,7 @@ impl Dense<'_> {
         }
         let mut rephrased = self.rephrase(passages, rephrasings)?;
 
-        // Equation 4: C0 is the context itself, C_i the context with chunk i rephrased.
-        let original: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
-        let mut contexts = vec![original.clone()];
-        let mut varied = Vec::new();
-        for (at, rephrased) in rephrased.iter().enumerate() {
-            if let Ok(text) = &rephrased.text {
-                let mut context = original.clone();
-                context[at] = text;
-                contexts.push(context);
-                varied.push(at);
-            }
-        }
+        let (contexts, varied) = vary_contexts(passages, &rephrased);
         let mut answers = self.answers("understanding", &contexts)?.into_iter();
 
         let Some(original_answer) = answers.next().flatten() else {
@@ -372,6 +361,27 @@ impl Dense<'_> {
             .map(|completion| Some(completion?.text.trim().to_owned()))
             .collect())
     }
+}
+
+/// Returns the contexts of equation 4, C0 the context itself and C_i with chunk i rephrased, and
+/// the places of the chunks that were.
+fn vary_contexts<'a>(
+    passages: &[Passage<'a>],
+    rephrased: &'a [Rephrased],
+) -> (Vec<Vec<&'a str>>, Vec<usize>) {
+    let original: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+    let mut contexts = vec![original.clone()];
+    let mut varied = Vec::new();
+
+    for (at, rephrased) in rephrased.iter().enumerate() {
+        if let Ok(text) = &rephrased.text {
+            let mut context = original.clone();
+            context[at] = text;
+            contexts.push(context);
+            varied.push(at);
+        }
+    }
+    (contexts, varied)
 }
 
 /// Returns the class of an uncertain chunk by the mutual entailment (0, 0.5 or 1) of the answers

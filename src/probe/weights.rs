@@ -63,27 +63,7 @@ impl Probe {
         let tensors = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(&error))?;
 
         let read = |name: &str, shape: &[usize]| {
-            let tensor = tensors
-                .tensor(name)
-                .map_err(|_| unreadable(&format!("it has no tensor `{name}`")))?;
-            let (numbers, rest) = tensor.data().as_chunks::<4>();
-            let values: Vec<f32> = numbers
-                .iter()
-                .map(|bytes| f32::from_le_bytes(*bytes))
-                .collect();
-
-            let is_f32 = tensor.dtype() == Dtype::F32 && rest.is_empty();
-            if !is_f32 || values.iter().any(|value| !value.is_finite()) {
-                return Err(unreadable(&format!(
-                    "the numbers of `{name}` are not finite numbers of 32 bits"
-                )));
-            }
-            if tensor.shape() != shape {
-                return Err(unreadable(&format!(
-                    "the shape of `{name}` is not what its description says"
-                )));
-            }
-            Ok(values)
+            read_tensor(&tensors, name, shape).map_err(|reason| unreadable(&reason))
         };
 
         let features = features::range(card.reads, card.layers, card.width).len();
@@ -156,6 +136,31 @@ impl Probe {
             .and_then(|()| fs::rename(&beside, file))
             .map_err(|error| unwritable(&error))
     }
+}
+
+/// Returns the numbers of a tensor, or the reason why they are not what they should be.
+fn read_tensor(tensors: &SafeTensors<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+    let tensor = tensors
+        .tensor(name)
+        .map_err(|_| format!("it has no tensor `{name}`"))?;
+    let (numbers, rest) = tensor.data().as_chunks::<4>();
+    let values: Vec<f32> = numbers
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect();
+
+    let is_f32 = tensor.dtype() == Dtype::F32 && rest.is_empty();
+    if !is_f32 || values.iter().any(|value| !value.is_finite()) {
+        return Err(format!(
+            "the numbers of `{name}` are not finite numbers of 32 bits"
+        ));
+    }
+    if tensor.shape() != shape {
+        return Err(format!(
+            "the shape of `{name}` is not what its description says"
+        ));
+    }
+    Ok(values)
 }
 
 /// Returns the means and deviations of the features, and the weights and biases of both layers.

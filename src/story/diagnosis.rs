@@ -279,20 +279,9 @@ impl Diagnosis {
             answer(run),
         ];
 
-        let finding = match (broken, passage) {
-            (None, _) => "nothing is broken: the answer holds it".to_owned(),
-            (Some(link), Some(passage)) if place == UNDERSTOOD => format!(
-                "{}: {} was {}; {}",
-                link.name(),
-                passage.location(),
-                passage.fate,
-                evidence[UNDERSTOOD]
-            ),
-            (Some(link), Some(passage)) if place >= FOUND => {
-                let location = passage.location();
-                format!("{}: {location}, {}", link.name(), evidence[place])
-            }
-            (Some(link), _) => format!("{}: {}", link.name(), evidence[place]),
+        let finding = match broken {
+            Some(link) => word_finding(link, passage, place, &evidence[place]),
+            None => "nothing is broken: the answer holds it".to_owned(),
         };
         let chain = (0..).zip(CHAIN).zip(evidence);
         let chain = chain.map(|((at, name), evidence)| ChainLink {
@@ -316,6 +305,24 @@ impl Diagnosis {
             finding,
             tried: Vec::new(),
         }
+    }
+}
+
+/// Words the broken link with its evidence.
+fn word_finding(
+    link: BrokenLink,
+    passage: Option<&FoundPassage>,
+    place: usize,
+    evidence: &str,
+) -> String {
+    let name = link.name();
+    match passage {
+        Some(passage) if place == UNDERSTOOD => {
+            let (location, fate) = (passage.location(), &passage.fate);
+            format!("{name}: {location} was {fate}; {evidence}")
+        }
+        Some(passage) if place >= FOUND => format!("{name}: {}, {evidence}", passage.location()),
+        Some(_) | None => format!("{name}: {evidence}"),
     }
 }
 
