@@ -154,6 +154,33 @@ impl Models {
         loader.embedder(&mut self.embedder, EmbedderLoad::new(config))
     }
 
+    /// Loads the reranker alone, where one orders the hits and is a model of its own: a search does
+    /// without a generator.
+    pub fn reranker(
+        &mut self,
+        config: &Config,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Option<&mut (dyn Reranker + Send)>, LlmError> {
+        if config.reranker.kind == RerankerKind::Off {
+            return Ok(None);
+        }
+        let settings = reranker_settings(config);
+        if settings.is_none() {
+            let _ = publish(SessionEvent::warning(Problem::new(
+                "the reranker of these settings orders no search, only what an answer is written from",
+                "set reranker.model to a file",
+            )));
+        }
+        let mut loader = Loader {
+            runtime: runtime(&mut self.runtime, &self.paths)?,
+            paths: &self.paths,
+            stop: &self.stop,
+            server: &config.server,
+            publish,
+        };
+        loader.reranker(&mut self.reranker, settings)
+    }
+
     /// Lets the generator link documents where the sentence-level model cannot read the vectors of
     /// the embedder, and says so.
     pub fn fit_linker(

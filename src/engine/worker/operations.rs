@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use crate::config::{ChunkerKind, Layers, Paths, RetrieverKind};
 use crate::engine::error::WorkerError;
 use crate::event::{
-    Advice as _, ChunkText, Embedding, Flow, IndexReport, Link, Problem, Retrieval, SESSION,
+    Advice as _, ChunkText, Embedding, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
     SessionEvent, Side, StopFlag,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, Search, Update};
-use crate::llm::LlmError;
+use crate::llm::{LlmError, Reranker};
 
 use super::models::{LoadedEmbedder, Models};
 use super::stamp::{Publish, Stamp};
@@ -295,10 +295,10 @@ impl Worker {
     }
 
     /// Searches the open corpus as a question with these `overrides` would, and returns the fused
-    /// hits, best first.
+    /// hits, best first, in the order of the reranker where there is one.
     ///
     /// # Errors
-    /// No corpus is open; settings; the embedder or the index fails.
+    /// No corpus is open; settings; the embedder, the reranker or the index fails.
     pub fn search(
         &mut self,
         query: &str,
@@ -318,7 +318,15 @@ impl Worker {
         };
         let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         let fingerprint = &embedder.model.card().fingerprint;
-        Ok(index.search(query, vector, fingerprint, &config.retriever)?)
+        let mut found = index.search(query, vector, fingerprint, &config.retriever)?;
+
+        if let Some(reranker) = self.models.reranker(&config, &mut emit)? {
+            // as many as a run keeps and reranks; the others stay behind them
+            let kept = config.retriever.keep.max(config.retriever.k) as usize;
+            let kept = kept.min(found.hits.len());
+            rerank(&mut found.hits[..kept], query, reranker)?;
+        }
+        Ok(found)
     }
 
     /// Turns texts into vectors, each with what the embedder reads in front of that side of a
@@ -374,4 +382,17 @@ fn count_words(report: &mut IndexReport, of_words: &IndexReport) {
     report.added += of_words.added;
     report.changed += of_words.changed;
     report.removed += of_words.removed;
+}
+
+/// Orders hits by a reranker, and ranks them anew.
+fn rerank(hits: &mut [Hit], query: &str, reranker: &mut dyn Reranker) -> Result<(), LlmError> {
+    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+    let scores = reranker.rerank(query, &texts)?;
+    let mut scored: Vec<(f32, Hit)> = scores.into_iter().zip(hits.iter().cloned()).collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+    for ((rank, slot), (_, hit)) in (1..).zip(hits).zip(scored) {
+        *slot = hit;
+        slot.fused.rank = rank;
+    }
+    Ok(())
 }

@@ -413,3 +413,56 @@ fn a_question_is_asked_over_several_folders() {
         test.run(arguments).exits(code).reports(expected);
     }
 }
+
+#[test]
+fn a_search_is_in_the_order_of_the_reranker() {
+    let test = TestEnvironment::new();
+    let notes = [
+        (
+            "road.md",
+            "The lighthouse road: who keeps to the lighthouse road sees the lighthouse.",
+        ),
+        (
+            "mara.md",
+            "Mara Voss has been the keeper of the tower on Sherk Island since 1990.",
+        ),
+        (
+            "height.md",
+            "The lighthouse on Sherk Island is 40 metres tall.",
+        ),
+        (
+            "bees.md",
+            "Who keeps bees on Sherk Island? The lighthouse garden is full of them.",
+        ),
+        (
+            "books.md",
+            "The office keeps the books of every ship that passes the lighthouse.",
+        ),
+    ];
+    for (name, text) in notes {
+        fs::write(test.path("notes").join(name), text).expect("written");
+    }
+
+    let documents = |reranker: &str| -> Vec<String> {
+        let setting = format!("reranker.kind={reranker}");
+        let question = "Who keeps the lighthouse on Sherk Island?";
+        let found = test.run(["search", "notes", question, "--json", "--set", &setting]);
+        let found: Retrieval = serde_json::from_str(&found.succeeds().stdout).expect("one object");
+        let ranks: Vec<u32> = found.hits.iter().map(|hit| hit.fused.rank).collect();
+        assert!(
+            ranks.iter().copied().eq(1..=ranks.len() as u32),
+            "{ranks:?}"
+        );
+        found
+            .hits
+            .into_iter()
+            .map(|hit| hit.chunk.document)
+            .collect()
+    };
+    let mut plain = documents("off");
+    let mut reranked = documents("model");
+    assert_ne!(plain, reranked);
+    plain.sort();
+    reranked.sort();
+    assert_eq!(plain, reranked);
+}
