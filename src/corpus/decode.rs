@@ -12,6 +12,9 @@ use super::terminal::without_controls;
 const MAX_LINE_BYTES: usize = 8 << 20;
 /// Maximum share of control characters in text, besides white space and escape sequences.
 const MAX_CONTROL_SHARE: f64 = 0.02;
+/// Control characters that a short text may have beyond this share, and their share there.
+const FEW_CONTROLS: usize = 16;
+const MAX_FEW_SHARE: f64 = 0.1;
 /// Share of bytes beyond ASCII above which most of them have to be letters: compressed data decodes
 /// to signs.
 const MAX_HIGH_SHARE: f64 = 0.3;
@@ -75,7 +78,15 @@ impl Wide {
     /// whether the characters are those of text.
     fn from_zeros(bytes: &[u8]) -> Option<Self> {
         let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-        if !sample.contains(&0) {
+        // pairs of letters decode to characters of Chinese, and so would UTF-8 with a few zeros
+        let faults = || {
+            sample
+                .utf8_chunks()
+                .filter(|part| !part.invalid().is_empty())
+        };
+        let is_utf8 =
+            || check_controls(sample, FEW_CONTROLS).is_ok() && faults().count() * 20 < sample.len();
+        if !sample.contains(&0) || is_utf8() {
             return None;
         }
         Self::ALL.into_iter().find(|wide| wide.is_plausible(sample))
@@ -165,23 +176,32 @@ fn is_of_text(c: char) -> bool {
 /// # Errors
 /// The reason why it is not read as text.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
+    let marked = Wide::from_mark(&bytes);
+    let guessed = || Wide::from_zeros(&bytes);
     let decoded = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
         // the mark of UTF-8, U+FEFF
         utf8(bytes, 3)?
-    } else if let Some(encoding) = Wide::from_mark(&bytes) {
-        wide(&bytes, encoding, encoding.width())
-    } else if let Some(encoding) = Wide::from_zeros(&bytes) {
-        let decoded = wide(&bytes, encoding, 0);
+    } else if let Some(encoding) = marked.or_else(guessed) {
+        let skip = if marked.is_some() {
+            encoding.width()
+        } else {
+            0
+        };
+        let decoded = wide(&bytes, encoding, skip);
+        // a few control characters are two bytes of something else
+        check_controls(decoded.traced.text.as_bytes(), 0)?;
         let guess = format!("read as {}: guessed, it has no mark", encoding.name());
-        Decoded {
-            note: Some(join_notes(guess, decoded.note)),
-            ..decoded
-        }
+        let note = match marked {
+            Some(_) => decoded.note,
+            None => Some(join_notes(guess, decoded.note)),
+        };
+        Decoded { note, ..decoded }
     } else {
         utf8(bytes, 0)?
     };
 
-    check_text(&decoded.traced.text)?;
+    check_controls(decoded.traced.text.as_bytes(), FEW_CONTROLS)?;
+    check_lines(&decoded.traced.text)?;
     Ok(Decoded {
         traced: without_controls(decoded.traced),
         ..decoded
@@ -195,9 +215,14 @@ fn join_notes(one: String, other: Option<String>) -> String {
     }
 }
 
-fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
+/// Decodes a file of which every byte below 0x80 is ASCII. A few zero bytes, which logs have where
+/// a machine stopped, are spaces.
+fn utf8(mut bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     if bytes.contains(&0) {
-        return Err("binary content".to_owned());
+        check_controls(&bytes, FEW_CONTROLS)?;
+        for zero in bytes.iter_mut().filter(|byte| **byte == 0) {
+            *zero = b' ';
+        }
     }
 
     // 7-bit Japanese is valid UTF-8, but no text
@@ -280,10 +305,13 @@ fn legacy(bytes: &[u8]) -> Result<Decoded, String> {
     let encoding = detector.guess(None, Utf8Detection::Deny);
     let (traced, faults) = decode_as(bytes, encoding);
     if !is_plausible(bytes, &traced, faults) {
-        return Err(
-            "neither UTF-8 nor text of a known encoding: convert it to UTF-8 when it is text"
-                .to_owned(),
-        );
+        let valid = bytes.utf8_chunks().next();
+        let at = valid.map_or(0, |part| part.valid().len());
+        return Err(format!(
+            "neither UTF-8 nor text of a known encoding, from {:#04x} at byte {} on: convert it to UTF-8 when it is text",
+            bytes.get(at).copied().unwrap_or_default(),
+            at + 1
+        ));
     }
     let note = format!("read as {}: guessed, it is not UTF-8", encoding.name());
     Ok(with_faults(traced, note, faults))
@@ -412,17 +440,30 @@ fn wide(bytes: &[u8], encoding: Wide, skip: usize) -> Decoded {
     }
 }
 
-fn check_text(text: &str) -> Result<(), String> {
-    let bytes = text.as_bytes();
-    let control = bytes
-        .iter()
-        .filter(|byte| byte.is_ascii_control() && !is_text_control(**byte))
-        .count();
-    if control as f64 > bytes.len() as f64 * MAX_CONTROL_SHARE {
-        return Err("binary content".to_owned());
-    }
+/// Refuses bytes with more control characters than text has, and says which they are. A short text
+/// may have a `few`.
+fn check_controls(bytes: &[u8], few: usize) -> Result<(), String> {
+    let is_control = |byte: &u8| byte.is_ascii_control() && !is_text_control(*byte);
+    let count = bytes.iter().filter(|byte| is_control(byte)).count();
+    let few = few.min((bytes.len() as f64 * MAX_FEW_SHARE) as usize);
+    let Some(first) = bytes.iter().position(is_control) else {
+        return Ok(());
+    };
 
-    let longest = bytes
+    if count <= few || count as f64 <= bytes.len() as f64 * MAX_CONTROL_SHARE {
+        return Ok(());
+    }
+    Err(format!(
+        "binary content: {count} of {} bytes are control characters, the first is {:#04x} at byte {}",
+        bytes.len(),
+        bytes[first],
+        first + 1
+    ))
+}
+
+fn check_lines(text: &str) -> Result<(), String> {
+    let longest = text
+        .as_bytes()
         .split(|byte| *byte == b'\n')
         .map(<[u8]>::len)
         .max()
@@ -439,9 +480,9 @@ fn check_text(text: &str) -> Result<(), String> {
 }
 
 /// Returns whether text may contain a control character: logs and recordings of terminals have
-/// white space, backspace and escape.
+/// white space, escape, backspace, a bell and the shifts between two sets of characters.
 fn is_text_control(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || matches!(byte, 0x08 | 0x0b | 0x1b)
+    byte.is_ascii_whitespace() || matches!(byte, 0x07 | 0x08 | 0x0b | 0x0e | 0x0f | 0x1b)
 }
 
 #[cfg(test)]
@@ -483,6 +524,16 @@ mod tests {
         faulty.extend(b"\xff.");
         check(&faulty, "äöü and so on \u{fffd}.", 18..19);
         check(b"\x1b[1mbold\x1b[0m", "bold", 7..8);
+        check(
+            b"\x1b]0;title\x07$ make\r\n\x0cnext\x0e",
+            "$ make\r\n\u{c}next\u{e}",
+            23..24,
+        );
+        check(
+            b"a log that ends\0\0in zeros",
+            "a log that ends  in zeros",
+            24..25,
+        );
     }
 
     /// Checks that text of an encoding is read back, with the bytes of its last character.

@@ -195,8 +195,14 @@ impl Document {
         mut extract: Extract,
         line_starts: Vec<u64>,
     ) -> Result<Self, String> {
+        let hidden = match extract.hidden {
+            0 => None,
+            1 => Some("hidden text is left out, in 1 place".to_owned()),
+            places => Some(format!("hidden text is left out, in {places} places")),
+        };
+        let note = join_notes(extract.note.take(), hidden);
         if extract.text.trim().is_empty() {
-            return Err(extract.note.unwrap_or("it holds no text".to_owned()));
+            return Err(note.unwrap_or("it holds no text".to_owned()));
         }
 
         extract.shorten();
@@ -207,7 +213,7 @@ impl Document {
             path: path.to_owned(),
             format,
             language: language(&extract.text),
-            note: extract.note,
+            note,
             pictures: extract.pictures,
             metadata: extract.metadata,
             outline: Outline::new(extract.headings),
@@ -284,6 +290,7 @@ impl Document {
             metadata: self.metadata.clone(),
             note: self.note.clone(),
             pictures: self.pictures,
+            hidden: 0,
             origin: Offsets::default(),
         };
 

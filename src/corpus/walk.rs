@@ -12,7 +12,7 @@ use ignore::{DirEntry, WalkBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::error::{CorpusError, unreadable};
-use super::formats::{Unread, is_picture};
+use super::formats::{Unread, is_picture, read_head};
 use crate::config::{CorpusSettings, Ocr, Paths};
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile, lock};
 
@@ -331,7 +331,7 @@ fn found_file(
     about: &Metadata,
     settings: &CorpusSettings,
 ) -> Result<FoundFile, String> {
-    if let Some(unread) = Unread::for_path(path) {
+    if let Some(unread) = Unread::for_file(path, || read_head(file)) {
         return Err(unread.reason());
     }
 

@@ -13,7 +13,8 @@ pub struct Place {
     /// First and last number, from 1, both inclusive.
     pub first: u32,
     pub last: u32,
-    /// The name of the sheet, or the title of the chapter or message.
+    /// The name of the sheet, the title of the chapter or message, or the number that is printed on
+    /// the page where that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The path of the member of an archive, or of an attachment.

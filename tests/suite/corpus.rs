@@ -5,6 +5,7 @@ mod files;
 mod office;
 mod pictures;
 mod reported;
+mod variants;
 mod tokens;
 mod chunks;
 mod textual;

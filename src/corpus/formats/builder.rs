@@ -15,6 +15,8 @@ pub(super) const MAX_TEXT_BYTES: usize = 64 << 20;
 pub(super) const MAX_MARKS_BYTES: usize = 160 << 20;
 /// Bytes of a heading or a place besides its name, in memory and on its way out of a worker.
 const MARK_BYTES: usize = 128;
+/// Cells that reach into rows below beyond this number are read once.
+const MAX_MERGED: usize = 1_000;
 /// The header of a table is among its first rows.
 pub(super) const MAX_ROWS_ABOVE_HEADER: usize = 10;
 /// Maximum size of what a row repeats of text that is in the file once.
@@ -41,6 +43,10 @@ pub(in crate::corpus) struct Rows {
     /// The names of the columns, once their row was found.
     columns: Columns,
     rows: usize,
+    /// The number of the next row.
+    next: u32,
+    /// The cells that reach into rows below their own: their columns, texts and last rows.
+    merged: Vec<(usize, String, u32)>,
 }
 
 /// A sheet of a workbook, whose places are its rows.
@@ -91,6 +97,11 @@ impl Builder {
         self.notes.push(note.into());
     }
 
+    /// Counts parts with hidden text, which are left out.
+    pub fn hide(&mut self, parts: u32) {
+        self.extract.hidden += parts;
+    }
+
     pub fn metadata(&mut self, metadata: Metadata) {
         self.extract.metadata = metadata;
     }
@@ -103,6 +114,7 @@ impl Builder {
     /// Adds what a reader extracted from a member: a chapter, an attachment.
     pub fn append(&mut self, mut member: Extract) {
         self.notes.extend(member.note.take());
+        self.extract.hidden += member.hidden;
         if member.text.trim().is_empty() {
             return;
         }
@@ -159,14 +171,24 @@ impl Builder {
 }
 
 impl Rows {
-    /// Adds a row as a line: its cells with their columns, from 0. The first row that names columns
-    /// is the header, and is repeated with each row below it.
+    /// Notes that a cell of the next row reaches over this number of rows.
+    pub fn merge(&mut self, column: usize, text: &str, rows: u32) {
+        let text = one_line(text);
+        if rows > 1 && !text.is_empty() && self.merged.len() < MAX_MERGED {
+            let last = self.next.saturating_add(rows - 1);
+            self.merged.push((column, text, last));
+        }
+    }
+
+    /// Adds a row as a line: its cells with their columns, from 0, and those that reach into it.
+    /// The first row that names columns is the header, and is repeated with each row below it.
     pub fn add(&mut self, cells: impl IntoIterator<Item = (usize, String)>, builder: &mut Builder) {
-        let cells: Vec<(usize, String)> = cells
+        let mut cells: Vec<(usize, String)> = cells
             .into_iter()
             .map(|(column, cell)| (column, one_line(&cell)))
             .filter(|(_, cell)| !cell.is_empty())
             .collect();
+        self.add_merged(&mut cells);
         let texts = cells.iter().map(|(column, cell)| (*column, cell.as_str()));
         let line = self.columns.line(texts);
         let range = builder.add(&line, true);
@@ -179,6 +201,23 @@ impl Rows {
             }
         }
         self.rows += 1;
+    }
+
+    /// Adds the cells of rows above that reach into the next row, unless that is empty.
+    fn add_merged(&mut self, cells: &mut Vec<(usize, String)>) {
+        let row = self.next;
+        self.next = row.saturating_add(1);
+        self.merged.retain(|(_, _, last)| *last >= row);
+        if cells.is_empty() || self.merged.is_empty() {
+            return;
+        }
+
+        for (column, text, _) in &self.merged {
+            if cells.iter().all(|(taken, _)| taken != column) {
+                cells.push((*column, text.clone()));
+            }
+        }
+        cells.sort_by_key(|(column, _)| *column);
     }
 }
 
@@ -205,7 +244,15 @@ impl Sheet {
         if self.rows.rows == 0 {
             builder.heading(1, &self.name);
         }
+        self.rows.next = number;
         self.rows.add(cells, builder);
+    }
+
+    /// Notes that a cell of a row, by its number, reaches down to another row.
+    pub fn merge(&mut self, [first, last]: [u32; 2], column: usize, text: &str) {
+        self.rows.next = first;
+        self.rows
+            .merge(column, text, last.saturating_sub(first).saturating_add(1));
     }
 
     /// Adds a remark on a row.
@@ -323,6 +370,26 @@ mod tests {
         for (table, text) in cases {
             assert_eq!(rows(table), text, "{table:?}");
         }
+    }
+
+    #[test]
+    fn a_merged_cell_is_in_all_of_its_rows() {
+        let mut builder = Builder::default();
+        let mut rows = Rows::default();
+        let cells = |cells: &[&str]| {
+            let cells = cells.iter().map(|&cell| cell.to_owned());
+            cells.enumerate().collect::<Vec<_>>()
+        };
+        rows.add(cells(&["Boat", "Month", "Fee"]), &mut builder);
+        rows.merge(0, " Yawl ", 3);
+        rows.add(cells(&["Yawl", "May", "3"]), &mut builder);
+        rows.add(cells(&["", "", ""]), &mut builder);
+        rows.add(cells(&["", "June", "4"]), &mut builder);
+        rows.add(cells(&["", "July", "5"]), &mut builder);
+        assert_eq!(
+            builder.finish().text,
+            "Boat; Month; Fee\nBoat: Yawl; Month: May; Fee: 3\nBoat: Yawl; Month: June; Fee: 4\nMonth: July; Fee: 5"
+        );
     }
 
     #[test]

@@ -21,12 +21,21 @@ const ENTRIES: &[&str] = &["VEVENT", "VTODO", "VJOURNAL"];
 fn extract(source: &str) -> Extract {
     let mut traced = Traced::default();
     let mut entry: Option<Entry> = None;
+    // the parts of an entry that are open
+    let mut inner = 0_usize;
 
     for (start, property) in properties(source) {
         let (name, value) = (property.name.as_str(), property.value.as_str());
         match name {
-            "BEGIN" if ENTRIES.contains(&value) => entry = Some(Entry::new(start)),
+            "BEGIN" if ENTRIES.contains(&value) => {
+                entry = Some(Entry::new(start));
+                inner = 0;
+            }
+            // an alarm has a text of its own
+            "BEGIN" => inner += 1,
+            "END" if !ENTRIES.contains(&value) => inner = inner.saturating_sub(1),
             "END" if ENTRIES.contains(&value) => {
+                inner = 0;
                 let Some(entry) = entry.take() else { continue };
                 let text = entry.text();
                 if !traced.text.is_empty() && !text.is_empty() {
@@ -36,7 +45,7 @@ fn extract(source: &str) -> Extract {
                 traced.stand_for(&text, entry.start as u64, length);
             }
             _ => {
-                if let Some(entry) = &mut entry {
+                if let Some(entry) = entry.as_mut().filter(|_| inner == 0) {
                     entry.add(&property);
                 }
             }
@@ -102,6 +111,7 @@ struct Entry {
     what: String,
     begin: String,
     end: String,
+    lasts: String,
     lines: Vec<String>,
     who: Vec<String>,
     description: String,
@@ -114,6 +124,7 @@ impl Entry {
             what: String::new(),
             begin: String::new(),
             end: String::new(),
+            lasts: String::new(),
             lines: Vec::new(),
             who: Vec::new(),
             description: String::new(),
@@ -127,6 +138,7 @@ impl Entry {
             "DTSTART" => self.begin = moment(property),
             // an event ends, and a task is due
             "DTEND" | "DUE" => self.end = moment(property),
+            "DURATION" => self.lasts = duration(&value),
             "LOCATION" => self.lines.push(format!("Where: {value}")),
             "STATUS" => self.lines.push(format!("Status: {}", value.to_lowercase())),
             "RRULE" => self.lines.push(format!("Repeats: {value}")),
@@ -145,7 +157,7 @@ impl Entry {
         let when = match (self.begin.as_str(), self.end.as_str()) {
             ("", "") => String::new(),
             ("", end) => format!("When: until {end}"),
-            (begin, "") => format!("When: {begin}"),
+            (begin, "") => format!("When: {begin}{}", self.lasts),
             (begin, end) => format!("When: {begin} to {end}"),
         };
 
@@ -162,6 +174,12 @@ impl Entry {
             .collect::<Vec<_>>()
             .join("\n")
     }
+}
+
+/// Returns how long an event takes, as in `, for 1h 30m`, by a duration as in `PT1H30M`.
+fn duration(value: &str) -> String {
+    let span: Option<jiff::Span> = value.parse().ok();
+    span.map_or_else(String::new, |span| format!(", for {span:#}"))
 }
 
 /// Returns a day or a moment, with its time zone, as in `2026-06-12 09:00 UTC`.

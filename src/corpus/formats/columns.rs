@@ -70,6 +70,14 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// Inserts the cells of rows above in front of the first cell of a row, before that is added.
+    pub fn insert(&mut self, at: usize, cells: String) {
+        self.labels_bytes += cells.len();
+        if self.labels_bytes <= MAX_LABELS_BYTES {
+            self.labels.push((at, cells));
+        }
+    }
+
     /// Adds the row at a range of the text, by the ranges of its cells with their columns.
     pub fn add_row(
         &mut self,

@@ -37,7 +37,7 @@ pub(super) fn add(
                 Drawing::Text(text) => ("Text box", vec![text]),
                 Drawing::Chart(id) => {
                     let xml = package.xml(&path(&id))?.unwrap_or_default();
-                    ("Chart", chart_texts(&xml)?)
+                    ("Chart", chart_texts(&xml, true)?)
                 }
                 Drawing::Diagram(id) => ("Diagram", package.diagram_nodes(&path(&id))?),
             };
@@ -122,8 +122,8 @@ impl Drawings {
     }
 }
 
-/// Returns the titles of a chart and of its axes, and the names of its series.
-fn chart_texts(xml: &str) -> Result<Vec<String>, String> {
+/// Returns the titles of a chart and of its axes, with or without the names of its series.
+pub(super) fn chart_texts(xml: &str, with_series: bool) -> Result<Vec<String>, String> {
     let mut texts = Vec::new();
     let mut text = String::new();
     let mut names = 0;
@@ -133,7 +133,8 @@ fn chart_texts(xml: &str) -> Result<Vec<String>, String> {
         match node {
             Node::Open(tag) => match tag.name() {
                 // a title holds its text in an element of the name that a series has for its own
-                "title" | "tx" => names += 1,
+                "title" => names += 1,
+                "tx" if with_series || names > 0 => names += 1,
                 "t" | "v" => is_text = names > 0,
                 _ => {}
             },
@@ -186,8 +187,9 @@ mod tests {
                    <ser><tx><strRef><f>B1</f><strCache><pt><v>Cod</v></pt></strCache></strRef></tx>\
                    <val><pt><v>12</v></pt></val></ser></chart>";
         assert_eq!(
-            chart_texts(xml),
+            chart_texts(xml, true),
             Ok(vec!["Catch of".to_owned(), "Cod".to_owned()])
         );
+        assert_eq!(chart_texts(xml, false), Ok(vec!["Catch of".to_owned()]));
     }
 }

@@ -10,7 +10,7 @@ use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place};
 
 /// Increases when a reader extracts other text from a file: what is kept of it is read again.
-const REVISION: u32 = 3;
+const REVISION: u32 = 4;
 
 /// A file format.
 #[derive(Debug)]
@@ -79,6 +79,9 @@ pub(in crate::corpus) struct Extract {
     /// The number of pictures in it whose text is not read.
     #[serde(default)]
     pub pictures: u32,
+    /// The number of its parts with text that a reader of it does not see.
+    #[serde(default)]
+    pub hidden: u32,
     /// The way from the text to the decoded file; the reader of a binary file leaves it out.
     #[serde(skip)]
     pub origin: Offsets,

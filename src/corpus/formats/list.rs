@@ -114,7 +114,7 @@ mod tests {
         for (path, format, unread) in cases {
             let found = (
                 Format::for_path(path).name,
-                Unread::for_path(path).map(|unread| unread.kind),
+                Unread::for_file(path, Vec::new).map(|unread| unread.kind),
             );
             assert_eq!(found, (format, unread), "{path}");
         }

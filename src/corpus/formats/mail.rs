@@ -42,19 +42,24 @@ const MAX_ATTACHMENTS: usize = 100;
 const MAX_DEPTH: u8 = 3;
 
 fn read_message(input: &Input<'_>) -> Result<Extract, String> {
-    let bytes = input.bytes;
-    // Apple Mail writes the size of the message into a line before it.
+    let bytes = input.bytes.trim_ascii_start();
+    // Apple Mail writes the size of the message into a line before it, and a list of flags behind
     let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
-    let is_size = first_line.trim_ascii().iter().all(u8::is_ascii_digit);
-    let bytes = if is_size {
-        bytes.get(first_line.len() + 1..).unwrap_or_default()
-    } else {
-        bytes
+    let size = std::str::from_utf8(first_line).ok();
+    let size: Option<usize> = size.and_then(|size| size.trim().parse().ok());
+    let bytes = match size {
+        Some(size) => {
+            let rest = bytes.get(first_line.len() + 1..).unwrap_or_default();
+            &rest[..size.min(rest.len())]
+        }
+        None => bytes,
     };
 
     let message = MessageParser::default().parse(bytes);
     let message = message.filter(|message| {
-        message.from().is_some() || message.date().is_some() || message.subject().is_some()
+        let is_mail = message.from().is_some() || message.date().is_some();
+        // a saved page names its type alone
+        is_mail || message.subject().is_some() || message.content_type().is_some()
     });
     let Some(message) = message else {
         return Err("its content is not a message".to_owned());
@@ -190,6 +195,9 @@ impl<'a> Mail<'a> {
     }
 
     fn add_attachment(&mut self, part: &MessagePart<'_>, depth: u8) {
+        if is_of_look(part) {
+            return;
+        }
         self.attachments += 1;
         if self.attachments > MAX_ATTACHMENTS {
             return;
@@ -333,6 +341,13 @@ fn attachment_names(message: &Message<'_>) -> String {
         .filter_map(named)
         .collect();
     names.join(", ")
+}
+
+/// Returns whether a part is a style sheet or a script of a saved page.
+fn is_of_look(part: &MessagePart<'_>) -> bool {
+    let kind = part.content_type().and_then(|kind| kind.subtype());
+    let is_code = kind.is_some_and(|kind| kind == "css" || kind.ends_with("javascript"));
+    is_code && part.attachment_name().is_none()
 }
 
 /// Returns the name of an attachment; one of its type for those without a name.

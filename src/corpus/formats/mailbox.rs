@@ -22,8 +22,9 @@ const MIN_FIELDS: usize = 3;
 /// A head that is longer says nothing new.
 const MAX_HEAD_LINES: usize = 200;
 
-/// Returns the messages of a mailbox. A line that begins with `From ` begins a message only where a
-/// field of its head follows, as Thunderbird has it: the sentence of a message may begin so, too.
+/// Returns the messages of a mailbox. A line that begins with `From ` begins a message only where
+/// it has a date and a field of a head follows, or all of a head: the sentence of a message may
+/// begin so, too.
 pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let mut messages = Vec::new();
     let mut start = None;
@@ -32,7 +33,9 @@ pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
 
     for line in mailbox.split_inclusive(|byte| *byte == b'\n') {
         let next = at + line.len();
-        if is_envelope(line, is_after_blank) && begins_with_field(&mailbox[next..]) {
+        let rest = &mailbox[next..];
+        let is_dated = is_envelope(line) && begins_with_field(rest);
+        if is_dated || (is_after_blank && line.starts_with(b"From ") && is_message(rest)) {
             messages.extend(start.map(|start| unquote(&mailbox[start..at])));
             start = Some(next);
         }
@@ -52,7 +55,7 @@ pub(super) fn is_mailbox(bytes: &[u8]) -> bool {
     // `git format-patch` puts a commit where a mailbox has its sender
     let is_patch = sender.len() == 40 && sender.iter().all(u8::is_ascii_hexdigit);
     let rest = bytes.get(line.len() + 1..).unwrap_or_default();
-    !is_patch && is_envelope(line, false) && begins_with_field(rest)
+    !is_patch && is_envelope(line) && begins_with_field(rest)
 }
 
 /// Returns whether bytes begin with the head of a message.
@@ -80,20 +83,20 @@ pub(super) fn is_message(bytes: &[u8]) -> bool {
     false
 }
 
-/// Returns whether a line may begin a message: it is the first of its paragraph, or has a time.
-fn is_envelope(line: &[u8], is_after_blank: bool) -> bool {
-    let has_time = || {
-        let is_time = |part: &[u8]| {
-            let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
-            // `From ann@example.org Thu Jan  1 12:34:56 2026`
-            part.len() >= 5 && part[2] == b':' && digits >= 4
-        };
-        line.split(u8::is_ascii_whitespace).any(is_time)
+/// Returns whether a line begins a message with its date:
+/// `From ann@example.org Thu Jan  1 12:34:56 2026`.
+fn is_envelope(line: &[u8]) -> bool {
+    let is_time = |part: &[u8]| {
+        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+        part.len() >= 5 && part[2] == b':' && digits >= 4
     };
-    line.starts_with(b"From ") && (is_after_blank || has_time())
+    let is_year = |part: &[u8]| part.len() == 4 && part.iter().all(u8::is_ascii_digit);
+    let mut parts = line.split(u8::is_ascii_whitespace);
+    line.starts_with(b"From ") && parts.clone().any(is_year) && parts.any(is_time)
 }
 
-fn begins_with_field(bytes: &[u8]) -> bool {
+/// Returns whether bytes begin with a field of the head of a message.
+pub(super) fn begins_with_field(bytes: &[u8]) -> bool {
     let line = first_line(bytes);
     // some programs write the sender a second time
     field(line).is_some() || line.starts_with(b">From ")
@@ -132,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_sentence_begins_no_message() {
-        let mailbox = "From a@b Tue Mar  3 06:10:00 2026\nSubject: one\n\nText.\n\nFrom the quay\nyou walk.\n>From here\n>>From there\n\nFrom - Tue Mar 03 07:30:00 2026\nSubject: two\n\nb\nFrom c@d Tue Mar  3 08:00:00 2026\nSubject: three\n\nc\n";
+        let mailbox = "From a@b Tue Mar  3 06:10:00 2026\nSubject: one\n\nText.\n\nFrom the quay\nyou walk.\n\nFrom Monday on, at 10:30,\nNote: carry nets.\n>From here\n>>From there\n\nFrom - Tue Mar 03 07:30:00 2026\nSubject: two\n\nb\nFrom c@d Tue Mar  3 08:00:00 2026\nSubject: three\n\nc\n";
         let found: Vec<String> = messages(mailbox.as_bytes())
             .iter()
             .map(|message| String::from_utf8_lossy(message).into_owned())
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "Subject: one\n\nText.\n\nFrom the quay\nyou walk.\nFrom here\n>From there\n\n",
+                "Subject: one\n\nText.\n\nFrom the quay\nyou walk.\n\nFrom Monday on, at 10:30,\nNote: carry nets.\nFrom here\n>From there\n\n",
                 "Subject: two\n\nb\n",
                 "Subject: three\n\nc\n",
             ]

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use super::format::{Extract, Format, Input, Reader};
 use super::lines::lines;
-use super::unread::Unread;
+use super::unread::{HEAD_BYTES, Unread};
 use crate::corpus::decode::decode;
 use crate::event::{Place, PlaceUnit};
 
@@ -23,7 +23,8 @@ thread_local! {
 /// # Errors
 /// The reason why the member is not read.
 pub(super) fn read_member(input: &Input<'_>) -> Result<Extract, String> {
-    if let Some(unread) = Unread::for_path(input.path) {
+    let head = || input.bytes[..input.bytes.len().min(HEAD_BYTES)].to_vec();
+    if let Some(unread) = Unread::for_file(input.path, head) {
         return Err(unread.kind.to_owned());
     }
     let format = (input.recognise)(input.path, input.bytes)?.format;

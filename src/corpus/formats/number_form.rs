@@ -22,6 +22,8 @@ pub(super) struct DecimalForm {
     /// The text around the number: the sign of a currency, a unit.
     before: String,
     after: String,
+    /// The digits before the point, with zeros in front.
+    whole: usize,
     decimals: usize,
     /// The number counts 10 to this power: -2 for percent, 3 for thousands.
     exponent: i32,
@@ -107,7 +109,8 @@ impl NumberForm {
 
         // a comma behind the digits divides by a thousand
         let places = digits.trim_end_matches(',');
-        let decimals = places.split_once('.').map_or("", |(_, decimals)| decimals);
+        let (whole, decimals) = places.split_once('.').unwrap_or((places, ""));
+        form.whole = whole.matches('0').count().min(MAX_DECIMALS);
         form.decimals = decimals.len().min(MAX_DECIMALS);
         form.exponent += 3 * (digits.len() - places.len()) as i32;
         Self::Decimal(form)
@@ -205,7 +208,9 @@ impl DecimalForm {
         let sign = if number < 0.0 { "-" } else { "" };
         let number = number.abs() / 10_f64.powi(self.exponent);
         let [before, after] = [self.before.trim_start(), self.after.trim_end()];
-        format!("{sign}{before}{number:.*}{after}", self.decimals)
+        let point = usize::from(self.decimals > 0);
+        let width = self.whole + point + self.decimals;
+        format!("{sign}{before}{number:0width$.*}{after}", self.decimals)
     }
 }
 
@@ -374,6 +379,7 @@ mod tests {
             (7.0, "[$CHF] 0", "CHF 7"),
             (1_234_567.0, "0.0,,\"M\"", "1.2M"),
             (12.0, "0.00E+00", "12"),
+            (1234.0, "00000", "01234"),
             (0.75, "# ?/?", "0.75"),
             (123_456_789.0, "000\\-00\\-0000", "123456789"),
             (45322.0, "yyyy\\-mm\\-dd", "2024-01-31"),

@@ -8,6 +8,7 @@ use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
 use super::builder::{Builder, Rows, day, named, one_line};
+use super::drawings::chart_texts;
 use super::format::{Extract, Format, Reader};
 use super::office_parts::{self, Piece};
 use super::package::{ENCRYPTED, Package};
@@ -65,12 +66,11 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
         let hidden = office_parts::visit_pieces(bytes, &mut |piece: Piece| {
             add(&piece.file, piece.continues_table)
         })?;
-        if hidden > 0 {
-            builder.note(format!("hidden text is left out, in {hidden} places"));
-        }
+        builder.hide(hidden);
         let mut package = Package::open(bytes)?;
-        add_diagrams(&mut package, "word/document.xml", &mut builder)?;
-        add_comments(&mut package, &mut builder)?;
+        let main = office_parts::main_part(&mut package)?;
+        add_drawings(&mut package, &main, &mut builder)?;
+        add_comments(&mut package, &main, &mut builder)?;
     } else {
         add(bytes, false)?;
     }
@@ -92,33 +92,57 @@ fn add_margin(
     }
 }
 
-/// Adds the nodes of the diagrams (SmartArt) of a part, which undoc leaves out.
-fn add_diagrams(
+/// Adds of the drawings of a part what undoc leaves out: the nodes of diagrams (SmartArt), and the
+/// titles of charts, where it has that of an axis in the place of the chart's.
+fn add_drawings(
     package: &mut Package<'_>,
     part: &str,
     builder: &mut Builder,
 ) -> Result<(), String> {
-    for diagram in package.relationships(part)? {
-        if diagram.is("diagramData") {
-            let nodes = package.diagram_nodes(&diagram.path)?;
+    for drawing in package.relationships(part)? {
+        if drawing.is("diagramData") {
+            let nodes = package.diagram_nodes(&drawing.path)?;
             nodes
                 .iter()
                 .for_each(|node| builder.line(&format!("- {node}")));
+        } else if drawing.is("chart") {
+            let xml = package.xml(&drawing.path)?.unwrap_or_default();
+            let titles = chart_texts(&xml, false)?;
+            if !titles.is_empty() {
+                builder.paragraph(&format!("Chart: {}", titles.join("; ")));
+            }
         }
     }
 
     Ok(())
 }
 
-/// Adds the comments on a Word document, which undoc leaves out.
-fn add_comments(package: &mut Package<'_>, builder: &mut Builder) -> Result<(), String> {
-    package.visit_comments("word/comments.xml", "author", &mut |author, text| {
-        if !text.trim().is_empty() {
-            let by = named(author).map_or_else(String::new, |author| format!(" by {author}"));
-            builder.paragraph(&format!("Comment{by}: {}", text.trim()));
+/// Adds the comments on a document or a slide, which undoc leaves out.
+fn add_comments(
+    package: &mut Package<'_>,
+    part: &str,
+    builder: &mut Builder,
+) -> Result<(), String> {
+    let authors = package.comment_authors()?;
+    for comments in package.relationships(part)? {
+        if !comments.is("comments") {
+            continue;
         }
-        !builder.is_full()
-    })
+        package.visit_comments(
+            &comments.path,
+            &["author", "authorId"],
+            &mut |author, text| {
+                if !text.trim().is_empty() {
+                    let author = authors.get(author).map_or(author, String::as_str);
+                    let by =
+                        named(author).map_or_else(String::new, |author| format!(" by {author}"));
+                    builder.paragraph(&format!("Comment{by}: {}", text.trim()));
+                }
+                !builder.is_full()
+            },
+        )?;
+    }
+    Ok(())
 }
 
 fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
@@ -142,8 +166,10 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
 
+    let changes = office_parts::slide_changes(&mut package)?;
     let mut notes = Notes::new(package)?;
-    let copy = office_parts::copy_xml(bytes, None, &[])?;
+    let copy = office_parts::copy_xml(bytes, None, &changes, &[])?;
+    drop(changes);
     let mut parser = PptxParser::from_bytes(copy).map_err(|error| reason(&error))?;
 
     let mut failed = Ok(());
@@ -182,7 +208,8 @@ fn add_read_slide(
 ) -> Result<(), String> {
     add_slide(section.index, section, builder);
     if let Some(Some(slide)) = notes.slides.get(section.index) {
-        add_diagrams(&mut notes.package, slide, builder)?;
+        add_drawings(&mut notes.package, slide, builder)?;
+        add_comments(&mut notes.package, slide, builder)?;
     }
     add_notes(&notes.read(section.index)?, builder);
     Ok(())
@@ -327,6 +354,9 @@ fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
                 .flat_map(|cell| &cell.content)
                 .for_each(|paragraph| add_paragraph(paragraph, builder));
         } else {
+            for ((column, text), cell) in cells.iter().zip(&row.cells) {
+                rows.merge(*column, text, cell.row_span);
+            }
             rows.add(cells, builder);
         }
 

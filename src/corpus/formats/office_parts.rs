@@ -1,23 +1,23 @@
-//! An Office file as undoc reads it within bounds: without what holds no text, and a large Word
-//! document in pieces. Formulas (Office Math), which it does not read, become plain runs of text:
-//! `x_1`, `a/b`, `n^2`. Hidden text is left out, and moved text where it was.
+//! An Office file as undoc reads it within bounds: without what holds no text, with its parts under
+//! the names that undoc looks for, and a large Word document in pieces.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{Cursor, Write};
 
-use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
+use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, Writer};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use super::office_runs::{PlainRuns, hidden_styles, raised_runs, reason, usual_prefixes};
 use super::package::{MAX_MEMBER_BYTES, Package, is_xml};
-use crate::corpus::error;
 
+/// The path of the document for undoc, and of its relationships. Programs may choose others.
 const DOCUMENT: &str = "word/document.xml";
-/// Tags of what undoc does not read as Word shows it. The prefixes are those of every program that
-/// was tried.
-const REWRITTEN: [&str; 3] = ["<m:oMath", "<w:moveFrom ", "<w:vanish"];
-
+const RELATIONSHIPS: &str = "word/_rels/document.xml.rels";
+/// The parts of a document with text of their own, by their relationships.
+const WITH_TEXT: [&str; 4] = ["header", "footer", "footnotes", "endnotes"];
 /// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each, and 21 in
 /// tables. A larger one is read in pieces of this size.
 const PIECE_BYTES: usize = 2 << 20;
@@ -26,17 +26,47 @@ const BLOCKS: usize = 2;
 /// Maximum XML of a document.
 const MAX_XML_BYTES: u64 = 1 << 30;
 /// The parts beside the body of a document that its last piece has, for all of them.
-const OF_LAST_PIECE: [&str; 3] = [
-    "word/footnotes.xml",
-    "word/endnotes.xml",
-    "word/_rels/document.xml.rels",
-];
+const OF_LAST_PIECE: [&str; 3] = ["word/footnotes.xml", "word/endnotes.xml", RELATIONSHIPS];
 
 /// A Word file, or a piece of a large one.
 pub(super) struct Piece {
     pub file: Vec<u8>,
     /// Whether its first block is the rest of the table that ends the piece before.
     pub continues_table: bool,
+}
+
+/// The parts of a package that undoc gets in another form, by the paths that it looks for.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// The path of the document, where it is not the usual one.
+    main: Option<String>,
+    parts: HashMap<String, Vec<u8>>,
+}
+
+impl Changes {
+    /// Returns the path under which undoc looks for a part.
+    fn path<'n>(&self, name: &'n str) -> &'n str {
+        let Some(main) = &self.main else { return name };
+        let (folder, file) = main.rsplit_once('/').unwrap_or_default();
+        if name == main {
+            DOCUMENT
+        } else if name.strip_prefix(folder) == Some(&format!("/_rels/{file}.rels")) {
+            RELATIONSHIPS
+        } else {
+            name
+        }
+    }
+}
+
+/// Returns the path of the document of a Word file.
+///
+/// # Errors
+/// A member that is damaged, encrypted or exceeds the limits.
+pub(super) fn main_part(package: &mut Package<'_>) -> Result<String, String> {
+    let parts = package.relationships("")?;
+    let main = parts.into_iter().find(|part| part.is("officeDocument"));
+    let main = main.map(|part| part.path).filter(|path| package.has(path));
+    Ok(main.unwrap_or_else(|| DOCUMENT.to_owned()))
 }
 
 /// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it
@@ -48,62 +78,106 @@ pub(super) struct Piece {
 pub(super) fn visit_pieces(
     bytes: &[u8],
     visit: &mut dyn FnMut(Piece) -> Result<bool, String>,
-) -> Result<usize, String> {
+) -> Result<u32, String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
-    if package.announced_bytes(DOCUMENT) > PIECE_BYTES as u64 {
-        return Pieces::new(bytes, visit).visit_all(&mut package);
+    let main = main_part(&mut package)?;
+    let parts = package.relationships(&main)?;
+    let styles = parts.iter().find(|part| part.is("styles"));
+    let hidden_styles = match styles {
+        Some(styles) => hidden_styles(&package.xml(&styles.path)?.unwrap_or_default())?,
+        None => HashSet::new(),
+    };
+
+    let mut plain = PlainRuns::new(hidden_styles);
+    let mut changes = Changes::default();
+    for part in parts
+        .iter()
+        .filter(|part| WITH_TEXT.iter().any(|kind| part.is(kind)))
+    {
+        if let Some(xml) = package.xml(&part.path)? {
+            let rewritten = plain.rewrite(&xml)?;
+            changes
+                .parts
+                .extend(rewritten.map(|xml| (part.path.clone(), xml)));
+        }
+    }
+    changes.main = Some(main.clone()).filter(|main| main != DOCUMENT);
+    if package.announced_bytes(&main) > PIECE_BYTES as u64 {
+        return Pieces::new(bytes, changes, plain, visit).visit_all(&mut package, &main);
     }
 
-    let document = package.xml(DOCUMENT)?;
-    let is_rewritten = |document: &String| REWRITTEN.iter().any(|tag| document.contains(tag));
-    let plain = document.filter(is_rewritten);
-    let plain = plain.map(|document| plain_runs(&document)).transpose()?;
-    let (plain, hidden) = plain.unzip();
+    let rewritten = plain.rewrite(&package.xml(&main)?.unwrap_or_default())?;
+    let file = copy_xml(bytes, rewritten.as_deref(), &changes, &[])?;
     visit(Piece {
-        file: copy_xml(bytes, plain.as_deref(), &[])?,
+        file,
         continues_table: false,
     })?;
-    Ok(hidden.unwrap_or(0))
+    Ok(plain.hidden)
 }
 
-/// Copies the XML of a package, with another text of the document where there is one. Pictures and
-/// other objects hold no text, and may be of any size.
+/// Copies the XML of a package, with changed parts and another text of the document where there is
+/// one. Pictures and other objects hold no text, and may be of any size.
 ///
 /// # Errors
 /// The reason why the file cannot be read.
 pub(super) fn copy_xml(
     bytes: &[u8],
     document: Option<&[u8]>,
+    changes: &Changes,
     without: &[&str],
 ) -> Result<Vec<u8>, String> {
     let damaged = |error: ZipError| format!("it is damaged ({error})");
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     let mut copy = ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let changed = document.map(|document| (DOCUMENT, document));
+    let parts = changes.parts.iter();
+    let parts = parts.map(|(path, xml)| (path.as_str(), xml.as_slice()));
+    let changed: Vec<(&str, &[u8])> = changed.into_iter().chain(parts).collect();
 
     for index in 0..archive.len() {
         let member = archive.by_index_raw(index).map_err(damaged)?;
         let name = member.name().map_err(damaged)?.into_owned();
-        let is_replaced = document.is_some() && name == DOCUMENT;
-        if is_xml(&name) && !is_replaced && !without.contains(&name.as_str()) {
-            copy.raw_copy_file(member).map_err(damaged)?;
+        let path = changes.path(&name);
+        let is_changed = changed.iter().any(|(changed, _)| *changed == path);
+        if is_xml(&name) && !is_changed && !without.contains(&path) {
+            copy.raw_copy_file_rename(member, path).map_err(damaged)?;
         }
     }
 
-    if let Some(document) = document {
-        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-        copy.start_file(DOCUMENT, stored).map_err(damaged)?;
-        copy.write_all(document)
-            .map_err(|error| damaged(error.into()))?;
+    for (path, xml) in changed.iter().filter(|(path, _)| !without.contains(path)) {
+        copy.start_file(*path, stored).map_err(damaged)?;
+        copy.write_all(xml).map_err(|error| damaged(error.into()))?;
     }
 
     let copy = copy.finish().map_err(damaged)?;
     Ok(copy.into_inner())
 }
 
+/// Returns the changes of the slides of a presentation: with the prefixes that undoc looks for, and
+/// with raised and lowered text as such.
+///
+/// # Errors
+/// A member that is damaged, encrypted or exceeds the limits.
+pub(super) fn slide_changes(package: &mut Package<'_>) -> Result<Changes, String> {
+    let mut changes = Changes::default();
+    let names = package.names().into_iter();
+    for name in names.filter(|name| name.starts_with("ppt/") && is_xml(name)) {
+        let xml = package.xml(&name)?.unwrap_or_default();
+        let usual = usual_prefixes(&xml);
+        let xml = usual.as_deref().unwrap_or(&xml);
+        let raised = raised_runs(xml)?;
+        let changed = raised.or_else(|| usual.map(String::into_bytes));
+        changes.parts.extend(changed.map(|xml| (name, xml)));
+    }
+    Ok(changes)
+}
+
 /// Cuts a document between the blocks of its body, and between the rows of its tables.
 struct Pieces<'a> {
     bytes: &'a [u8],
+    changes: Changes,
     visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>,
     plain: PlainRuns,
     /// The XML before the first block, and the ends after the last.
@@ -128,11 +202,17 @@ struct OpenTable {
 }
 
 impl<'a> Pieces<'a> {
-    fn new(bytes: &'a [u8], visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>) -> Self {
+    fn new(
+        bytes: &'a [u8],
+        changes: Changes,
+        plain: PlainRuns,
+        visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>,
+    ) -> Self {
         Self {
             bytes,
+            changes,
             visit,
-            plain: PlainRuns::default(),
+            plain,
             head: Vec::new(),
             tail: String::new(),
             piece: Writer::new(Vec::new()),
@@ -143,8 +223,8 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    fn visit_all(mut self, package: &mut Package<'_>) -> Result<usize, String> {
-        let mut reader = Reader::from_reader(package.stream(DOCUMENT, MAX_XML_BYTES)?);
+    fn visit_all(mut self, package: &mut Package<'_>, main: &str) -> Result<u32, String> {
+        let mut reader = Reader::from_reader(package.stream(main, MAX_XML_BYTES)?);
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
@@ -242,7 +322,7 @@ impl<'a> Pieces<'a> {
         let end = self.table.as_ref().map_or("", |table| &table.end);
         let document = [&self.head, &*piece, end.as_bytes(), self.tail.as_bytes()].concat();
         drop(piece);
-        let file = copy_xml(self.bytes, Some(&document), without)?;
+        let file = copy_xml(self.bytes, Some(&document), &self.changes, without)?;
         drop(document);
 
         let continues_table = std::mem::replace(&mut self.continues_table, self.table.is_some());
@@ -255,184 +335,4 @@ impl<'a> Pieces<'a> {
             continues_table,
         })
     }
-}
-
-fn reason(error: &quick_xml::Error) -> String {
-    match error {
-        quick_xml::Error::Io(error) => error::describe_damage(error),
-        error => format!("its XML is damaged ({error})"),
-    }
-}
-
-/// Returns the XML with plain runs of text, and the number of hidden ones.
-fn plain_runs(xml: &str) -> Result<(Vec<u8>, usize), String> {
-    let mut reader = Reader::from_str(xml);
-    let mut writer = Writer::new(Vec::with_capacity(xml.len()));
-    let mut plain = PlainRuns::default();
-    loop {
-        let event = reader.read_event().map_err(|error| reason(&error))?;
-        if matches!(event, Event::Eof) {
-            return Ok((writer.into_inner(), plain.hidden));
-        }
-        let written = plain.write(event, &mut writer);
-        written.map_err(|error| reason(&error))?;
-    }
-}
-
-/// Writes the runs of text of a document as Word shows them: moved text once, where it is now, and
-/// no hidden text.
-#[derive(Default)]
-struct PlainRuns {
-    formulas: Formulas,
-    /// Open elements.
-    depth: usize,
-    /// The levels of the runs that are open; a text box holds runs inside of one.
-    runs: Vec<usize>,
-    /// Whether the properties of the innermost run hide it.
-    is_hidden_run: bool,
-    /// The level of the element whose content is left out.
-    left_out: Option<usize>,
-    /// The number of hidden runs so far.
-    hidden: usize,
-}
-
-impl PlainRuns {
-    fn write(
-        &mut self,
-        event: Event<'_>,
-        writer: &mut Writer<Vec<u8>>,
-    ) -> Result<(), quick_xml::Error> {
-        if matches!(event, Event::End(_)) {
-            self.depth = self.depth.saturating_sub(1);
-        }
-
-        let level = self.depth;
-        let is_inside = self.left_out.is_some_and(|outer| level > outer);
-        match &event {
-            Event::Start(tag) => {
-                if !is_inside {
-                    self.open(tag.name().as_ref(), level);
-                }
-                self.depth += 1;
-            }
-            Event::Empty(tag) if !is_inside => self.note_look(tag),
-            Event::End(tag) if !is_inside => self.close(tag.name().as_ref(), level),
-            _ => {}
-        }
-
-        if is_inside {
-            return Ok(());
-        }
-        self.formulas.write(event, writer)
-    }
-
-    fn open(&mut self, name: &str, level: usize) {
-        match name {
-            "w:r" => {
-                self.runs.push(level);
-                self.is_hidden_run = false;
-            }
-            "w:moveFrom" => self.left_out = Some(level),
-            _ => {}
-        }
-    }
-
-    fn close(&mut self, name: &str, level: usize) {
-        self.left_out = self.left_out.filter(|outer| *outer != level);
-        match name {
-            "w:r" => {
-                self.runs.pop();
-            }
-            // the properties are the first element of a run
-            "w:rPr" if std::mem::take(&mut self.is_hidden_run) => {
-                self.hidden += 1;
-                self.left_out = level.checked_sub(1);
-            }
-            _ => {}
-        }
-    }
-
-    /// Notes that the properties of a run hide it.
-    fn note_look(&mut self, tag: &BytesStart<'_>) {
-        let is_own = self.runs.last().is_some_and(|run| self.depth == run + 2);
-        let mut values = tag.attributes().flatten();
-        let is_off = values.any(|value| matches!(value.value.as_ref(), "0" | "false" | "off"));
-        self.is_hidden_run |= tag.name().as_ref() == "w:vanish" && is_own && !is_off;
-    }
-}
-
-/// Writes each run of a formula as a run of text. Elements of the namespace of formulas have the
-/// prefix `m` in every program that was tried.
-#[derive(Default)]
-struct Formulas {
-    /// Open elements inside the properties of a part of a formula.
-    properties: u32,
-}
-
-impl Formulas {
-    fn write(
-        &mut self,
-        event: Event<'_>,
-        writer: &mut Writer<Vec<u8>>,
-    ) -> Result<(), quick_xml::Error> {
-        match &event {
-            Event::Start(tag) if self.properties > 0 || is_properties(tag) => self.properties += 1,
-            Event::End(_) if self.properties > 0 => self.properties -= 1,
-            _ if self.properties > 0 => {}
-            Event::Empty(tag) if is_properties(tag) => {}
-            Event::Start(tag) | Event::Empty(tag) => match math_name(tag.name().as_ref()) {
-                None => writer.write_event(event)?,
-                Some("r") => writer.write_event(Event::Start(BytesStart::new("w:r")))?,
-                Some("t") => {
-                    let text = BytesStart::new("w:t").with_attributes([("xml:space", "preserve")]);
-                    writer.write_event(Event::Start(text))?;
-                }
-                Some(part) => write_run(writer, operator(part))?,
-            },
-            Event::End(tag) => match math_name(tag.name().as_ref()) {
-                None => writer.write_event(event)?,
-                Some("r") => writer.write_event(Event::End(BytesEnd::new("w:r")))?,
-                Some("t") => writer.write_event(Event::End(BytesEnd::new("w:t")))?,
-                Some(_) => {}
-            },
-            _ => writer.write_event(event)?,
-        }
-
-        Ok(())
-    }
-}
-
-/// Returns the name of an element of a formula without its prefix.
-fn math_name(name: &str) -> Option<&str> {
-    name.strip_prefix("m:")
-}
-
-/// Returns whether an element holds how a part of a formula looks.
-fn is_properties(tag: &BytesStart<'_>) -> bool {
-    let name = tag.name();
-    math_name(name.as_ref()).is_some_and(|name| name.ends_with("Pr"))
-}
-
-/// Returns what stands before a part of a formula when it is written in one line.
-fn operator(part: &str) -> &'static str {
-    match part {
-        "den" => "/",
-        "sup" => "^",
-        "sub" => "_",
-        _ => "",
-    }
-}
-
-fn write_run(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    for name in ["w:r", "w:t"] {
-        writer.write_event(Event::Start(BytesStart::new(name)))?;
-    }
-    writer.write_event(Event::Text(BytesText::new(text)))?;
-    for name in ["w:t", "w:r"] {
-        writer.write_event(Event::End(BytesEnd::new(name)))?;
-    }
-    Ok(())
 }

@@ -5,8 +5,10 @@ use std::io::BufRead;
 
 use super::builder::{Builder, Sheet, named};
 use super::format::{Extract, Format, Reader};
+use super::open_style::Styles;
 use super::open_table::{SheetTable, count};
 use super::package::{ENCRYPTED, Package};
+use super::script::{Script, ScriptKind};
 use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk};
 use crate::event::{Place, PlaceUnit};
@@ -59,10 +61,14 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         document.builder.metadata(package.metadata("meta.xml")?);
         document.package = Some(package);
         let mut package = Package::open(bytes)?;
+        let styles = package.xml("styles.xml")?.unwrap_or_default();
+        document.styles.read(&styles)?;
         document.read(package.stream(CONTENT, MAX_XML_BYTES)?);
-        document.add_margins(&package.xml("styles.xml")?.unwrap_or_default())?;
+        document.add_margins(&styles)?;
     } else {
-        document.read(super::xml::decode(bytes).as_bytes());
+        let xml = super::xml::decode(bytes);
+        document.read(xml.as_bytes());
+        document.add_margins(&xml)?;
     }
 
     if document.uncomputed > 0 {
@@ -82,6 +88,13 @@ struct Content<'a> {
     objects: HashSet<String>,
     /// The paragraphs that are open, the innermost last: notes and text boxes are inside others.
     paragraphs: Vec<Paragraph>,
+    styles: Styles,
+    /// The parts of paragraphs that are open, each with how it is set.
+    spans: Vec<Option<ScriptKind>>,
+    /// The raised or lowered text that is open.
+    script: Option<Script>,
+    /// Whether the name of the author of a comment is open.
+    is_author: bool,
     /// The tables that are open, the innermost last.
     tables: Vec<SheetTable>,
     /// Notes of the paragraph that is open.
@@ -105,6 +118,8 @@ struct Paragraph {
     level: u8,
     text: String,
     is_note: bool,
+    /// The author of a comment; `None` for another text.
+    author: Option<String>,
     is_item: bool,
 }
 
@@ -130,7 +145,14 @@ impl Content<'_> {
 
     fn open(&mut self, tag: &Tag<'_>) {
         let name = tag.name();
+        self.styles.note(tag);
         if self.skipped > 0 || is_skipped(name) || self.is_about_note(name) {
+            self.skipped += 1;
+            return;
+        }
+        let look = self.styles.look(tag);
+        if look.is_hidden {
+            self.builder.hide(1);
             self.skipped += 1;
             return;
         }
@@ -161,8 +183,15 @@ impl Content<'_> {
             "title" | "desc" => self.push(" "),
             "note" | "annotation" => self.paragraphs.push(Paragraph {
                 is_note: true,
+                author: (name == "annotation").then(String::new),
                 ..Paragraph::default()
             }),
+            "creator" => self.is_author = true,
+            "span" => {
+                self.spans.push(look.script);
+                let script = look.script.map(|kind| Script::new(kind, false));
+                self.script = script.or(self.script.take());
+            }
             "list-item" => {
                 self.list_depth += 1;
                 self.is_first_of_item = true;
@@ -186,6 +215,8 @@ impl Content<'_> {
 
         match name {
             "h" | "p" | "note" | "annotation" => self.end_paragraph(),
+            "creator" => self.is_author = false,
+            "span" if self.spans.pop().flatten().is_some() => self.end_script(),
             "list-item" => {
                 self.list_depth = self.list_depth.saturating_sub(1);
                 self.is_first_of_item = false;
@@ -202,6 +233,15 @@ impl Content<'_> {
                 }
             }
         }
+    }
+
+    fn end_script(&mut self) {
+        let Some(script) = self.script.take() else {
+            return;
+        };
+        let before = self.paragraphs.last().map_or("", |open| &open.text);
+        let raised = script.text_after(before).unwrap_or_default();
+        self.push(&raised);
     }
 
     /// Adds the headers and footers of the pages of a text, each once.
@@ -262,7 +302,14 @@ impl Content<'_> {
     }
 
     fn push(&mut self, text: &str) {
-        if let Some(paragraph) = self.paragraphs.last_mut() {
+        let Some(paragraph) = self.paragraphs.last_mut() else {
+            return;
+        };
+        if let Some(author) = paragraph.author.as_mut().filter(|_| self.is_author) {
+            author.push_str(text);
+        } else if let Some(script) = &mut self.script {
+            script.add(text, 0..0);
+        } else {
             paragraph.text.push_str(text);
         }
     }
@@ -296,14 +343,10 @@ impl Content<'_> {
             .map_or_else(String::new, |xml| object_text(&xml))
     }
 
-    /// Returns whether an element has the author or the date of a comment.
+    /// Returns whether an element has the date of a comment, or the letters of its author.
     fn is_about_note(&self, name: &str) -> bool {
         let is_note = self.paragraphs.last().is_some_and(|open| open.is_note);
-        is_note
-            && matches!(
-                name,
-                "creator" | "date" | "sender-initials" | "creator-initials"
-            )
+        is_note && matches!(name, "date" | "sender-initials" | "creator-initials")
     }
 
     fn begin_slide(&mut self) {
@@ -329,7 +372,11 @@ impl Content<'_> {
         };
         let text = paragraph.text.trim();
         if paragraph.is_note {
-            self.notes.push(text.to_owned());
+            let by = paragraph.author.map(|author| match named(&author) {
+                Some(author) => format!("Comment by {author}: "),
+                None => "Comment: ".to_owned(),
+            });
+            self.notes.push(by.unwrap_or_default() + text);
             return;
         }
         if let Some(outer) = self.paragraphs.last_mut().filter(|outer| outer.is_note) {

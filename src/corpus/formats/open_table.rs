@@ -3,6 +3,7 @@
 
 use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
 use super::xml::Tag;
+use crate::event::saturating_u32;
 
 /// Repeated cells beyond this are not text that somebody wrote.
 const MAX_REPEATED_CELLS: usize = 1_000;
@@ -17,6 +18,8 @@ pub(super) struct SheetTable {
     cells: Vec<(usize, String)>,
     /// The text of the cell that is open, and how often it repeats.
     pub cell: Option<(String, usize)>,
+    /// The rows that it takes.
+    cell_rows: u32,
     /// The formula of that cell, where its value is not stored.
     formula: Option<String>,
     /// The number of such cells.
@@ -36,6 +39,7 @@ impl SheetTable {
             "table-cell" | "covered-table-cell" => {
                 let repeated = count(tag, "number-columns-repeated").max(1);
                 self.cell = Some((String::new(), repeated));
+                self.cell_rows = saturating_u32(count(tag, "number-rows-spanned"));
                 let [formula, kind] = tag.attributes(["formula", "value-type"]);
                 self.formula = formula.filter(|_| kind.is_none());
             }
@@ -76,6 +80,14 @@ impl SheetTable {
                     .replace(']', "")
             );
             self.uncomputed += 1;
+        }
+
+        match &mut self.sheet {
+            Some(sheet) => {
+                let last = self.row.saturating_add(self.cell_rows.saturating_sub(1));
+                sheet.merge([self.row, last], self.column, &text);
+            }
+            None => self.rows.merge(self.column, &text, self.cell_rows),
         }
 
         // the first is in the file, so only its copies can multiply it

@@ -1,6 +1,7 @@
 //! A document that is a zip archive of XML. The size of its members is bounded.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 
 use zip::ZipArchive;
@@ -122,41 +123,69 @@ impl<'a> Package<'a> {
     }
 
     /// Visits the comments of a part of an Office file, a missing part having none, until `visit`
-    /// returns `false`. It gets an attribute of the comment, `author` or `ref`, and the text with a
-    /// line end after each paragraph.
+    /// returns `false`. It gets the first of these attributes that a comment has, as `author` or
+    /// `ref`, and the text with a line end after each paragraph. A reply is a comment.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn visit_comments(
         &mut self,
         part: &str,
-        attribute: &str,
+        attributes: &[&str],
         visit: &mut dyn FnMut(&str, &str) -> bool,
     ) -> Result<(), String> {
         let xml = self.xml(part)?.unwrap_or_default();
-        let mut value = String::new();
-        let mut text = String::new();
+        // the comments that are open: PowerPoint has replies inside of them, and before their text
+        let mut open: Vec<(String, String)> = Vec::new();
         let mut is_text = false;
 
         walk(xml.as_bytes(), &mut |node| {
             match node {
                 Node::Open(tag) => match tag.name() {
-                    "comment" => {
-                        value = tag.attribute(attribute).unwrap_or_default();
-                        text.clear();
+                    "comment" | "cm" | "reply" => {
+                        let value = attributes.iter().find_map(|name| tag.attribute(name));
+                        open.push((value.unwrap_or_default(), String::new()));
                     }
-                    "t" => is_text = true,
-                    "tab" | "br" => text.push(' '),
+                    "t" | "text" => is_text = true,
+                    "r" => is_text = false,
+                    "tab" | "br" => add_to_last(&mut open, " "),
                     _ => {}
                 },
-                Node::Text(part) if is_text => text.push_str(part),
-                Node::Close("t") => is_text = false,
-                Node::Close("p") => text.push('\n'),
-                Node::Close("comment") => return visit(&value, &text),
+                Node::Text(part) if is_text => add_to_last(&mut open, part),
+                Node::Close("t" | "text") => is_text = false,
+                Node::Close("p") => add_to_last(&mut open, "\n"),
+                Node::Close("comment" | "cm" | "reply") => {
+                    let (value, text) = open.pop().unwrap_or_default();
+                    return visit(&value, &text);
+                }
                 Node::Close(_) | Node::Text(_) => {}
             }
             true
         })
+    }
+
+    /// Returns the names of the people who comment on the slides of a presentation, by their
+    /// numbers; none in other files, whose comments have the names themselves.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn comment_authors(&mut self) -> Result<HashMap<String, String>, String> {
+        let mut names = HashMap::new();
+        for part in self.relationships("ppt/presentation.xml")? {
+            if !part.is("commentAuthors") && !part.is("authors") {
+                continue;
+            }
+            let xml = self.xml(&part.path)?.unwrap_or_default();
+            walk(xml.as_bytes(), &mut |node| {
+                if let Node::Open(tag) = node
+                    && let [Some(id), Some(name)] = tag.attributes(["id", "name"])
+                {
+                    names.insert(id, name);
+                }
+                true
+            })?;
+        }
+        Ok(names)
     }
 
     /// Returns the texts of the nodes of a diagram (SmartArt).
@@ -267,6 +296,13 @@ impl<'a> Package<'a> {
             .read_to_end(&mut bytes)
             .map_err(|error| describe_damage(&error))?;
         Ok(Some(bytes))
+    }
+}
+
+/// Adds text to the innermost comment that is open.
+fn add_to_last(comments: &mut [(String, String)], text: &str) {
+    if let Some((_, before)) = comments.last_mut() {
+        before.push_str(text);
     }
 }
 

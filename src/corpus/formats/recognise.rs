@@ -87,12 +87,16 @@ fn kind_by_content(named: &Format, path: &str, bytes: &[u8]) -> Option<&'static 
 /// Thunderbird.
 fn mail_format(path: &str, bytes: &[u8]) -> Option<&'static Format> {
     if text::FORMAT.extensions.contains(&extension(path).as_str()) {
-        None
-    } else if mailbox::is_mailbox(bytes) {
-        Some(&mail::MAILBOX)
-    } else {
-        mailbox::is_message(bytes).then_some(&mail::MESSAGE)
+        return None;
     }
+    if mailbox::is_mailbox(bytes) {
+        return Some(&mail::MAILBOX);
+    }
+
+    // the folders of a Maildir hold nothing but messages
+    let folder = path.rsplit('/').nth(1).unwrap_or_default();
+    let is_in_maildir = matches!(folder, "cur" | "new") && mailbox::begins_with_field(bytes);
+    (is_in_maildir || mailbox::is_message(bytes)).then_some(&mail::MESSAGE)
 }
 
 /// Returns whether the bytes of a file of this format say what it is: text may contain anything but
@@ -194,7 +198,10 @@ fn text_format(bytes: &[u8]) -> &'static Format {
     let is_page = ["<!doctype html", "<html"]
         .iter()
         .any(|tag| head.contains(tag));
-    if is_page {
+    if mailbox::is_message(bytes) {
+        // wikis export pages as those of Word, which are saved pages in the form of a message
+        &mail::MESSAGE
+    } else if is_page {
         &html::FORMAT
     } else {
         &text::FORMAT
@@ -215,7 +222,7 @@ mod tests {
     #[test]
     fn formats_by_name_and_content() {
         type Expected = Result<(&'static str, bool), ()>;
-        let cases: [(&str, &[u8], Expected); 24] = [
+        let cases: [(&str, &[u8], Expected); 27] = [
             ("a.pdf", b"%PDF-1.4\n", Ok(("PDF", false))),
             ("a.txt", b"%PDF-1.4\n", Ok(("PDF", true))),
             ("a.pdf", b"\x01\x02junk\n%PDF-1.4 \0", Ok(("PDF", false))),
@@ -244,6 +251,13 @@ mod tests {
             ),
             ("a.docx", b"\0\x01\x02\0", Err(())),
             ("cur/1.M2.host,S=8:2,S", MESSAGE, Ok(("mail", false))),
+            (
+                "x/cur/1.M2.host",
+                b"Subject: x\n\nbody",
+                Ok(("mail", false)),
+            ),
+            ("x/1.M2.host", b"Subject: x\n\nbody", Ok(("text", false))),
+            ("a.doc", MESSAGE, Ok(("mail", true))),
             ("mail.txt", MESSAGE, Ok(("text", false))),
             ("Inbox", MAILBOX, Ok(("mailbox", false))),
             ("a.docx", b"PK\x03\x04....", Ok(("Word", false))),

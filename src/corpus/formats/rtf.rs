@@ -7,6 +7,8 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::builder::{Builder, Rows, named};
 use super::format::{Extract, Format, Reader};
+use super::rtf_tokens::{Token, Tokens, charset, code_page};
+use super::script::{Script, ScriptKind};
 use crate::event::Metadata;
 
 pub(super) const FORMAT: Format = Format {
@@ -32,7 +34,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     }
 
     let mut document = Rtf::default();
-    let mut tokens = Tokens { bytes, at: 0 };
+    let mut tokens = Tokens::new(bytes);
 
     while let Some(token) = tokens.next() {
         match token {
@@ -52,100 +54,16 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     Ok(document.finish())
 }
 
-/// A token of RTF.
-enum Token<'a> {
-    Open,
-    Close,
-    /// A byte of text, literal or as `\'hh`.
-    Byte(u8),
-    /// A control word with its number, or a control symbol.
-    Word(&'a str, Option<i32>),
-}
-
-struct Tokens<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Tokens<'a> {
-    fn next(&mut self) -> Option<Token<'a>> {
-        loop {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            match byte {
-                b'{' => return Some(Token::Open),
-                b'}' => return Some(Token::Close),
-                b'\\' => return self.control(),
-                // a line end of the file is none of the text: `\par` ends a paragraph
-                b'\r' | b'\n' | 0 => {}
-                _ => return Some(Token::Byte(byte)),
-            }
-        }
-    }
-
-    fn control(&mut self) -> Option<Token<'a>> {
-        let start = self.at;
-        let length = self.count(start, u8::is_ascii_alphabetic);
-        if length == 0 {
-            return self.symbol();
-        }
-        let word = std::str::from_utf8(&self.bytes[start..start + length]).ok()?;
-        self.at += length;
-
-        let has_sign = self.bytes.get(self.at) == Some(&b'-');
-        let digits = self.count(self.at + usize::from(has_sign), u8::is_ascii_digit);
-        let mut number = None;
-        if digits > 0 {
-            let end = self.at + usize::from(has_sign) + digits;
-            let text = std::str::from_utf8(&self.bytes[self.at..end]).ok()?;
-            number = Some(text.parse().unwrap_or(0));
-            self.at = end;
-        }
-        // one space ends a control word, and is no part of the text
-        if self.bytes.get(self.at) == Some(&b' ') {
-            self.at += 1;
-        }
-        Some(Token::Word(word, number))
-    }
-
-    fn symbol(&mut self) -> Option<Token<'a>> {
-        let at = self.at;
-        let symbol = *self.bytes.get(at)?;
-        self.at += 1;
-
-        match symbol {
-            b'\'' => {
-                let hex = std::str::from_utf8(self.bytes.get(at + 1..at + 3)?).unwrap_or("3f");
-                self.at += 2;
-                Some(Token::Byte(u8::from_str_radix(hex, 16).unwrap_or(b'?')))
-            }
-            b'\\' | b'{' | b'}' => Some(Token::Byte(symbol)),
-            // a backslash before a line end is another way to write `\par`
-            b'\r' | b'\n' => Some(Token::Word("par", None)),
-            b'~' => Some(Token::Word("nbsp", None)),
-            b'_' => Some(Token::Word("nbhyphen", None)),
-            b'*' => Some(Token::Word("*", None)),
-            _ => Some(Token::Word("", None)),
-        }
-    }
-
-    fn count(&self, from: usize, is_counted: fn(&u8) -> bool) -> usize {
-        let rest = self.bytes.get(from..).unwrap_or_default();
-        rest.iter().take_while(|byte| is_counted(byte)).count()
-    }
-
-    fn skip(&mut self, bytes: i32) {
-        let bytes = usize::try_from(bytes).unwrap_or(0);
-        self.at = self.at.saturating_add(bytes).min(self.bytes.len());
-    }
-}
-
 /// The destination that a group writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Destination {
     #[default]
     Text,
     Note,
+    /// The name of the author of a comment.
+    NoteAuthor,
+    Header,
+    Footer,
     Fonts,
     Styles,
     Title,
@@ -164,6 +82,8 @@ struct State {
     /// Characters after `\u` that stand for it in programs without Unicode.
     unicode_skips: u32,
     is_hidden: bool,
+    /// The way that raised or lowered text is set.
+    script: Option<ScriptKind>,
     /// Whether the group began with `\*`: a destination that is not known is left out.
     can_be_left_out: bool,
 }
@@ -186,6 +106,12 @@ struct Rtf {
     skips: u32,
     text: String,
     notes: String,
+    note_author: String,
+    /// The header or footer that is open, and those so far.
+    margin: String,
+    margins: Vec<String>,
+    /// Whether text was hidden that had no letters yet.
+    hides_words: bool,
     date: [i32; 3],
     level: u8,
     is_in_table: bool,
@@ -204,6 +130,7 @@ impl Default for Rtf {
                 // the default of the specification, `\uc1`
                 unicode_skips: 1,
                 is_hidden: false,
+                script: None,
                 can_be_left_out: false,
             },
             groups: Vec::new(),
@@ -218,6 +145,10 @@ impl Default for Rtf {
             skips: 0,
             text: String::new(),
             notes: String::new(),
+            note_author: String::new(),
+            margin: String::new(),
+            margins: Vec::new(),
+            hides_words: false,
             date: [0; 3],
             level: BODY,
             is_in_table: false,
@@ -258,7 +189,10 @@ impl Rtf {
                 self.metadata.date = super::builder::day(&date).or(self.metadata.date.take());
             }
             Destination::Note => self.notes.push('\n'),
+            Destination::Header => self.end_margin("Header"),
+            Destination::Footer => self.end_margin("Footer"),
             Destination::Text
+            | Destination::NoteAuthor
             | Destination::Fonts
             | Destination::Styles
             | Destination::Info
@@ -271,6 +205,9 @@ impl Rtf {
             self.skips -= 1;
             return;
         }
+        if self.state.is_hidden && byte != b' ' && std::mem::take(&mut self.hides_words) {
+            self.builder.hide(1);
+        }
         if self.state.to == Destination::Styles {
             self.style_byte(byte);
         } else if self.takes_text() {
@@ -281,9 +218,13 @@ impl Rtf {
 
     fn takes_text(&self) -> bool {
         let takes = match self.state.to {
-            Destination::Text | Destination::Note | Destination::Title | Destination::Author => {
-                true
-            }
+            Destination::Text
+            | Destination::Note
+            | Destination::NoteAuthor
+            | Destination::Header
+            | Destination::Footer
+            | Destination::Title
+            | Destination::Author => true,
             Destination::Fonts
             | Destination::Styles
             | Destination::Date
@@ -357,14 +298,21 @@ impl Rtf {
             "title" if self.state.to == Destination::Info => Destination::Title,
             "author" if self.state.to == Destination::Info => Destination::Author,
             "creatim" | "revtim" if self.state.to == Destination::Info => Destination::Date,
-            "footnote" | "annotation" => Destination::Note,
-            "colortbl" | "pict" | "object" | "header" | "headerl" | "headerr" | "headerf"
-            | "footer" | "footerl" | "footerr" | "footerf" | "pntext" | "listtext" | "fldinst"
-            | "nonshppict" | "shprslt" | "sp" | "ftnsep" | "ftnsepc" | "ftncn" | "aftnsep"
-            | "aftnsepc" | "aftncn" | "xe" | "tc" | "nonesttables" | "filetbl" | "upr"
-            | "private" | "keywords" | "operator" | "company" | "doccomm" | "subject" => {
-                Destination::Nowhere
+            "footnote" | "annotation" => {
+                let author = named(&std::mem::take(&mut self.note_author));
+                if self.takes_text() && word == "annotation" {
+                    let by = author.map_or_else(String::new, |author| format!(" by {author}"));
+                    self.notes.push_str(&format!("Comment{by}: "));
+                }
+                Destination::Note
             }
+            "atnauthor" => Destination::NoteAuthor,
+            "header" | "headerl" | "headerr" | "headerf" => Destination::Header,
+            "footer" | "footerl" | "footerr" | "footerf" => Destination::Footer,
+            "colortbl" | "pict" | "object" | "pntext" | "listtext" | "fldinst" | "nonshppict"
+            | "shprslt" | "sp" | "ftnsep" | "ftnsepc" | "ftncn" | "aftnsep" | "aftnsepc"
+            | "aftncn" | "xe" | "tc" | "nonesttables" | "filetbl" | "upr" | "private"
+            | "keywords" | "operator" | "company" | "doccomm" | "subject" => Destination::Nowhere,
             // The drawings of text boxes, and the properties of nested tables.
             "shpinst" | "shptxt" | "nesttableprops" | "shp" | "shpgrp" => {
                 self.state.can_be_left_out = false;
@@ -407,11 +355,21 @@ impl Rtf {
             "plain" => {
                 self.decode();
                 self.state.is_hidden = false;
+                self.state.script = None;
                 self.state.encoding = self.default_encoding;
             }
             "v" | "deleted" => {
                 self.decode();
                 self.state.is_hidden = value != 0;
+                self.hides_words = word == "v" && self.state.to == Destination::Text;
+            }
+            "super" | "sub" | "nosupersub" => {
+                self.decode();
+                self.state.script = match word {
+                    "super" if value != 0 => Some(ScriptKind::Above),
+                    "sub" if value != 0 => Some(ScriptKind::Below),
+                    _ => None,
+                };
             }
             "uc" => self.state.unicode_skips = u32::try_from(value).unwrap_or(0),
             "s" if self.state.to == Destination::Styles => self.entry = value,
@@ -473,11 +431,34 @@ impl Rtf {
     }
 
     fn push(&mut self, text: &str) {
-        if self.state.to == Destination::Note {
-            self.notes.push_str(text);
-        } else {
-            self.text.push_str(text);
-        }
+        let to = match self.state.to {
+            Destination::Note => &mut self.notes,
+            Destination::NoteAuthor => &mut self.note_author,
+            Destination::Header | Destination::Footer => &mut self.margin,
+            Destination::Text
+            | Destination::Fonts
+            | Destination::Styles
+            | Destination::Title
+            | Destination::Author
+            | Destination::Date
+            | Destination::Info
+            | Destination::Nowhere => &mut self.text,
+        };
+        let Some(kind) = self.state.script else {
+            return to.push_str(text);
+        };
+        let mut script = Script::new(kind, false);
+        script.add(text, 0..0);
+        let raised = script.text_after(to).unwrap_or_default();
+        to.push_str(&raised);
+    }
+
+    /// Ends a header or footer, which other sections may repeat.
+    fn end_margin(&mut self, name: &str) {
+        let text = named(&std::mem::take(&mut self.margin));
+        let line = text.map(|text| format!("{name}: {text}"));
+        let line = line.filter(|line| !self.margins.contains(line));
+        self.margins.extend(line);
     }
 
     fn end_paragraph(&mut self) {
@@ -486,7 +467,7 @@ impl Rtf {
             return;
         }
 
-        if self.is_in_table || self.state.to == Destination::Note {
+        if self.is_in_table || self.state.to != Destination::Text {
             self.push("\n");
             return;
         }
@@ -532,49 +513,12 @@ impl Rtf {
         self.state.is_hidden = false;
         self.is_in_table = false;
         self.end_paragraph();
+        for margin in &self.margins {
+            self.builder.paragraph(margin);
+        }
         self.builder.metadata(self.metadata);
         self.builder.finish()
     }
-}
-
-/// Returns the encoding of a Windows code page.
-fn code_page(number: i32) -> &'static Encoding {
-    let label = match number {
-        932 => "shift_jis".to_owned(),
-        936 => "gbk".to_owned(),
-        949 => "euc-kr".to_owned(),
-        950 => "big5".to_owned(),
-        866 => "ibm866".to_owned(),
-        874 => "windows-874".to_owned(),
-        10000 => "macintosh".to_owned(),
-        65001 => "utf-8".to_owned(),
-        _ => format!("windows-{number}"),
-    };
-    Encoding::for_label(label.as_bytes()).unwrap_or(WINDOWS_1252)
-}
-
-/// Returns the encoding of a font's character set; `None` for that of the document.
-fn charset(number: i32) -> Option<&'static Encoding> {
-    // the character sets of Windows fonts, by the code page of each
-    let page = match number {
-        77 => 10000,
-        128 => 932,
-        129 => 949,
-        134 => 936,
-        136 => 950,
-        161 => 1253,
-        162 => 1254,
-        163 => 1258,
-        177 => 1255,
-        178 => 1256,
-        186 => 1257,
-        204 => 1251,
-        222 => 874,
-        238 => 1250,
-        _ => return None,
-    };
-
-    Some(code_page(page))
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(super) struct Script {
     source: Range<usize>,
     /// Whether it is a link, as the mark of a footnote is.
     pub(super) is_linked: bool,
+    /// Whether it is known to be a power or an index: a part of a formula.
+    pub(super) is_power: bool,
 }
 
 impl Script {
@@ -35,6 +37,7 @@ impl Script {
             text: String::new(),
             source: 0..0,
             is_linked,
+            is_power: false,
         }
     }
 
@@ -103,13 +106,16 @@ impl Script {
 
     /// Returns whether it is no power of the word before it, but a mark beside it.
     fn is_apart_from(&self, before: &str, is_mark: bool) -> bool {
-        if self.kind == ScriptKind::Below {
+        if self.kind == ScriptKind::Below || self.is_power {
             return false;
         }
         let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let word = before.rsplit(|c: char| !c.is_alphabetic()).next();
         let word = word.unwrap_or_default();
-        let is_long_word = word.chars().nth(1).is_some() && !UNITS.contains(&word);
+        let is_factor = before
+            .trim_end_matches(word)
+            .ends_with(['=', '+', '/', '·', '×']);
+        let is_long_word = word.chars().nth(1).is_some() && !UNITS.contains(&word) && !is_factor;
         let ends_word = before.ends_with(|c: char| c.is_alphanumeric() || c == ')');
         (is_mark && ends_word) || digits > MAX_BASE_DIGITS || is_long_word
     }
@@ -125,6 +131,7 @@ mod tests {
             ("holds 10", "6", false, "⁶"),
             ("4 × 10", "−7", false, "⁻⁷"),
             ("12 km", "2", false, "²"),
+            ("E=mc", "2", false, "²"),
             ("x", "n", false, "ⁿ"),
             ("e", "-kt", false, "^(-kt)"),
             ("2", "k", false, "^k"),

@@ -126,14 +126,17 @@ impl Dialect {
     }
 }
 
-/// Returns the separator that a first line `sep=;` names.
+/// Returns the separator that a first line `sep=;` names, with or without quotes.
 fn named_separator(source: &str) -> Option<u8> {
-    let separator = source.strip_prefix("sep=")?.bytes().next()?;
-    SEPARATORS.contains(&separator).then_some(separator)
+    let line = source.trim_start_matches('"');
+    let name = line.get(..4)?;
+    let separator = *line.as_bytes().get(4)?;
+    let is_named = name.eq_ignore_ascii_case("sep=");
+    (is_named && SEPARATORS.contains(&separator)).then_some(separator)
 }
 
 /// Returns the row of the names of the columns where there are lines above the table: it has more
-/// cells than each of them, and is above numbers.
+/// cells than each of them, and is above numbers or below titles of one cell.
 fn header_below_preamble(sample: &[Vec<String>]) -> Option<usize> {
     let filled = |row: &Vec<String>| row.iter().filter(|cell| !cell.is_empty()).count();
     let is_below_less = |at: usize| {
@@ -151,11 +154,13 @@ fn header_below_preamble(sample: &[Vec<String>]) -> Option<usize> {
         (0..sample[at].len()).any(|column| !sample[at][column].is_empty() && below(column))
     };
 
+    let is_below_titles = |at: usize| sample[..at].iter().all(|row| filled(row) < 2);
+    let is_header = |at: usize| filled(&sample[at]) > 1 && header(&sample[at..]).is_some();
+
     let last = sample.len().min(MAX_ROWS_ABOVE_HEADER + 1);
-    let found = (1..last).find(|&at| {
-        let is_header = filled(&sample[at]) > 1 && header(&sample[at..]).is_some();
-        is_header && is_below_less(at) && names_numbers(at)
-    })?;
+    let below_less = || (1..last).filter(|&at| is_header(at) && is_below_less(at));
+    let above_numbers = below_less().find(|&at| names_numbers(at));
+    let found = above_numbers.or_else(|| below_less().find(|&at| is_below_titles(at)))?;
     // a header may leave the column of its row numbers without a name
     let first = &sample[0];
     let is_first = filled(first) > 1 && header(sample).is_some();
@@ -272,17 +277,32 @@ fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
     let named = first.iter().filter(|cell| !cell.is_empty()).count();
     let distinct: HashSet<&String> = first.iter().filter(|cell| !cell.is_empty()).collect();
 
-    let are_words = first
-        .iter()
-        .all(|cell| !is_number(cell) && cell.len() <= 200);
+    let has_years = |column: usize| {
+        let mut cells = rest.iter().filter_map(|row| row.get(column));
+        cells.any(|cell| is_year(cell))
+    };
+    let are_words = first.iter().enumerate().all(|(column, cell)| {
+        // a column may have the name of a year, where it does not hold years
+        let is_name = !is_number(cell) || (is_year(cell) && !has_years(column));
+        is_name && cell.len() <= 200
+    });
+    let has_words = first.iter().any(|cell| cell.contains(char::is_alphabetic));
     let is_repeated = rest.iter().any(|row| {
         row.iter()
             .zip(first)
             .any(|(cell, name)| cell == name && !cell.is_empty())
     });
 
-    let is_header = named * 2 > first.len() && distinct.len() == named && are_words && !is_repeated;
+    let are_named = named * 2 > first.len() && distinct.len() == named;
+    let is_header = are_named && are_words && has_words && !is_repeated;
     is_header.then(|| first.clone())
+}
+
+fn is_year(cell: &str) -> bool {
+    cell.len() == 4
+        && cell
+            .parse()
+            .is_ok_and(|year: u32| (1900..2100).contains(&year))
 }
 
 fn is_number(cell: &str) -> bool {
@@ -320,6 +340,12 @@ mod tests {
                 "Account statement\nPeriod,May\nDay,Text,Debit\n3.5.,Tea,1.5\n",
                 "Account statement\n\nPeriod; May\n\nDay: 3.5.; Text: Tea; Debit: 1.5",
             ),
+            (
+                "\"SEP=;\"\nMembers of the club;;\n\nName;Boat;Berth\nAnn;Gig;north\nBob;Yawl;south\n",
+                "Members of the club\n\nName: Ann; Boat: Gig; Berth: north\n\nName: Bob; Boat: Yawl; Berth: south",
+            ),
+            ("Item,2024,2025\nRope,3,4\n", "Item: Rope; 2024: 3; 2025: 4"),
+            ("Ann,1985\nBob,1990\n", "Ann; 1985\n\nBob; 1990"),
             (
                 ",name,age\n0,Ann,7\n1,Bob,8\n",
                 "0; name: Ann; age: 7\n\n1; name: Bob; age: 8",

@@ -1,6 +1,14 @@
 //! Kinds of files that are not read, and the way out.
 
+use std::io::Read;
+use std::path::Path;
+
 use super::format::extension;
+use crate::corpus::decode::decode;
+use crate::files::{self, Links};
+
+/// Bytes that show whether a file is text.
+pub(super) const HEAD_BYTES: usize = 4096;
 
 /// A kind of files without text, or whose text is not read.
 #[derive(Debug)]
@@ -12,6 +20,11 @@ pub struct Unread {
     /// Extensions of the file names, in lower case.
     pub extensions: &'static [&'static str],
 }
+
+/// A shorter beginning of a file may be text by chance.
+const MIN_TEXT_BYTES: usize = 16;
+/// The kind whose files are text, of lines and curves.
+const DRAWING: &str = "a drawing";
 
 /// The kinds that are not read.
 pub static UNREAD: &[Unread] = &[
@@ -53,7 +66,17 @@ pub static UNREAD: &[Unread] = &[
     Unread {
         kind: "an image",
         way_out: Some("read its text into a file (tesseract)"),
-        extensions: &["ico", "svg", "heic", "avif", "psd", "xcf"],
+        extensions: &["ico", "heic", "avif", "psd", "xcf"],
+    },
+    Unread {
+        kind: DRAWING,
+        way_out: Some("export it as PDF"),
+        extensions: &["svg"],
+    },
+    Unread {
+        kind: "a page saved by Safari",
+        way_out: Some("save it as HTML"),
+        extensions: &["webarchive"],
     },
     Unread {
         kind: "a sound file",
@@ -103,12 +126,21 @@ pub static UNREAD: &[Unread] = &[
 ];
 
 impl Unread {
-    /// Returns the kind of a file whose name says that it is not read.
-    pub(in crate::corpus) fn for_path(path: &str) -> Option<&'static Self> {
+    /// Returns the kind of a file whose name says that it is not read, unless its first bytes are
+    /// those of a text: the key of a program has the name of a presentation.
+    pub(in crate::corpus) fn for_file(
+        path: &str,
+        head: impl FnOnce() -> Vec<u8>,
+    ) -> Option<&'static Self> {
         let extension = extension(path);
-        UNREAD
+        let unread = UNREAD
             .iter()
-            .find(|unread| unread.extensions.contains(&extension.as_str()))
+            .find(|unread| unread.extensions.contains(&extension.as_str()))?;
+        let is_text = |head: Vec<u8>| {
+            let decoded = decode(head);
+            decoded.is_ok_and(|decoded| decoded.traced.text.trim().len() >= MIN_TEXT_BYTES)
+        };
+        (unread.kind == DRAWING || !is_text(head())).then_some(unread)
     }
 
     /// Returns the reason for users why such a file is skipped.
@@ -118,4 +150,14 @@ impl Unread {
             None => format!("{} holds no text to read", self.kind),
         }
     }
+}
+
+/// Returns the first bytes of a file; none of one that cannot be read.
+pub(in crate::corpus) fn read_head(file: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok(file) = files::open(file, Links::Followed) {
+        // what is read before a fault shows enough
+        let _ = file.take(HEAD_BYTES as u64).read_to_end(&mut bytes);
+    }
+    bytes
 }

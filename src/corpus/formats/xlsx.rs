@@ -3,6 +3,7 @@
 //! shown itself.
 
 use std::collections::HashMap;
+use std::io::Read;
 
 use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
 use super::drawings;
@@ -11,11 +12,15 @@ use super::number_form::NumberForm;
 use super::package::Package;
 use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk};
+use crate::corpus::error::describe_damage;
 
 /// Maximum XML of a sheet or of all shared strings that is read.
 const MAX_XML_BYTES: u64 = 1 << 30;
 /// Excel's last column, XFD.
 const MAX_COLUMNS: usize = 16_384;
+/// Bytes of a sheet that are looked through at once, and of an element that names merged cells.
+const PART_BYTES: u64 = 64 << 10;
+const MERGE_BYTES: usize = 64;
 /// Excel's last row.
 const MAX_ROWS: u32 = 1_048_576;
 
@@ -285,6 +290,7 @@ fn read_sheet(
     sheet: &mut Sheet,
     builder: &mut Builder,
 ) -> Result<SheetRemarks, String> {
+    let merged = read_merged(package, path)?;
     let mut remarks = SheetRemarks::default();
     let mut row = OpenRow::default();
     let mut cell = Cell::default();
@@ -320,6 +326,11 @@ fn read_sheet(
             }
             Node::Close("c") => row.add(&cell, workbook.text(&cell)),
             Node::Close("row") if !row.cells.is_empty() => {
+                for (column, text) in &row.cells {
+                    if let Some(last) = merged.get(&(row.number, *column)) {
+                        sheet.merge([row.number, *last], *column, text);
+                    }
+                }
                 sheet.row(row.number, std::mem::take(&mut row.cells), builder);
             }
             Node::Text(_) | Node::Close(_) => {}
@@ -335,6 +346,41 @@ fn read_sheet(
         ));
     }
     Ok(remarks)
+}
+
+/// Returns the last rows of cells that reach over several, by their rows and columns: they are
+/// listed behind all rows.
+fn read_merged(
+    package: &mut Package<'_>,
+    path: &str,
+) -> Result<HashMap<(u32, usize), u32>, String> {
+    let mut merged = HashMap::new();
+    let mut sheet = package.stream(path, MAX_XML_BYTES)?;
+    let mut part = Vec::new();
+    loop {
+        let read = sheet.by_ref().take(PART_BYTES).read_to_end(&mut part);
+        if read.map_err(|error| describe_damage(&error))? == 0 {
+            return Ok(merged);
+        }
+        let text = String::from_utf8_lossy(&part);
+        let ranges = text.split("mergeCell ref=").skip(1);
+        merged
+            .extend(ranges.filter_map(|after| span_of(after.get(1..)?.split(['"', '\'']).next()?)));
+        // an element may reach into the next part
+        part.drain(..part.len().saturating_sub(MERGE_BYTES));
+    }
+}
+
+/// Returns the first row and column of a range as in `A3:A4`, and its last row, where that is
+/// another.
+fn span_of(range: &str) -> Option<((u32, usize), u32)> {
+    let (first, last) = range.split_once(':')?;
+    let row = |cell: &str| {
+        let digits = cell.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        digits.parse::<u32>().ok()
+    };
+    let rows = [row(first)?, row(last)?];
+    (rows[1] > rows[0]).then_some(((rows[0], column(first)?), rows[1]))
 }
 
 fn is_hidden(tag: &Tag<'_>) -> bool {
@@ -435,10 +481,10 @@ fn add_comments(
         return Ok(());
     };
 
-    package.visit_comments(&part.path, "ref", &mut |at, text| {
+    package.visit_comments(&part.path, &["ref"], &mut |at, text| {
         let row = at.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let row = row.parse().unwrap_or(1);
-        sheet.remark(row, &format!("Comment on {at}: {text}"), builder);
+        sheet.remark(row, &format!("Comment on {at}: {}", text.trim()), builder);
         true
     })
 }

@@ -77,6 +77,9 @@ fn within(place: &Place) -> String {
     let name = name.filter(|name| !name.is_empty());
 
     match (place.unit, name) {
+        (PlaceUnit::Page, Some(label)) if place.first == place.last => {
+            format!(" p. {numbers} ({label})")
+        }
         (PlaceUnit::Page, _) => format!(" p. {numbers}"),
         (PlaceUnit::Slide, _) => format!(" slide {numbers}"),
         (PlaceUnit::Row, Some(sheet)) => format!(" {sheet}!{numbers}"),

@@ -30,7 +30,7 @@ impl Case {
     };
 }
 
-fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in members {
         zip.start_file(*name, SimpleFileOptions::default())
@@ -41,7 +41,7 @@ fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Returns an Office file whose main part is `main`.
-fn office(main: &str, kind: &str, members: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn office(main: &str, kind: &str, members: &[(&str, &str)]) -> Vec<u8> {
     let types = format!(
         "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'>\
          <Default Extension='rels' ContentType='application/vnd.openxmlformats-package.relationships+xml'/>\
@@ -61,7 +61,7 @@ fn office(main: &str, kind: &str, members: &[(&str, &str)]) -> Vec<u8> {
     zipped(&all)
 }
 
-fn relationships(parts: &[(&str, &str, &str)]) -> String {
+pub(super) fn relationships(parts: &[(&str, &str, &str)]) -> String {
     let parts: String = parts
         .iter()
         .map(|(id, kind, target)| {
@@ -375,11 +375,17 @@ fn text_places_and_metadata_of_word_files_and_slides() {
         name: "comments.docx",
         bytes: docx_with(
             "<w:p><w:r><w:t>Rain</w:t></w:r></w:p>",
-            &[(
-                "word/comments.xml",
-                "<w:comments xmlns:w='w'><w:comment w:author='Bo'><w:p><w:r><w:t>Snow,</w:t></w:r></w:p>\
-                 <w:p><w:r><w:t>rather</w:t></w:r></w:p></w:comment><w:comment><w:p/></w:comment></w:comments>",
-            )],
+            &[
+                (
+                    "word/comments.xml",
+                    "<w:comments xmlns:w='w'><w:comment w:author='Bo'><w:p><w:r><w:t>Snow,</w:t></w:r></w:p>\
+                     <w:p><w:r><w:t>rather</w:t></w:r></w:p></w:comment><w:comment><w:p/></w:comment></w:comments>",
+                ),
+                (
+                    "word/_rels/document.xml.rels",
+                    &relationships(&[("c", "comments", "comments.xml")]),
+                ),
+            ],
         ),
         text: "Rain\n\nComment by Bo: Snow,\nrather",
         ..Case::DEFAULT
@@ -782,7 +788,7 @@ fn a_word_file_is_read_as_word_shows_it() {
     );
     let note = document.note.expect("a note");
     assert!(
-        note.contains("hidden text is left out, in 1 places"),
+        note.contains("hidden text is left out, in 1 place"),
         "{note}"
     );
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::support::environment::TestEnvironment;
+use crate::support::pdf;
 
 use super::office::docx_with;
 
@@ -26,6 +27,31 @@ fn folder() -> TestEnvironment {
     test
 }
 
+/// Returns a PDF of two pages with text that show the same picture, a JPEG file by its name, and an
+/// icon. The picture is its text.
+fn illustrated(picture: &str) -> Vec<u8> {
+    let page = |drawing: usize| {
+        format!(
+            "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents {drawing} 0 R\
+             /Resources<</Font<</F 4 0 R>>/XObject<</P 9 0 R/I 10 0 R>>>>>>"
+        )
+    };
+    let image =
+        |width: u32| format!("/Subtype/Image/Width {width}/Height {width}/Filter/DCTDecode");
+    pdf::of_objects(&[
+        b"<</Type/Catalog/Pages 3 0 R>>".to_vec(),
+        b"<</Title(T)>>".to_vec(),
+        b"<</Type/Pages/Kids[5 0 R 7 0 R]/Count 2>>".to_vec(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_vec(),
+        page(6).into_bytes(),
+        pdf::stream(&pdf::content(&["Ships came.", "Ropes lay there."]), ""),
+        page(8).into_bytes(),
+        pdf::stream(&pdf::content(&["Lamps were lit.", "Then they slept."]), ""),
+        pdf::stream(picture.as_bytes(), &image(200)),
+        pdf::stream(b"icon", &image(16)),
+    ])
+}
+
 #[test]
 fn pictures_are_counted_in_one_line() {
     let test = folder();
@@ -36,7 +62,7 @@ fn pictures_are_counted_in_one_line() {
             "left out: 3 pictures (corpus.ocr = on reads them): fax.TIFF, scan.png, report.docx\n",
         )
         .prints("  scans.docx: it holds no text, and 1 picture: corpus.ocr = on reads them\n")
-        .prints("  icon.svg: an image is not read");
+        .prints("  icon.svg: a drawing is not read");
     test.run("index --explain notes/report.docx")
         .succeeds()
         .prints("left out: 1 picture (corpus.ocr = on reads them)\n");
@@ -48,6 +74,7 @@ fn the_text_of_pictures_is_recognised() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let test = folder();
+    test.write("notes/chart.pdf", illustrated("Catch of cod."));
     // the picture is its text
     let program = test.write("bin/tesseract", "#!/bin/sh\nexec cat\n");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
@@ -56,10 +83,11 @@ fn the_text_of_pictures_is_recognised() {
 
     run("index notes --set corpus.ocr=on")
         .succeeds()
-        .prints("5 documents, ")
+        .prints("6 documents, ")
         .does_not_print("picture");
     for (words, place) in [
         ("free", "scan.png p. 1"),
+        ("cod", "chart.pdf p. 1"),
         ("mole", "fax.TIFF p. 1-2"),
         ("dues", "report.docx/word/media/image1.jpeg p. 1"),
         ("ropes", "scans.docx/word/media/a.png p. 1"),
@@ -71,5 +99,5 @@ fn the_text_of_pictures_is_recognised() {
         .prints(place);
     }
     // and without again
-    run("index notes").succeeds().prints("left out: 3 pictures");
+    run("index notes").succeeds().prints("left out: 4 pictures");
 }

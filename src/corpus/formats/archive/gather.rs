@@ -6,7 +6,7 @@ use super::super::builder::{MAX_MARKS_BYTES, MAX_TEXT_BYTES};
 use super::super::format::{Extract, Format, Input};
 use super::super::member::read_member;
 use super::super::picture;
-use super::super::unread::Unread as UnreadKind;
+use super::super::unread::{HEAD_BYTES, Unread as UnreadKind};
 use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Place, PlaceUnit};
 
@@ -104,7 +104,13 @@ impl<'a> Gathered<'a> {
     /// Unpacks a member and reads it.
     pub fn unpack(&mut self, name: &str, packed: u64, content: &mut dyn Read) {
         self.members += 1;
-        if let Some(unread) = UnreadKind::for_path(name) {
+        let mut bytes = Vec::new();
+        let head = || {
+            // a fault comes again where the rest is read
+            let _ = content.take(HEAD_BYTES as u64).read_to_end(&mut bytes);
+            bytes.clone()
+        };
+        if let Some(unread) = UnreadKind::for_file(name, head) {
             return self.skip(name, Unread::Kind(unread.kind));
         }
         if !self.input.options.ocr && picture::is_picture(name) {
@@ -114,8 +120,8 @@ impl<'a> Gathered<'a> {
         let by_ratio = packed.saturating_mul(MAX_RATIO).max(FREE_BYTES);
         let room = MAX_BYTES - self.unpacked;
         let most = by_ratio.min(room).min(MAX_MEMBER_BYTES);
-        let mut bytes = Vec::new();
-        let read = content.take(most + 1).read_to_end(&mut bytes);
+        let left = (most + 1).saturating_sub(bytes.len() as u64);
+        let read = content.take(left).read_to_end(&mut bytes);
         self.unpacked += (bytes.len() as u64).min(most);
         if let Err(error) = read {
             return self.skip(

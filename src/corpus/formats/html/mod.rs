@@ -7,6 +7,7 @@
 mod head;
 mod table;
 mod open_elements;
+mod formula;
 mod page;
 mod scanner;
 mod source;
@@ -42,6 +43,7 @@ pub(super) fn extract(source: &str) -> Extract {
         metadata: head::metadata(source, &page.headings),
         headings: page.headings,
         origin: page.traced.origin,
+        hidden: page.hidden,
         ..Extract::verbatim(page.traced.text)
     })
 }
@@ -99,6 +101,18 @@ mod tests {
                 "<p>10<sup>6</sup> l, 1931<sup><a href=#3>[3]</a></sup>.",
                 "10⁶ l, 1931 ³.",
             ),
+            (
+                "1950<a class='x footnote-ref' href=#3>3</a>, m<span style='vertical-align: super'>2</span>",
+                "1950 ³, m²",
+            ),
+            (
+                "<math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup><mfrac><mn>1</mn><mi>x</mi></mfrac><annotation>no</annotation></math>",
+                "E=mc²1/x",
+            ),
+            (
+                "a<img alt='the north  quay'><img alt=''><img alt=b hidden>c",
+                "a the north quay c",
+            ),
             ("x <sup>never closed<p>text", "x never closed\n\ntext"),
             (
                 "re&shy;ca\u{ad}li&#8203;brate max_<wbr>life",
@@ -123,10 +137,21 @@ mod tests {
                 "b\n\nc\n\nd",
             ),
             ("<table><tr hidden><td>a<td>b<tr><td>c</table>", "| c"),
+            (
+                "<b style='position:absolute;left:-9999px'>a</b><b style='height:0;overflow:hidden'>b</b>c<b style='mso-hide:all'>d</b><b style='display:none;display:inline'>e",
+                "ce",
+            ),
         ];
         for (page, text) in cases {
             assert_eq!(extract(page).text, text, "{page}");
         }
+    }
+
+    #[test]
+    fn what_a_page_hides_is_counted() {
+        let page = "<p hidden>a<b>b</b><p>c<script>d</script><i style=display:none> </i>\
+                    <div aria-hidden=true><script>e</script>f</div>";
+        assert_eq!(extract(page).hidden, 2);
     }
 
     #[test]
@@ -160,7 +185,7 @@ mod tests {
             ),
             (
                 "<table><tr><th>A<th>B<th>C<tr><td rowspan=\"2\">1<td colspan=0>2<td>3<tr><td>4<td>5</table>",
-                "| A | B | C\n| A: 1 | B: 2 | C: 3\n| B: 4 | C: 5",
+                "| A | B | C\n| A: 1 | B: 2 | C: 3\n| A: 1 | B: 4 | C: 5",
             ),
             // a section of the rows, a sum and a table of another width name no columns
             (

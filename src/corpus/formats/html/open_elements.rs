@@ -27,6 +27,16 @@ impl OpenElements {
         Some(&self.names[self.hidden?])
     }
 
+    /// Returns the number of open elements.
+    pub(super) fn depth(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Returns the name of the innermost element.
+    pub(super) fn innermost(&self) -> &str {
+        self.names.last().map_or("", |name| name)
+    }
+
     /// Returns whether an element of this name is open.
     pub(super) fn has(&self, element: &str) -> bool {
         let mut near = self.names.iter().rev().take(MAX_LOOK_BACK);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::builder::one_line;
 use super::table::{OpenTables, Span};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
@@ -10,6 +11,7 @@ use crate::corpus::terminal::is_invisible;
 use crate::event::saturating_u32;
 
 use super::super::script::{Script, ScriptKind};
+use super::formula::{Joint, OpenFormulas};
 use super::open_elements::{OpenElements, line_ends_around};
 
 /// The text of a page and its headings.
@@ -28,10 +30,26 @@ pub(in crate::corpus) struct Page {
     open: OpenElements,
     /// The superscript or subscript that is being read.
     script: Option<Script>,
+    /// The number of elements that are open with the one that begins it.
+    script_depth: usize,
+    formulas: OpenFormulas,
+    /// The number of parts with words that the page hides.
+    pub(in crate::corpus) hidden: u32,
+    /// Whether the part that is open is hidden by its attributes, and had no words yet.
+    hides_words: bool,
     heading: Option<OpenHeading>,
     /// The number of `<b>` and `<strong>` that are open.
     bold: usize,
     pub(super) tables: OpenTables,
+}
+
+/// The look of an element, by its attributes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look {
+    /// The position behind its tag.
+    pub at: usize,
+    pub is_hidden: bool,
+    pub script: Option<ScriptKind>,
 }
 
 /// A heading whose end tag is yet to come.
@@ -43,16 +61,18 @@ struct OpenHeading {
 }
 
 impl Page {
-    /// Opens an element, whose content may be hidden by its attributes.
-    pub(super) fn open(&mut self, element: &str, span: Span, is_hidden: bool) {
+    /// Opens an element, whose content may be hidden or raised by its attributes.
+    pub(super) fn open(&mut self, element: &str, span: Span, look: Look) {
         let was_hidden = self.open.is_hidden();
-        self.open.open(element, is_hidden || has_no_text(element));
+        self.open
+            .open(element, look.is_hidden || has_no_text(element));
         if was_hidden && self.open.is_hidden() {
             return;
         }
         self.break_lines(element);
         self.end_heading_at(element);
         if self.open.is_hidden() {
+            self.hides_words = look.is_hidden;
             return;
         }
 
@@ -62,10 +82,18 @@ impl Page {
             "tr" => self.mark = "| ",
             "td" | "th" => self.open_cell(),
             "b" | "strong" => self.bold += 1,
-            "sup" => self.open_script(ScriptKind::Above),
-            "sub" => self.open_script(ScriptKind::Below),
+            "sup" => self.open_script(ScriptKind::Above, false),
+            "sub" => self.open_script(ScriptKind::Below, false),
             "a" => self.note_link(),
             _ => {}
+        }
+        if let Some(kind) = look.script.filter(|_| line_ends_around(element) == 0) {
+            self.open_script(kind, false);
+        }
+        match self.formulas.open(element, self.open.depth()) {
+            Some(Joint::Script(kind)) => self.open_script(kind, true),
+            Some(Joint::Fraction) => self.reference("/", look.at, 0),
+            None => {}
         }
         self.tables.open(element, span, &self.traced.text);
 
@@ -79,6 +107,9 @@ impl Page {
     pub(super) fn close(&mut self, element: &str) {
         let hidden = self.open.hidden_name().map(str::to_owned);
         self.open.close(element);
+        if self.open.depth() < self.script_depth {
+            self.end_script();
+        }
         let is_still_hidden = self.open.is_hidden();
         if is_still_hidden || hidden.is_some_and(|hidden| hidden == element) {
             if !is_still_hidden {
@@ -93,7 +124,6 @@ impl Page {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             "li" | "tr" => self.mark = "",
             "b" | "strong" => self.bold = self.bold.saturating_sub(1),
-            "sup" | "sub" => self.end_script(),
             _ => {}
         }
         self.tables.close(element, &self.traced.text);
@@ -114,6 +144,11 @@ impl Page {
     /// preformatted text.
     pub(super) fn text(&mut self, text: &str, mut at: usize) {
         if self.open.is_hidden() {
+            let has_words = || text.contains(char::is_alphanumeric);
+            if self.hides_words && !has_no_text(self.open.innermost()) && has_words() {
+                self.hides_words = false;
+                self.hidden += 1;
+            }
             return;
         }
         if let Some(script) = &mut self.script {
@@ -154,10 +189,22 @@ impl Page {
             .stand_for(characters, at as u64, saturating_u32(width));
     }
 
-    fn open_script(&mut self, kind: ScriptKind) {
+    /// Adds the text that stands for a picture whose tag ends at a position.
+    pub(super) fn picture(&mut self, alternative: &str, at: usize) {
+        if self.open.is_hidden() || alternative.trim().is_empty() {
+            return;
+        }
+        self.white_space(" ", at);
+        self.reference(&one_line(alternative), at, 0);
+        self.white_space(" ", at);
+    }
+
+    fn open_script(&mut self, kind: ScriptKind, is_power: bool) {
         self.end_script();
-        let is_linked = self.open.has("a");
-        self.script = Some(Script::new(kind, is_linked));
+        let mut script = Script::new(kind, self.open.has("a"));
+        script.is_power = is_power;
+        self.script = Some(script);
+        self.script_depth = self.open.depth();
     }
 
     fn note_link(&mut self) {
@@ -168,6 +215,7 @@ impl Page {
 
     /// Adds what was read as a superscript or subscript.
     pub(super) fn end_script(&mut self) {
+        self.script_depth = 0;
         let Some(script) = self.script.take() else {
             return;
         };
@@ -301,5 +349,7 @@ fn has_no_text(element: &str) -> bool {
             | "iframe"
             | "object"
             | "canvas"
+            | "annotation"
+            | "annotation-xml"
     )
 }

@@ -2,19 +2,23 @@
 
 use html5gum::{Emitter, Error, State, naive_next_state};
 
-use super::page::Page;
+use super::super::script::ScriptKind;
+use super::page::{Look, Page};
 use super::table::Span;
 
 /// Maximum number of rows that a cell takes, as the HTML standard has it.
 const MAX_SPAN: usize = 65_534;
+
+/// Left of this no page shows text, whatever its unit is.
+const FAR_LEFT: f32 = -900.0;
 
 /// A longer value of an attribute is data.
 const MAX_VALUE_BYTES: usize = 4096;
 
 /// Receives the tokens of html5gum and keeps count of where they are in the source.
 ///
-/// Of attributes only those count that hide an element, and the columns and rows of a cell;
-/// comments and document types are no text.
+/// Of attributes only those count that hide an element, raise its text or stand for a picture, and
+/// the columns and rows of a cell; comments and document types are no text.
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,
@@ -37,9 +41,10 @@ struct Tag {
     /// The attribute that is read, with its value.
     attribute: Vec<u8>,
     value: Vec<u8>,
-    /// Whether an attribute hides the element.
-    is_hidden: bool,
+    look: Look,
     is_open_dialog: bool,
+    /// The text that stands for a picture.
+    alternative: String,
     /// The columns and rows of a cell; 0 where it names none.
     columns: usize,
     rows: usize,
@@ -50,8 +55,9 @@ impl Tag {
         self.name.clear();
         self.is_end = is_end;
         self.is_self_closing = false;
-        self.is_hidden = false;
+        self.look = Look::default();
         self.is_open_dialog = false;
+        self.alternative.clear();
         self.columns = 0;
         self.rows = 0;
         self.attribute.clear();
@@ -60,13 +66,24 @@ impl Tag {
     /// Takes the attribute that was read.
     fn end_attribute(&mut self) {
         let name = std::mem::take(&mut self.attribute);
-        let value = String::from_utf8_lossy(&self.value).to_ascii_lowercase();
+        let written = String::from_utf8_lossy(&self.value);
+        let value = written.to_ascii_lowercase();
+        let look = &mut self.look;
 
         match name.as_slice() {
             // what is hidden until it is searched for is text of the page
-            b"hidden" => self.is_hidden |= value != "until-found",
-            b"aria-hidden" => self.is_hidden |= value == "true",
-            b"style" => self.is_hidden |= value.split(';').any(hides),
+            b"hidden" => look.is_hidden |= value != "until-found",
+            b"aria-hidden" => look.is_hidden |= value == "true",
+            b"style" => {
+                let style = Style::new(&value);
+                look.is_hidden |= style.hides();
+                look.script = look.script.or(style.script());
+            }
+            // the mark of a footnote is raised by the style sheet of its page
+            b"role" | b"epub:type" | b"class" if value.split(' ').any(is_note_mark) => {
+                look.script = Some(ScriptKind::Above);
+            }
+            b"alt" => self.alternative = written.into_owned(),
             b"open" => self.is_open_dialog = true,
             b"colspan" => self.columns = parse_span(&value),
             b"rowspan" => self.rows = parse_span(&value),
@@ -83,9 +100,22 @@ impl Tag {
         }
     }
 
-    fn is_hidden(&self) -> bool {
-        self.is_hidden || (self.name == b"dialog" && !self.is_open_dialog)
+    fn look(&self, at: usize) -> Look {
+        let is_closed = self.name == b"dialog" && !self.is_open_dialog;
+        Look {
+            at,
+            is_hidden: self.look.is_hidden || is_closed,
+            ..self.look
+        }
     }
+}
+
+/// Returns whether a role or a class is that of the mark of a footnote in the text.
+fn is_note_mark(word: &str) -> bool {
+    matches!(
+        word,
+        "doc-noteref" | "noteref" | "footnote-ref" | "footnote-reference" | "footnoteref"
+    )
 }
 
 /// Returns the number of columns or rows that an attribute names.
@@ -96,19 +126,55 @@ fn parse_span(value: &str) -> usize {
     })
 }
 
-/// Returns whether a declaration of a style hides an element.
-fn hides(declaration: &str) -> bool {
-    let (name, value) = declaration.split_once(':').unwrap_or_default();
-    let value = value.trim();
-    let is_zero = || {
+/// The declarations of a style attribute in lower case, of which the last one of a name holds.
+struct Style<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Style<'a> {
+    fn new(style: &'a str) -> Self {
+        let declarations = style.split(';').filter_map(|one| one.split_once(':'));
+        Self(
+            declarations
+                .map(|(name, value)| (name.trim(), value.trim()))
+                .collect(),
+        )
+    }
+
+    fn value(&self, name: &str) -> &'a str {
+        let found = self.0.iter().rev().find(|(found, _)| *found == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    fn number(&self, name: &str) -> Option<f32> {
+        let value = self.value(name);
         let number = value.trim_end_matches(|c: char| !c.is_ascii_digit());
-        number.parse::<f32>().is_ok_and(|number| number == 0.0)
-    };
-    match name.trim() {
-        "display" => value.starts_with("none"),
-        "visibility" => value.starts_with("hidden") || value.starts_with("collapse"),
-        "font-size" | "opacity" => is_zero(),
-        _ => false,
+        number.parse().ok()
+    }
+
+    /// Returns whether it hides an element: not shown, of no size, or beside the page.
+    fn hides(&self) -> bool {
+        let begins = |name: &str, begin: &str| self.value(name).starts_with(begin);
+        let is_zero = |name: &&str| self.number(name) == Some(0.0);
+        let is_far = |name: &str| self.number(name).is_some_and(|number| number <= FAR_LEFT);
+        begins("display", "none")
+            || begins("visibility", "hidden")
+            || begins("visibility", "collapse")
+            || begins("mso-hide", "all")
+            || ["font-size", "opacity"].iter().any(is_zero)
+            || (begins("overflow", "hidden")
+                && ["width", "height", "max-height", "max-width"]
+                    .iter()
+                    .any(is_zero))
+            || ["left", "top", "text-indent", "margin-left"]
+                .into_iter()
+                .any(is_far)
+    }
+
+    fn script(&self) -> Option<ScriptKind> {
+        match self.value("vertical-align") {
+            "super" => Some(ScriptKind::Above),
+            "sub" => Some(ScriptKind::Below),
+            _ => None,
+        }
     }
 }
 
@@ -140,6 +206,9 @@ impl<'a> Scanner<'a> {
     fn start_tag(&mut self) -> Option<State> {
         self.tag.end_attribute();
         let name = String::from_utf8_lossy(&self.tag.name);
+        if self.tag.name == b"img" && !self.tag.look.is_hidden {
+            self.page.picture(&self.tag.alternative, self.position);
+        }
 
         // In XHTML `<script/>` is a whole element; a browser would take the page for a script.
         if self.tag.is_self_closing {
@@ -147,7 +216,8 @@ impl<'a> Scanner<'a> {
             return None;
         }
 
-        self.page.open(&name, self.tag.span(), self.tag.is_hidden());
+        self.page
+            .open(&name, self.tag.span(), self.tag.look(self.position));
         self.last_start_tag.clone_from(&self.tag.name);
         naive_next_state(&self.tag.name)
     }

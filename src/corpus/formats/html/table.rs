@@ -31,6 +31,8 @@ struct OpenTable {
     has_values: bool,
     /// Rows that a cell above reaches into, for each column.
     taken: Vec<usize>,
+    /// The cells that reach into the next rows: their columns, texts and the number of these rows.
+    merged: Vec<(usize, String, usize)>,
     row: Option<OpenRow>,
 }
 
@@ -50,6 +52,7 @@ struct Cell {
     columns: Range<usize>,
     /// The words in the text; `None` before the first one.
     words: Option<Range<usize>>,
+    rows: usize,
     is_open: bool,
     /// Whether it names its column: by its tag, or since all of its words are bold.
     is_name: bool,
@@ -74,6 +77,7 @@ impl OpenTables {
             "thead" | "tbody" | "tfoot" => {
                 table.end_row(text, &mut self.read);
                 table.taken.clear();
+                table.merged.clear();
                 table.is_head = element == "thead";
             }
             "tr" => {
@@ -168,6 +172,7 @@ impl OpenTable {
         row.cells.push(Cell {
             columns: first..end,
             words: None,
+            rows: span.rows,
             is_open: true,
             is_name: is_heading || self.is_head,
             is_bold: true,
@@ -200,12 +205,43 @@ impl OpenTable {
             return tables.add_row(text, range, &[], &self.columns);
         }
         self.has_values = true;
+        let merged: Vec<String> = self.labelled_merged().collect();
+        self.note_merged(&row, text);
         let cells: Vec<(usize, Range<usize>)> = row
             .cells
             .into_iter()
             .filter_map(|cell| Some((cell.columns.start, cell.words?)))
             .collect();
+        let first = cells.iter().map(|(_, words)| words.start).min();
+        if let Some(first) = first.filter(|_| !merged.is_empty()) {
+            tables.insert(first, merged.concat());
+        }
         tables.add_row(text, range, &cells, &self.columns);
+    }
+
+    /// Returns the cells that reach into the row, each with its column and a bar behind it.
+    fn labelled_merged(&self) -> impl Iterator<Item = String> {
+        let cells = self.merged.iter();
+        let cells = cells.map(|(column, text, _)| (*column, text.as_str()));
+        let labels = self.columns.labels(cells.clone());
+        labels
+            .zip(cells)
+            .map(|(label, (_, text))| format!("{label}{text} | "))
+    }
+
+    /// Notes the cells of a row that reach into the next ones, and forgets those that end here.
+    fn note_merged(&mut self, row: &OpenRow, text: &str) {
+        for merged in &mut self.merged {
+            merged.2 = merged.2.saturating_sub(1);
+        }
+        self.merged.retain(|(_, _, rows)| *rows > 0);
+
+        let room = MAX_COLUMNS.saturating_sub(self.merged.len());
+        let reaching = row.cells.iter().filter(|cell| cell.rows > 1).take(room);
+        self.merged.extend(reaching.filter_map(|cell| {
+            let words = fold_white_space(&text[cell.words.clone()?]);
+            Some((cell.columns.start, words, cell.rows - 1))
+        }));
     }
 
     fn name_columns(&mut self, row: &OpenRow, text: &str) {

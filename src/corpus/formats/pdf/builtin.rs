@@ -9,7 +9,8 @@ use unpdf::{
 
 use super::super::builder::MAX_TEXT_BYTES;
 use super::super::columns::Columns;
-use super::pages::{Block, Page, Pages, Title};
+use super::pages::{Block, Page, Pages};
+use super::titles::Title;
 use crate::event::Metadata;
 
 /// A file may announce any number of pages; more than these are never read.
@@ -157,6 +158,7 @@ fn read_page(page: &unpdf::Page) -> Page {
     let has_picture = page.image_op_count > 0 || page.ocr_text_suppressed;
     Page {
         number: page.number,
+        label: None,
         is_scanned: blocks.is_empty() && has_picture,
         blocks,
         annotations: Vec::new(),

@@ -1,9 +1,12 @@
 //! PDF: the pages as they are read, by a library in the program or by tools that are installed.
 //! Attached files are read by the readers of their formats.
 
+mod titles;
 mod pages;
 mod objects;
+mod labels;
 mod annotations;
+mod images;
 mod attachments;
 mod builtin;
 mod tools;
@@ -42,6 +45,8 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let objects = Objects::new(&document);
     // pdftotext shows the values of a form itself
     annotations::add(objects, &mut pages, !input.options.pdftotext);
+    labels::add(objects, &mut pages);
+    let pictures = images::add(objects, &mut pages, input.options.ocr);
     if is_foreign_form(objects) {
         pages
             .remarks
@@ -49,11 +54,15 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
     }
 
     let attached = attachments(objects);
-    if attached.is_empty() {
-        pages.extract(input.options)
+    let extract = if attached.is_empty() {
+        pages.extract(input.options)?
     } else {
-        extract_with(&attached, pages, input)
-    }
+        extract_with(&attached, pages, input)?
+    };
+    Ok(Extract {
+        pictures: extract.pictures + pictures,
+        ..extract
+    })
 }
 
 /// Returns the text of the pages, the names of the attachments on the last one, and the text of the

@@ -3,10 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::titles::{Title, Titles, is_short};
 use crate::corpus::formats::format::Extract;
 use crate::corpus::formats::lines::lines;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::outline::Heading;
+use crate::corpus::sentence::fold_white_space;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 /// Blocks at the top and at the bottom of a page that can be its header or footer.
@@ -19,9 +21,6 @@ const MIN_PAGES: usize = 4;
 const MIN_SHARE: f64 = 0.4;
 /// More of the blocks cannot be headings: then the sizes of the letters mean something else.
 const MAX_HEADING_SHARE: f64 = 0.2;
-const MAX_HEADING_CHARS: usize = 160;
-/// Titles of the outline that may be missing on the pages before the next that is there.
-const MAX_MISSING_TITLES: usize = 8;
 /// Words after a hyphen that stands for the end of the word before.
 const AFTER_HYPHEN: [&str; 12] = [
     "and", "or", "to", "und", "oder", "bis", "sowie", "et", "ou", "y", "o", "e",
@@ -43,6 +42,8 @@ pub(super) struct Pages {
 pub(super) struct Page {
     /// Number of the page, from 1.
     pub number: u32,
+    /// The number that is printed on it, where that is another.
+    pub label: Option<String>,
     pub blocks: Vec<Block>,
     /// The filled-in fields of the page, and the comments.
     pub annotations: Vec<Block>,
@@ -58,15 +59,6 @@ pub(super) struct Block {
     pub level: Option<u8>,
     /// Whether its lines are the rows of a table.
     pub is_table: bool,
-}
-
-/// A title of the outline.
-#[derive(Debug)]
-pub(super) struct Title {
-    pub text: String,
-    /// `None` where the outline names no page that is there.
-    pub page: Option<u32>,
-    pub level: u8,
 }
 
 impl Page {
@@ -252,12 +244,13 @@ fn pattern(text: &str) -> Option<String> {
 fn joined(pages: &[Page], outline: &[Title]) -> Extract {
     let mut extract = Extract::default();
     let sizes = heading_sizes(pages);
-    let mut titles = outline;
+    let mut titles = Titles::new(outline);
     for page in pages {
         let continues = page
             .blocks
             .first()
             .is_some_and(|first| is_continued(&extract.text, first));
+        let texts = |from: usize| page.blocks[from..].iter().map(|block| block.text.as_str());
         for (at, block) in page.blocks.iter().enumerate() {
             if !extract.text.is_empty() {
                 let is_continued = at == 0 && continues;
@@ -268,7 +261,8 @@ fn joined(pages: &[Page], outline: &[Title]) -> Extract {
             let start = extract.text.len();
             if at == 0 {
                 let place = Place::new(PlaceUnit::Page, page.number);
-                extract.places.push((start, place));
+                let name = page.label.clone();
+                extract.places.push((start, Place { name, ..place }));
             }
             extract.text.push_str(&block.text);
             if block.is_table {
@@ -277,17 +271,31 @@ fn joined(pages: &[Page], outline: &[Title]) -> Extract {
                 extract.rows.extend(rows);
             }
 
+            if at == 0 {
+                let missing = titles.take_missing(page.number, texts(0));
+                extract
+                    .headings
+                    .extend(missing.map(|title| title.heading_at(start)));
+            }
+
             let level = if outline.is_empty() {
                 block.level.filter(|_| sizes.contains(block.text.trim()))
             } else {
-                next_title(&mut titles, page.number, &block.text).map(|title| title.level)
+                titles
+                    .take(page.number, &block.text)
+                    .map(|title| title.level)
             };
             if let Some(level) = level {
+                let end = extract.text.len();
                 extract.headings.push(Heading {
-                    range: start..extract.text.len(),
+                    range: start..end,
                     level,
-                    title: block.text.split_whitespace().collect::<Vec<_>>().join(" "),
+                    title: fold_white_space(&block.text),
                 });
+                let missing = titles.take_missing(page.number, texts(at + 1));
+                extract
+                    .headings
+                    .extend(missing.map(|title| title.heading_at(end)));
             }
         }
     }
@@ -301,31 +309,6 @@ fn is_continued(before: &str, first: &Block) -> bool {
     ]);
     let is_begun = first.text.chars().next().is_some_and(char::is_lowercase);
     !before.is_empty() && !ended && is_begun && first.level.is_none()
-}
-
-/// Returns the title of the outline that a block of a page is, and drops the titles up to it.
-fn next_title<'t>(titles: &mut &'t [Title], page: u32, block: &str) -> Option<&'t Title> {
-    let near = titles.iter().take(MAX_MISSING_TITLES);
-    let at = near
-        .enumerate()
-        .find_map(|(at, title)| is_title(title, page, block).then_some(at))?;
-    let title = &titles[at];
-    *titles = &titles[at + 1..];
-    Some(title)
-}
-
-/// Returns whether a block of a page is a title of the outline, which may lack its number.
-fn is_title(title: &Title, page: u32, block: &str) -> bool {
-    let letters = |text: &str| -> String {
-        let lower = text.to_lowercase();
-        lower.chars().filter(|c| c.is_alphanumeric()).collect()
-    };
-    if title.page.is_some_and(|number| number != page) || !is_short(block) {
-        return false;
-    }
-    let title = letters(&title.text);
-    let block = letters(block);
-    !title.is_empty() && (block.ends_with(&title) || title.ends_with(&block) && block.len() > 3)
 }
 
 /// Returns the headings by the size of their letters; none where too much would be one. A line of a
@@ -350,10 +333,6 @@ fn heading_sizes(pages: &[Page]) -> HashSet<&str> {
     headings
 }
 
-fn is_short(text: &str) -> bool {
-    text.chars().count() <= MAX_HEADING_CHARS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,6 +344,7 @@ mod tests {
         };
         Page {
             number,
+            label: None,
             blocks: blocks.iter().map(block).collect(),
             is_scanned: false,
             annotations: Vec::new(),
@@ -448,6 +428,7 @@ mod tests {
         blocks.extend((0..9).map(|at| sized(&format!("Ship {at} came."), None)));
         let pages = [Page {
             number: 1,
+            label: None,
             blocks,
             is_scanned: false,
             annotations: Vec::new(),

@@ -102,6 +102,7 @@ fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
 fn page(number: u32, text: &str) -> Page {
     Page {
         number,
+        label: None,
         blocks: paragraphs(text)
             .map(|text| Block {
                 text,

@@ -1,0 +1,92 @@
+//! The styles of OpenDocument: which text is hidden, raised or lowered.
+
+use std::collections::HashMap;
+
+use super::script::ScriptKind;
+use super::xml::{Node, Tag, walk};
+
+/// The look of a text, as far as it counts for the meaning.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look {
+    pub is_hidden: bool,
+    pub script: Option<ScriptKind>,
+}
+
+/// The looks of the styles of a document.
+#[derive(Debug, Default)]
+pub(super) struct Styles {
+    looks: HashMap<String, Look>,
+    /// The style that is being read.
+    style: String,
+}
+
+impl Styles {
+    /// Reads the styles that the content names.
+    pub fn read(&mut self, styles: &str) -> Result<(), String> {
+        walk(styles.as_bytes(), &mut |node| {
+            if let Node::Open(tag) = node {
+                self.note(tag);
+            }
+            true
+        })
+    }
+
+    /// Notes the look of a style, which has that of the one that it is based on.
+    pub fn note(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "style" => {
+                let [name, parent] = tag.attributes(["name", "parent-style-name"]);
+                self.style = name.unwrap_or_default();
+                let look = parent.and_then(|parent| self.looks.get(&parent).copied());
+                self.looks
+                    .extend(look.map(|look| (self.style.clone(), look)));
+            }
+            "text-properties" => {
+                let [display, position] = tag.attributes(["display", "text-position"]);
+                let mut look = self.looks.get(&self.style).copied().unwrap_or_default();
+                look.is_hidden = display.map_or(look.is_hidden, |display| display == "none");
+                look.script = position.map_or(look.script, |position| script(&position));
+                self.looks.insert(self.style.clone(), look);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the look of an element of the text, by its style or by itself.
+    pub fn look(&self, tag: &Tag<'_>) -> Look {
+        match tag.name() {
+            "p" | "h" | "span" => {
+                let style = tag.attribute("style-name");
+                let look = style.and_then(|style| self.looks.get(&style).copied());
+                look.unwrap_or_default()
+            }
+            "section" => Look {
+                is_hidden: tag.attribute("display").as_deref() == Some("none"),
+                script: None,
+            },
+            "hidden-text" | "hidden-paragraph" => Look {
+                is_hidden: tag.attribute("is-hidden").as_deref() != Some("false"),
+                script: None,
+            },
+            _ => Look::default(),
+        }
+    }
+}
+
+/// Returns the way that text is set, by the position and the size that a style names: `super 58%`.
+fn script(position: &str) -> Option<ScriptKind> {
+    let shift = position.split_whitespace().next()?;
+    match shift {
+        "super" => Some(ScriptKind::Above),
+        "sub" => Some(ScriptKind::Below),
+        _ => {
+            let percent: f32 = shift.trim_end_matches('%').parse().ok()?;
+            let kind = if percent > 0.0 {
+                ScriptKind::Above
+            } else {
+                ScriptKind::Below
+            };
+            (percent != 0.0).then_some(kind)
+        }
+    }
+}

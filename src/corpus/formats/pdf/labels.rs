@@ -1,0 +1,132 @@
+//! The labels of pages: the numbers that are printed on them, as in `iii` or `A-1` (ISO 32000-1,
+//! 12.4.2).
+
+use unpdf::parser::raw::{PdfDict, PdfObject};
+
+use super::objects::{Objects, string};
+use super::pages::Pages;
+
+/// Parts of the tree of labels hold parts; deeper ones are not read.
+const MAX_DEPTH: usize = 16;
+/// Labels beyond this number are not read.
+const MAX_LABELS: usize = 10_000;
+/// The largest number that is written in letters or in Roman numerals.
+const MAX_IN_LETTERS: u32 = 5_000;
+const ROMAN: [(u32, &str); 13] = [
+    (1000, "m"),
+    (900, "cm"),
+    (500, "d"),
+    (400, "cd"),
+    (100, "c"),
+    (90, "xc"),
+    (50, "l"),
+    (40, "xl"),
+    (10, "x"),
+    (9, "ix"),
+    (5, "v"),
+    (4, "iv"),
+    (1, "i"),
+];
+
+/// Adds the labels that differ from the numbers of their pages.
+pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
+    let mut ranges = Vec::new();
+    let catalog = objects.catalog();
+    if let Some(tree) = catalog.and_then(|catalog| objects.dictionary(catalog, b"PageLabels")) {
+        collect(objects, tree, 0, &mut ranges);
+    }
+    ranges.sort_by_key(|(first, _)| *first);
+
+    for page in &mut pages.pages {
+        let index = i64::from(page.number) - 1;
+        let after = ranges.partition_point(|(first, _)| *first <= index);
+        let range = after.checked_sub(1).and_then(|at| ranges.get(at));
+        let label = range.map(|(first, style)| label(objects, style, index - first));
+        let number = page.number.to_string();
+        page.label = label.filter(|label| !label.is_empty() && *label != number);
+    }
+}
+
+/// Collects the ranges of a tree: the first page of each, from 0, and its style.
+fn collect<'a>(
+    objects: Objects<'a>,
+    tree: &'a PdfDict,
+    depth: usize,
+    ranges: &mut Vec<(i64, &'a PdfDict)>,
+) {
+    let entries: Vec<&PdfObject> = objects.list(tree, b"Nums").take(MAX_LABELS).collect();
+    for entry in entries.chunks_exact(2) {
+        let first = entry[0].as_i64();
+        ranges.extend(first.and_then(|first| Some((first, entry[1].as_dict()?))));
+    }
+
+    let parts = objects.list(tree, b"Kids").filter_map(PdfObject::as_dict);
+    for part in parts.take(MAX_LABELS) {
+        if depth < MAX_DEPTH && ranges.len() < MAX_LABELS {
+            collect(objects, part, depth + 1, ranges);
+        }
+    }
+}
+
+/// Returns the label of the page that comes this many pages after the first one of a range.
+fn label(objects: Objects<'_>, style: &PdfDict, after: i64) -> String {
+    let first = objects.get(style, b"St").and_then(PdfObject::as_i64);
+    let number = u32::try_from(first.unwrap_or(1).saturating_add(after)).unwrap_or(0);
+    let prefix = objects
+        .get(style, b"P")
+        .and_then(string)
+        .unwrap_or_default();
+    let number = match objects.name(style, b"S") {
+        Some(b"D") => number.to_string(),
+        Some(b"r") => roman(number),
+        Some(b"R") => roman(number).to_uppercase(),
+        Some(b"a") => letters(number),
+        Some(b"A") => letters(number).to_uppercase(),
+        Some(_) | None => String::new(),
+    };
+    prefix + &number
+}
+
+fn roman(mut number: u32) -> String {
+    let mut text = String::new();
+    if number > MAX_IN_LETTERS {
+        return text;
+    }
+    for (value, sign) in ROMAN {
+        while number >= value {
+            text.push_str(sign);
+            number -= value;
+        }
+    }
+    text
+}
+
+/// Returns `a` to `z`, then `aa` to `zz`, then `aaa`.
+fn letters(number: u32) -> String {
+    let Some(index) = number.checked_sub(1).filter(|_| number <= MAX_IN_LETTERS) else {
+        return String::new();
+    };
+    let letter = char::from(b'a' + (index % 26) as u8);
+    std::iter::repeat_n(letter, (index / 26 + 1) as usize).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_letters() {
+        let cases = [
+            (1, "i", "a"),
+            (4, "iv", "d"),
+            (28, "xxviii", "bb"),
+            (0, "", ""),
+        ];
+        for (number, in_roman, in_letters) in cases {
+            assert_eq!(roman(number), in_roman);
+            assert_eq!(letters(number), in_letters);
+        }
+        assert_eq!(roman(1994), "mcmxciv");
+        assert_eq!(letters(u32::MAX), "");
+    }
+}

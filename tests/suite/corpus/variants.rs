@@ -1,0 +1,343 @@
+//! The same things in files as other programs write them: other names of parts, other prefixes, the
+//! same look by another way.
+
+use ragscope::corpus::Document;
+
+use super::office::{docx_with, office, relationships, xlsx, zipped};
+use crate::support::pdf;
+
+/// Returns the text of a file and the remark on it.
+fn read(name: &str, bytes: impl Into<Vec<u8>>) -> (String, String) {
+    let document = Document::new(name, bytes.into()).expect(name);
+    (document.text, document.note.unwrap_or_default())
+}
+
+fn run(look: &str, text: &str) -> String {
+    format!("<w:r><w:rPr>{look}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r>")
+}
+
+fn paragraph(inner: &str) -> String {
+    format!("<w:p>{inner}</w:p>")
+}
+
+/// Returns parts of a Word file with a hidden style, and a header with text that was moved.
+fn word_parts() -> [(&'static str, String); 4] {
+    let namespace = "xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'";
+    let moved = format!("<w:moveFrom w:id='1'>{}</w:moveFrom>", run("", "Moved."));
+    let header = paragraph(&[moved, run("<w:vanish/>", "Secret."), run("", "HB-2291")].concat());
+    let comment = paragraph(&run("", "Too dear."));
+    [
+        (
+            "rels",
+            relationships(&[
+                ("h", "header", "header1.xml"),
+                ("s", "styles", "styles.xml"),
+                ("c", "comments", "comments2.xml"),
+            ]),
+        ),
+        (
+            "word/header1.xml",
+            format!("<w:hdr {namespace}>{header}</w:hdr>"),
+        ),
+        (
+            "word/styles.xml",
+            format!(
+                "<w:styles {namespace}><w:style w:styleId='Veiled'><w:rPr><w:vanish/></w:rPr></w:style>\
+                 <w:style w:styleId='More'><w:basedOn w:val='Veiled'/></w:style></w:styles>"
+            ),
+        ),
+        (
+            "word/comments2.xml",
+            format!(
+                "<w:comments {namespace}><w:comment w:author='Nora'>{comment}</w:comment></w:comments>"
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn a_word_file_of_any_program_is_read_as_word_shows_it() {
+    let row = |properties: &str, cells: [&str; 2]| {
+        let cells = cells.map(|cell| format!("<w:tc>{}</w:tc>", paragraph(&run("", cell))));
+        format!("<w:tr>{properties}{}</w:tr>", cells.concat())
+    };
+    let body = [
+        paragraph(&[run("", "A roof."), run("<w:rStyle w:val='More'/>", "Hidden.")].concat()),
+        format!(
+            "<w:p><w:pPr><w:pStyle w:val='Veiled'/></w:pPr>{}</w:p>",
+            run("", "Hidden, too.")
+        ),
+        paragraph("<w:ruby><w:rt><w:r><w:t>kan</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢</w:t></w:r></w:rubyBase></w:ruby>"),
+        format!(
+            "<w:tbl>{}{}{}</w:tbl>",
+            row("", ["Boat", "Fee"]),
+            row("<w:trPr><w:del w:id='2'/></w:trPr>", ["Gig", "7"]),
+            row("", ["Yawl", "3"]),
+        ),
+        "<w:sectPr><w:headerReference w:type='default' r:id='h' xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'/></w:sectPr>".to_owned(),
+    ]
+    .concat();
+    let expected = "Header: HB-2291\n\nA roof.\n\n漢\n\nBoat; Fee\nBoat: Yawl; Fee: 3\n\nComment by Nora: Too dear.";
+
+    let parts = word_parts();
+    let usual: Vec<(&str, &str)> = parts
+        .iter()
+        .map(|(name, xml)| match *name {
+            "rels" => ("word/_rels/document.xml.rels", xml.as_str()),
+            name => (name, xml.as_str()),
+        })
+        .collect();
+    let (text, note) = read("a.docx", docx_with(&body, &usual));
+    assert_eq!(text, expected);
+    assert!(
+        note.contains("hidden text is left out, in 3 places"),
+        "{note}"
+    );
+
+    // another path, and a prefix as libraries for XML choose it
+    let document = format!(
+        "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'><w:body>{body}</w:body></w:document>"
+    );
+    let renamed = document
+        .replace("<w:", "<ns0:")
+        .replace("</w:", "</ns0:")
+        .replace(" w:", " ns0:")
+        .replace("xmlns:w=", "xmlns:ns0=");
+    let mut moved = vec![("word/document2.xml", renamed.as_str())];
+    moved.extend(parts.iter().map(|(name, xml)| match *name {
+        "rels" => ("word/_rels/document2.xml.rels", xml.as_str()),
+        name => (name, xml.as_str()),
+    }));
+    let file = office("word/document2.xml", "wordprocessingml.document", &moved);
+    assert_eq!(read("a.docx", file).0, expected);
+}
+
+#[test]
+fn slides_have_their_comments_their_charts_and_powers() {
+    let slide = "<p:sld xmlns:p='http://schemas.openxmlformats.org/presentationml/2006/main' \
+        xmlns:a='http://schemas.openxmlformats.org/drawingml/2006/main'><p:cSld><p:spTree><p:sp><p:txBody>\
+        <a:p><a:r><a:t>It holds 10</a:t></a:r><a:r><a:rPr baseline=\"30000\"/><a:t>6</a:t></a:r><a:r><a:t> litres.</a:t></a:r></a:p>\
+        </p:txBody></p:sp></p:spTree></p:cSld></p:sld>";
+    let reply = "<x:reply authorId='{B}'><x:txBody><a:p><a:r><a:t>No.</a:t></a:r></a:p></x:txBody></x:reply>";
+    let file = office(
+        "ppt/presentation.xml",
+        "presentationml.presentation",
+        &[
+            (
+                "ppt/presentation.xml",
+                "<p:presentation xmlns:p='http://schemas.openxmlformats.org/presentationml/2006/main' \
+                 xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'>\
+                 <p:sldIdLst><p:sldId id='256' r:id='rId1'/></p:sldIdLst></p:presentation>",
+            ),
+            (
+                "ppt/_rels/presentation.xml.rels",
+                &relationships(&[
+                    ("rId1", "slide", "slides/slide1.xml"),
+                    ("rId2", "commentAuthors", "commentAuthors.xml"),
+                    ("rId3", "authors", "authors.xml"),
+                ]),
+            ),
+            ("ppt/slides/slide1.xml", slide),
+            (
+                "ppt/slides/_rels/slide1.xml.rels",
+                &relationships(&[
+                    ("rId1", "comments", "../comments/comment1.xml"),
+                    ("rId2", "comments", "../comments/modern.xml"),
+                    ("rId3", "chart", "../charts/chart1.xml"),
+                ]),
+            ),
+            (
+                "ppt/commentAuthors.xml",
+                "<p:l><p:cmAuthor id='0' name='Nora'/></p:l>",
+            ),
+            (
+                "ppt/authors.xml",
+                "<x:l><x:author id='{A}' name='Otto'/><x:author id='{B}' name='Ann'/></x:l>",
+            ),
+            (
+                "ppt/comments/comment1.xml",
+                "<p:cmLst><p:cm authorId='0'><p:text>Which dam?</p:text></p:cm></p:cmLst>",
+            ),
+            (
+                "ppt/comments/modern.xml",
+                &format!(
+                    "<x:cmLst><x:cm authorId='{{A}}'><x:replyLst>{reply}</x:replyLst><x:txBody><a:p><a:r><a:t>Sure?</a:t></a:r></a:p></x:txBody></x:cm></x:cmLst>"
+                ),
+            ),
+            (
+                "ppt/charts/chart1.xml",
+                "<c:chart><c:title><c:tx><a:t>Fill</a:t></c:tx></c:title><c:ser><c:tx><c:v>North</c:v></c:tx></c:ser></c:chart>",
+            ),
+        ],
+    );
+    assert_eq!(
+        read("a.pptx", file).0,
+        "It holds 10⁶ litres.\n\nChart: Fill\n\nComment by Nora: Which dam?\n\nComment by Ann: No.\n\nComment by Otto: Sure?"
+    );
+}
+
+#[test]
+fn open_documents_hide_raise_and_comment() {
+    let styles = "<office:automatic-styles>\
+        <style:style style:name='Veiled'><style:text-properties text:display='none'/></style:style>\
+        <style:style style:name='Up'><style:text-properties style:text-position='super 58%'/></style:style>\
+        </office:automatic-styles><office:master-styles><style:header><text:p>HB-2291</text:p></style:header></office:master-styles>";
+    let body = "<office:body><office:text>\
+        <text:p>It holds 10<text:span text:style-name='Up'>6</text:span> litres.<text:span text:style-name='Veiled'>Hidden.</text:span>\
+        <office:annotation><dc:creator>Nora</dc:creator><dc:date>2026-01-01</dc:date><text:p>Sure?</text:p></office:annotation></text:p>\
+        <text:p text:style-name='Veiled'>Hidden.</text:p><text:section text:display='none'><text:p>Hidden.</text:p></text:section>\
+        <table:table><table:table-row><table:table-cell><text:p>Boat</text:p></table:table-cell><table:table-cell><text:p>Fee</text:p></table:table-cell></table:table-row>\
+        <table:table-row><table:table-cell table:number-rows-spanned='2'><text:p>Yawl</text:p></table:table-cell><table:table-cell><text:p>3</text:p></table:table-cell></table:table-row>\
+        <table:table-row><table:covered-table-cell/><table:table-cell><text:p>4</text:p></table:table-cell></table:table-row></table:table>\
+        </office:text></office:body>";
+    let text = "It holds 10⁶ litres.\n\nComment by Nora: Sure?\n\nBoat; Fee\nBoat: Yawl; Fee: 3\nBoat: Yawl; Fee: 4\n\nHeader: HB-2291";
+
+    let one = format!("<office:document xmlns:office='o'>{styles}{body}</office:document>");
+    let several = zipped(&[
+        (
+            "content.xml",
+            &format!("<office:c xmlns:office='o'>{body}</office:c>"),
+        ),
+        (
+            "styles.xml",
+            &format!("<office:s xmlns:office='o'>{styles}</office:s>"),
+        ),
+    ]);
+    for (name, file) in [("a.fodt", one.into_bytes()), ("a.odt", several)] {
+        let (found, note) = read(name, file);
+        assert_eq!(found, text, "{name}");
+        assert!(
+            note.contains("hidden text is left out, in 3 places"),
+            "{note}"
+        );
+    }
+}
+
+#[test]
+fn an_rtf_has_its_margins_its_powers_and_the_authors_of_comments() {
+    let file = r"{\rtf1{\header\pard HB-2291\par}{\headerf\pard HB-2291\par}{\footer\pard Until June\par}
+\pard It holds 10{\super 6} litres of H{\sub 2}O.{\v Hidden.}{\*\atnauthor Nora}\chatn{\*\annotation\pard Sure?}\par}";
+    let (text, note) = read("a.rtf", file);
+    assert_eq!(
+        text,
+        "It holds 10⁶ litres of H₂O.\n\nComment by Nora: Sure?\n\nHeader: HB-2291\n\nFooter: Until June"
+    );
+    assert_eq!(note, "hidden text is left out, in 1 place");
+}
+
+#[test]
+fn a_merged_cell_of_a_sheet_is_in_all_of_its_rows() {
+    let cell = |at: &str, text: &str| format!("<c r='{at}' t='str'><v>{text}</v></c>");
+    let rows = [
+        [cell("A1", "Boat"), cell("B1", "Fee")].concat(),
+        [cell("A2", "Yawl"), cell("B2", "three")].concat(),
+        cell("B3", "four"),
+        [cell("A4", "Gig"), cell("B4", "two")].concat(),
+    ];
+    let rows: String = (1..)
+        .zip(rows)
+        .map(|(row, cells)| format!("<row r='{row}'>{cells}</row>"))
+        .collect();
+    let sheet =
+        format!("{rows}</sheetData><mergeCells><mergeCell ref='A2:A3'/></mergeCells><sheetData>");
+    let (text, _) = read("a.xlsx", xlsx(&[("Fees", &sheet)]));
+    assert_eq!(
+        text,
+        "Fees\n\nBoat; Fee\nBoat: Yawl; Fee: three\nBoat: Yawl; Fee: four\nBoat: Gig; Fee: two"
+    );
+}
+
+#[test]
+fn pages_have_their_labels_and_bookmarks() {
+    let page = |drawing: usize| {
+        format!(
+            "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents {drawing} 0 R/Resources<</Font<</F 4 0 R>>>>>>"
+        )
+    };
+    let file = pdf::of_objects(&[
+        b"<</Type/Catalog/Pages 3 0 R/PageLabels<</Nums[0<</S/r>>1<</S/D/P(A-)>>]>>/Outlines 9 0 R>>".to_vec(),
+        b"<</Title(T)>>".to_vec(),
+        b"<</Type/Pages/Kids[5 0 R 7 0 R]/Count 2>>".to_vec(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_vec(),
+        page(6).into_bytes(),
+        pdf::stream(&pdf::content(&["Ships came.", "Ropes lay there."]), ""),
+        page(8).into_bytes(),
+        pdf::stream(&pdf::content(&["Lamps were lit.", "Then they slept."]), ""),
+        b"<</First 10 0 R/Last 10 0 R/Count 1>>".to_vec(),
+        b"<</Title(The quay at night)/Parent 9 0 R/Dest[7 0 R/Fit]>>".to_vec(),
+    ]);
+    let document = Document::new("a.pdf", file).expect("a document");
+    let lines = document.read_lines();
+    let places = lines.iter().filter_map(|line| line.place.clone());
+    let mut labels: Vec<_> = places.map(|place| (place.first, place.name)).collect();
+    labels.dedup();
+    let label = |label: &str| Some(label.to_owned());
+    assert_eq!(labels, [(1, label("i")), (2, label("A-1"))]);
+
+    let headings = lines.iter().flat_map(|line| {
+        let titles = line.headings.iter();
+        titles.map(|heading| (heading.title.to_owned(), line.text.to_owned()))
+    });
+    assert_eq!(
+        headings.collect::<Vec<_>>(),
+        [(
+            "The quay at night".to_owned(),
+            "Lamps were lit. Then they slept.".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn mail_of_other_programs() {
+    let head = "From: ann@example.org\nSubject: Nets\n";
+    let message = format!("{head}\nThey dry.\n");
+    let flags = "<?xml version=\"1.0\"?><plist><dict><key>flags</key></dict></plist>";
+    let (text, _) = read("1.emlx", format!("{}   \n{message}{flags}", message.len()));
+    assert!(text.ends_with("They dry."), "{text}");
+
+    let page = "MIME-Version: 1.0\nContent-Type: multipart/related; boundary=x\n\n\
+                --x\nContent-Type: text/html\nContent-Location: https://example.org/\n\n<p>High water.</p>\n\
+                --x\nContent-Type: text/css\nContent-Location: cid:1\n\np { color: red }\n--x--\n";
+    let (text, _) = read("tides.mht", page);
+    assert_eq!(text, "No subject\n\nHigh water.");
+    let (text, note) = read(
+        "tides.doc",
+        format!("{head}Date: Wed, 3 Jun 2026 10:00:00 +0000\n{page}"),
+    );
+    assert!(text.ends_with("High water."), "{text}");
+    assert!(note.contains("read as mail"), "{note}");
+
+    let event = "BEGIN:VEVENT\nSUMMARY:Drill\nDTSTART:20260612T180000\nDURATION:PT1H30M\nDESCRIPTION:Take lamps.\n\
+                 BEGIN:VALARM\nDESCRIPTION:Now\nEND:VALARM\nEND:VEVENT\n";
+    let (text, _) = read("a.ics", event);
+    assert_eq!(
+        text,
+        "Drill\nWhen: 2026-06-12 18:00, for 1h 30m\nTake lamps."
+    );
+}
+
+#[test]
+fn text_is_what_reads_as_text() {
+    let log =
+        b"12:00 start\n12:01 power lost \0\0\0\0 and \x1b[31mfailed\x1b[0m\x07\n12:02 start\n"
+            .to_vec();
+    for name in ["core.bin", "id.key", "server.db", "trace.log", "noname"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(name);
+        std::fs::write(&file, &log).expect("a file");
+        let settings = ragscope::config::CorpusSettings::default();
+        let found = ragscope::corpus::find_file(&file, &settings);
+        let document = ragscope::corpus::read(&found.expect(name), &Default::default());
+        let text = document.expect(name).text;
+        assert!(
+            text.contains("power lost") && text.contains("failed"),
+            "{text}"
+        );
+    }
+    let settings = ragscope::config::CorpusSettings::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.bin");
+    std::fs::write(&file, b"\x7fELF\x02\x01\x01\0\0\0").expect("a file");
+    let refused = ragscope::corpus::find_file(&file, &settings).expect_err("a program");
+    assert!(refused.contains("program"), "{refused}");
+}
