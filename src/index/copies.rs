@@ -42,6 +42,26 @@ const VERSION_WORDS: [&str; 12] = [
     "v",
 ];
 
+/// Words that mail programs put before the subject of a mail that is answered or passed.
+const REPLY_WORDS: [&str; 10] = [
+    "re", "aw", "antw", "sv", "vs", "fw", "fwd", "wg", "tr", "rv",
+];
+/// Fields of the head of a mail, as this program and others write them above a text.
+const MAIL_FIELDS: [&str; 12] = [
+    "From: ",
+    "To: ",
+    "Cc: ",
+    "Date: ",
+    "Sent: ",
+    "Subject: ",
+    "Attachments: ",
+    "Von: ",
+    "An: ",
+    "Gesendet: ",
+    "Datum: ",
+    "Betreff: ",
+];
+
 /// A hit that may be a copy of a better one.
 struct Candidate {
     hit: Hit,
@@ -50,6 +70,10 @@ struct Candidate {
     /// The time of its file: copies that were made in one go have the same.
     modified_minutes: u64,
     text: TextPrint,
+    /// The text without the head of a mail and without the marks of a quotation.
+    body: TextPrint,
+    /// Whether all of it is a quotation of another mail.
+    is_quotation: bool,
     /// The words of the query that its place and its text hold.
     sought: HashSet<u64>,
     /// The number of words of the query in its path.
@@ -70,7 +94,10 @@ impl Candidate {
             whole + "\n" + name
         });
 
+        let (body, is_quotation) = mail_body(&hit.chunk.text);
         Self {
+            body: TextPrint::new(&body),
+            is_quotation,
             date: date(entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,
             text: TextPrint::new(&hit.chunk.text),
@@ -95,6 +122,14 @@ impl Candidate {
             return !is_same_document || own.headings == other.headings;
         }
 
+        if self.is_quotation || better.is_quotation {
+            return !is_same_document
+                && subject(&own.headings) == subject(&other.headings)
+                && self.body.words.len() >= MIN_WORDS
+                && self.body.has_numbers_of(&better.body)
+                && self.body.share_in(&better.body) >= MIN_SHARE;
+        }
+
         // forms that differ in their numbers say different things; versions of a file may
         !is_same_document
             && without_numbers(&own.headings.join(" "))
@@ -106,8 +141,51 @@ impl Candidate {
 
     /// Returns whether it can stand for a better text: it holds no less.
     fn can_lead(&self, better: &Self) -> bool {
-        self.text.words == better.text.words || better.text.share_in(&self.text) >= MIN_SHARE
+        let [own, other] = if self.is_quotation || better.is_quotation {
+            [&self.body, &better.body]
+        } else {
+            [&self.text, &better.text]
+        };
+        own.words == other.words || other.share_in(own) >= MIN_SHARE
     }
+}
+
+/// Returns a text without the head of a mail and the marks of a quotation, and whether all of it is
+/// a quotation: each line has a mark, or a rule begins it.
+fn mail_body(text: &str) -> (String, bool) {
+    let is_marked = |line: &str| line.starts_with('>');
+    let begins_by_rule = text.trim_start().starts_with("----");
+    let mut body = String::new();
+    let mut has_marks = false;
+    let mut has_others = false;
+
+    let mut lines = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .peekable();
+    while let Some(line) = lines.next() {
+        // the line above a quotation says who wrote it
+        let introduces =
+            line.trim_end().ends_with(':') && lines.peek().is_some_and(|next| is_marked(next));
+        let is_head = MAIL_FIELDS.iter().any(|field| line.starts_with(field));
+        if line.starts_with("----") || is_head || introduces {
+            continue;
+        }
+        has_marks |= is_marked(line);
+        has_others |= !is_marked(line);
+        body.push_str(line.trim_start_matches(['>', ' ']));
+        body.push('\n');
+    }
+
+    (body, begins_by_rule || (has_marks && !has_others))
+}
+
+/// Returns the words of the headings of a mail, without those of an answer before its subject.
+fn subject(headings: &[String]) -> Vec<String> {
+    let words = words(&headings.join(" ")).collect::<Vec<_>>().into_iter();
+    words
+        .skip_while(|word| REPLY_WORDS.contains(&word.as_str()))
+        .collect()
 }
 
 /// The words of a text as they are compared: by their hashes.
@@ -373,6 +451,31 @@ mod tests {
         assert_eq!(by_name, [["lund_ferry.md", "lund.md"]]);
         let both = fold("Does the backup or the 2 say so?", 9, &documents);
         assert_eq!(both.len(), 3, "a file that the query names is a hit");
+    }
+
+    #[test]
+    fn a_quotation_in_another_mail_is_a_copy() {
+        let quoted = FERRY.replace(". ", ".\n> ");
+        let quoted = format!("On Wed, 3 Jun 2026, Ann wrote:\n> {quoted}");
+        let below_rule = format!("-----Original Message-----\nFrom: Ann\nSent: 3 June\n\n{FERRY}");
+        let whole =
+            format!("Ferry\n\nFrom: Ann <ann@example.org>\nDate: 2026-06-03 10:00\n\n{FERRY}");
+        let of_another = format!("{quoted}\n> So says Ann.");
+        let mails = [
+            ("2.eml", "Re: Ferry", "2026-06-04", quoted.as_str()),
+            ("1.eml", "Ferry", "2026-06-03", &whole),
+            ("3.eml", "AW: Re: Ferry", "2026-06-05", &below_rule),
+            ("4.eml", "Re: Boats", "2026-06-05", &of_another),
+            (
+                "5.eml",
+                "Re: Ferry",
+                "2026-06-06",
+                "> The ferry is late again today, by an hour, and nobody knows why.",
+            ),
+        ];
+        let found = fold("When does the ferry leave?", 9, &mails);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[0].len(), 3, "{found:?}");
     }
 
     #[test]

@@ -46,8 +46,8 @@ impl<'t> Titles<'t> {
         Some(title)
     }
 
-    /// Takes the next titles that name a page and are none of these blocks of it, and drops those of
-    /// pages before.
+    /// Takes the next titles that name a page and are none of these blocks of it, and drops those
+    /// of pages before.
     pub fn take_missing<'b>(
         &mut self,
         page: u32,
