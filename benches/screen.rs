@@ -46,6 +46,7 @@ fn app() -> App {
         has_hyperlinks: false,
         diagnose: ragscope::eval::diagnose,
         save_folder: PathBuf::new(),
+        recent_folders: Vec::new(),
         time_zone: jiff::tz::TimeZone::UTC,
         suggestions: Vec::new(),
     };

@@ -4,11 +4,11 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ragscope::cli::{self, Arguments, Exit, Output, Stopped, Subcommands, demo};
+use ragscope::cli::{self, Arguments, Exit, Output, Shared, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths, demo_corpus};
 use ragscope::event::{Command, StopFlag};
 use ragscope::host::Hub;
-use ragscope::{eval, files, guide, llm, trace, tui};
+use ragscope::{eval, files, guide, index, llm, trace, tui};
 
 fn main() -> ExitCode {
     llm::limit_spinning();
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
                 read_guide(topic.as_deref(), out)
             })
         }
-        Ok(arguments) => cli::run(&arguments),
+        Ok(arguments) => cli::run(&arguments, tui::document::render_for_terminal),
         Err(error) => cli::refuse(&error),
     };
     ExitCode::from(exit.code())
@@ -82,22 +82,28 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
             let layers = cli::layers(&arguments.shared, &paths)?;
             tui::replay(records, options(&layers, &paths, Vec::new())?, *repeats)?
         }
-        Some(Subcommands::Demo) => {
-            let layers = demo::layers(&arguments.shared, &paths)?;
-            let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
-            open(layers, &paths, vec![demo_corpus()], suggestions)?
-        }
+        Some(Subcommands::Demo) => open_demo(&arguments.shared, &paths)?,
         _ => {
             cli::check_folders(&arguments.folders)?;
             let layers = cli::layers(&arguments.shared, &paths)?;
-            open(layers, &paths, arguments.folders.clone(), Vec::new())?
+            match open(layers, &paths, arguments.folders.clone(), Vec::new())? {
+                tui::Ended::Demo => open_demo(&arguments.shared, &paths)?,
+                ended => ended,
+            }
         }
     };
 
     Ok(match ended {
-        tui::Ended::Left => Exit::Done,
+        tui::Ended::Left | tui::Ended::Demo => Exit::Done,
         tui::Ended::Signal(number) => Exit::Signal(number),
     })
+}
+
+/// Opens the screen over the bundled corpus, with its settings and its questions.
+fn open_demo(flags: &Shared, paths: &Paths) -> Result<tui::Ended, Stopped> {
+    let layers = demo::layers(flags, paths)?;
+    let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
+    open(layers, paths, vec![demo_corpus()], suggestions)
 }
 
 fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
@@ -141,10 +147,14 @@ fn options(
     suggestions: Vec<tui::Suggestion>,
 ) -> Result<tui::Options, Stopped> {
     let save_folder = std::env::current_dir().unwrap_or_else(|_| paths.state.clone());
+    let demo = demo_corpus().canonicalize().unwrap_or_default();
+    let mut recent_folders = index::indexed_folders(&paths.indexes());
+    recent_folders.retain(|folder| *folder != demo);
     Ok(tui::Options {
         config: layers.config()?,
         paths: paths.clone(),
         save_folder,
+        recent_folders,
         time_zone: jiff::tz::TimeZone::system(),
         has_plain_locale: tui::ascii::has_plain_locale(),
         has_hyperlinks: tui::hyperlinks::has_terminal(),

@@ -41,15 +41,16 @@ pub use args::{Arguments, Shared, Subcommands};
 pub use failure::{Exit, Failure, Stopped};
 pub use folders::{check_folder, check_folders};
 pub use interrupt::Interrupt;
-pub use output::Output;
+pub use output::{Output, Renderer};
 pub use settings::layers;
 
 use crate::event::Problem;
 use dispatch::dispatch;
 
-/// Runs a command that needs no screen, and reports its failure.
-pub fn run(arguments: &Arguments) -> Exit {
-    let mut out = Output::for_process(arguments.shared.json);
+/// Runs a command that needs no screen, and reports its failure. Answers on a terminal are
+/// rendered.
+pub fn run(arguments: &Arguments, renderer: Renderer) -> Exit {
+    let mut out = Output::for_process(arguments.shared.json).with_renderer(renderer);
     finish(&mut out, |out| dispatch(arguments, out))
 }
 

@@ -19,6 +19,9 @@ const LOG_EVERY: Duration = Duration::from_secs(1);
 /// Long work is reported to a file this often.
 const LONG_WORK_LOG_EVERY: Duration = Duration::from_secs(10);
 
+/// Returns Markdown in rows for a terminal.
+pub type Renderer = fn(&str) -> String;
+
 /// The output streams of a command.
 pub struct Output {
     /// JSON instead of text.
@@ -29,6 +32,8 @@ pub struct Output {
     is_shared: bool,
     /// Dim and bold on standard output.
     styled: bool,
+    /// Renders Markdown for a terminal.
+    renderer: Option<Renderer>,
     progress: Option<ProgressLine>,
     /// Time at which the progress was last written as a line of its own.
     logged_at: Option<Instant>,
@@ -49,10 +54,25 @@ impl Output {
             is_terminal,
             is_shared: is_terminal || (!json && are_one_place()),
             styled: is_terminal && !plain,
+            renderer: None,
             progress: (!json && io::stderr().is_terminal())
                 .then_some(ProgressLine { drawn_at: None }),
             logged_at: None,
         }
+    }
+
+    /// Renders Markdown on a terminal, where it is asked for.
+    #[must_use]
+    pub fn with_renderer(self, renderer: Renderer) -> Self {
+        Self {
+            renderer: self.is_terminal.then_some(renderer),
+            ..self
+        }
+    }
+
+    /// Returns what renders Markdown; `None` where text goes out as it is.
+    pub fn renderer(&self) -> Option<Renderer> {
+        self.renderer
     }
 
     /// Returns whether standard output is text on a terminal.
@@ -129,10 +149,18 @@ impl Output {
     /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`]; without a terminal, as
     /// a line of its own every [`LONG_WORK_LOG_EVERY`].
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
+        if self.progress.is_some() {
+            return self.passing_line(line);
+        }
+        // work that ends before has nothing to report
+        self.logged_at.get_or_insert_with(Instant::now);
+        self.log_progress(LONG_WORK_LOG_EVERY, line);
+    }
+
+    /// Shows this line in the place of the progress, and nowhere without a terminal.
+    pub fn passing_line(&mut self, line: impl FnOnce() -> String) {
         let Some(progress) = self.progress.as_mut() else {
-            // work that ends before has nothing to report
-            self.logged_at.get_or_insert_with(Instant::now);
-            return self.log_progress(LONG_WORK_LOG_EVERY, line);
+            return;
         };
 
         if progress

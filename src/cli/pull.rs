@@ -77,11 +77,12 @@ pub fn recommend(
         Some(bytes) => MachineMemory {
             device: "--memory".to_owned(),
             free_bytes: Some(bytes),
+            timely_bytes: None,
         },
         None => machine_memory(&Runtime::start(&paths.log_file())?),
     };
     let models = ModelTable::new()?;
-    let offers = models.offers(memory.free_bytes);
+    let offers = models.offers(&memory);
 
     if out.json {
         out.json_pretty(&serde_json::json!({
@@ -98,15 +99,20 @@ pub fn recommend(
     ] {
         let of_role: Vec<&OfferedModel> =
             offers.iter().filter(|offer| offer.role == role).collect();
-        out.text(&format!("{}\n{}\n", role.name(), offer_list(&of_role)))?;
+        out.text(&format!(
+            "{}\n{}\n",
+            role.name(),
+            offer_list(&of_role, &memory)
+        ))?;
     }
     out.dim(&remarks(&models.made, &memory))?;
     Ok(Exit::Done)
 }
 
 /// Returns the models of a role, three lines each.
-fn offer_list(offers: &[&OfferedModel]) -> String {
-    let rows: Vec<[String; 4]> = offers.iter().copied().map(offer_row).collect();
+fn offer_list(offers: &[&OfferedModel], memory: &MachineMemory) -> String {
+    let rows = offers.iter().map(|offer| offer_row(offer, memory));
+    let rows: Vec<[String; 4]> = rows.collect();
     let mut text = String::new();
     for (line, offer) in table(&rows).lines().zip(offers) {
         text.push_str(&format!(
@@ -117,9 +123,10 @@ fn offer_list(offers: &[&OfferedModel]) -> String {
     text
 }
 
-fn offer_row(offer: &OfferedModel) -> [String; 4] {
+fn offer_row(offer: &OfferedModel, memory: &MachineMemory) -> [String; 4] {
     let mark = if offer.is_best { "*" } else { " " };
     let fits = match offer.fits {
+        Some(true) if memory.is_slow_with(offer.role, offer.need.file_bytes) => "slow here",
         Some(true) => "fits",
         Some(false) => "too large",
         None => "",
@@ -140,6 +147,6 @@ fn remarks(made: &str, memory: &MachineMemory) -> String {
         None => "this system does not report its free memory: give it with --memory".to_owned(),
     };
     format!(
-        "* suits {room}: with a context of 8,192 tokens, room to compute, and the embedder and the reranker beside it.\nThe bundled models need less than 0.2 GB. The list is of {made}; sizes marked ? were compared with no other source.\n"
+        "* suits {room}: with a context of 8,192 tokens, room to compute, and the embedder and the reranker beside it; without a GPU it reads three sources in 8 s.\nThe bundled models need less than 0.2 GB. The list is of {made}; sizes marked ? were compared with no other source.\n"
     )
 }

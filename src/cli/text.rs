@@ -4,7 +4,7 @@ use std::io;
 
 use crate::event::{Decision, Event, Hit, Outcome, Ranked, Record, RunEvent, harmless};
 use crate::story::text::one_line;
-use crate::story::{Lookup, Run, Step, words};
+use crate::story::{Lookup, Origin, Run, Step, words};
 
 use super::output::Output;
 
@@ -30,6 +30,9 @@ pub struct RunText {
     printed: usize,
     /// True while a line of the answer is open.
     is_mid_line: bool,
+    /// The text of the answer behind the last paragraph, list, table or block of code that is
+    /// whole, where those are rendered.
+    held: String,
 }
 
 impl RunText {
@@ -99,9 +102,29 @@ impl RunText {
 
     /// Ends the line of the answer that is open.
     fn end_line(&mut self, out: &mut Output) -> io::Result<()> {
-        if std::mem::take(&mut self.is_mid_line) {
-            out.text("\n")?;
+        let is_open = std::mem::take(&mut self.is_mid_line);
+        match out.renderer() {
+            _ if !is_open => Ok(()),
+            Some(render) if !self.held.is_empty() => {
+                out.text(&render(std::mem::take(&mut self.held).trim_end()))
+            }
+            Some(_) | None => out.text("\n"),
         }
+    }
+
+    /// Writes text of the answer; where it is rendered, once what it is part of is whole.
+    fn write(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
+        let Some(render) = out.renderer().filter(|_| self.detail != Detail::Events) else {
+            return out.text(text);
+        };
+        self.held.push_str(text);
+        if let Some(end) = end_of_blocks(&self.held) {
+            let rest = self.held.split_off(end);
+            let whole = std::mem::replace(&mut self.held, rest);
+            return out.text(&format!("{}\n", render(whole.trim_end())));
+        }
+        let line = self.held.lines().last().unwrap_or_default();
+        out.passing_line(|| line.to_owned());
         Ok(())
     }
 
@@ -156,7 +179,8 @@ impl RunText {
         let labels = labels(step);
         if self.run.gate.is_none() {
             let rest = step.text.get(self.printed..).unwrap_or_default();
-            return out.text(&format!("{}{labels}", harmless(rest)));
+            let rest = format!("{}{labels}", harmless(rest));
+            return self.write(&rest, out);
         }
 
         let uncertain = step
@@ -181,16 +205,18 @@ impl RunText {
 
         let sentence = format!("{}{}", self.run.space_before(at), step.text);
         self.print(&sentence, out)?;
-        out.text(&labels)
+        self.write(&labels, out)
     }
 
-    /// Prints a sentence that was not generated, on a line of its own.
+    /// Prints a sentence that this run did not generate; a quotation on a line of its own.
     fn print_given(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
-        let Some((_, step)) = self.find_step(step) else {
+        let Some((at, step)) = self.find_step(step) else {
             return Ok(());
         };
-        let sentence = format!("{}{}", step.text, labels(step));
-        self.end_line(out)?;
+        let sentence = format!("{}{}{}", self.run.space_before(at), step.text, labels(step));
+        if step.origin == Origin::Given {
+            self.end_line(out)?;
+        }
         self.print(&sentence, out)
     }
 
@@ -246,13 +272,11 @@ impl RunText {
         }
         self.begun = true;
         self.is_mid_line = true;
-        out.text(&harmless(text))
+        self.write(&harmless(text), out)
     }
 
-    fn end(&self, out: &mut Output) -> io::Result<()> {
-        if self.begun {
-            out.text("\n")?;
-        }
+    fn end(&mut self, out: &mut Output) -> io::Result<()> {
+        self.end_line(out)?;
 
         out.text(&sources(&self.run))?;
         if let Some(verdict) = self.run.verdict_line() {
@@ -269,6 +293,13 @@ impl RunText {
 
         Ok(())
     }
+}
+
+/// Returns where the last paragraph, list, table or block of code ends that another one follows.
+fn end_of_blocks(text: &str) -> Option<usize> {
+    let ends = text.match_indices("\n\n").map(|(at, gap)| at + gap.len());
+    let is_outside_code = |end: &usize| text[..*end].matches("```").count().is_multiple_of(2);
+    ends.filter(is_outside_code).last()
 }
 
 /// Returns the passages of a context, below the number of chunks that were retrieved.

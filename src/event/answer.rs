@@ -158,6 +158,16 @@ pub struct Support {
     pub supported: bool,
 }
 
+/// The sentence of a source that is nearest to the question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NearestSentence {
+    /// Number of the chunk in the index.
+    pub chunk: u64,
+    pub text: String,
+    /// Cosine similarity to the question.
+    pub similarity: f32,
+}
+
 /// Whether an answer can be trusted, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {

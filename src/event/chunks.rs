@@ -173,6 +173,9 @@ pub struct WordScore {
     /// Whether it is not in the text, but in the name of the file or in the headings alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub place_alone: bool,
+    /// Whether it is a stop word: a query of nothing else is searched by those.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_word: bool,
 }
 
 impl Hit {

@@ -141,6 +141,18 @@ pub struct MachineMemory {
     pub device: String,
     /// `None` if the system does not report it.
     pub free_bytes: Option<u64>,
+    /// Size of the largest generator that reads a few sources in time; `None` on a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timely_bytes: Option<u64>,
+}
+
+impl MachineMemory {
+    /// Returns whether a model of this size reads sources too slowly here.
+    #[must_use]
+    pub fn is_slow_with(&self, role: ModelRole, file_bytes: u64) -> bool {
+        let most = self.timely_bytes.unwrap_or(u64::MAX);
+        role == ModelRole::Generator && file_bytes > most
+    }
 }
 
 /// The memory that a model takes.
@@ -204,6 +216,11 @@ pub struct LocalModel {
     pub need: Option<MemoryNeed>,
     /// The reason why it cannot be used.
     pub problem: Option<Problem>,
+}
+
+impl LocalModel {
+    /// The source of those that come with the program.
+    pub const BUNDLED: &str = "bundled";
 }
 
 /// The models to choose from.

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::{
-    Alternative, AttendedChunk, CallUsage, Citation, Outcome, RunUsage, Scope, Support,
-    Uncertainty, Verdict,
+    Alternative, AttendedChunk, CallUsage, Citation, NearestSentence, Outcome, RunUsage, Scope,
+    Support, Uncertainty, Verdict,
 };
 use super::chunks::{
     Context, DroppedChunk, Hit, QueryWord, RerankedChunk, Retrieval, UncertainRegion,
@@ -272,7 +272,12 @@ pub enum RunEvent {
     /// The documents that the question is about, by its words; before anything is searched.
     ScopeChosen { scope: Scope },
     /// The support of the answer by the sources, before it is written.
-    SupportMeasured { support: Support },
+    SupportMeasured {
+        support: Support,
+        /// The nearest sentence of each source that was compared with the question by meaning.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nearest: Vec<NearestSentence>,
+    },
     /// Whether the answer can be trusted.
     VerdictGiven { verdict: Verdict },
     /// The help of the context for the model.

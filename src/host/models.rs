@@ -17,7 +17,7 @@ pub fn model_list(paths: &Paths) -> Result<ModelList, Problem> {
         .collect();
 
     let table = ModelTable::new()?;
-    let mut offered = table.offers(memory.free_bytes);
+    let mut offered = table.offers(&memory);
     offered.retain(|offer| !is_here(offer, &local));
     Ok(ModelList {
         local,

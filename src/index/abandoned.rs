@@ -1,4 +1,4 @@
-//! The indexes of folders that no longer exist.
+//! The folders that have an index, and the indexes of those that no longer exist.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,36 @@ pub struct AbandonedIndex {
 }
 
 /// Returns the indexes in `indexes` whose folder no longer exists. One that cannot be reached for
-/// another reason still counts as there, and a link in the place of an index is none.
+/// another reason still counts as there.
 pub fn find_abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
+    let gone = indexed(indexes).filter(|(folder, _)| is_missing(folder));
+    gone.map(|(folder, root)| AbandonedIndex { folder, root })
+        .collect()
+}
+
+/// Returns the folders of documents with an index in `indexes` that exist; the one that was opened
+/// last comes first.
+pub fn indexed_folders(indexes: &Path) -> Vec<PathBuf> {
+    let opened = |root: &Path| fs::metadata(root.join("lock")).and_then(|lock| lock.modified());
+    let existing = indexed(indexes).filter(|(folder, _)| folder.is_dir());
+    let mut folders: Vec<_> = existing
+        .filter_map(|(folder, root)| Some((opened(&root).ok()?, folder)))
+        .collect();
+    folders.sort_unstable_by(|one, other| other.cmp(one));
+    folders.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// Returns the folders of documents with the roots of their indexes. A link in the place of an
+/// index is none.
+fn indexed(indexes: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
     let entries = fs::read_dir(indexes).into_iter().flatten().flatten();
     let roots = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    roots
-        .filter_map(|entry| {
-            let root = entry.path();
-            let folder = path(files::read(&root.join("corpus")).ok()?)?;
-            let is_own = Layout::for_folder(&folder, indexes).root == root;
-            let is_gone = is_own && is_missing(&folder);
-            is_gone.then_some(AbandonedIndex { folder, root })
-        })
-        .collect()
+    roots.filter_map(|entry| {
+        let root = entry.path();
+        let folder = path(files::read(&root.join("corpus")).ok()?)?;
+        let is_own = Layout::for_folder(&folder, indexes).root == root;
+        is_own.then_some((folder, root))
+    })
 }
 
 impl AbandonedIndex {

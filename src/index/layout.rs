@@ -18,6 +18,7 @@ use std::collections::HashSet;
 use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::caches::extracts::Extracts;
 use super::caches::similarity_cache::SimilarityCache;
@@ -80,6 +81,8 @@ impl Layout {
             Err(error) => return Lock::Refused(FileError::write(&file, error)),
         };
 
+        // the time of the file is when the folder was opened last
+        let _ = opened.set_modified(SystemTime::now());
         match FileLock::try_take(&opened) {
             Ok(lock) => self
                 .note(folder)

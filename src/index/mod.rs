@@ -44,7 +44,7 @@ mod collection;
 mod health;
 mod abandoned;
 
-pub use abandoned::{AbandonedIndex, find_abandoned};
+pub use abandoned::{AbandonedIndex, find_abandoned, indexed_folders};
 pub use caches::link_store::{ChunkLinks, LinkRecipe};
 pub use caches::rechunk_cache::Rechunked;
 pub use collection::{Collection, CoveredFolder};

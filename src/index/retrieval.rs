@@ -109,6 +109,7 @@ impl Searched<'_> {
                     word: score.form.trim_start_matches(STOP_MARK).to_owned(),
                     score: score.score,
                     place_alone: in_place >= score.times as usize,
+                    stop_word: score.form.starts_with(STOP_MARK),
                 }
             });
             hit.words = scores.collect();

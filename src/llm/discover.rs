@@ -14,7 +14,7 @@ use super::error::LlmError;
 use super::gguf::Metadata;
 use super::{memory, model_file};
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
-use crate::event::{Advice, MemoryNeed, ModelRole, Problem};
+use crate::event::{Advice, LocalModel, MemoryNeed, ModelRole, Problem};
 
 /// The place where a model was found, in the order in which names are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -40,7 +40,7 @@ impl ModelSource {
     /// Returns the name that is shown to the user.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Bundled => "bundled",
+            Self::Bundled => LocalModel::BUNDLED,
             Self::User => "models folder",
             Self::Environment => "RAGSCOPE_MODELS",
             Self::HuggingFace => "Hugging Face",

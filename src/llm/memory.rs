@@ -7,12 +7,17 @@ use super::gguf::Metadata;
 use super::load::cell_bytes;
 use super::rpc::RpcWorker;
 use super::runtime::{Runtime, available_memory_bytes};
+use super::threads::usable_cores;
 use crate::config::{GeneratorSettings, GpuLayers, KvCacheType};
 use crate::event::{MachineMemory, MemoryNeed, ModelRole};
 
 /// Tokens of context to plan with where the settings leave the choice to ragscope: it gives a model
 /// more where there is room.
 const PLANNED_TOKENS: u64 = 8192;
+
+/// Size of a generator with which a core reads a prompt of three sources, 380 tokens, in eight
+/// seconds: two cores read 71 tokens per second with one of 1.1 GB (`benches/RESULTS.md`).
+const TIMELY_BYTES_PER_CORE: u64 = 830_000_000;
 
 /// Returns the free memory of the largest device that models can be on.
 pub fn machine_memory(runtime: &Runtime) -> MachineMemory {
@@ -28,10 +33,12 @@ pub fn machine_memory(runtime: &Runtime) -> MachineMemory {
         Some(gpu) if Some(gpu.free_bytes) > free_bytes => MachineMemory {
             device: gpu.name.clone(),
             free_bytes: Some(gpu.free_bytes),
+            timely_bytes: None,
         },
         Some(_) | None => MachineMemory {
             device: "CPU".to_owned(),
             free_bytes,
+            timely_bytes: Some(TIMELY_BYTES_PER_CORE * u64::from(usable_cores())),
         },
     }
 }

@@ -266,7 +266,7 @@ pub fn limit_spinning() {
 pub fn limit_spinning() {}
 
 /// Returns the number of physical cores that this process may use.
-fn usable_cores() -> u32 {
+pub(super) fn usable_cores() -> u32 {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let cores = physical_cores().map_or(available, |cores| cores.min(available));
     u32::try_from(cores).unwrap_or(1).max(1)

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::error::PullError;
-use crate::event::{MemoryNeed, ModelRole, OfferedModel};
+use crate::event::{MachineMemory, MemoryNeed, ModelRole, OfferedModel};
 
 const TABLE: &str = include_str!("../../config/models.toml");
 
@@ -48,9 +48,10 @@ impl ModelTable {
         })
     }
 
-    /// Returns the models, each with whether it fits into `memory_bytes`; of each role the largest
-    /// one that leaves room for the others is the best.
-    pub fn offers(&self, memory_bytes: Option<u64>) -> Vec<OfferedModel> {
+    /// Returns the models, each with whether it fits into the free memory; of each role the largest
+    /// one that leaves room for the others is the best, and of generators one that is fast enough.
+    pub fn offers(&self, memory: &MachineMemory) -> Vec<OfferedModel> {
+        let memory_bytes = memory.free_bytes;
         let mut offers: Vec<OfferedModel> = self
             .model
             .iter()
@@ -73,6 +74,7 @@ impl ModelTable {
             let best = offers
                 .iter_mut()
                 .filter(|offer| offer.role == role && offer.need.roomy_bytes() <= room)
+                .filter(|offer| !memory.is_slow_with(role, offer.need.file_bytes))
                 .max_by_key(|offer| offer.need.file_bytes);
             if let Some(best) = best {
                 best.is_best = true;
@@ -111,10 +113,18 @@ mod tests {
     use super::*;
     use crate::pull::reference::Reference;
 
+    fn machine(free_bytes: Option<u64>, timely_bytes: Option<u64>) -> MachineMemory {
+        MachineMemory {
+            device: "CPU".to_owned(),
+            free_bytes,
+            timely_bytes,
+        }
+    }
+
     #[test]
     fn every_row_can_be_pulled() {
         let table = ModelTable::new().expect("the table");
-        for offer in table.offers(None) {
+        for offer in table.offers(&machine(None, None)) {
             offer.reference.parse::<Reference>().expect("a reference");
             assert!(offer.need.file_bytes > 1_000_000, "{offer:?}");
             assert!(
@@ -125,12 +135,17 @@ mod tests {
     }
 
     #[test]
-    fn the_best_model_is_the_largest_that_leaves_room() {
+    fn the_best_model_is_the_largest_that_leaves_room_and_is_fast_enough() {
         let table = ModelTable::new().expect("the table");
         let cases = [
-            (1, &["LFM2.5 1.2B Instruct", "Jina Reranker v1 tiny"][..]),
+            (
+                1,
+                None,
+                &["LFM2.5 1.2B Instruct", "Jina Reranker v1 tiny"][..],
+            ),
             (
                 8,
+                None,
                 &[
                     "Qwen3 4B Instruct 2507",
                     "Qwen3 Embedding 0.6B",
@@ -139,16 +154,27 @@ mod tests {
             ),
             (
                 32,
+                None,
                 &[
                     "Qwen3 30B A3B Instruct 2507",
                     "Qwen3 Embedding 0.6B",
                     "BGE Reranker v2 M3",
                 ],
             ),
+            // two cores read nothing larger in time
+            (
+                32,
+                Some(1_660_000_000),
+                &[
+                    "LFM2.5 1.2B Instruct",
+                    "Qwen3 Embedding 0.6B",
+                    "BGE Reranker v2 M3",
+                ],
+            ),
         ];
-        for (gib, expected) in cases {
+        for (gib, timely_bytes, expected) in cases {
             let best: Vec<String> = table
-                .offers(Some(gib << 30))
+                .offers(&machine(Some(gib << 30), timely_bytes))
                 .into_iter()
                 .filter(|offer| offer.is_best)
                 .map(|offer| offer.name)

@@ -21,6 +21,8 @@ pub struct Step {
     /// The uncertain sentences that this one replaced, oldest first.
     pub replaced: Vec<Replaced>,
     pub origin: Origin,
+    /// The white space behind a sentence that was reused.
+    pub space_after: String,
 }
 
 /// The origin of a sentence of an answer.
@@ -55,10 +57,12 @@ pub struct Token {
 impl Step {
     /// Creates a sentence that was reused from an earlier run.
     pub(super) fn for_confirmed(step: u32, text: &str) -> Self {
+        let text = many_lines(text);
         Self {
             step,
-            text: many_lines(text).trim().to_owned(),
+            text: text.trim().to_owned(),
             origin: Origin::Reused,
+            space_after: text[text.trim_end().len()..].to_owned(),
             ..Self::default()
         }
     }
@@ -100,11 +104,13 @@ impl Step {
         self.citations = text::citations(cited);
     }
 
-    /// Takes in a sentence that was not generated.
+    /// Takes in a sentence that was not generated in this run.
     pub(super) fn give(&mut self, text: &str, cited: &[Citation]) {
         self.text = many_lines(text).trim().to_owned();
         self.citations = text::citations(cited);
-        self.origin = Origin::Given;
+        if self.origin != Origin::Reused {
+            self.origin = Origin::Given;
+        }
     }
 
     pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {

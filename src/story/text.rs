@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Alternative, AnswerSamples, ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, Verdict,
-    harmless,
+    Alternative, AnswerSamples, ChunkText, Citation, CorpusCard, Hit, Metadata, NearestSentence,
+    Utility, Verdict, harmless,
 };
 
 const TAB: &str = "    ";
@@ -57,6 +57,14 @@ pub(super) fn hit(hit: &Hit) -> Hit {
         *heading = one_line(heading);
     }
     hit
+}
+
+/// Returns a sentence of a source on one line.
+pub(super) fn nearest(nearest: &NearestSentence) -> NearestSentence {
+    NearestSentence {
+        text: one_line(&nearest.text),
+        ..nearest.clone()
+    }
 }
 
 /// Returns a verdict whose word is harmless.

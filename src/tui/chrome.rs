@@ -11,6 +11,7 @@ use crate::story::{Phase, Run, words};
 
 use super::keys::Action;
 use super::layout::Layout;
+use super::offer::offers;
 use super::overlays::{self, Open};
 use super::pane::Pane;
 use super::panes;
@@ -29,6 +30,9 @@ const NAMED_FROM: usize = 80;
 const TAB_CELLS: usize = 16;
 /// Minimum cells of the folder beside the preset.
 const MIN_FOLDER: usize = 8;
+
+/// Maximum number of changed settings that are named.
+const MAX_NAMED: usize = 2;
 
 /// Draws program, folder and preset on the left; model, device and speed on the right. The least
 /// important parts are omitted when they do not fit.
@@ -573,9 +577,12 @@ fn status_words(scene: &Scene<'_>, hides_run: bool) -> String {
     let mut words = String::new();
 
     let changed = overlays::changed_settings(scene);
-    if changed > 0 && scene.ui.player.is_none() {
-        let settings = text::counted(changed as u64, "setting");
-        words.push_str(&format!("{settings} changed for the next run   "));
+    if !changed.is_empty() && scene.ui.player.is_none() {
+        let settings = match changed.as_slice() {
+            few if few.len() <= MAX_NAMED => few.join(", "),
+            many => text::counted(many.len() as u64, "setting"),
+        };
+        words.push_str(&format!("changed for the next run: {settings}   "));
     }
 
     let needle = &scene.ui.search.needle;
@@ -717,7 +724,18 @@ const PANE_KEYS: &[(Action, &str)] = &[
 
 fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'static str)> {
     if let Some(open) = overlay {
-        return open.hints().to_vec();
+        let mut hints = open.hints().to_vec();
+        // one key stops what the overlay does, and closes it after that
+        if open.is_stopped_by_back(scene) {
+            let back = hints
+                .iter_mut()
+                .filter(|(action, _)| *action == Action::Back);
+            back.for_each(|(_, what)| *what = "stop");
+        }
+        if open.content().items().next().is_none() {
+            hints.retain(|(action, _)| *action != Action::Choose);
+        }
+        return hints;
     }
 
     let is_indexing = scene.ui.player.is_none() && scene.state.indexing.is_some();
@@ -730,5 +748,12 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
         Focus::Panes if scene.ui.player.is_some() => REPLAY_KEYS,
         Focus::Panes => PANE_KEYS,
     };
-    stop.into_iter().chain(keys.iter().copied()).collect()
+    let mut keys: Vec<(Action, &str)> = stop.into_iter().chain(keys.iter().copied()).collect();
+    // an empty question takes what is offered
+    let offered = offers(scene).into_iter().next();
+    if let Some(offer) = offered.filter(|_| scene.ui.question.text.is_empty()) {
+        let asks = keys.iter_mut().filter(|(action, _)| *action == Action::Ask);
+        asks.for_each(|(_, what)| *what = offer.verb());
+    }
+    keys
 }

@@ -5,7 +5,10 @@ use ratatui::layout::{Constraint, Layout as Split, Position, Rect};
 use super::pane::{Pane, SlotRow};
 
 /// Minimum size of the screen.
-pub const SMALLEST: (u16, u16) = (60, 16);
+pub const SMALLEST: (u16, u16) = (40, 10);
+
+/// Minimum size at which there is more than a pane, the question and the state.
+const FRAMED: (u16, u16) = (60, 16);
 
 /// Minimum size at which all panes are visible.
 const WIDE: (u16, u16) = (120, 26);
@@ -19,6 +22,8 @@ const MIN_PANE_ROWS: u16 = 5;
 const ROW_STEP: u16 = 3;
 /// Shares of the two rows of panes.
 const ROW_SHARES: [u16; 2] = [11, 10];
+/// Largest part of the rows that the upper panes take from lower ones that need more as well.
+const MOST_ABOVE: (u16, u16) = (3, 5);
 /// Factor of a pane's share by one step.
 const STEP_FACTOR: f64 = 1.25;
 /// Maximum rows of the input.
@@ -115,10 +120,11 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     }
 
     let wide = area.width >= WIDE.0 && area.height >= WIDE.1;
+    let framed = area.width >= FRAMED.0 && area.height >= FRAMED.1;
     let [header, progress, tabs, body, stages, tour, input, status] = Split::vertical([
-        Constraint::Length(1),
+        Constraint::Length(u16::from(framed)),
         Constraint::Length(u16::from(needs.progress)),
-        Constraint::Length(u16::from(!wide)),
+        Constraint::Length(u16::from(framed && !wide)),
         Constraint::Min(6),
         Constraint::Length(needs.stage_rows),
         Constraint::Length(needs.tour_rows.min(MAX_TOUR_ROWS)),
@@ -138,6 +144,11 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         let [body, lines] = Split::vertical([Constraint::Min(6), lines]).areas(body);
         folded = closed.into_iter().zip(lines.rows()).collect();
         all(body, &needs.panes, &open)
+    } else if area.height >= TALL && is_folded(needs.beside, needs) {
+        let rows = [Constraint::Min(6), Constraint::Length(1)];
+        let [body, line] = Split::vertical(rows).areas(body);
+        folded = vec![(needs.beside, line)];
+        vec![(Pane::Answer, body)]
     } else if area.height >= TALL {
         two(body, needs)
     } else {
@@ -157,10 +168,15 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     })
 }
 
+/// Returns whether a pane is one line: it has nothing to show, and is not focused.
+fn is_folded(pane: Pane, needs: Needs) -> bool {
+    needs.panes.absent[pane as usize] && pane != needs.focused
+}
+
 /// Returns the panes that are more than a line on a screen that shows all: those with something to
 /// show, and the focused one. Where there is room for two in the lower row, one is beside the hits.
 fn open_panes(width: u16, needs: Needs) -> Vec<Pane> {
-    let is_open = |pane: &Pane| !needs.panes.absent[*pane as usize] || *pane == needs.focused;
+    let is_open = |pane: &Pane| !is_folded(*pane, needs);
     let mut open: Vec<Pane> = Pane::ALL.into_iter().filter(is_open).collect();
     let both = [Pane::Links, Pane::Refinement];
     if width < SPACIOUS && both.iter().all(|pane| open.contains(pane)) {
@@ -220,8 +236,11 @@ fn divide(area: Rect, shares: [u16; 2], needs: [RowNeed; 2]) -> [Rect; 2] {
         above.max(left)
     } else if below_fits && !above_fits {
         above.min(left)
-    } else {
+    } else if above_fits {
         by_share
+    } else {
+        // the answer is above
+        above.min(total * MOST_ABOVE.0 / MOST_ABOVE.1).max(by_share)
     };
 
     let weights = [
@@ -336,7 +355,8 @@ mod tests {
         assert_eq!([above, below], [30, 27]);
         // both fit, and both do not
         assert_eq!(heights([20, 4, 20, 4, 4]), [30, 27]);
-        assert_eq!(heights([90, 4, 90, 4, 4]), [30, 27]);
+        assert_eq!(heights([90, 4, 90, 4, 4]), [34, 23]);
+        assert_eq!(heights([32, 4, 90, 4, 4]), [33, 24]);
         // one of them leaves what it does not need, and no more
         assert_eq!(heights([9, 12, 90, 4, 4]), [12, 45]);
         assert_eq!(heights([9, 12, 30, 4, 4]), [27, 30]);

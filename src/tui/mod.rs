@@ -3,10 +3,12 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`state`] | the fold of all records |
+//! | [`options`], [`folders`] | the options, and how folders are typed |
 //! | [`trial`], [`diagnosing`], [`variants`] | runs that try a change of settings |
 //! | [`ui`] | the state that the user controls: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
 //! | [`view`] | the trait of panes and overlays, and the input of drawing |
+//! | [`offer`] | the folders and the model that enter takes where nothing is typed |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
 //! | [`document`] | the lines of a document, rendered |
 //! | [`screen`], [`chrome`], [`waterfall`], [`layout`], [`viewport`] | its position on the screen |
@@ -24,6 +26,7 @@ pub mod trial;
 pub mod diagnosing;
 pub mod variants;
 pub mod options;
+pub mod folders;
 pub mod theme;
 pub mod text;
 pub mod hyperlinks;
@@ -35,6 +38,7 @@ pub mod pane;
 pub mod layout;
 pub mod ui;
 pub mod view;
+pub mod offer;
 pub mod page;
 pub mod document;
 pub mod panes;
@@ -85,6 +89,8 @@ pub struct Link {
 pub enum Ended {
     /// The user quit.
     Left,
+    /// The user chose the demo, which is another session.
+    Demo,
     /// A signal with this number asked the process to end.
     Signal(u8),
 }
@@ -137,13 +143,18 @@ fn show(
     };
 
     let pictures = OnceCell::new();
+    let mut ended = Ended::Left;
     let mut perform = |effect: Effect, app: &mut App| match effect {
         Effect::ShowPage { file, page } => show_page(file, page, app, &guard, &pictures),
+        Effect::OpenDemo => {
+            ended = Ended::Demo;
+            After::Quit
+        }
         effect => outside(effect, app, &guard, &engine),
     };
 
     let shown = runtime.block_on(drive(&mut terminal, &mut app, inputs, &mut perform));
-    let ended = guard.signal().map_or(Ended::Left, Ended::Signal);
+    let ended = guard.signal().map_or(ended, Ended::Signal);
     let panics = guard.panics();
 
     // the terminal is restored before anything is reported
@@ -181,7 +192,9 @@ fn outside(
         Effect::Edit { path, line } => return edit(&path, line, app, guard),
         Effect::Redraw => return After::Redraw,
         Effect::Suspend => return suspend(app, guard),
-        Effect::Send(_) | Effect::Stop | Effect::ShowPage { .. } => engine(effect),
+        Effect::Send(_) | Effect::Stop | Effect::ShowPage { .. } | Effect::OpenDemo => {
+            engine(effect);
+        }
         Effect::Copy(text) => {
             if let Err(error) = terminal::copy(&text) {
                 app.refuse(format!("not copied: {error}"));

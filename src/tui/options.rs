@@ -15,8 +15,10 @@ pub struct Options {
     pub config: Config,
     /// The folders of themes, keymap, presets and history.
     pub paths: Paths,
-    /// The folder that runs and screens are saved in.
+    /// The folder that runs and screens are saved in, which is the working directory.
     pub save_folder: PathBuf,
+    /// The folders of documents that were opened before, the last one first.
+    pub recent_folders: Vec<PathBuf>,
     /// The time zone of dates.
     pub time_zone: TimeZone,
     /// Whether the locale shows no more than ASCII.

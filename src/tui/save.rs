@@ -12,17 +12,23 @@ use super::text;
 use crate::story::words::{self, LOST};
 use crate::story::{Run, Step};
 
-/// Returns a name that every file system accepts.
-pub fn file_name(name: &str) -> String {
-    name.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect()
+/// Words of a question in the name of a file.
+const NAME_WORDS: usize = 8;
+
+/// Returns the name of the file of a run, which every file system accepts: the first words of its
+/// question, or its id where those are in other letters.
+pub fn name_run(run: &Run) -> String {
+    let words = run.question.split(|c: char| !c.is_alphanumeric());
+    let plain = words.filter(|word| !word.is_empty() && word.is_ascii());
+    let words: Vec<String> = plain.take(NAME_WORDS).map(str::to_lowercase).collect();
+    let is_named = words.iter().any(|word| word.len() > 1);
+    let name = if is_named {
+        words.join("-")
+    } else {
+        run.id.clone()
+    };
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+    name.chars().filter(is_plain).collect()
 }
 
 /// Returns the run with its answer, its sentences, its lookups and its cost.

@@ -11,7 +11,7 @@ use crate::event::{
     SessionEvent, Source, SourceForm, TableRow, TracedLookup,
 };
 use crate::story::text::{self, one_line};
-use crate::story::{RecordedThread, Run, words};
+use crate::story::{RecordedThread, Run, TextProgress, words};
 
 /// Maximum number of updated documents that are remembered.
 const MAX_UPDATED: usize = 10_000;
@@ -73,6 +73,7 @@ pub struct State {
     pub pull: Option<PullProgress>,
     /// The step that a measurement on request is in.
     pub measurement: String,
+    measured: Option<TextProgress>,
     /// The phrase that was traced last, with its ranks.
     pub traced: Option<TracedPassage>,
     pub log: Vec<Entry>,
@@ -86,7 +87,7 @@ impl State {
     /// Applies one record.
     pub fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::Session(event) => self.apply_to_session(event),
+            Event::Session(event) => self.apply_to_session(event, record.t_us),
             Event::Run(RunEvent::Warned { text, advice }) => self.warn(text, advice.as_deref()),
             Event::Run(event) => {
                 if let RunEvent::RunStarted { .. } = event {
@@ -99,7 +100,7 @@ impl State {
         }
     }
 
-    fn apply_to_session(&mut self, event: &SessionEvent) {
+    fn apply_to_session(&mut self, event: &SessionEvent, t_us: u64) {
         match event {
             SessionEvent::ModelLoadProgressed {
                 role,
@@ -126,8 +127,10 @@ impl State {
                 begun,
                 total,
             } => {
-                let begun = (*total > 0).then_some((*begun, *total));
-                self.measurement = words::call(purpose, begun);
+                let known = self.measured.filter(|_| *total > 0);
+                self.measured =
+                    (*total > 0).then(|| TextProgress::new(known, *begun, *total, t_us));
+                self.measurement = words::call(purpose, self.measured);
             }
             SessionEvent::UtilityMeasured { run, utility } => {
                 self.measurement.clear();
@@ -482,8 +485,8 @@ mod tests {
     #[test]
     fn a_document_changes_with_the_update_that_names_it() {
         let mut state = State::default();
-        state.apply_to_session(&SessionEvent::CorpusOpened { corpus: opened(3) });
-        state.apply_to_session(&finished(4, 1, &["a.md"]));
+        state.apply_to_session(&SessionEvent::CorpusOpened { corpus: opened(3) }, 0);
+        state.apply_to_session(&finished(4, 1, &["a.md"]), 0);
         let cases = [
             ("a.md", 4, false, "the run read the present index"),
             ("a.md", 3, true, "it was changed since"),
@@ -501,7 +504,7 @@ mod tests {
         }
 
         // more were changed than the report names
-        state.apply_to_session(&finished(5, 9_000, &["c.md"]));
+        state.apply_to_session(&finished(5, 9_000, &["c.md"]), 0);
         assert!(state.may_have_changed("b.md", 4));
     }
 }

@@ -109,14 +109,24 @@ fn every_pane_and_overlay_looks_as_it_did() {
 #[test]
 fn too_small_a_screen_says_so_and_waits() {
     let mut screen = answered();
-    for (width, height) in [(59, 16), (60, 15), (30, 6)] {
+    for (width, height) in [(39, 10), (40, 9), (30, 6)] {
         let text = screen.text(width, height);
         assert!(
-            text.contains("ragscope needs 60 x 16") && text.contains("larger"),
+            text.contains("ragscope needs 40 x 10") && text.contains("larger"),
             "{text}"
         );
     }
     screen.shows("So the answer is Aldmouth.");
+}
+
+#[test]
+fn a_small_screen_has_a_pane_the_question_and_the_keys() {
+    let mut screen = answered();
+    for (width, height) in [(40, 10), (59, 12), (80, 15)] {
+        let text = screen.text(width, height);
+        let has = ["1 Answer", "Mira Oakes", "i to type", "? help"].map(|one| text.contains(one));
+        assert_eq!(has, [true; 4], "{text}");
+    }
 }
 
 #[test]

@@ -252,7 +252,8 @@ fn the_screen_follows_the_size_of_the_terminal() {
     for (rows, columns, expected) in [
         (60, 200, "5 Refinement"),
         (16, 60, "ask>"),
-        (10, 40, "ragscope needs"),
+        (10, 40, "ask>"),
+        (9, 40, "ragscope needs"),
         (1, 1, "r"),
         (30, 100, "ask>"),
     ] {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, RunEvent};
+use crate::event::{Citation, NearestSentence, RunEvent};
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
@@ -86,6 +86,22 @@ impl RankedSentences {
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
         Ok(Self(sentences))
+    }
+
+    /// Returns the sentence of each passage that is nearest to the question by its meaning.
+    pub fn nearest(&self, passages: &Passages) -> Vec<NearestSentence> {
+        let labelled = (1..).zip(&passages.hits);
+        let nearest = labelled.filter_map(|(label, hit)| {
+            let own = self.0.iter().filter(|one| one.citation.label == label);
+            let compared = own.filter(|one| one.similarity > 0.0);
+            let best = compared.max_by(|a, b| a.similarity.total_cmp(&b.similarity))?;
+            Some(NearestSentence {
+                chunk: hit.chunk.id,
+                text: best.text().to_owned(),
+                similarity: best.similarity,
+            })
+        });
+        nearest.collect()
     }
 
     /// Returns the largest score of a sentence: its similarity and its share of the question's

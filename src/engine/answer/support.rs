@@ -59,7 +59,8 @@ pub fn measure(
         probability,
         supported: probability >= min_support,
     };
-    run.emit(RunEvent::SupportMeasured { support });
+    let nearest = ranked.nearest(passages);
+    run.emit(RunEvent::SupportMeasured { support, nearest });
     Ok((support, ranked))
 }
 

@@ -27,7 +27,9 @@ pub fn write(
     confirmed: &[String],
 ) -> Result<Answer, RunError> {
     let reply_start = run.tools.generator.reply_start();
-    finish(run, roles, Writing::new(passages, confirmed, reply_start))
+    let mut writing = Writing::new(passages, confirmed, reply_start);
+    writing.cite_confirmed(run);
+    finish(run, roles, writing)
 }
 
 /// Writes the answer from a part of what is read. The sentences `before` are only counted: the

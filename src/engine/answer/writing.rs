@@ -3,7 +3,7 @@
 use crate::config::AttributionKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
-use crate::event::{Citation, Flow, saturating_u32};
+use crate::event::{Citation, Flow, RunEvent, saturating_u32};
 use crate::llm::{Decoding, End, Prompt, Token};
 
 use super::attribution::Attribution;
@@ -30,7 +30,9 @@ pub struct Writing<'w> {
     pub limit_reached: bool,
     /// An undecided sentence whose completion failed.
     pub interrupted: Option<Sentence>,
-    /// Tokens of the confirmed sentences.
+    /// The sentences of an earlier run that it begins with.
+    begun: u32,
+    /// Tokens of the confirmed sentences that were generated.
     tokens: usize,
 }
 
@@ -44,21 +46,48 @@ pub struct Written {
 impl<'w> Writing<'w> {
     /// An answer that begins with the `confirmed` sentences; `reply_start` is the model's.
     pub fn new(passages: &'w Passages, confirmed: &[String], reply_start: &str) -> Self {
-        let text = match confirmed.join(" ") {
+        let text = match join(confirmed) {
             none if none.is_empty() => none,
             sentences => format!("{reply_start}{sentences}"),
         };
 
         Self {
             passages,
-            confirmed: confirmed.to_vec(),
+            confirmed: confirmed.iter().map(|one| one.trim().to_owned()).collect(),
             text,
             citations: Vec::new(),
             lookups: Vec::new(),
             sentences: Vec::new(),
             limit_reached: false,
             interrupted: None,
+            begun: 0,
             tokens: 0,
+        }
+    }
+
+    /// Cites the sentences that the answer begins with by what is read now.
+    pub fn cite_confirmed(&mut self, run: &mut Run<'_>) {
+        self.begun = saturating_u32(self.confirmed.len());
+        if self.passages.hits.is_empty() {
+            return;
+        }
+
+        let supports = Supports::new(run.question, self.passages);
+        for (step, text) in (1..).zip(&self.confirmed) {
+            let citations = supports.cite(text);
+            run.emit(RunEvent::StepGiven {
+                step,
+                text: text.clone(),
+                citations: citations.clone(),
+            });
+            self.citations.extend(citations.iter().cloned());
+            self.sentences.push(Sentence {
+                step,
+                raw: text.clone(),
+                tokens: Vec::new(),
+                citations,
+                uncertainty: None,
+            });
         }
     }
 
@@ -103,7 +132,7 @@ impl<'w> Writing<'w> {
             is_last: &is_last,
             supports: Supports::new(run.question, passages),
             attribution: Attribution::to(passages),
-            last_step: settings.max_sentences,
+            last_step: settings.max_sentences.saturating_add(self.begun),
         };
         let mut steps = Steps::new(saturating_u32(self.confirmed.len() + 1), rules);
         // sentences that the model does not see are those of another paragraph
@@ -174,6 +203,18 @@ impl<'w> Writing<'w> {
         }
         self.sentences.push(sentence);
     }
+}
+
+/// Returns sentences as one text, in which the white space behind each of them stays.
+fn join(sentences: &[String]) -> String {
+    let mut text = String::new();
+    for sentence in sentences {
+        if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+            text.push(' ');
+        }
+        text.push_str(sentence);
+    }
+    text
 }
 
 /// Returns the lines of the prompt whose share in the attention of each sentence is measured.

@@ -15,7 +15,7 @@ use crate::serve::queue::{
     self, Caller, QuestionRequest, Refusal, SearchRequest, SharedEngine, to_json,
 };
 use crate::story::text::one_line;
-use crate::story::{PassageTrace, words};
+use crate::story::{PassageTrace, TextProgress, words};
 
 /// Lines of a document that are returned unless a last line is given.
 const SOURCE_LINES: u32 = 500;
@@ -302,7 +302,8 @@ async fn measure(
             begun,
             total,
         } => {
-            let progress = words::call(purpose, (*total > 0).then_some((*begun, *total)));
+            let texts = (*total > 0).then(|| TextProgress::new(None, *begun, *total, 0));
+            let progress = words::call(purpose, texts);
             caller.report(one_line(&progress));
             None
         }

@@ -94,6 +94,7 @@ impl Run {
             Phase::Starting => "starting".to_owned(),
             Phase::Retrieving => "retrieving".to_owned(),
             Phase::Reading => "reading the prompt".to_owned(),
+            Phase::Writing if self.verdict.is_some() => "finishing".to_owned(),
             Phase::Writing => {
                 let step = self.steps.last().map_or(1, |step| step.step);
                 format!("writing sentence {step}")

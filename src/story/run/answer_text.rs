@@ -68,7 +68,7 @@ impl Step {
 
     /// Returns the white space that the model wrote behind the sentence.
     fn space_after(&self) -> String {
-        let mut space = String::new();
+        let mut space = self.space_after.clone();
         for token in self.tokens.iter().rev() {
             let text = token.text.as_str();
             let rest = text.trim_end().len();

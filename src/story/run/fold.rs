@@ -7,6 +7,7 @@ use crate::event::{
     self, CallUsage, Context, GateCard, LeftOut, RechunkedDocument, RunEvent, Utility,
 };
 use crate::story::lookup::Lookup;
+use crate::story::progress::TextProgress;
 use crate::story::question::{FollowUp, Rewritten};
 use crate::story::refinement::{Change, Evaluated};
 use crate::story::step::{Step, Token};
@@ -201,7 +202,9 @@ impl Run {
                     label_mass: None,
                 });
             }
-            RunEvent::CallsProgressed { begun, total, .. } => self.begun = Some((*begun, *total)),
+            RunEvent::CallsProgressed { begun, total, .. } => {
+                self.begun = Some(TextProgress::new(self.begun, *begun, *total, t_us));
+            }
             RunEvent::ModelCallFinished { call, calls, usage } => {
                 self.begun = None;
                 self.finish_calls(*call, *calls, *usage);
@@ -240,7 +243,10 @@ impl Run {
                 citations,
             } => self.step(*step).give(text, citations),
             RunEvent::ScopeChosen { scope } => self.scope = scope.clone(),
-            RunEvent::SupportMeasured { support } => self.support = Some(*support),
+            RunEvent::SupportMeasured { support, nearest } => {
+                self.support = Some(*support);
+                self.nearest = nearest.iter().map(text::nearest).collect();
+            }
             RunEvent::VerdictGiven { verdict } => self.verdict = Some(text::verdict(verdict)),
             RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
-    AnswerSamples, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome,
-    QuestionKind, RunUsage, Scope, Support, Turn, Utility, Verdict,
+    AnswerSamples, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, NearestSentence,
+    Numbering, Outcome, QuestionKind, RunUsage, Scope, Support, Turn, Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
+use crate::story::progress::TextProgress;
 use crate::story::question::{FollowUp, Rewritten};
 use crate::story::refinement::Refinement;
 use crate::story::step::{Origin, Step, Token};
@@ -47,6 +48,8 @@ pub struct Run {
     pub scope: Scope,
     /// The support of the answer by the sources, where that was measured.
     pub support: Option<Support>,
+    /// The sentence of each source that is nearest to the question.
+    pub nearest: Vec<NearestSentence>,
     /// Whether the answer can be trusted, once it is written.
     pub verdict: Option<Verdict>,
     pub outcome: Option<Outcome>,
@@ -59,8 +62,8 @@ pub struct Run {
     pub utilities: Vec<Utility>,
     /// The agreement of answers sampled from the prompt of the answer, where that was measured.
     pub sampled: Option<AnswerSamples>,
-    /// The number of texts that the present calls have begun to write, and of all that they write.
-    pub(super) begun: Option<(u32, u32)>,
+    /// The texts that the present calls have begun to write.
+    pub(super) begun: Option<TextProgress>,
     pub(super) decoding: DecodingClock,
     pub(super) numbering: Numbering,
     /// True when the record has the numbers of the run in its texts.

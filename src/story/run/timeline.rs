@@ -265,7 +265,7 @@ fn writing_words(run: &Run, first: u32, last: u32, version: usize) -> String {
     let steps: Vec<_> = run
         .steps
         .iter()
-        .filter(|step| range.contains(&step.step))
+        .filter(|step| range.contains(&step.step) && step.origin != Origin::Reused)
         .collect();
     let sentences = counted(steps.len() as u64, "sentence");
     if !steps.is_empty() && steps.iter().all(|step| step.origin == Origin::Given) {

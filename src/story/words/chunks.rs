@@ -151,3 +151,58 @@ fn stage(stage: Stage) -> &'static str {
         Stage::Merged => "merging",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_of_a_dropped_chunk_has_its_own_words() {
+        let lookup = Lookup::default();
+        let cases = [
+            (DropReason::BelowK { k: 3 }, "not in top 3"),
+            (
+                DropReason::ContextFull {
+                    needed_tokens: 2_100,
+                    available_tokens: 2_048,
+                },
+                "context full",
+            ),
+            (
+                DropReason::Late {
+                    needed_tokens: 900,
+                    timely_tokens: 560,
+                },
+                "no time to read",
+            ),
+            (DropReason::Rechunked, "re-chunked"),
+            (DropReason::Unnecessary { round: 2 }, "pruned, round 2"),
+            (
+                DropReason::Redundant {
+                    duplicate_of: 7,
+                    similarity: 0.93,
+                },
+                "duplicate .93",
+            ),
+            (
+                DropReason::BelowThreshold {
+                    score: 0.21,
+                    threshold: 0.4,
+                },
+                "grade .21 < .40",
+            ),
+            (
+                DropReason::Irrelevant {
+                    probability: 0.2,
+                    min_probability: 0.5,
+                },
+                "irrelevant .20",
+            ),
+            (DropReason::Absorbed { by: 7 }, "merged"),
+            (DropReason::Excluded, "excluded"),
+        ];
+        for (reason, expected) in cases {
+            assert_eq!(drop_reason(&reason, &lookup), expected);
+        }
+    }
+}

@@ -13,7 +13,7 @@ pub use corpus::{
     corpus_size, filter, index_change, index_done, index_phase, index_ready, metadata,
     omitted_files, sentence_joins,
 };
-pub use models::{PRACTICE, device, is_for_practice, memory, prefixes, pull_progress};
+pub use models::{PRACTICE, device, is_for_practice, memory, practice, prefixes, pull_progress};
 pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};
 pub use places::{
     chunk_location, chunk_place, citation_location, copies, hit_location, lines, location,

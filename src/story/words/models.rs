@@ -1,5 +1,6 @@
 //! Models: where they run, what they need, their downloads.
 
+use crate::config::AnswerPrompt;
 use crate::event::{CorpusCard, MemoryNeed, ModelCard, Prefixes, PullPhase, PullProgress};
 
 use super::numbers::{bytes, time_left};
@@ -41,6 +42,21 @@ pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
 
 /// The remark about a bundled generator on documents other than the demo's.
 pub const PRACTICE: &str = "practice model: often wrong about your own documents";
+
+/// Returns what to expect of answers about other documents than the demo's while the generator is a
+/// bundled one.
+#[must_use]
+pub fn practice(prompt: AnswerPrompt) -> &'static str {
+    match prompt {
+        AnswerPrompt::Auto | AnswerPrompt::Quotes => {
+            "Answers are quotations: no model for your own documents is loaded."
+        }
+        AnswerPrompt::Sources
+        | AnswerPrompt::StepByStep
+        | AnswerPrompt::QaShort
+        | AnswerPrompt::QaGrounded => PRACTICE,
+    }
+}
 
 /// Returns whether a generator answers about documents that it was not made for.
 pub fn is_for_practice(generator: &ModelCard, corpus: Option<&CorpusCard>) -> bool {
@@ -84,6 +100,14 @@ pub fn pull_progress(progress: &PullProgress) -> String {
 mod tests {
     use super::*;
     use crate::event::ModelRole;
+
+    #[test]
+    fn a_practice_model_quotes_unless_a_prompt_has_it_write() {
+        let quotes = "Answers are quotations: no model for your own documents is loaded.";
+        assert_eq!(practice(AnswerPrompt::Auto), quotes);
+        assert_eq!(practice(AnswerPrompt::Quotes), quotes);
+        assert_eq!(practice(AnswerPrompt::Sources), PRACTICE);
+    }
 
     #[test]
     fn a_device_is_named_with_its_layers_and_memory() {

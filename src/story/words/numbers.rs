@@ -21,7 +21,14 @@ pub fn counted(number: u64, thing: &str) -> String {
 
 /// Returns a share in 0..=1 as `42 %`.
 pub fn percent(share: f32) -> String {
-    format!("{:.0} %", share * 100.0)
+    let rounded = (share * 100.0).round();
+    // what is neither certain nor impossible is not said to be
+    let shown = if share > 0.0 && share < 1.0 {
+        rounded.clamp(1.0, 99.0)
+    } else {
+        rounded
+    };
+    format!("{shown:.0} %")
 }
 
 /// Returns `.713` for a score below 1, `8.10` for others.

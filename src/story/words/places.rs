@@ -144,7 +144,12 @@ pub fn word_scores(hit: &Hit) -> Option<String> {
     };
     let words: Vec<String> = hit.words.iter().map(word).collect();
     let score = hit.bm25?.score;
-    (!words.is_empty()).then(|| format!("bm25 {score:.2} = {}", words.join(" + ")))
+    let alone = if hit.words.iter().all(|word| word.stop_word) {
+        ": stop words alone, which every text has"
+    } else {
+        ""
+    };
+    (!words.is_empty()).then(|| format!("bm25 {score:.2} = {}{alone}", words.join(" + ")))
 }
 
 /// Returns the better hit that raised a hit, if one did: it names the document.
@@ -187,6 +192,55 @@ pub fn copies(hit: &Hit) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Ranked;
+
+    #[test]
+    fn a_rank_by_stop_words_alone_is_named() {
+        let score = |word: &str, score, stop_word, place_alone| WordScore {
+            word: word.to_owned(),
+            score,
+            place_alone,
+            stop_word,
+        };
+        let chunk = ChunkText {
+            id: 1,
+            document: "a.md".to_owned(),
+            headings: Vec::new(),
+            bytes: [0, 1],
+            lines: [1, 1],
+            places: Vec::new(),
+            tokens: 1,
+            text: "a".to_owned(),
+            parts: Vec::new(),
+        };
+        let words = |words: Vec<WordScore>| {
+            let bm25 = words.iter().map(|word| word.score).sum();
+            let hit = Hit {
+                bm25: Some(Ranked {
+                    score: bm25,
+                    rank: 1,
+                }),
+                words,
+                ..Hit::with_rank(chunk.clone(), 1)
+            };
+            word_scores(&hit).unwrap_or_default()
+        };
+        assert_eq!(words(Vec::new()), "");
+        assert_eq!(
+            words(vec![
+                score("ferri", 4.5, false, true),
+                score("day", 1.25, false, false)
+            ]),
+            "bm25 5.75 = ferri 4.50 (in the name or headings alone) + day 1.25"
+        );
+        assert_eq!(
+            words(vec![
+                score("the", 6.8, true, false),
+                score("of", 6.81, true, false)
+            ]),
+            "bm25 13.61 = the 6.80 + of 6.81: stop words alone, which every text has"
+        );
+    }
 
     #[test]
     fn a_location_is_on_one_line() {

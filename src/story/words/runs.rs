@@ -3,12 +3,16 @@
 use crate::event::{
     AsAsked, Decision, LeftOut, Operation, Outcome, Part, Uncertainty, UncertaintyMeasure, Utility,
 };
+use crate::story::progress::TextProgress;
 use crate::story::question::FollowUp;
 
-use super::numbers::duration;
+use super::numbers::{duration, time_left};
+
+/// A shorter rest is over before it is read.
+const SHORT_MS: u64 = 2000;
 
 /// Returns what a model call is for, with the number of its texts that are begun, and of all.
-pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
+pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
     let work = match purpose {
         "answer" => "reading the prompt",
         "short answer" => "looking for the short answer",
@@ -28,10 +32,12 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
         other => other,
     };
 
-    match begun {
-        Some((begun, total)) => format!("{work} {begun} of {total}"),
-        None => work.to_owned(),
-    }
+    let Some(progress) = progress else {
+        return work.to_owned();
+    };
+    let left = progress.left_ms().filter(|left| *left >= SHORT_MS);
+    let left = left.map_or(String::new(), |left| format!(", {}", time_left(left)));
+    format!("{work} {} of {}{left}", progress.begun, progress.total)
 }
 
 /// Returns what a follow-up question was understood as, or why it was used as it was asked; `None`
@@ -103,6 +109,8 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
 
 /// Returns how the documents change the probability of an answer.
 pub fn utility_change(delta: f32) -> String {
+    // the words follow the number that is shown, and no zero is negative
+    let delta = (delta * 100.0).round() / 100.0 + 0.0;
     let change = if delta > 0.0 {
         "the documents make the answer likelier"
     } else if delta < 0.0 {
@@ -175,4 +183,112 @@ pub fn gate_decision(measured: &Uncertainty) -> String {
 pub fn is_unsure(measured: &Uncertainty) -> bool {
     let threshold = measured.threshold;
     threshold.is_some_and(|threshold| measured.value > threshold)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_follow_up_is_worded_by_what_became_of_it() {
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+        let cases = [
+            (None, Some("understood as: Who was Tam Reeve?")),
+            (Some(AsAsked::StandsAlone), None),
+            (
+                Some(AsAsked::Empty),
+                Some("used as asked: the model wrote nothing"),
+            ),
+            (
+                Some(AsAsked::NotAQuestion),
+                Some("used as asked: the rewriting is not a single question"),
+            ),
+            (
+                Some(AsAsked::WordsLost {
+                    words: words(&["Lorby", "1871"]),
+                }),
+                Some("used as asked: the rewriting lost Lorby, 1871"),
+            ),
+            (
+                Some(AsAsked::NamesInvented {
+                    words: words(&["Paris"]),
+                }),
+                Some("used as asked: the rewriting names Paris, which nobody did"),
+            ),
+            (
+                Some(AsAsked::NothingAdded),
+                Some("used as asked: it could not be joined with the last question"),
+            ),
+            (
+                Some(AsAsked::TooLong),
+                Some("used as asked: the thread does not fit into the context"),
+            ),
+        ];
+        for (as_asked, expected) in cases {
+            let known = FollowUp {
+                text: "Who was Tam Reeve?".to_owned(),
+                turns: 1,
+                as_asked,
+            };
+            assert_eq!(follow_up(&known).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_left_out_has_its_own_reason() {
+        let parts = [Part::Linker, Part::Filter];
+        let no_time = LeftOut::NoTime {
+            needed_ms: 39_100,
+            left_ms: 21_200,
+        };
+        assert_eq!(
+            omission(&parts, LeftOut::NotNeeded),
+            "not needed: linker, filter"
+        );
+        assert_eq!(
+            omission(&parts[1..], no_time),
+            "no time: filter (39.1 s needed, 21.2 s left)"
+        );
+    }
+
+    #[test]
+    fn the_words_of_a_utility_follow_the_number_that_is_shown() {
+        let cases = [
+            (0.5, "+0.50: the documents make the answer likelier"),
+            (-0.25, "-0.25: the documents make the answer less likely"),
+            (0.004, "+0.00: the documents do not change the answer"),
+            (-0.004, "+0.00: the documents do not change the answer"),
+        ];
+        for (delta, expected) in cases {
+            assert_eq!(utility_change(delta), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_says_how_far_it_is_where_it_writes_several_texts() {
+        let first = TextProgress::new(None, 1, 80, 0);
+        let next = TextProgress::new(Some(first), 11, 80, 20_000_000);
+        assert_eq!(call("entailment", None), "comparing answers");
+        assert_eq!(call("entailment", Some(first)), "comparing answers 1 of 80");
+        assert_eq!(
+            call("entailment", Some(next)),
+            "comparing answers 11 of 80, 2 min 20 s left"
+        );
+    }
+
+    #[test]
+    fn a_gate_decides_in_the_words_of_its_value() {
+        let decided = |value, decision| {
+            gate_decision(&Uncertainty {
+                measure: UncertaintyMeasure::Probe,
+                value,
+                threshold: Some(0.5),
+                decision,
+            })
+        };
+        assert_eq!(decided(0.2, Decision::Keep), "sure");
+        assert_eq!(decided(0.7, Decision::Keep), "still unsure (0.70), kept");
+        assert_eq!(decided(0.7, Decision::Retrieve), "unsure (0.70)");
+        assert_eq!(decided(0.7, Decision::Expand), "still unsure (0.70)");
+    }
 }

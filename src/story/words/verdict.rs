@@ -52,7 +52,13 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
     let without = verdict.uncited.len();
     match verdict.kind {
         VerdictKind::Supported if statements == 0 => {
-            "word for word; nothing was generated".to_owned()
+            let answers = measured.map(support);
+            let quoted = "word for word, nothing was generated".to_owned();
+            [Some(quoted), answers]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; ")
         }
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),
@@ -85,5 +91,152 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             }
             reasons.join("; ")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::UncertainWord;
+
+    const SOURCES: Verdict = Verdict {
+        kind: VerdictKind::Supported,
+        probability: 0.8,
+        sources: 3,
+        statements: 2,
+        uncited: Vec::new(),
+        least_certain: None,
+    };
+
+    fn answers(probability: f32) -> Option<Support> {
+        Some(Support {
+            stated: None,
+            score: 0.7,
+            probability,
+            supported: probability >= 0.3,
+        })
+    }
+
+    /// Each verdict with its opposite: another value gives other words.
+    #[test]
+    fn a_verdict_is_worded_from_its_values() {
+        use VerdictKind::{Doubtful, NotInDocuments, Partly};
+
+        let word = |probability| UncertainWord {
+            step: 1,
+            text: "1825".to_owned(),
+            probability,
+        };
+        let of = |kind, statements, uncited: &[u32], sources| Verdict {
+            kind,
+            statements,
+            sources,
+            uncited: uncited.to_vec(),
+            ..SOURCES
+        };
+        let unsure = |probability, uncited: &[u32]| Verdict {
+            least_certain: Some(word(probability)),
+            ..of(Doubtful, 2, uncited, 3)
+        };
+        let cases = [
+            (
+                of(VerdictKind::Supported, 1, &[], 3),
+                None,
+                "● supported: a source holds what it says",
+            ),
+            (
+                of(VerdictKind::Supported, 2, &[], 3),
+                None,
+                "● supported: a source holds each of 2 statements",
+            ),
+            (
+                of(VerdictKind::Supported, 0, &[], 3),
+                answers(0.5),
+                "● supported: word for word, nothing was generated; 50 % that the sources answer it",
+            ),
+            (
+                of(Partly, 3, &[2], 3),
+                None,
+                "◐ partly supported: no source holds 1 of 3 statements",
+            ),
+            (
+                of(NotInDocuments, 0, &[], 0),
+                answers(0.0),
+                "○ not in your documents: nothing fits the question",
+            ),
+            (
+                of(NotInDocuments, 0, &[], 3),
+                answers(0.09),
+                "○ not in your documents: 9 % that the sources answer it",
+            ),
+            (
+                of(NotInDocuments, 0, &[], 3),
+                answers(0.9),
+                "○ not in your documents: the answer says so itself",
+            ),
+            (
+                of(Doubtful, 2, &[], 0),
+                None,
+                "? doubtful: no document was read",
+            ),
+            (
+                of(Doubtful, 2, &[1, 2], 3),
+                None,
+                "? doubtful: no source holds what it says",
+            ),
+            (
+                of(Doubtful, 2, &[2], 3),
+                answers(0.9),
+                "? doubtful: no source holds 1 statement",
+            ),
+            (
+                of(Doubtful, 2, &[2], 3),
+                answers(0.4),
+                "? doubtful: no source holds 1 statement; 40 % that the sources answer it",
+            ),
+            (
+                unsure(0.44, &[]),
+                None,
+                "? doubtful: the model was unsure of “1825” (44 %)",
+            ),
+            (
+                unsure(0.6, &[]),
+                None,
+                "? doubtful: it is right with 80 %, by its signs together",
+            ),
+        ];
+        for (given, measured, expected) in cases {
+            assert_eq!(verdict(&given, measured), expected);
+        }
+    }
+
+    #[test]
+    fn the_scope_of_a_question_is_worded_from_its_values() {
+        let scope_of = |kind, documents: &[&str], subjects: &[&str]| {
+            let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let scoped = Scope {
+                kind,
+                documents: own(documents),
+                subjects: own(subjects),
+            };
+            scope(&scoped, 2)
+        };
+        assert_eq!(scope_of(QuestionKind::Fact, &[], &[]), "");
+        assert_eq!(
+            scope_of(QuestionKind::Fact, &["a.md"], &[]),
+            "in a.md alone"
+        );
+        assert_eq!(
+            scope_of(QuestionKind::Listing, &[], &[]),
+            "2 passages read, there may be more"
+        );
+        assert_eq!(
+            scope_of(QuestionKind::Comparison, &["a.md"], &["one", "other"]),
+            "searched for “one” and “other”, in a.md alone"
+        );
+        assert_eq!(
+            scope_of(QuestionKind::Summary, &["a.md"], &[]),
+            "a.md read in its order, 2 passages"
+        );
     }
 }

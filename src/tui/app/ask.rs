@@ -1,8 +1,8 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
 use crate::config::{DocumentFilter, SETTINGS, SettingReader, UnderstandingKind};
-use crate::event::{Ask, Command, Hit, Outcome, Thread};
-use crate::story::PassageTrace;
+use crate::event::{Ask, Command, Hit, Outcome, Retrieval, Thread};
+use crate::story::{Origin, PassageTrace, Run, Step, words};
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Purpose};
@@ -31,7 +31,9 @@ impl App {
     pub(super) fn ask(&mut self) {
         let question = self.ui.question.typed().trim().to_owned();
         if question.is_empty() {
-            self.refuse("type a question first");
+            if !self.take_offer() {
+                self.refuse("type a question first");
+            }
             return;
         }
         if !self.has_engine() {
@@ -82,12 +84,9 @@ impl App {
             return;
         };
 
-        let confirmed = run.steps.iter().take(selected.row);
         self.put(Asked {
             question: run.question.clone(),
-            confirmed: confirmed
-                .map(|step| step.raw_text().trim_end().to_owned())
-                .collect(),
+            confirmed: first_sentences(run, selected.row),
             settings: Vec::new(),
             thread: self.repeated_thread(),
         });
@@ -101,10 +100,9 @@ impl App {
             return;
         };
 
-        // as one piece, which keeps its lines
         let asked = Asked {
             question: run.question.clone(),
-            confirmed: vec![run.text.trim_end().to_owned()],
+            confirmed: first_sentences(run, whole_sentences(run)),
             settings: vec![("preset".to_owned(), run.preset.clone())],
             thread: self.repeated_thread(),
         };
@@ -188,6 +186,8 @@ impl App {
         if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
         }
+        self.ui.work.is_quitting = false;
+        self.ui.work.is_hurried = false;
         let is_repeated = self.shown_question().as_ref() == Some(&asked.question);
         self.frozen = None;
         self.overlay = None;
@@ -222,6 +222,7 @@ impl App {
         let is_selected = self.ui.scroll(self.ui.panes.focused).selected.is_some();
         match self.request(Action::OpenSource).filter(|_| is_selected) {
             Some(request) => self.perform(request),
+            None if self.take_offer() => {}
             None => self.focus_input(),
         }
     }
@@ -290,11 +291,16 @@ impl App {
     }
 
     pub(super) fn history_back(&mut self) {
-        self.ui.question.back();
+        if !self.choose_offer(-1) {
+            self.ui.question.back();
+        }
     }
 
-    /// Down in the text and the history; in an empty line, to the next suggestion.
+    /// Down in the text and the history; in an empty line, to the next suggestion or offer.
     pub(super) fn history_forward(&mut self) {
+        if self.choose_offer(1) {
+            return;
+        }
         match self.next_suggestion() {
             Some(next) if !self.ui.question.is_recalled() => self.take_suggestion(next),
             _ => self.ui.question.forward(),
@@ -364,14 +370,27 @@ impl App {
         let text = filter.to_string();
         self.override_setting("retriever.filter", &toml::Value::from(text).to_string());
 
-        let again = self.keymap.sign(Action::Again);
-        let which = if filter.is_empty() {
-            "all documents".to_owned()
+        if filter.is_empty() {
+            let again = self.keymap.sign(Action::Again);
+            self.notify(format!("all documents: {again} runs the question again"));
         } else {
-            filter.to_string()
-        };
-        self.notify(format!("{which}: {again} runs the question again"));
+            // the search counts the documents
+            self.notify(format!("{filter}: counting the documents …"));
+            self.send(Command::Search {
+                query: self.shown_question().unwrap_or_else(|| typed.to_owned()),
+                overrides: self.ui.next_run.overrides.clone(),
+            });
+        }
         Ok(())
+    }
+
+    /// Says how many documents the filter lets through.
+    pub(super) fn filter_counted(&mut self, retrieval: &Retrieval) {
+        if let Some(filtered) = &retrieval.filter {
+            let counted = words::filter(filtered);
+            let again = self.scene().keys_from_here(Action::Again);
+            self.notify(format!("only {counted}; {again} runs the question again"));
+        }
     }
 
     /// Opens the measurement of the run, and starts it if there is none.
@@ -462,6 +481,32 @@ impl App {
         });
         self.open(overlays::PassageTrace);
     }
+}
+
+/// Returns the first sentences of a run as the model wrote them, with the white space behind them.
+fn first_sentences(run: &Run, count: usize) -> Vec<String> {
+    let steps = run.steps.iter().enumerate().take(count);
+    let written = steps.map(|(at, step)| {
+        let text = step.raw_text();
+        format!("{}{}", text.trim_end(), run.space_before(at + 1))
+    });
+    written.collect()
+}
+
+/// Returns the number of sentences of a run without the last, where a limit cut it off and there is
+/// another one that this run wrote: it is written again as a whole.
+fn whole_sentences(run: &Run) -> usize {
+    let all = run.steps.len();
+    let is_cut = |step: &Step| {
+        step.text
+            .ends_with(|c: char| c.is_alphanumeric() || c == ',')
+    };
+    let written = run
+        .steps
+        .iter()
+        .filter(|step| step.origin == Origin::Generated);
+    let is_continued = run.steps.last().is_some_and(is_cut) && written.count() > 1;
+    all - usize::from(is_continued)
 }
 
 /// The first words of the selected hit.

@@ -19,6 +19,7 @@ use crate::tui::{ascii, chrome};
 
 use super::behind::{Behind, Opening};
 use super::effect::Effect;
+use super::pace::Pace;
 
 /// The screen.
 pub struct App {
@@ -31,6 +32,8 @@ pub struct App {
     pub(super) editing: Option<Passage>,
     /// The session behind a run that is played from the list of threads.
     pub(super) behind: Option<Behind>,
+    /// The records of a run of the demo that come one stage after the other.
+    pub(super) pace: Pace,
     pub(super) ui: Ui,
     pub(super) overlay: Option<Open>,
     /// The rows of the panes on the screen, as of the last frame.
@@ -73,6 +76,7 @@ impl App {
             opening: None,
             editing: None,
             behind: None,
+            pace: Pace::default(),
             ui,
             overlay: None,
             rows: Vec::new(),

@@ -27,6 +27,8 @@ pub enum Effect {
     Remember(String),
     /// Stop the process until the shell continues it.
     Suspend,
+    /// Close the screen, and open that of the demo.
+    OpenDemo,
     /// Close the screen.
     Quit,
 }

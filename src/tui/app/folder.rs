@@ -1,9 +1,10 @@
 //! The folder of documents: typed, completed, or one of those before.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::event::Command;
+use crate::tui::folders::typed_path;
 use crate::tui::ui::{Field, Purpose};
 
 use super::base::App;
@@ -19,8 +20,6 @@ impl App {
         } else if self.has_engine() {
             let corpus = self.state.corpus.as_ref();
             let folder = corpus.map_or_else(String::new, |corpus| corpus.folder.clone());
-            // the recorded runs name the folders of before
-            self.send(Command::ListSessions);
             self.ui.field = Some(Field::with_selection(Purpose::Folder, &folder));
         }
     }
@@ -57,6 +56,9 @@ impl App {
             }
         }
         if !names.is_empty() {
+            let recent = &mut self.ui.recent_folders;
+            recent.retain(|folder| folder != typed);
+            recent.insert(0, typed.to_owned());
             let folders = names.into_iter().map(typed_path).collect();
             self.send(Command::Open { folders });
         }
@@ -97,7 +99,7 @@ impl App {
 
     /// Replaces the folder that is typed by the next of those that were asked about before.
     pub(super) fn take_recent_folder(&mut self, by: isize) {
-        let recent = self.recent_folders();
+        let recent = &self.ui.recent_folders;
         let Some(field) = &self.ui.field else {
             return;
         };
@@ -108,21 +110,8 @@ impl App {
         };
         match next.and_then(|next| recent.get(next)) {
             Some(folder) => self.ui.field = Some(Field::new(Purpose::Folder, folder)),
-            None => self.refuse("there is no other folder among the recorded runs"),
+            None => self.refuse("no other folder was opened before"),
         }
-    }
-
-    /// Returns the folders of the recorded runs, the newest first.
-    fn recent_folders(&self) -> Vec<String> {
-        let sessions = self.state.sessions.iter();
-        let threads = sessions.flat_map(|sessions| &sessions.threads);
-        let mut recent: Vec<String> = Vec::new();
-        for folder in threads.filter_map(|thread| thread.runs.last()?.folders.clone()) {
-            if !recent.contains(&folder) {
-                recent.push(folder);
-            }
-        }
-        recent
     }
 }
 
@@ -145,13 +134,4 @@ fn common_bytes(one: &str, other: &str) -> usize {
     let same = one.char_indices().zip(other.chars());
     let differing = same.into_iter().find(|((_, a), b)| a != b);
     differing.map_or(one.len().min(other.len()), |((at, _), _)| at)
-}
-
-/// Returns a path as it is typed; `~` is the home folder.
-fn typed_path(typed: &str) -> PathBuf {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    match typed.strip_prefix('~').zip(home) {
-        Some((rest, home)) => home.join(rest.trim_start_matches('/')),
-        None => PathBuf::from(typed),
-    }
 }

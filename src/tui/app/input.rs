@@ -30,6 +30,7 @@ impl App {
     fn key(&mut self, event: &KeyEvent) {
         self.ui.notice = None;
         self.changed = true;
+        self.hurry();
 
         let key = Key::from_event(event);
         if key.character() == Some('?') && self.is_at_empty_question() {

@@ -127,7 +127,7 @@ impl App {
     }
 
     /// Scrolls to the selected item of the focused view.
-    fn show_selected(&mut self) {
+    pub(super) fn show_selected(&mut self) {
         self.change_scroll(|scroll, content, height| {
             if let Some(rows) = scroll.selected.and_then(|item| content.rows_of(item)) {
                 scroll.show(rows, content, height);
@@ -363,8 +363,14 @@ impl App {
 
     pub(super) fn quit(&mut self) {
         if self.overlay.is_some() {
-            self.overlay = None;
-        } else if !self.leave_replay() {
+            self.close_overlay();
+        } else if self.leave_replay() {
+        } else if self.ui.work.is_running() && !self.ui.work.is_quitting {
+            self.ui.work.is_quitting = true;
+            let quit = self.keymap.sign(Action::Quit);
+            let stop = self.keymap.sign(Action::Back);
+            self.refuse(format!("not finished: {quit} again quits, {stop} stops it"));
+        } else {
             self.quit_now();
         }
     }
@@ -399,7 +405,7 @@ impl App {
             }
             match self.request(Action::Back) {
                 Some(request) => self.perform(request),
-                None => self.overlay = None,
+                None => self.close_overlay(),
             }
         } else if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);

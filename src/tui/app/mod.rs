@@ -3,6 +3,7 @@
 
 mod effect;
 mod behind;
+mod pace;
 mod base;
 mod drawing;
 mod clock;
@@ -15,6 +16,7 @@ mod overlay;
 mod ask;
 mod diagnosis;
 mod folder;
+mod offer;
 mod tour;
 mod records;
 mod input;

@@ -61,7 +61,10 @@ impl App {
             self.refuse("a download is under way: wait for it, or stop it first");
             return;
         }
-        self.notify(format!("downloading {reference}"));
+        let lists = self.scene().keys_from_here(Action::Models);
+        self.notify(format!(
+            "downloading {reference}: {lists} shows how far it is"
+        ));
         self.send(Command::PullModel { reference });
     }
 
@@ -72,6 +75,11 @@ impl App {
 
     pub(super) fn model_pulled(&mut self, model: &PulledModel) {
         let name = one_line(&model.name);
+        if self.ui.work.awaited_model.take().as_ref() == Some(&model.reference) {
+            self.notify(format!("{name} is here"));
+            self.ui.work.arrived_model = Some(name);
+            return;
+        }
         let is_open = self.overlay.is_some();
         let way = if is_open {
             format!("{} uses it", self.keymap.sign(Action::Choose))

@@ -41,11 +41,21 @@ impl App {
 
     pub(super) fn open_help(&mut self) {
         if let Some(Request::Close) = self.request(Action::Help) {
-            self.overlay = None;
+            self.close_overlay();
             return;
         }
         let contexts = self.contexts();
+        let below = self.overlay.take();
         self.open(overlays::Help { contexts });
+        if let Some(open) = &mut self.overlay {
+            open.below = below.map(Box::new);
+        }
+    }
+
+    /// Closes the overlay; the one that help was opened over is there again.
+    pub(super) fn close_overlay(&mut self) {
+        let below = self.overlay.take().and_then(|open| open.below);
+        self.overlay = below.map(|below| *below);
     }
 
     pub(super) fn open_sessions(&mut self) {
@@ -84,7 +94,7 @@ impl App {
 
     pub(super) fn perform(&mut self, request: Request) {
         match request {
-            Request::Close => self.overlay = None,
+            Request::Close => self.close_overlay(),
             Request::Refuse(reason) => self.refuse(reason),
             Request::Set { key, value } => self.override_setting(key, &value),
             Request::Reset(key) => self.reset_setting(key),
@@ -402,7 +412,7 @@ impl App {
             self.refuse("nothing has been asked yet");
             return;
         };
-        let name = format!("ragscope-{}", save::file_name(&run.id));
+        let name = format!("ragscope-{}", save::name_run(run));
         let page = save::run_markdown(run, &self.options.time_zone);
         self.write_new(&name, "md", page);
     }

@@ -11,13 +11,52 @@ impl App {
     /// Handles a record of the engine. While a run is played from the list, it waits for the end of
     /// that.
     pub fn apply(&mut self, record: &Record) {
-        match &mut self.behind {
-            Some(behind) => behind.waiting.push(record.clone()),
-            None => {
-                self.fold(record);
-                self.collect(record);
+        if let Some(behind) = &mut self.behind {
+            behind.waiting.push(record.clone());
+        } else if self.is_paced(record) {
+            self.pace.push(record);
+            self.take_due();
+        } else {
+            self.take_in(record);
+        }
+    }
+
+    fn take_in(&mut self, record: &Record) {
+        self.fold(record);
+        self.collect(record);
+    }
+
+    /// Returns whether a record comes in its time: those of a run of the demo.
+    fn is_paced(&self, record: &Record) -> bool {
+        let corpus = self.state.corpus.as_ref();
+        let is_demo = corpus.is_some_and(|known| known.demo) && self.ui.player.is_none();
+        let is_run = matches!(record.event, Event::Run(_));
+        self.pace.is_waiting() || is_demo && is_run && !self.ui.work.is_hurried
+    }
+
+    /// Takes in the records that are due.
+    pub(super) fn take_due(&mut self) {
+        while let Some(record) = self.pace.next(self.ui.clock) {
+            let before = self.count_stages(&record.run);
+            self.take_in(&record);
+            if before > 0 && self.count_stages(&record.run) > before {
+                self.pace.show_stage(self.ui.clock);
             }
         }
+    }
+
+    /// Takes in all records that wait: the user is ahead of them.
+    pub(super) fn hurry(&mut self) {
+        self.ui.work.is_hurried = true;
+        for record in self.pace.take_all() {
+            self.take_in(&record);
+        }
+    }
+
+    fn count_stages(&self, run: &str) -> usize {
+        let mut runs = self.state.runs.iter().rev();
+        let run = runs.find(|known| known.id == run);
+        run.map_or(0, |run| run.stages.len())
     }
 
     /// Folds a record, of the engine or of a recorded run.
@@ -41,6 +80,11 @@ impl App {
             Event::Run(RunEvent::Warned { .. }) | Event::Session(SessionEvent::Warned { .. }) => {
                 self.show_last_entry();
             }
+            Event::Session(SessionEvent::Searched { retrieval }) => self.filter_counted(retrieval),
+            Event::Session(SessionEvent::ModelsListed { .. }) => self.use_awaited_model(),
+            Event::Session(
+                SessionEvent::ModelLoaded { .. } | SessionEvent::CorpusOpened { .. },
+            ) => self.look_for_a_model(),
             _ => {}
         }
         self.trials_receive(&record.event);

@@ -78,6 +78,7 @@ impl App {
     /// Advances the clock of the screen and the time of a replay.
     pub fn advance(&mut self, elapsed: Duration) {
         self.advance_clock(elapsed);
+        self.take_due();
 
         let due = self
             .ui
@@ -107,7 +108,9 @@ impl App {
     /// time that the present work takes, by a message that goes.
     pub fn next_due(&self) -> Option<Duration> {
         let record = self.ui.player.as_ref().and_then(Player::next_due);
-        record.into_iter().chain(self.next_tick()).min()
+        let paced = self.pace.next_due(self.ui.clock);
+        let timers = [record, paced, self.next_tick()];
+        timers.into_iter().flatten().min()
     }
 
     pub(super) fn play(&mut self) {

@@ -156,7 +156,8 @@ impl App {
             return;
         };
         let runs = scene.state.thread(run.thread());
-        let name = format!("ragscope-thread-{}", save::file_name(run.thread()));
+        let first = runs.first().copied().unwrap_or(run);
+        let name = format!("ragscope-thread-{}", save::name_run(first));
         let page = save::thread_markdown(&runs, &self.options.time_zone);
         self.write_new(&name, "md", page);
     }

@@ -316,10 +316,11 @@ fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
 fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
     let contexts: Vec<Vec<(u32, &Hit)>> = runs.iter().map(|run| run.numbered_hits()).collect();
 
-    let is_in_all = |chunk: u64| {
-        contexts
-            .iter()
-            .all(|hits| hits.iter().any(|(_, hit)| hit.chunk.id == chunk))
+    // the number of a chunk is another one after an update of the index
+    let place = |hit: &Hit| (hit.chunk.document.clone(), hit.chunk.bytes);
+    let is_in_all = |chunk: &Hit| {
+        let mut contexts = contexts.iter();
+        contexts.all(|hits| hits.iter().any(|(_, hit)| place(hit) == place(chunk)))
     };
     let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
 
@@ -332,7 +333,7 @@ fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
                         return Cell::new(Tone::Quiet, "·");
                     };
                     let location = words::chunk_location(&hit.chunk);
-                    if is_in_all(hit.chunk.id) {
+                    if is_in_all(hit) {
                         Cell::new(Tone::Text, format!("[{number}] {location}"))
                     } else {
                         Cell::new(Tone::Warning, format!("≠ [{number}] {location}"))

@@ -28,7 +28,7 @@ pub struct Diagnosis;
 
 impl View for Diagnosis {
     fn title(&self, _scene: &Scene<'_>) -> String {
-        "Where it went wrong".to_owned()
+        "Diagnosis of this answer".to_owned()
     }
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {

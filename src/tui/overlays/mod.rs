@@ -41,7 +41,7 @@ use super::keys::Action;
 use super::layout;
 use super::state::State;
 use super::ui::TypedText;
-use super::view::{Reaction, Scene, View};
+use super::view::{Reaction, Request, Scene, View};
 use super::viewport::{Content, Scroll};
 
 /// Minimum width of the screen beside an overlay, both sides together; the overlay takes a narrower
@@ -59,6 +59,8 @@ pub struct Open {
     content: Content,
     /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,
+    /// The overlay that help was opened over.
+    pub below: Option<Box<Self>>,
 }
 
 impl Open {
@@ -72,6 +74,7 @@ impl Open {
                 .map(|_| TypedText::default()),
             content: Content::default(),
             cells: None,
+            below: None,
         }
     }
 
@@ -141,6 +144,14 @@ impl Open {
     pub fn hints(&self) -> &'static [(Action, &'static str)] {
         let filter = self.view.filter().filter(|_| self.line.is_some());
         filter.map_or_else(|| self.view.hints(), |filter| filter.hints)
+    }
+
+    /// Returns whether going back stops what it does, and leaves it open.
+    pub fn is_stopped_by_back(&self, scene: &Scene<'_>) -> bool {
+        matches!(
+            self.view.act(Action::Back, scene, &self.scroll),
+            Some(Request::StopPull | Request::StopMeasuring | Request::StopTrials)
+        )
     }
 
     /// Handles an event, and returns the reaction of the overlay.

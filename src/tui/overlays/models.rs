@@ -12,6 +12,7 @@ use crate::tui::page::Page;
 use crate::tui::state::{Model, State};
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
@@ -37,6 +38,8 @@ pub struct Models {
 enum Entry<'a> {
     Local(&'a LocalModel),
     Offered(&'a OfferedModel),
+    /// A file whose path is typed.
+    Other,
 }
 
 impl View for Models {
@@ -62,13 +65,14 @@ impl View for Models {
     }
 
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        Some(match selection(scene, scroll)? {
-            Entry::Local(model) => Copied::new("the path of the model", &model.file),
-            Entry::Offered(model) => Copied::new(
+        match selection(scene, scroll)? {
+            Entry::Local(model) => Some(Copied::new("the path of the model", &model.file)),
+            Entry::Offered(model) => Some(Copied::new(
                 "the command",
                 format!("ragscope models pull {}", model.reference),
-            ),
-        })
+            )),
+            Entry::Other => None,
+        }
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -88,6 +92,10 @@ impl View for Models {
                     None => Request::UseModel(Box::new(model.clone())),
                 },
                 Entry::Offered(model) => Request::PullModel(model.reference.clone()),
+                Entry::Other => {
+                    let setting = Purpose::Setting("generator.model".to_owned());
+                    Request::Type(setting, String::new())
+                }
             }),
             _ => None,
         }
@@ -106,7 +114,10 @@ impl View for Models {
             Event::Session(SessionEvent::ModelsListed { .. }) => {
                 let was_listed = std::mem::replace(&mut self.is_listed, true);
                 let Some(pulled) = self.pulled.take() else {
-                    return if was_listed {
+                    if !was_listed {
+                        self.wanted = best_row(state);
+                    }
+                    return if was_listed || self.wanted.is_some() {
                         Reaction::Redraw
                     } else {
                         Reaction::SelectFirst
@@ -133,9 +144,23 @@ impl View for Models {
     }
 }
 
+/// Returns the row of the generator to download in the place of one for practice.
+fn best_row(state: &State) -> Option<usize> {
+    let Some(Model::Ready { card, .. }) = state.models.get(&ModelRole::Generator) else {
+        return None;
+    };
+    let list = state.model_list.as_ref()?;
+    let is_wanted = words::is_for_practice(card, state.corpus.as_ref());
+    let mut entries = entries(list).filter(|_| is_wanted);
+    entries.position(|entry| {
+        matches!(entry, Entry::Offered(model) if model.is_best && model.role == ModelRole::Generator)
+    })
+}
+
 fn entries(list: &ModelList) -> impl Iterator<Item = Entry<'_>> {
     let local = list.local.iter().map(Entry::Local);
-    local.chain(list.offered.iter().map(Entry::Offered))
+    let offered = list.offered.iter().map(Entry::Offered);
+    local.chain(offered).chain([Entry::Other])
 }
 
 fn selection<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
@@ -166,7 +191,7 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         if row == 0 && !list.local.is_empty() {
             page.line(page.span(Tone::Strong, "  On this machine"));
         }
-        if row == list.local.len() {
+        if row == list.local.len() && !list.offered.is_empty() {
             page.gap();
             let title = format!("  To download (list of {})", list.made);
             page.line(page.span(Tone::Strong, title));
@@ -181,7 +206,7 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
     }
     if list.offered.iter().any(|model| model.is_best) {
         page.gap();
-        let legend = "★ the largest with room in memory for the models beside it; without a GPU, smaller ones answer sooner";
+        let legend = "★ the largest with room in memory for the models beside it; without a GPU, one that reads three sources in 8 s";
         page.text(Tone::Quiet, "  ", legend);
     }
     page.content
@@ -203,10 +228,15 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
             let mark = if model.is_best { "★ " } else { "  " };
             (mark, model.role.name(), &model.name, model.need.file_bytes)
         }
+        Entry::Other => {
+            let words = "    another generator: type the path of its GGUF file";
+            return Line::from(page.span(Tone::Text, text::clip(words, page.cells).into_owned()));
+        }
     };
 
-    let fits = fits(list, entry);
-    let (fit, tone) = match fits {
+    let is_slow = is_slow(list, entry);
+    let (fit, tone) = match fits(list, entry) {
+        Some(true) if is_slow => ("slow here", Tone::Warning),
         Some(true) => ("fits", Tone::Text),
         Some(false) => ("too large", Tone::Warning),
         None => ("", Tone::Quiet),
@@ -238,12 +268,22 @@ fn need(entry: Entry<'_>) -> Option<MemoryNeed> {
     match entry {
         Entry::Local(model) => model.need,
         Entry::Offered(model) => Some(model.need),
+        Entry::Other => None,
     }
 }
 
 fn fits(list: &ModelList, entry: Entry<'_>) -> Option<bool> {
     let free_bytes = list.memory.free_bytes?;
     Some(need(entry)?.bytes() <= free_bytes)
+}
+
+fn is_slow(list: &ModelList, entry: Entry<'_>) -> bool {
+    let (role, bytes) = match entry {
+        Entry::Local(model) => (model.role, model.bytes),
+        Entry::Offered(model) => (Some(model.role), model.need.file_bytes),
+        Entry::Other => (None, 0),
+    };
+    role.is_some_and(|role| list.memory.is_slow_with(role, bytes))
 }
 
 /// Returns what is shown of the selected entry.
@@ -278,6 +318,7 @@ fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
             };
             details.push(format!("{} ({checked})", model.reference));
         }
+        Entry::Other => {}
     }
 
     details

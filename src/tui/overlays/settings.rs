@@ -1,6 +1,6 @@
 use ratatui::text::{Line, Span};
 
-use crate::config::{SETTINGS, Setting, SettingReader};
+use crate::config::{Config, SETTINGS, Setting, SettingReader};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
@@ -261,18 +261,27 @@ fn value_before(scene: &Scene<'_>, setting: &Setting) -> String {
     }
 }
 
-/// Returns the number of settings that differ between the next run and the run on the screen.
-/// Settings of the screen do not count.
-pub fn changed_settings(scene: &Scene<'_>) -> usize {
-    if scene.ui.next_run.overrides.is_empty() {
-        return 0;
+/// Returns the settings that differ between the next run and the run on the screen, without those
+/// of the screen, and without those that a run chooses by itself where nothing sets them.
+pub fn changed_settings(scene: &Scene<'_>) -> Vec<&'static str> {
+    let overrides = &scene.ui.next_run.overrides;
+    if overrides.is_empty() {
+        return Vec::new();
     }
+
     let next = scene.ui.next_run.config();
+    let unset = Config::default();
+    let is_set = |setting: &&Setting| {
+        let is_changed = overrides.iter().any(|(key, _)| key == setting.key);
+        is_changed || setting.text(&next) != setting.text(&unset)
+    };
     SETTINGS
         .iter()
         .filter(|setting| {
             !setting.is_read_by(SettingReader::Screen) && setting.read_later().is_none()
         })
         .filter(|setting| setting.text(&next) != value_before(scene, setting))
-        .count()
+        .filter(is_set)
+        .map(|setting| setting.key)
+        .collect()
 }

@@ -214,7 +214,8 @@ impl Figures<'_> {
         line.push(delta_span(page, hit.alone));
         line.push(Span::raw("  "));
         // `left_out` is the loss without the chunk: the change of belief has the opposite sign
-        line.push(delta_span(page, 0.0 - hit.left_out));
+        let left_out = round(0.0 - hit.left_out);
+        line.push(page.span(Tone::Text, format!("{left_out:+.2}")));
         Line::from(line)
     }
 

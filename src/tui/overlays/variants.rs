@@ -99,11 +99,10 @@ fn rows(page: &mut Page<'_>, variants: &Tried) {
 
 /// Returns the row of a variant: whether its answer differs, its verdict, its answer.
 fn variant_row(page: &Page<'_>, name: &str, run: &Run, own: &Run) -> Line<'static> {
-    let differs = comparable(&answer(run)) != comparable(&answer(own));
-    let (tone, sign) = if differs {
-        (Tone::Warning, "≠")
-    } else {
+    let (tone, sign) = if is_same(run, own) {
         (Tone::Text, "=")
+    } else {
+        (Tone::Warning, "≠")
     };
     let verdict = run.verdict.as_ref();
     let verdict = verdict.map(|verdict| verdict_name(verdict.kind));
@@ -116,18 +115,22 @@ fn variant_row(page: &Page<'_>, name: &str, run: &Run, own: &Run) -> Line<'stati
     ])
 }
 
+/// Returns whether a run has the answer of another one, or holds its short answer.
+fn is_same(run: &Run, own: &Run) -> bool {
+    let [said, expected] = [run, own].map(|run| comparable(&answer(run)));
+    let is_held = run.answer.is_empty() && !own.answer.is_empty() && said.contains(&expected);
+    said == expected || is_held
+}
+
 /// Returns how many variants have the answer of the run.
 fn agreement(variants: &Tried) -> String {
-    let own = comparable(&answer(&variants.run));
-    let finished: Vec<&Run> = variants
+    let finished = variants
         .all
         .iter()
-        .filter_map(|variant| variant.run.as_ref())
-        .collect();
-    let same = finished
-        .iter()
-        .filter(|run| comparable(&answer(run)) == own)
-        .count();
+        .filter_map(|variant| variant.run.as_ref());
+    let finished: Vec<&Run> = finished.collect();
+    let same = finished.iter().filter(|run| is_same(run, &variants.run));
+    let same = same.count();
     match finished.len() {
         0 => "no variant is finished yet".to_owned(),
         all if same == all => format!("the same answer in all of {all}"),

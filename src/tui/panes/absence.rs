@@ -42,3 +42,47 @@ pub(super) fn skip_reason(run: &Run, part: Part) -> String {
         None => "did not run".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{GateCard, UncertaintyMeasure};
+    use crate::story::Lookup;
+
+    #[test]
+    fn a_skipped_stage_has_its_own_reason() {
+        let run_of = |reason| {
+            let mut run = Run::default();
+            let mut lookup = Lookup::default();
+            lookup.left_out.push((vec![Part::Refiner], reason));
+            run.lookups.push(lookup);
+            run
+        };
+        let reason = |run: &Run| skip_reason(run, Part::Refiner);
+        assert_eq!(
+            reason(&run_of(LeftOut::NotNeeded)),
+            "skipped: the sentence was certain without it"
+        );
+        let no_time = LeftOut::NoTime {
+            needed_ms: 39_100,
+            left_ms: 21_200,
+        };
+        assert_eq!(
+            reason(&run_of(no_time)),
+            "skipped: about 39.1 s needed, 21.2 s of the time left"
+        );
+        assert_eq!(
+            skip_reason(&run_of(LeftOut::NotNeeded), Part::Linker),
+            "did not run"
+        );
+        let mut gated = Run::default();
+        gated.gate = Some(GateCard {
+            measure: UncertaintyMeasure::Probe,
+            threshold: 0.5,
+            probe: None,
+            fallback: None,
+        });
+        assert_eq!(reason(&gated), "skipped: no sentence was uncertain");
+        assert_eq!(reason(&Run::default()), "did not run");
+    }
+}

@@ -6,6 +6,7 @@ use crate::event::{CorpusCard, Outcome, Verdict, VerdictKind};
 use crate::story::Run;
 use crate::story::words::{self, LOST};
 use crate::tui::keys::Action;
+use crate::tui::offer::{Offer, model_offer};
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
@@ -324,11 +325,14 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
 fn practice_row(page: &mut Page<'_>, run: &Run) {
     if let Some(remark) = run.practice_remark() {
         let models = page.scene.keys_from_here(Action::Models);
-        note(
-            page,
-            Tone::Quiet,
-            &format!("{remark}; {models} chooses another"),
-        );
+        let another = match model_offer(page.scene) {
+            Some(Offer::Download(model)) => {
+                let size = words::bytes(model.need.file_bytes);
+                format!("{models} downloads a model for your own documents ({size})")
+            }
+            Some(_) | None => format!("{models} chooses another"),
+        };
+        note(page, Tone::Quiet, &format!("{remark}; {another}"));
     }
 }
 

@@ -45,7 +45,11 @@ impl View for Links {
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
-        let run = scene.run?;
+        let Some(run) = scene.run else {
+            return Some(
+                "which chunks belong together, and what each sentence attended to".to_owned(),
+            );
+        };
         let has_linker = run.settings.linker.kind != LinkerKind::Off;
         let reads_attention = run.settings.answer.attribution != AttributionKind::Off;
         let may_come = has_linker || reads_attention;

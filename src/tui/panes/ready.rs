@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use crate::event::{CorpusCard, ModelRole, Operation};
 use crate::story::words;
 use crate::tui::keys::Action;
+use crate::tui::offer::{Offer, answers_for_practice, model_offer, offers};
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::state::{Entry, Model};
@@ -13,16 +14,27 @@ use crate::tui::theme::Tone;
 use crate::tui::view::Scene;
 use crate::tui::viewport::{Content, Item};
 
+/// The words above the folders to open.
+const WHAT_IT_IS: &str = "ragscope answers questions about a folder of documents with a language model, and shows how it arrived at each answer: what it was unsure of, what it searched for, and which lines support it.";
+
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     page.gap();
+    let offers = offers(scene);
+    if scene.state.corpus.is_none() && !offers.is_empty() {
+        page.content.start = Some(0);
+        page.text(Tone::Text, "   ", WHAT_IT_IS);
+        page.gap();
+        folder_rows(&mut page, &offers);
+        page.gap();
+    }
     for (role, model) in &scene.state.models {
         page.line(model_row(&page, *role, model));
     }
     if let Some(corpus) = &scene.state.corpus {
         page.line(corpus_row(&page, corpus));
     }
-    practice_row(&mut page);
+    practice_rows(&mut page);
     page.gap();
 
     last_failure(&mut page);
@@ -33,17 +45,73 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.content
 }
 
-/// Says that the generator is for practice, with the way to another one.
-fn practice_row(page: &mut Page<'_>) {
-    let state = &page.scene.state;
-    let Some(Model::Ready { card, .. }) = state.models.get(&ModelRole::Generator) else {
-        return;
-    };
-    if words::is_for_practice(card, state.corpus.as_ref()) && page.scene.ui.player.is_none() {
-        let models = page.scene.keys_from_here(Action::Models);
-        let words = format!("{}; {models} chooses another", words::PRACTICE);
-        page.text(Tone::Warning, "   ", &words);
+/// Writes the folders that can be opened, the one that enter takes with a sign.
+fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
+    let scene = page.scene;
+    let choose = scene.keymap.sign(Action::HistoryForward);
+    let open = scene.keymap.sign(Action::Ask);
+    let heads = format!("{choose} chooses a folder, {open} opens it:");
+    page.text(Tone::Quiet, "   ", &heads);
+    let taken = scene.ui.scroll(Pane::Answer).selected;
+    for (row, offer) in offers.iter().enumerate() {
+        let item = Item { row, part: 0 };
+        let sign = if taken.map_or(row == 0, |taken| taken == item) {
+            "▸"
+        } else {
+            "·"
+        };
+        let (name, remark) = match offer {
+            Offer::Recent(folder) => (folder.as_str(), "opened before"),
+            Offer::Here(folder) => (folder.as_str(), "this folder"),
+            Offer::Demo => ("the demo", "documents with prepared questions"),
+            Offer::Other => ("another folder", "its path is typed, tab completes it"),
+            // there is a folder where a model is offered
+            Offer::Use(_) | Offer::Download(_) => continue,
+        };
+        let room = page.cells.saturating_sub(7 + text::width(remark));
+        let name = text::clip_start(name, room).into_owned();
+        let line = Line::from(vec![
+            page.span(Tone::Focus, format!("   {sign} ")),
+            page.span(Tone::Citation, name),
+            page.span(Tone::Quiet, format!("  {remark}")),
+        ]);
+        page.item(item, line);
     }
+}
+
+/// Says that the generator is for practice, with the model to take in its place.
+fn practice_rows(page: &mut Page<'_>) {
+    let scene = page.scene;
+    let is_live = scene.ui.player.is_none();
+    if !is_live || scene.state.corpus.is_none() || !answers_for_practice(scene) {
+        return;
+    }
+
+    page.gap();
+    let prompt = scene.ui.next_run.config().answer.prompt;
+    page.text(Tone::Text, "   ", words::practice(prompt));
+    let take = scene.keymap.sign(Action::Ask);
+    let others = scene.keys_from_here(Action::Models);
+    let offer = match model_offer(scene) {
+        Some(Offer::Use(model)) => {
+            let name = text::one_line(&model.name);
+            format!("{take} loads {name}, which is on this machine; {others} lists others")
+        }
+        Some(Offer::Download(model)) => {
+            let size = words::bytes(model.need.file_bytes);
+            format!(
+                "{take} downloads {} ({size}); {others} lists others",
+                model.name
+            )
+        }
+        Some(Offer::Recent(_) | Offer::Here(_) | Offer::Demo | Offer::Other) | None => {
+            match &scene.state.pull {
+                Some(progress) => words::pull_progress(progress),
+                None => format!("{others} lists models"),
+            }
+        }
+    };
+    page.text(Tone::Notice, "   ", &offer);
 }
 
 /// Writes the last failure in full: the status line shows only its start.
@@ -90,13 +158,19 @@ fn is_empty_folder(scene: &Scene<'_>) -> bool {
             .is_some_and(|corpus| corpus.is_indexed() && corpus.documents == 0)
 }
 
+/// Cells of the column of names.
+const NAME_CELLS: usize = 14;
+
 /// Cells of the column of files.
 fn file_cells(cells: usize) -> usize {
     cells.saturating_sub(33).clamp(10, 34)
 }
 
 fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
-    page.span(Tone::Quiet, format!("   {}", text::left(name, 11)))
+    page.span(
+        Tone::Quiet,
+        format!("   {}", text::left(name, NAME_CELLS - 3)),
+    )
 }
 
 fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
@@ -130,9 +204,10 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
 }
 
 fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
-    let room = file_cells(page.cells);
-    let folder = text::left(&text::clip_start(&corpus.folder, room), room);
     let size = words::corpus_size(corpus);
+    let beside = NAME_CELLS + 1 + text::width(&size);
+    let room = file_cells(page.cells).min(page.cells.saturating_sub(beside));
+    let folder = text::left(&text::clip_start(&corpus.folder, room), room);
     let access = if corpus.read_only { ", read-only" } else { "" };
 
     let skipped = page.scene.state.report.as_ref();
@@ -178,8 +253,7 @@ fn next_step(scene: &Scene<'_>) -> String {
 
     match &scene.state.corpus {
         None => format!(
-            "No folder is open: {} opens one. Preset closed-book ({}) answers without documents.",
-            sign(Action::OpenFolder),
+            "Without a folder, preset closed-book ({}) answers from what the model knows.",
             sign(Action::Settings)
         ),
         Some(corpus) if is_empty_folder(scene) => format!(

@@ -37,7 +37,12 @@ impl View for Refinement {
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
-        let run = scene.run.filter(|run| run.refinement.rounds.is_empty())?;
+        let Some(run) = scene.run else {
+            return Some("how the chunks were tested and replaced, round by round".to_owned());
+        };
+        if !run.refinement.rounds.is_empty() {
+            return None;
+        }
         let is_off = run.settings.understanding.kind == UnderstandingKind::Off;
         if is_off && can_be_measured(scene, run) {
             let off = absence::off(scene, run, "understanding");

@@ -39,7 +39,12 @@ impl View for Retrieval {
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
-        let run = scene.run.filter(|run| run.lookups.is_empty())?;
+        let Some(run) = scene.run else {
+            return Some("what was found, and why each chunk was kept or dropped".to_owned());
+        };
+        if !run.lookups.is_empty() {
+            return None;
+        }
         if run.settings.retriever.kind == RetrieverKind::Off {
             return Some(absence::off(scene, run, "retriever"));
         }
@@ -560,6 +565,13 @@ impl LookupRows<'_> {
         }
         if let Some(naming) = words::naming_hit(hit, self.lookup) {
             put(&naming, Tone::Quiet, &[]);
+        }
+
+        let mut nearest = self.run.nearest.iter();
+        if let Some(nearest) = nearest.find(|nearest| nearest.chunk == chunk.id) {
+            let similarity = words::score(nearest.similarity, 3);
+            let words = format!("best sentence {similarity}: “{}”", nearest.text);
+            put(&words, Tone::Quiet, &[]);
         }
 
         if let Some(pinning) = pinning {

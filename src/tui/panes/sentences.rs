@@ -173,13 +173,14 @@ impl<'a> Sentence<'a> {
     /// Returns the sign that says what supports the sentence.
     fn support(&self) -> (Tone, &'static str) {
         let verdict = self.run.verdict.as_ref();
-        let is_doubtful = verdict.is_some_and(|verdict| verdict.kind == VerdictKind::Doubtful);
+        let is = |kind| verdict.is_some_and(|verdict| verdict.kind == kind);
 
         if self.run.lacks_source(self.step) {
             (Tone::Warning, "○")
-        } else if is_doubtful && self.unsure_word().is_some() {
+        } else if is(VerdictKind::Doubtful) && self.unsure_word().is_some() {
             (Tone::Warning, "?")
-        } else if self.step.citations.is_empty() {
+        } else if self.step.citations.is_empty() || is(VerdictKind::NotInDocuments) {
+            // what is quoted below a refusal supports nothing
             (Tone::Quiet, "·")
         } else {
             (Tone::Good, "✓")

@@ -47,7 +47,9 @@ impl View for Uncertainty {
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
-        let run = scene.run?;
+        let Some(run) = scene.run else {
+            return Some("how sure the model was of each sentence and of its words".to_owned());
+        };
         let is_quoted = run.settings.answer.prompt == AnswerPrompt::Quotes;
         let is_over = is_quoted || !scene.ui.is_in_progress(run);
         let is_measured = |step: &Step| step.uncertainties().any(|known| known.is_some());
@@ -213,10 +215,7 @@ fn measured_row(
     };
 
     let mut line = Line::from(name_span(page, name));
-    let bar = page
-        .scene
-        .bar(uncertainty.value / full_bar, bar_cells(page.cells));
-    line.spans.extend(bar);
+    line.spans.extend(measured_bar(page, uncertainty, full_bar));
     line.push_span(page.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
     let measure = if page.scene.ui.panes.zoomed {
         format!("{unit:<5}  {:<16} ", measure(uncertainty.measure))
@@ -235,6 +234,36 @@ fn measured_row(
     }
     line.push_span(decision_span(page, uncertainty, tokens));
     line
+}
+
+/// Returns the bar of a value, in the colour of a warning where it is unsure, with a tick at the
+/// threshold.
+fn measured_bar(page: &Page<'_>, uncertainty: &Measured, full_bar: f32) -> Vec<Span<'static>> {
+    let cells = bar_cells(page.cells);
+    let (filled, rest) = text::bar(uncertainty.value / full_bar, cells);
+    let tone = if is_unsure(uncertainty) {
+        Tone::Warning
+    } else {
+        Tone::Bar
+    };
+    let place = |threshold: f32| (threshold / full_bar * cells as f32).round() as usize;
+    let tick = uncertainty.threshold.map(place);
+    let end = filled.chars().count();
+    let signs = filled.chars().chain(rest.chars()).enumerate();
+    let looks = signs.map(|(at, sign)| match tick {
+        Some(tick) if tick == at => (Tone::Text, '│'),
+        _ if at < end => (tone, sign),
+        _ => (Tone::Track, sign),
+    });
+    let looks: Vec<(Tone, char)> = looks.collect();
+    let runs = looks.chunk_by(|one, other| one.0 == other.0);
+    runs.map(|run| {
+        page.span(
+            run[0].0,
+            run.iter().map(|(_, sign)| *sign).collect::<String>(),
+        )
+    })
+    .collect()
 }
 
 fn bar_cells(cells: usize) -> usize {
@@ -506,11 +535,11 @@ fn gate_words(gate: &GateCard) -> String {
         .and_then(|figures| figures.auroc)
         .map_or(String::new(), |auroc| {
             let share = words::percent(auroc as f32);
-            format!(", right about {share} of the pairs of its test")
+            format!(" (right about {share} of the pairs of its test)")
         });
     format!(
-        "searches for a sentence above {:.2} by its {}{auroc}",
-        gate.threshold,
-        measure(gate.measure)
+        "a sentence is searched for where its {} is above {:.2}{auroc}",
+        measure(gate.measure),
+        gate.threshold
     )
 }

@@ -20,6 +20,7 @@ pub use work::Work;
 use std::time::Duration;
 
 use crate::story::Run;
+use crate::tui::folders::display_path;
 use crate::tui::options::Options;
 use crate::tui::pane::Pane;
 use crate::tui::player::Player;
@@ -40,6 +41,8 @@ pub struct Notice {
 pub struct Ui {
     pub panes: Panes,
     pub question: QuestionLine,
+    /// The folders that were opened before, as they are typed; the last one first.
+    pub recent_folders: Vec<String>,
     /// A line being typed over the status line.
     pub field: Option<Field>,
     pub search: Search,
@@ -67,6 +70,11 @@ impl Ui {
         Self {
             panes: Panes::default(),
             question: QuestionLine::new(&options.paths.history_file(), options.suggestions.clone()),
+            recent_folders: options
+                .recent_folders
+                .iter()
+                .map(|path| display_path(path))
+                .collect(),
             field: None,
             search: Search::default(),
             work: Work::default(),

@@ -25,10 +25,20 @@ pub struct Work {
     /// Whether the next question begins a thread; otherwise it continues that of the run on the
     /// screen.
     pub begins_thread: bool,
+    /// Whether the user was asked whether to quit while something is at work.
+    pub is_quitting: bool,
+    /// Whether a key was pressed since the question: the stages of the demo no longer wait.
+    pub is_hurried: bool,
     /// Whether the user asked for the update of the index that is under way.
     pub is_indexing_asked: bool,
     /// The time at which the present work began, by the clock of the screen.
     pub since: Option<Duration>,
+    /// Whether the models to choose from were asked for, to offer one.
+    pub is_model_sought: bool,
+    /// A model that is downloaded because it was offered, as a download names it.
+    pub awaited_model: Option<String>,
+    /// The name of such a model that is here, until it is listed.
+    pub arrived_model: Option<String>,
     /// The file of a model that is to be loaded although it is larger than the free memory.
     pub confirmed_model: Option<String>,
 }

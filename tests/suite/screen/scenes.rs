@@ -1,5 +1,8 @@
 //! States of the screen for snapshots.
 
+use std::path::PathBuf;
+
+use ragscope::config::AnswerPrompt;
 use ragscope::event::{
     CorpusCard, Decision, Event, ModelRole, Operation, OtherFiles, Outcome, Problem, Record,
     RunEvent, RunUsage, SessionEvent, SkippedFile, UncertainWord, Uncertainty, UncertaintyMeasure,
@@ -19,6 +22,8 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
     };
     vec![
         ("loading", loading()),
+        ("first_start", at(first_start(), "down")),
+        ("model_offered", offered_model()),
         ("ready", ready()),
         ("suggestion", at(ready(), "down down")),
         ("first_indexing", first_indexing()),
@@ -89,6 +94,34 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("replay", replayed(12)),
         ("typing", typing()),
     ]
+}
+
+/// The screen of a program that was started without a folder.
+pub fn first_start() -> Screen {
+    let mut screen = Screen::with(|mut options| {
+        options.recent_folders = ["/data/minutes", "/data/manuals"]
+            .map(PathBuf::from)
+            .to_vec();
+        options.save_folder = PathBuf::from("/data/new");
+        options.suggestions = Vec::new();
+        options.config.answer.prompt = AnswerPrompt::Auto;
+        App::new(options, Depth::True).expect("a screen")
+    });
+    for mut model in models(&recorded()) {
+        model.practice = model.role == ModelRole::Generator;
+        let wall_ms = 96;
+        screen.session(SessionEvent::ModelLoaded { model, wall_ms });
+    }
+    screen
+}
+
+/// A folder that was opened there, without a model that writes answers about it.
+pub fn offered_model() -> Screen {
+    let mut screen = first_start();
+    screen
+        .session(SessionEvent::CorpusOpened { corpus: corpus() })
+        .session(offered_models());
+    screen
 }
 
 pub fn loading() -> Screen {

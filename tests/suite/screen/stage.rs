@@ -133,6 +133,7 @@ fn options(home: &Path) -> Options {
         has_hyperlinks: false,
         diagnose: ragscope::eval::diagnose,
         save_folder: PathBuf::from("saved"),
+        recent_folders: Vec::new(),
         time_zone: TimeZone::UTC,
         suggestions: [
             (
@@ -578,6 +579,16 @@ pub fn utility(run: &str) -> SessionEvent {
     }
 }
 
+/// The models to download for a machine that has the bundled ones alone.
+pub fn offered_models() -> SessionEvent {
+    let SessionEvent::ModelsListed { mut list } = model_list() else {
+        panic!("a list of models");
+    };
+    list.local.truncate(1);
+    list.local[0].source = LocalModel::BUNDLED.to_owned();
+    SessionEvent::ModelsListed { list }
+}
+
 /// The models of a machine with little memory.
 pub fn model_list() -> SessionEvent {
     let local = |name: &str, role: Option<ModelRole>, bytes: u64| LocalModel {
@@ -627,6 +638,7 @@ pub fn model_list() -> SessionEvent {
             }],
             made: "2026-11-22".to_owned(),
             memory: MachineMemory {
+                timely_bytes: None,
                 device: "CPU".to_owned(),
                 free_bytes: Some(6_500_000_000),
             },
