@@ -102,6 +102,8 @@ impl Worker {
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let model = loaded.generator.card().clone();
         let mut rates = ReadingRates::read(self.paths.reading_rates_file());
+        // the instructions show the rate before the first question of all
+        rates.keep(&model, loaded.generator.usage().reading_rate);
         let tools = Tools {
             config: &config,
             prompts: &prompts,
