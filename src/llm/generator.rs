@@ -111,9 +111,7 @@ pub fn load_linker(
         progress,
     };
     let (mut loaded, context, params) = load_with_context(&mut request, settings)?;
-    // a key of GGUF: false for encoders such as BERT, which see the tokens behind one too
-    let causal_key = format!("{}.attention.causal", loaded.card.architecture);
-    if loaded.metadata.flag(&causal_key) == Some(false) {
+    if is_encoder(&loaded) {
         return Err(unusable(
             "it turns text into vectors and writes none".to_owned(),
         ));
@@ -151,6 +149,13 @@ pub fn load_linker(
         other => other,
     })?;
     Ok(generator)
+}
+
+/// Returns whether the model is an encoder such as BERT, which sees the tokens behind one, too.
+fn is_encoder(loaded: &Loaded) -> bool {
+    // a key of GGUF
+    let causal = format!("{}.attention.causal", loaded.card.architecture);
+    loaded.metadata.flag(&causal) == Some(false)
 }
 
 /// Loads a model and creates its context, with half the layers on the device each time that the

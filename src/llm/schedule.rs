@@ -532,7 +532,7 @@ impl Schedule<'_> {
         let met = read - length;
         self.drafted += met;
         if drafted > 0 {
-            // a draft that is not met takes time, one that is met is likely to go on
+            // a draft that is not met takes time, one that is met is likely to continue
             branch.max_drafted = if met == drafted { 2 * met } else { met + 1 };
         }
         let slot = branch.slot;

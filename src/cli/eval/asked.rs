@@ -1,7 +1,7 @@
 //! The questions of an evaluation, and the place of their answers.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::corpus::files;
 use super::variants::Variant;
@@ -60,14 +60,7 @@ impl AskedQuestions {
         };
         let documents = Documents::new(&set, of);
         if !documents.is_empty() {
-            let name = file.file_stem().and_then(|name| name.to_str());
-            let folder = documents.write(&paths.datasets(), name.unwrap_or("questions"));
-            asked.folder = Some(folder.map_err(|error| {
-                Failure::new(
-                    format!("cannot write the passages of {} ({error})", file.display()),
-                    "make room, or check `ragscope paths`",
-                )
-            })?);
+            asked.folder = Some(write_passages(&documents, &file, paths)?);
             let count = words::counted(documents.len() as u64, "document");
             out.remark(&format!("the passages of the questions are {count}"));
             if what.documents == PassageScope::Question {
@@ -128,6 +121,18 @@ fn limits(questions: &[Question], documents: &Documents) -> HashMap<String, Stri
         (!paths.is_empty()).then(|| (question.id.clone(), paths.join(" ")))
     };
     questions.iter().filter_map(limit).collect()
+}
+
+/// Writes the passages of a question file as documents, and returns their folder.
+fn write_passages(documents: &Documents, file: &Path, paths: &Paths) -> Result<PathBuf, Failure> {
+    let name = file.file_stem().and_then(|name| name.to_str());
+    let folder = documents.write(&paths.datasets(), name.unwrap_or("questions"));
+    folder.map_err(|error| {
+        Failure::new(
+            format!("cannot write the passages of {} ({error})", file.display()),
+            "make room, or check `ragscope paths`",
+        )
+    })
 }
 
 /// Returns the questions of the split, at most `--limit`, spread evenly.

@@ -17,7 +17,7 @@ use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::cli::{demo, settings};
-use crate::config::{Layers, Paths};
+use crate::config::{Config, Layers, Paths};
 use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
     self, DepthMetric, Ended, EvidenceCheck, PaperTable, Plan, Published, Report, Row,
@@ -106,22 +106,28 @@ fn evaluate(
 
     let mut report = Report::new(&plan.presets, journal.rows(), &what.at);
     report.repeats = variants::repeats(&variants, &report);
-    report.published = table.map(|table| {
-        let dataset = what.dataset.as_deref();
-        let (presets, understanding) = (&report.presets, &report.understanding);
-        Published::new(
-            table,
-            presets,
-            understanding,
-            dataset,
-            &config.generator.model,
-        )
-    });
+    report.published = table.map(|table| publish_beside(table, &report, what, &config));
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
     print(&report, &journal, what.report.as_deref(), out)?;
     what.min_recall
         .map_or(Ok(Exit::Done), |wanted| check_recall(&report, wanted, out))
+}
+
+/// Returns the figures of a paper's table beside those of a report.
+fn publish_beside(
+    table: &PaperTable,
+    report: &Report,
+    what: &Evaluation,
+    config: &Config,
+) -> Published {
+    Published::new(
+        table,
+        &report.presets,
+        &report.understanding,
+        what.dataset.as_deref(),
+        &config.generator.model,
+    )
 }
 
 /// Fails when a preset finds less of the evidence than is wanted.

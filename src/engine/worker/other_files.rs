@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::config::CorpusSettings;
 use crate::corpus::{self, Document, FoundFile, ReadOptions};
 use crate::engine::error::WorkerError;
-use crate::event::{Flow, OtherFiles, SessionEvent, SkippedFile};
+use crate::event::{OtherFiles, SessionEvent, SkippedFile};
 use crate::index::IndexError;
 use crate::letters;
 
@@ -41,14 +41,8 @@ impl Worker {
 
         let mut files = OtherFiles::default();
         for folder in self.folders.iter().filter(|folder| folder.is_dir()) {
-            let walked = corpus::walk(folder, &everything, &mut |_| {
-                if stop.is_set() {
-                    Flow::Stop
-                } else {
-                    Flow::Continue
-                }
-            })
-            .map_err(IndexError::from)?;
+            let walked = corpus::walk(folder, &everything, &mut |_| stop.flow())
+                .map_err(IndexError::from)?;
             files.unreadable.extend(walked.skipped);
 
             let is_other = |file: &&FoundFile| !indexed.contains(file.path.as_str());

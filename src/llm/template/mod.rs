@@ -102,13 +102,9 @@ impl Template {
             file if file.ends_with(FILE_ENDING) => read_file(model, file)?,
             name => Choice::from_name(name)?,
         };
-        let sample = source.try_on(model).map_err(|error| {
-            let known = ffi::chat_templates().join(", ");
-            LlmError::settings(
-                format!("the chat template `{setting}` cannot be used ({error})"),
-                format!("set generator.chat_template to auto, to none, to a file that ends with {FILE_ENDING}, or to one of {known}"),
-            )
-        })?;
+        let sample = source
+            .try_on(model)
+            .map_err(|error| unusable(setting, &error.to_string()))?;
 
         let mut stop_texts = Vec::new();
         if name == CHATML && !has_token("<|im_end|>") {
@@ -356,6 +352,17 @@ fn template_error(error: &TemplateError) -> LlmError {
     LlmError::settings(
         format!("the chat template cannot be applied: {error}"),
         "set generator.chat_template to a template that takes this prompt",
+    )
+}
+
+/// Returns the error of a template that cannot be used.
+fn unusable(setting: &str, reason: &str) -> LlmError {
+    let known = ffi::chat_templates().join(", ");
+    LlmError::settings(
+        format!("the chat template `{setting}` cannot be used ({reason})"),
+        format!(
+            "set generator.chat_template to auto, to none, to a file that ends with {FILE_ENDING}, or to one of {known}"
+        ),
     )
 }
 
