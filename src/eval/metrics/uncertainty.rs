@@ -21,15 +21,15 @@ metrics! {
         Perplexity "perplexity": Lower, Number(3), in Uncertainty =>
             |run| logprob(run).map(perplexity);
         /// Uncertainty that the probe reads in the hidden states: the highest of the answer's
-        /// sentences, in 0..=1.
+        /// sentences as they were first written, in 0..=1.
         Probe "probe": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::Probe);
-        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences,
-        /// in 0..=1.
+        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences as
+        /// they were first written, in 0..=1.
         TokenProbability "least likely token": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::TokenProbability);
         /// Largest entropy of a word times the attention that it gets (DRAGIN): the highest of the
-        /// answer's sentences, nats.
+        /// answer's sentences as they were first written, nats.
         AttendedEntropy "attended entropy": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::AttendedEntropy);
         /// Improbability that the sources answer the question, in 0..=1.
@@ -94,13 +94,14 @@ fn token_entropy(run: &Run) -> Option<f64> {
     (!entropies.is_empty()).then(|| entropies.iter().sum::<f64>() / count)
 }
 
-/// Returns the highest value that the gate measured of a sentence of the answer; `None` where it
-/// measures something else.
+/// Returns the highest value that the gate measured of a sentence of the answer as it was first
+/// written, when the gate decided; `None` where it measures something else. What replaced an
+/// uncertain sentence is written from passages, and says how well they are understood.
 fn gate(run: &Run, measure: UncertaintyMeasure) -> Option<f64> {
-    let uncertainties = run
-        .steps
-        .iter()
-        .filter_map(|step| step.uncertainty.as_ref());
+    let uncertainties = run.steps.iter().filter_map(|step| {
+        let replaced = step.replaced.first().map(|draft| &draft.uncertainty);
+        replaced.unwrap_or(&step.uncertainty).as_ref()
+    });
     let measured = uncertainties.filter(|known| known.measure == measure);
     measured
         .map(|known| f64::from(known.value))
@@ -109,4 +110,41 @@ fn gate(run: &Run, measure: UncertaintyMeasure) -> Option<f64> {
 
 fn sampled_value(run: &Run, value: fn(&SampledUncertainty) -> Option<f32>) -> Option<f64> {
     value(&run.sampled.as_ref()?.uncertainty).map(f64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Decision, Uncertainty};
+    use crate::story::{Replaced, Step};
+
+    #[test]
+    fn the_gate_is_measured_where_it_decided() {
+        let measured = |value| {
+            Some(Uncertainty {
+                measure: UncertaintyMeasure::Probe,
+                value,
+                threshold: Some(0.5),
+                decision: Decision::Measured,
+            })
+        };
+        let replaced = Step {
+            uncertainty: measured(0.1),
+            replaced: vec![Replaced {
+                text: String::new(),
+                tokens: Vec::new(),
+                uncertainty: measured(0.9),
+            }],
+            ..Step::default()
+        };
+        let kept = Step {
+            uncertainty: measured(0.3),
+            ..Step::default()
+        };
+        let mut run = Run::default();
+        run.steps = vec![kept, replaced];
+        let highest = gate(&run, UncertaintyMeasure::Probe).expect("measured");
+        assert!((highest - 0.9).abs() < 1e-6);
+        assert_eq!(gate(&run, UncertaintyMeasure::TokenProbability), None);
+    }
 }
