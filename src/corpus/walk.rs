@@ -331,7 +331,16 @@ fn found_file(
     about: &Metadata,
     settings: &CorpusSettings,
 ) -> Result<FoundFile, String> {
-    if let Some(unread) = Unread::for_file(path, || read_head(file)) {
+    // a file that is too large is not read, whatever it is
+    let is_small = about.len() <= settings.max_file_bytes;
+    let head = || {
+        if is_small {
+            read_head(file)
+        } else {
+            Vec::new()
+        }
+    };
+    if let Some(unread) = Unread::for_file(path, head) {
         return Err(unread.reason());
     }
 

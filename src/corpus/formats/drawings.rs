@@ -1,5 +1,5 @@
 //! The texts that float over a sheet: its text boxes, the titles of charts with the names of their
-//! series, the nodes of diagrams (SmartArt).
+//! series, the nodes of diagrams (SmartArt), alternative texts of pictures.
 
 use super::builder::{Builder, Sheet, named};
 use super::package::Package;
@@ -8,6 +8,8 @@ use super::xml::{Node, Tag, walk};
 /// A drawing of a sheet.
 enum Drawing {
     Text(String),
+    /// The alternative text of a picture.
+    Picture(String),
     /// The id of the part that holds it.
     Chart(String),
     Diagram(String),
@@ -35,6 +37,7 @@ pub(super) fn add(
         for (row, drawing) in read(&xml)? {
             let (name, texts) = match drawing {
                 Drawing::Text(text) => ("Text box", vec![text]),
+                Drawing::Picture(text) => ("Picture", vec![text]),
                 Drawing::Chart(id) => {
                     let xml = package.xml(&path(&id))?.unwrap_or_default();
                     ("Chart", chart_texts(&xml, true)?)
@@ -57,6 +60,7 @@ struct Drawings {
     row: u32,
     /// The text of the box so far.
     text: String,
+    is_picture: bool,
     is_start: bool,
     is_row: bool,
     is_text: bool,
@@ -68,6 +72,7 @@ fn read(xml: &str) -> Result<Vec<(u32, Drawing)>, String> {
         found: Vec::new(),
         row: 1,
         text: String::new(),
+        is_picture: false,
         is_start: false,
         is_row: false,
         is_text: false,
@@ -97,6 +102,11 @@ impl Drawings {
             "from" => self.is_start = true,
             "row" => self.is_row = self.is_start,
             "sp" => self.text.clear(),
+            "nvPicPr" => self.is_picture = true,
+            "cNvPr" if self.is_picture => {
+                let text = tag.attribute("descr");
+                self.add(text.and_then(|text| named(&text)).map(Drawing::Picture));
+            }
             "t" => self.is_text = true,
             "chart" => self.add(tag.attribute("id").map(Drawing::Chart)),
             // the data of a diagram, beside its layout, style and colours
@@ -108,6 +118,7 @@ impl Drawings {
     fn close(&mut self, name: &str) {
         match name {
             "from" => self.is_start = false,
+            "nvPicPr" => self.is_picture = false,
             "row" => self.is_row = false,
             "t" => self.is_text = false,
             "p" => self.text.push(' '),
@@ -167,6 +178,10 @@ mod tests {
             "<wsDr>".to_owned(),
             anchor(4, "<sp><p><t>Two</t><t>-part</t></p><p><t>box</t></p></sp>"),
             anchor(7, "<graphic><chart r:id='c'/></graphic>"),
+            anchor(
+                8,
+                "<pic><nvPicPr><cNvPr name='x' descr='A map'/></nvPicPr></pic>",
+            ),
             anchor(9, "<sp/><graphic><relIds r:dm='d'/></graphic></wsDr>"),
         ]
         .concat();
@@ -174,11 +189,11 @@ mod tests {
             .expect("sound")
             .iter()
             .map(|(row, drawing)| match drawing {
-                Drawing::Text(text) => format!("{row} {text}"),
+                Drawing::Text(text) | Drawing::Picture(text) => format!("{row} {text}"),
                 Drawing::Chart(id) | Drawing::Diagram(id) => format!("{row} {id}"),
             })
             .collect();
-        assert_eq!(found, ["5 Two-part box", "8 c", "10 d"]);
+        assert_eq!(found, ["5 Two-part box", "8 c", "9 A map", "10 d"]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod office_parts;
 mod sheet_rows;
 mod number_form;
 mod drawings;
+mod cell_ranges;
 mod xlsx;
 mod excel;
 mod office;

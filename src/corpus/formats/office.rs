@@ -70,7 +70,7 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
         let mut package = Package::open(bytes)?;
         let main = office_parts::main_part(&mut package)?;
         add_drawings(&mut package, &main, &mut builder)?;
-        add_comments(&mut package, &main, &mut builder)?;
+        add_comments(&mut package, &main, &HashMap::new(), &mut builder)?;
     } else {
         add(bytes, false)?;
     }
@@ -118,12 +118,13 @@ fn add_drawings(
 }
 
 /// Adds the comments on a document or a slide, which undoc leaves out.
+/// `authors` are the names of those who are numbers in it.
 fn add_comments(
     package: &mut Package<'_>,
     part: &str,
+    authors: &HashMap<String, String>,
     builder: &mut Builder,
 ) -> Result<(), String> {
-    let authors = package.comment_authors()?;
     for comments in package.relationships(part)? {
         if !comments.is("comments") {
             continue;
@@ -209,7 +210,7 @@ fn add_read_slide(
     add_slide(section.index, section, builder);
     if let Some(Some(slide)) = notes.slides.get(section.index) {
         add_drawings(&mut notes.package, slide, builder)?;
-        add_comments(&mut notes.package, slide, builder)?;
+        add_comments(&mut notes.package, slide, &notes.authors, builder)?;
     }
     add_notes(&notes.read(section.index)?, builder);
     Ok(())
@@ -404,6 +405,8 @@ struct Notes<'a> {
     package: Package<'a>,
     /// The paths of the slides, in their order.
     slides: Vec<Option<String>>,
+    /// The names of the people who comment on them, by their numbers.
+    authors: HashMap<String, String>,
 }
 
 impl<'a> Notes<'a> {
@@ -413,6 +416,7 @@ impl<'a> Notes<'a> {
         let paths: HashMap<String, String> =
             parts.into_iter().map(|part| (part.id, part.path)).collect();
 
+        let authors = package.comment_authors()?;
         let mut slides = Vec::new();
         walk(presentation.as_bytes(), &mut |node| {
             if let Node::Open(tag) = node
@@ -424,7 +428,11 @@ impl<'a> Notes<'a> {
             true
         })?;
 
-        Ok(Self { package, slides })
+        Ok(Self {
+            package,
+            slides,
+            authors,
+        })
     }
 
     /// Returns the notes of a slide, from 0; empty when there are none.

@@ -22,6 +22,8 @@ pub(super) struct SheetTable {
     cell_rows: u32,
     /// The formula of that cell, where its value is not stored.
     formula: Option<String>,
+    /// The value, which some programs store without the text that shows it.
+    value: Option<String>,
     /// The number of such cells.
     pub uncomputed: usize,
     column: usize,
@@ -41,6 +43,7 @@ impl SheetTable {
                 self.cell = Some((String::new(), repeated));
                 self.cell_rows = saturating_u32(count(tag, "number-rows-spanned"));
                 let [formula, kind] = tag.attributes(["formula", "value-type"]);
+                self.value = kind.as_deref().and_then(|kind| value(tag, kind));
                 self.formula = formula.filter(|_| kind.is_none());
             }
             _ => {}
@@ -80,6 +83,10 @@ impl SheetTable {
                     .replace(']', "")
             );
             self.uncomputed += 1;
+        }
+
+        if let Some(value) = self.value.take().filter(|_| text.trim().is_empty()) {
+            text = value;
         }
 
         match &mut self.sheet {
@@ -123,6 +130,34 @@ impl SheetTable {
         }
 
         self.row = self.row.saturating_add(self.repeated - 1);
+    }
+}
+
+/// Returns the value of a cell of a kind as text (ODF 1.3, 19.385); `None` where it has none.
+fn value(tag: &Tag<'_>, kind: &str) -> Option<String> {
+    let [number, currency] = tag.attributes(["value", "currency"]);
+    match kind {
+        "float" => number,
+        "currency" => number.map(|number| format!("{number} {}", currency.unwrap_or_default())),
+        "percentage" => {
+            let share: f64 = number?.parse().ok()?;
+            // 0.07 times 100 has fifteen digits that count
+            let percent: f64 = format!("{:.12}", share * 100.0).parse().ok()?;
+            Some(format!("{percent}%"))
+        }
+        "date" => tag
+            .attribute("date-value")
+            .map(|date| date.replace('T', " ")),
+        "boolean" => tag
+            .attribute("boolean-value")
+            .map(|value| value.to_uppercase()),
+        "string" => tag.attribute("string-value"),
+        "time" => {
+            let time: jiff::Span = tag.attribute("time-value")?.parse().ok()?;
+            let [minutes, seconds] = [time.get_minutes(), time.get_seconds()];
+            Some(format!("{}:{minutes:02}:{seconds:02}", time.get_hours()))
+        }
+        _ => None,
     }
 }
 

@@ -165,7 +165,7 @@ impl<'a> Package<'a> {
     }
 
     /// Returns the names of the people who comment on the slides of a presentation, by their
-    /// numbers; none in other files, whose comments have the names themselves.
+    /// numbers.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.

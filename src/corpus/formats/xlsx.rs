@@ -3,24 +3,20 @@
 //! shown itself.
 
 use std::collections::HashMap;
-use std::io::Read;
 
 use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
+use super::cell_ranges::{column, read_merged};
 use super::drawings;
 use super::format::Extract;
 use super::number_form::NumberForm;
-use super::package::Package;
+use super::package::{Package, Relationship};
 use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk};
-use crate::corpus::error::describe_damage;
 
 /// Maximum XML of a sheet or of all shared strings that is read.
 const MAX_XML_BYTES: u64 = 1 << 30;
 /// Excel's last column, XFD.
 const MAX_COLUMNS: usize = 16_384;
-/// Bytes of a sheet that are looked through at once, and of an element that names merged cells.
-const PART_BYTES: u64 = 64 << 10;
-const MERGE_BYTES: usize = 64;
 /// Excel's last row.
 const MAX_ROWS: u32 = 1_048_576;
 
@@ -105,7 +101,8 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut with_hidden = Vec::new();
     for listed in &sheets {
         let part = parts.iter().find(|part| part.id == listed.id);
-        let Some(part) = part.filter(|part| part.is("worksheet")) else {
+        let is_sheet = |part: &&Relationship| part.is("worksheet") || part.is("chartsheet");
+        let Some(part) = part.filter(is_sheet) else {
             continue;
         };
         let mut sheet = Sheet::begin(&listed.name, &mut builder);
@@ -269,8 +266,11 @@ struct Cell {
     kind: String,
     style: usize,
     text: String,
+    has_value: bool,
     has_formula: bool,
     formula: String,
+    /// The number of the formula that it shares with other cells.
+    shared: Option<String>,
 }
 
 /// Remarks on a sheet that was read.
@@ -290,10 +290,11 @@ fn read_sheet(
     sheet: &mut Sheet,
     builder: &mut Builder,
 ) -> Result<SheetRemarks, String> {
-    let merged = read_merged(package, path)?;
+    let merged = read_merged(package, path, MAX_XML_BYTES)?;
     let mut remarks = SheetRemarks::default();
     let mut row = OpenRow::default();
     let mut cell = Cell::default();
+    let mut shared = SharedFormulas::default();
     let mut is_value = false;
     let mut is_formula = false;
     walk(package.stream(path, MAX_XML_BYTES)?, &mut |node| {
@@ -308,11 +309,15 @@ fn read_sheet(
                     cell = Cell::from_tag(tag, row.next_column);
                     row.next_column = cell.column + 1;
                 }
-                "v" | "t" => is_value = true,
+                "v" | "t" => {
+                    is_value = true;
+                    cell.has_value = true;
+                }
                 "rPh" => is_value = false,
                 "f" => {
                     is_formula = true;
                     cell.has_formula = true;
+                    cell.shared = tag.attribute("si");
                 }
                 _ => {}
             },
@@ -322,7 +327,7 @@ fn read_sheet(
             Node::Close("f") => is_formula = false,
             Node::Close("c") if cell.is_uncomputed(&workbook.settings) => {
                 remarks.uncomputed += 1;
-                row.add(&cell, format!("={}", cell.formula));
+                row.add(&cell, shared.text(&cell, row.number));
             }
             Node::Close("c") => row.add(&cell, workbook.text(&cell)),
             Node::Close("row") if !row.cells.is_empty() => {
@@ -346,41 +351,6 @@ fn read_sheet(
         ));
     }
     Ok(remarks)
-}
-
-/// Returns the last rows of cells that reach over several, by their rows and columns: they are
-/// listed behind all rows.
-fn read_merged(
-    package: &mut Package<'_>,
-    path: &str,
-) -> Result<HashMap<(u32, usize), u32>, String> {
-    let mut merged = HashMap::new();
-    let mut sheet = package.stream(path, MAX_XML_BYTES)?;
-    let mut part = Vec::new();
-    loop {
-        let read = sheet.by_ref().take(PART_BYTES).read_to_end(&mut part);
-        if read.map_err(|error| describe_damage(&error))? == 0 {
-            return Ok(merged);
-        }
-        let text = String::from_utf8_lossy(&part);
-        let ranges = text.split("mergeCell ref=").skip(1);
-        merged
-            .extend(ranges.filter_map(|after| span_of(after.get(1..)?.split(['"', '\'']).next()?)));
-        // an element may reach into the next part
-        part.drain(..part.len().saturating_sub(MERGE_BYTES));
-    }
-}
-
-/// Returns the first row and column of a range as in `A3:A4`, and its last row, where that is
-/// another.
-fn span_of(range: &str) -> Option<((u32, usize), u32)> {
-    let (first, last) = range.split_once(':')?;
-    let row = |cell: &str| {
-        let digits = cell.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        digits.parse::<u32>().ok()
-    };
-    let rows = [row(first)?, row(last)?];
-    (rows[1] > rows[0]).then_some(((rows[0], column(first)?), rows[1]))
 }
 
 fn is_hidden(tag: &Tag<'_>) -> bool {
@@ -428,18 +398,29 @@ impl Cell {
     fn is_uncomputed(&self, settings: &Settings) -> bool {
         let value = self.text.trim();
         let is_stand_in = settings.is_computed_on_load && value == "0";
-        self.has_formula && self.kind != "str" && (value.is_empty() || is_stand_in)
+        let is_text = self.kind == "str" && self.has_value;
+        self.has_formula && !is_text && (value.is_empty() || is_stand_in)
     }
 }
 
-/// Returns the column, from 0, of a reference as in `BC23`.
-fn column(reference: &str) -> Option<usize> {
-    let letters = reference.bytes().take_while(u8::is_ascii_alphabetic);
-    let number = letters.take(4).fold(0, |number, letter| {
-        // digits from A for 1 to Z for 26, without a zero
-        number * 26 + usize::from(letter.to_ascii_uppercase() - b'A') + 1
-    });
-    number.checked_sub(1)
+/// The formulas that cells share: the first one of these cells has it, with its row.
+#[derive(Default)]
+struct SharedFormulas(HashMap<String, (String, u32)>);
+
+impl SharedFormulas {
+    /// Returns the formula of a cell. References of a shared one are those of its first cell.
+    fn text(&mut self, cell: &Cell, row: u32) -> String {
+        let Some(id) = &cell.shared else {
+            return format!("={}", cell.formula);
+        };
+        if !cell.formula.is_empty() {
+            self.0.insert(id.clone(), (cell.formula.clone(), row));
+        }
+        match self.0.get(id) {
+            Some((formula, first)) if *first < row => format!("={formula}, as in row {first}"),
+            _ => format!("={}", cell.formula),
+        }
+    }
 }
 
 impl Workbook {
@@ -487,25 +468,4 @@ fn add_comments(
         sheet.remark(row, &format!("Comment on {at}: {}", text.trim()), builder);
         true
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_of_references() {
-        let cases = [
-            ("A1", Some(0)),
-            ("Z9", Some(25)),
-            ("AA1", Some(26)),
-            ("XFD1048576", Some(MAX_COLUMNS - 1)),
-            ("17", None),
-            ("", None),
-        ];
-        for (reference, found) in cases {
-            assert_eq!(column(reference), found, "{reference}");
-        }
-        assert!(column(&"Z".repeat(99)).is_some_and(|column| column > MAX_COLUMNS));
-    }
 }

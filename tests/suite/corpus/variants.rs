@@ -248,6 +248,64 @@ fn a_merged_cell_of_a_sheet_is_in_all_of_its_rows() {
 }
 
 #[test]
+fn cells_without_a_value_or_without_its_text_are_read() {
+    let cell = |at: &str, inner: &str| format!("<c r='{at}' {inner}</c>");
+    let rows = [
+        [
+            cell("A1", "t='str'><v>Item</v>"),
+            cell("B1", "t='str'><v>Sum</v>"),
+        ]
+        .concat(),
+        [
+            cell("A2", "t='str'><v>Rope</v>"),
+            cell("B2", "><f t='shared' ref='B2:B3' si='0'>C2*2</f>"),
+        ]
+        .concat(),
+        [
+            cell("A3", "t='str'><v>Oil</v>"),
+            cell("B3", "><f t='shared' si='0'/>"),
+        ]
+        .concat(),
+        [
+            cell("A4", "t='str'><v>Tar</v>"),
+            cell("B4", "t='str'><f>C4&amp;D4</f>"),
+        ]
+        .concat(),
+    ];
+    let rows: String = (1..)
+        .zip(rows)
+        .map(|(row, cells)| format!("<row r='{row}'>{cells}</row>"))
+        .collect();
+    let (text, note) = read("a.xlsx", xlsx(&[("S", &rows)]));
+    assert_eq!(
+        text,
+        "S\n\nItem; Sum\nItem: Rope; Sum: =C2*2\nItem: Oil; Sum: =C2*2, as in row 2\nItem: Tar; Sum: =C4&D4"
+    );
+    assert!(note.contains("(3)"), "{note}");
+
+    let cells = [
+        "office:value-type='float' office:value='36'",
+        "office:value-type='time' office:time-value='PT37H30M00S'",
+        "office:value-type='date' office:date-value='2026-03-01T18:00:00'",
+        "office:value-type='percentage' office:value='0.07'",
+        "office:value-type='currency' office:value='12.5' office:currency='CHF'",
+        "office:value-type='boolean' office:boolean-value='true'",
+    ];
+    let cells = cells
+        .map(|cell| format!("<table:table-cell {cell}/>"))
+        .concat();
+    let sheet = format!(
+        "<office:c xmlns:office='o'><office:body><office:spreadsheet><table:table table:name='S'>\
+         <table:table-row>{cells}</table:table-row></table:table></office:spreadsheet></office:body></office:c>"
+    );
+    let (text, _) = read("a.ods", zipped(&[("content.xml", &sheet)]));
+    assert_eq!(
+        text,
+        "S\n\n36; 37:30:00; 2026-03-01 18:00:00; 7%; 12.5 CHF; TRUE"
+    );
+}
+
+#[test]
 fn pages_have_their_labels_and_bookmarks() {
     let page = |drawing: usize| {
         format!(
