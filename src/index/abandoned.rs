@@ -19,7 +19,7 @@ pub struct AbandonedIndex {
 /// Returns the indexes in `indexes` whose folder no longer exists. One that cannot be reached for
 /// another reason still counts as there.
 pub fn find_abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
-    let gone = indexed(indexes).filter(|(folder, _)| is_missing(folder));
+    let gone = read_roots(indexes).filter(|(folder, _)| is_missing(folder));
     gone.map(|(folder, root)| AbandonedIndex { folder, root })
         .collect()
 }
@@ -28,7 +28,7 @@ pub fn find_abandoned(indexes: &Path) -> Vec<AbandonedIndex> {
 /// last comes first.
 pub fn indexed_folders(indexes: &Path) -> Vec<PathBuf> {
     let opened = |root: &Path| fs::metadata(root.join("lock")).and_then(|lock| lock.modified());
-    let existing = indexed(indexes).filter(|(folder, _)| folder.is_dir());
+    let existing = read_roots(indexes).filter(|(folder, _)| folder.is_dir());
     let mut folders: Vec<_> = existing
         .filter_map(|(folder, root)| Some((opened(&root).ok()?, folder)))
         .collect();
@@ -36,9 +36,9 @@ pub fn indexed_folders(indexes: &Path) -> Vec<PathBuf> {
     folders.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// Returns the folders of documents with the roots of their indexes. A link in the place of an
+/// Reads the folders of documents with the roots of their indexes. A link in the place of an
 /// index is none.
-fn indexed(indexes: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+fn read_roots(indexes: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
     let entries = fs::read_dir(indexes).into_iter().flatten().flatten();
     let roots = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     roots.filter_map(|entry| {

@@ -51,7 +51,7 @@ fn open_index_ask_stop_zoom_open_source_and_quit() {
     terminal.wait_for("stopped after");
 
     terminal.send(ESCAPE);
-    terminal.wait_without("enter ask");
+    terminal.wait_for("i to type a question");
     terminal.send("3z");
     terminal.wait_without("5 Refinement");
     terminal.wait_for("reeve.txt:1");
@@ -87,7 +87,7 @@ fn a_document_is_opened_in_the_editor_of_the_user_and_the_screen_comes_back() {
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
     terminal.send(ESCAPE);
-    terminal.wait_without("enter ask");
+    terminal.wait_for("i to type a question");
     terminal.send("3e");
     terminal.wait_for("line +1 of reeve.txt");
 
@@ -125,9 +125,9 @@ fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
         ask(&mut terminal, "Where was Tam Reeve born?");
         terminal.wait_for("done in");
         // a message can stand in the place of the hints
-        terminal.wait_for("enter ask");
+        terminal.wait_for("f1 help");
         terminal.send(ESCAPE);
-        terminal.wait_without("enter ask");
+        terminal.wait_for("i to type a question");
         terminal.send("3o");
         terminal.wait_for("page as a picture");
 
@@ -294,7 +294,7 @@ fn escape_stops_a_measurement() {
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
     terminal.send(ESCAPE);
-    terminal.wait_without("enter ask");
+    terminal.wait_for("i to type a question");
     terminal.send("w");
     terminal.wait_for("esc stops");
     terminal.send(ESCAPE);
@@ -430,7 +430,7 @@ fn a_thread_is_resumed_after_a_kill() {
     let mut terminal = test.terminal("notes", LARGE);
     terminal.wait_for("2 files, 2 chunks");
     terminal.send(ESCAPE);
-    terminal.wait_without("enter ask");
+    terminal.wait_for("i to type a question");
     terminal.send("S");
     terminal.wait_for("2 questions");
     // by a few letters

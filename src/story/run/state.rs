@@ -200,7 +200,7 @@ impl Run {
         let mut steps = self.steps.iter();
         let is_quoted = !self.steps.is_empty() && steps.all(|step| step.origin == Origin::Given);
         let remark = if is_quoted {
-            "quotations: no model wrote them"
+            "no model wrote this"
         } else {
             words::PRACTICE
         };

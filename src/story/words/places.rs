@@ -114,9 +114,10 @@ pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
     (is_new && !words.is_empty()).then_some(words)
 }
 
-/// Returns where a chunk is in its document: `lines 12-14`, `p. 12`.
+/// Returns where a chunk is in its document: `line 12`, `lines 12-14`, `p. 12`.
 pub fn chunk_place(chunk: &ChunkText) -> String {
     match chunk.place(chunk.lines) {
+        None if chunk.lines[0] == chunk.lines[1] => format!("line {}", chunk.lines[0]),
         None => format!("lines {}", lines(chunk.lines[0], chunk.lines[1])),
         Some(place) => within(&place).trim_start_matches([' ', ':']).to_owned(),
     }

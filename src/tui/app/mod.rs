@@ -14,6 +14,7 @@ mod thread;
 mod models;
 mod overlay;
 mod ask;
+mod filter;
 mod diagnosis;
 mod folder;
 mod offer;

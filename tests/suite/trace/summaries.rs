@@ -114,7 +114,7 @@ fn start_and_list(test: &TestEnvironment, thread: &str, whole: &str) -> [Duratio
 
     terminal.wait_for("1 file,");
     terminal.send(ESCAPE);
-    terminal.wait_without("enter ask");
+    terminal.wait_for("i to type a question");
     let pressed = Instant::now();
     terminal.send("S");
     terminal.wait_for(thread);
