@@ -384,7 +384,7 @@ fn count_words(report: &mut IndexReport, of_words: &IndexReport) {
     report.removed += of_words.removed;
 }
 
-/// Orders hits by a reranker, and ranks them anew.
+/// Orders hits by a reranker, and ranks them again.
 fn rerank(hits: &mut [Hit], query: &str, reranker: &mut dyn Reranker) -> Result<(), LlmError> {
     let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
     let scores = reranker.rerank(query, &texts)?;

@@ -24,7 +24,8 @@ metrics! {
         /// sentences as they were first written, in 0..=1.
         Probe "probe": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::Probe);
-        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences as
+        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences
+        /// as
         /// they were first written, in 0..=1.
         TokenProbability "least likely token": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::TokenProbability);
