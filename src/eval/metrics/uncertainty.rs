@@ -25,8 +25,7 @@ metrics! {
         Probe "probe": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::Probe);
         /// Improbability of the least likely token (FLARE): the highest of the answer's sentences
-        /// as
-        /// they were first written, in 0..=1.
+        /// as they were first written, in 0..=1.
         TokenProbability "least likely token": Lower, Number(3), in Uncertainty =>
             |run| gate(run, UncertaintyMeasure::TokenProbability);
         /// Largest entropy of a word times the attention that it gets (DRAGIN): the highest of the
