@@ -79,14 +79,14 @@ fn summary(report: &IndexReport) -> String {
     let mut text = format!(
         "{}: {}, {} in {}\n{} added, {} changed, {} removed, {} unchanged; {} embedded, {} reused\n",
         report.corpus.folder,
-        words::counted(report.corpus.documents, "document"),
-        words::counted(report.corpus.chunks, "chunk"),
+        words::quantity(report.corpus.documents, "document"),
+        words::quantity(report.corpus.chunks, "chunk"),
         words::duration(report.wall_ms),
         report.added,
         report.changed,
         report.removed,
         report.unchanged,
-        words::counted(report.embedded, "chunk"),
+        words::quantity(report.embedded, "chunk"),
         report.reused,
     );
 

@@ -90,7 +90,7 @@ impl Work<'_> {
             self.prepare(folders)?;
         }
         if is_typed {
-            let documents = words::counted(self.observer.documents(), "document");
+            let documents = words::quantity(self.observer.documents(), "document");
             self.print(&format!(
                 "Indexed: {documents}. /help lists what you can type.\n"
             ))?;

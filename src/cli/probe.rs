@@ -195,7 +195,7 @@ fn calibration_text(found: &Calibration, preset: &str, file: &Path) -> String {
     format!(
         "{}: {}, {} of them uncertain (semantic entropy above {:.2} nats)\n  uncertain above a token entropy of {:.3} nats ({agreement})\n  written to {}: use it with --preset {preset}\n",
         found.generator,
-        words::counted(found.sentences as u64, "sentence"),
+        words::quantity(found.sentences as u64, "sentence"),
         found.uncertain,
         found.semantic_entropy_threshold,
         found.token_entropy_threshold,

@@ -51,9 +51,9 @@ impl<'a> ReadFile<'a> {
             one_line(self.path),
             self.format,
             self.library,
-            words::counted(self.lines.len() as u64, "line"),
-            words::counted(headings as u64, "heading"),
-            words::counted(rows as u64, "row"),
+            words::quantity(self.lines.len() as u64, "line"),
+            words::quantity(headings as u64, "heading"),
+            words::quantity(rows as u64, "row"),
             self.language,
         );
 
@@ -72,7 +72,7 @@ impl<'a> ReadFile<'a> {
             text.push_str(&format!("remark: {note}\n"));
         }
         if self.pictures > 0 {
-            let pictures = words::counted(self.pictures.into(), "picture");
+            let pictures = words::quantity(self.pictures.into(), "picture");
             text.push_str(&format!(
                 "left out: {pictures} (corpus.ocr = on reads them)\n"
             ));

@@ -310,7 +310,7 @@ fn passages(lookup: &Lookup) -> String {
 
     let mut text = format!(
         "{} retrieved, {} in the prompt:\n",
-        words::counted(lookup.found as u64, "chunk"),
+        words::quantity(lookup.found as u64, "chunk"),
         context.chunks.len()
     );
     for used in &context.chunks {
@@ -388,7 +388,7 @@ fn footer(run: &Run) -> String {
     let usage = &run.usage;
     text.push_str(&format!(
         "{} in {}; prompt tokens: {} evaluated, {} reused\n",
-        words::counted(usage.tokens_generated, "token"),
+        words::quantity(usage.tokens_generated, "token"),
         words::duration(usage.wall_ms),
         words::count(usage.prompt_tokens_evaluated),
         words::count(usage.prompt_tokens_reused),

@@ -147,7 +147,7 @@ fn table(threads: &[RecordedThread], sessions: &Path) -> String {
 
     let mut text = String::new();
     for thread in threads {
-        let runs = words::counted(thread.runs.len() as u64, "question");
+        let runs = words::quantity(thread.runs.len() as u64, "question");
         let _ = match &thread.name {
             Some(name) => writeln!(text, "{} ({}, {runs})", one_line(name), thread.id),
             None => writeln!(text, "{} ({runs})", thread.id),

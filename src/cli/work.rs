@@ -179,7 +179,7 @@ impl<'a> Work<'a> {
     fn report_skipped(&mut self, report: &IndexReport) {
         let skipped = report.skipped.len();
         if skipped > 0 {
-            let files = words::counted(skipped as u64, "file");
+            let files = words::quantity(skipped as u64, "file");
             self.observer.out.remark(&format!(
                 "skipped {files}; `ragscope index {}` lists the reasons",
                 report.corpus.arguments()

@@ -235,7 +235,7 @@ fn utf8(mut bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
             text.drain(..skip);
             Ok(Traced {
                 text,
-                origin: Offsets::shifted(skip as u64),
+                origin: Offsets::with_skipped(skip as u64),
             }
             .into())
         }

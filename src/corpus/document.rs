@@ -275,7 +275,7 @@ impl Document {
     }
 
     /// Returns a binary document to keep with the index; `None` for text, whose file is the text.
-    pub fn kept(&self) -> Option<Vec<u8>> {
+    pub fn kept_bytes(&self) -> Option<Vec<u8>> {
         if matches!(self.format.reader, Reader::Text(_)) {
             return None;
         }

@@ -125,7 +125,7 @@ impl Offsets {
     }
 
     /// Returns the offsets of a text that is its source without the first `bytes`.
-    pub(super) fn shifted(bytes: u64) -> Self {
+    pub(super) fn with_skipped(bytes: u64) -> Self {
         Self {
             runs: vec![Run {
                 text_start: 0,
@@ -213,6 +213,6 @@ mod tests {
     #[test]
     fn text_without_runs_equals_its_source() {
         assert_eq!(Offsets::default().source_range(3..7), 3..7);
-        assert_eq!(Offsets::shifted(3).source_range(0..4), 3..7);
+        assert_eq!(Offsets::with_skipped(3).source_range(0..4), 3..7);
     }
 }

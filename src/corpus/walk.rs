@@ -118,7 +118,7 @@ pub fn walk(
     for entry in walker(folder, settings, &refused_folders).build() {
         match entry {
             Ok(entry) => visit(folder, &entry, &include, settings, &mut walked),
-            Err(error) => walked.skipped.extend(refused(folder, &error)),
+            Err(error) => walked.skipped.extend(skipped_file(folder, &error)),
         }
         progress.step(&walked)?;
     }
@@ -362,7 +362,7 @@ fn found_file(
 
 /// Returns the file that an error of the walk skips. A fault in an ignore file skips none: only its
 /// line is ignored.
-fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
+fn skipped_file(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
     let (path, ancestor) = path_and_loop(error);
     if ancestor.is_none() && error.io_error().is_none() {
         return None;

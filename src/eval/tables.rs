@@ -58,7 +58,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
 
 /// Returns how many questions were asked.
 pub fn headline(report: &Report) -> String {
-    let mut text = words::counted(report.questions as u64, "question");
+    let mut text = words::quantity(report.questions as u64, "question");
     if report.unanswerable > 0 {
         text.push_str(&format!(
             ", {} of them without an answer in the corpus",

@@ -397,7 +397,7 @@ fn name_missing(expected: &Expected, others: &OtherFiles) -> String {
     } else {
         String::new()
     };
-    let files = words::counted(unreadable.len() as u64, "file");
+    let files = words::quantity(unreadable.len() as u64, "file");
     let named: Vec<String> = named.collect();
     format!(
         "{missing}; {files} could not be read and may: {}{more}",

@@ -257,7 +257,7 @@ fn tab(pane: Pane) -> String {
 }
 
 /// Draws the line of a pane that is not open: why it has nothing to show, or what it would show.
-pub fn folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffer) {
+pub fn draw_folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffer) {
     let view = panes::view(pane);
     let words = view.absence(scene).unwrap_or_else(|| {
         let note = view.note(scene);
@@ -486,7 +486,7 @@ fn badge(scene: &Scene<'_>) -> Option<String> {
     let unseen = scene.state.log.len().saturating_sub(scene.ui.seen_entries);
     let is_shown = scene.ui.notice.as_ref().is_some_and(|notice| notice.failed);
     let log = scene.keymap.sign(Action::Log);
-    let count = text::counted(unseen as u64, "warning");
+    let count = text::quantity(unseen as u64, "warning");
     (unseen > 0 && !is_shown).then(|| format!("! {count} ({log})"))
 }
 
@@ -518,7 +518,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     let beside = match &field.error {
         Some(error) => {
             // what was typed stays in sight
-            let room = left.saturating_sub(text::width(field.typed()) as u16 + 3);
+            let room = left.saturating_sub(text::width(field.typed_text()) as u16 + 3);
             let error = text::clip(error, usize::from(room)).into_owned();
             Line::from(vec![scene.span(Tone::Warning, error), Span::raw(" ")])
         }
@@ -580,7 +580,7 @@ fn status_words(scene: &Scene<'_>, hides_run: bool) -> String {
     if !changed.is_empty() && scene.ui.player.is_none() {
         let settings = match changed.as_slice() {
             few if few.len() <= MAX_NAMED => few.join(", "),
-            many => text::counted(many.len() as u64, "setting"),
+            many => text::quantity(many.len() as u64, "setting"),
         };
         words.push_str(&format!("changed for the next run: {settings}   "));
     }
@@ -628,7 +628,7 @@ fn run_words(scene: &Scene<'_>, run: &Run) -> String {
             "{} {}, {}",
             ended_words(run),
             text::duration(run.usage.wall_ms),
-            text::counted(run.usage.tokens_generated, "token")
+            text::quantity(run.usage.tokens_generated, "token")
         ),
     }
 }

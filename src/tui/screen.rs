@@ -50,7 +50,7 @@ impl Screen<'_> {
             }
         }
         for (pane, line) in &layout.folded {
-            chrome::folded(scene, *pane, *line, buffer);
+            chrome::draw_folded(scene, *pane, *line, buffer);
         }
         chrome::stages(scene, layout.stages, buffer);
         chrome::tour(scene, layout.tour, buffer);

@@ -448,8 +448,8 @@ fn harmless_summary(run: &RunSummary) -> RunSummary {
 mod tests {
     use super::*;
 
-    fn finished(generation: u64, changed: u64, updated: &[&str]) -> SessionEvent {
-        let corpus = opened(generation);
+    fn finish_index(generation: u64, changed: u64, updated: &[&str]) -> SessionEvent {
+        let corpus = corpus_card(generation);
         SessionEvent::IndexFinished {
             report: IndexReport {
                 corpus,
@@ -469,7 +469,7 @@ mod tests {
         }
     }
 
-    fn opened(generation: u64) -> CorpusCard {
+    fn corpus_card(generation: u64) -> CorpusCard {
         CorpusCard {
             folders: Vec::new(),
             folder: "~/notes".to_owned(),
@@ -485,8 +485,13 @@ mod tests {
     #[test]
     fn a_document_changes_with_the_update_that_names_it() {
         let mut state = State::default();
-        state.apply_to_session(&SessionEvent::CorpusOpened { corpus: opened(3) }, 0);
-        state.apply_to_session(&finished(4, 1, &["a.md"]), 0);
+        state.apply_to_session(
+            &SessionEvent::CorpusOpened {
+                corpus: corpus_card(3),
+            },
+            0,
+        );
+        state.apply_to_session(&finish_index(4, 1, &["a.md"]), 0);
         let cases = [
             ("a.md", 4, false, "the run read the present index"),
             ("a.md", 3, true, "it was changed since"),
@@ -504,7 +509,7 @@ mod tests {
         }
 
         // more were changed than the report names
-        state.apply_to_session(&finished(5, 9_000, &["c.md"]), 0);
+        state.apply_to_session(&finish_index(5, 9_000, &["c.md"]), 0);
         assert!(state.may_have_changed("b.md", 4));
     }
 }

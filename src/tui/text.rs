@@ -13,7 +13,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 pub use crate::letters::is_dense;
 pub use crate::story::text::{many_lines, one_line};
-pub use crate::story::words::{count, counted, duration, lines, location, time_left};
+pub use crate::story::words::{count, duration, lines, location, quantity, time_left};
 
 /// Returns the width in cells.
 pub fn width(text: &str) -> usize {

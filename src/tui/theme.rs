@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn built_in_themes_give_every_role_a_look() {
+    fn themes_of_the_program_give_every_role_a_look() {
         for (name, text) in BUILT_IN {
             let file = parse(text, name).expect("a theme");
             for tone in Tone::ALL {

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_stop_is_that_of_an_action() {
-        let keymap = Keymap::built_in().expect("keys");
+        let keymap = Keymap::from_defaults().expect("keys");
         for stop in STOPS {
             let words = stop.words(&keymap);
             assert!(!words.contains(['{', '}']), "{words}");

@@ -84,13 +84,13 @@ fn cannot_remove(path: &Path, error: &io::Error) -> Failure {
 fn report(threads: &[Outdated], others: &[Leftover], cleaning: Cleaning) -> String {
     let mut text = String::new();
     for Outdated { thread, bytes } in threads {
-        let runs = words::counted(thread.runs.len() as u64, "run");
+        let runs = words::quantity(thread.runs.len() as u64, "run");
         let size = words::bytes(*bytes);
         text += &format!("{} ({runs}, {size})\n", one_line(thread.title()));
     }
     for other in others {
         let path = other.folder.as_ref().unwrap_or(&other.path).display();
-        let what = words::counted(other.count, other.kind.noun());
+        let what = words::quantity(other.count, other.kind.noun());
         let size = words::bytes(other.bytes);
         text += &format!("{} ({what}, {size})\n", one_line(&path.to_string()));
     }
@@ -119,7 +119,7 @@ fn sums(threads: &[Outdated], others: &[Leftover]) -> Vec<String> {
     sums.into_iter()
         .filter(|(_, count, _)| *count > 0)
         .map(|(noun, count, bytes)| {
-            format!("{} ({})", words::counted(count, noun), words::bytes(bytes))
+            format!("{} ({})", words::quantity(count, noun), words::bytes(bytes))
         })
         .collect()
 }

@@ -33,9 +33,9 @@ pub(super) fn database(config: &Config) -> Option<Check> {
                 "{}: collection {}, {}, {}, {}",
                 shown(&health.version),
                 health.collection,
-                words::counted(health.parts as u64, "part"),
-                words::counted(health.documents, "document"),
-                words::counted(health.chunks, "chunk"),
+                words::quantity(health.parts as u64, "part"),
+                words::quantity(health.documents, "document"),
+                words::quantity(health.chunks, "chunk"),
             );
             if health.is_open {
                 let advice = "let the server offer TLS, and take sslmode=disable out of index.url";
@@ -63,8 +63,8 @@ fn index(health: Health) -> Check {
         ..
     } = health;
 
-    let documents = words::counted(documents, "document");
-    let chunks = words::counted(chunks, "chunk");
+    let documents = words::quantity(documents, "document");
+    let chunks = words::quantity(chunks, "chunk");
     let found = format!("{folder}: {documents}, {chunks}, generation {generation}");
 
     match problem {

@@ -61,7 +61,7 @@ impl AskedQuestions {
         let documents = Documents::new(&set, of);
         if !documents.is_empty() {
             asked.folder = Some(write_passages(&documents, &file, paths)?);
-            let count = words::counted(documents.len() as u64, "document");
+            let count = words::quantity(documents.len() as u64, "document");
             out.remark(&format!("the passages of the questions are {count}"));
             if what.documents == PassageScope::Question {
                 asked.limits = limits(&asked.questions, &documents);
@@ -108,7 +108,7 @@ fn keep_searchable(questions: &mut Vec<Question>) -> Result<Option<String>, Fail
             "give each line `evidence`, the words of the passage that should be found",
         ));
     }
-    let counted = words::counted(by_answer, "question");
+    let counted = words::quantity(by_answer, "question");
     Ok((by_answer > 0).then(|| {
         format!("{counted} without evidence: a chunk that contains the first answer counts")
     }))

@@ -51,7 +51,7 @@ pub(super) fn run(
     for question in &made {
         out.json_line(question)?;
     }
-    let written = words::counted(made.len() as u64, "question");
+    let written = words::quantity(made.len() as u64, "question");
     out.remark(&format!("{written} written"));
     if interrupt.is_seen() {
         Err(Stopped::Interrupted)

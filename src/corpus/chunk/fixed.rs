@@ -93,7 +93,7 @@ impl<'a> FixedChunker<'a> {
 
         for (next, piece) in pieces.iter().enumerate().skip(first + 1) {
             if piece.before == Break::Part {
-                return self.checked(pieces, first, start, next);
+                return self.fit_end(pieces, first, start, next);
             }
 
             // a heading stays with what is below it
@@ -102,7 +102,7 @@ impl<'a> FixedChunker<'a> {
             sentences += u32::from(ends_sentence);
             let begins_section = self.max_sentences < u32::MAX && piece.before == Break::Section;
             if sentences >= self.max_sentences || begins_section {
-                return self.checked(pieces, first, start, next);
+                return self.fit_end(pieces, first, start, next);
             }
 
             let depth = if is_under_heading {
@@ -117,15 +117,15 @@ impl<'a> FixedChunker<'a> {
             tokens += piece.tokens;
             if tokens > self.splitter.max_tokens || !self.splitter.is_short(start..piece.range.end)
             {
-                return self.checked(pieces, first, start, best.0);
+                return self.fit_end(pieces, first, start, best.0);
             }
         }
-        self.checked(pieces, first, start, pieces.len())
+        self.fit_end(pieces, first, start, pieces.len())
     }
 
     /// Returns the end, moved back while the whole has too many tokens: a word that was split into
     /// pieces can have more tokens than they.
-    fn checked(&self, pieces: &[Piece], first: usize, start: usize, end: usize) -> usize {
+    fn fit_end(&self, pieces: &[Piece], first: usize, start: usize, end: usize) -> usize {
         (first + 2..=end)
             .rev()
             .find(|end| self.splitter.fits(start..pieces[end - 1].range.end))

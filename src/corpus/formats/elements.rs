@@ -227,7 +227,7 @@ impl<'a> Text<'a> {
         self.verbatim += usize::from(VERBATIM.contains(&name));
         self.open.push(Element {
             name,
-            title: bounded(name),
+            title: limit_length(name),
             has_text: false,
             has_elements: false,
             has_heading: false,
@@ -316,7 +316,7 @@ impl<'a> Text<'a> {
         };
         let name = element.name;
         let depth = self.open.len();
-        let value = bounded(&fold_white_space(&self.source[part.clone()]));
+        let value = limit_length(&fold_white_space(&self.source[part.clone()]));
         if depth <= HEADING_LEVELS + 1 {
             self.metadata.set(name, &value);
         }
@@ -329,7 +329,7 @@ impl<'a> Text<'a> {
         self.begin_line(part.start);
         if name != "title" {
             self.traced
-                .stand_for(&format!("{}: ", bounded(name)), part.start as u64, 0);
+                .stand_for(&format!("{}: ", limit_length(name)), part.start as u64, 0);
         }
         self.words(part, true);
     }
@@ -351,9 +351,9 @@ impl<'a> Text<'a> {
             }
             let label = if is_first {
                 self.begin_line(value.start);
-                format!("{} {}: ", bounded(name), bounded(attribute))
+                format!("{} {}: ", limit_length(name), limit_length(attribute))
             } else {
-                format!("; {}: ", bounded(attribute))
+                format!("; {}: ", limit_length(attribute))
             };
             self.traced.stand_for(&label, value.start as u64, 0);
             self.space = false;
@@ -496,7 +496,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
     Some((character, length + 2))
 }
 
-fn bounded(text: &str) -> String {
+fn limit_length(text: &str) -> String {
     text[..text.floor_char_boundary(MAX_TITLE_BYTES)].to_owned()
 }
 

@@ -100,7 +100,7 @@ impl TokenCounter {
 
 /// Returns the vocabulary of a model; `None` for one of a kind that this module does not know.
 fn known_vocabulary(metadata: &Metadata) -> Option<Result<Arc<dyn CountTokens>, String>> {
-    fn shared<C: CountTokens + 'static>(
+    fn share<C: CountTokens + 'static>(
         vocabulary: Result<C, String>,
     ) -> Result<Arc<dyn CountTokens>, String> {
         Ok(Arc::new(vocabulary?))
@@ -109,10 +109,10 @@ fn known_vocabulary(metadata: &Metadata) -> Option<Result<Arc<dyn CountTokens>, 
     match metadata.text("tokenizer.ggml.model")? {
         "gpt2" => {
             let pattern = bpe::WordPattern::from_metadata(metadata)?;
-            Some(shared(bpe::tokenizer(metadata, pattern)))
+            Some(share(bpe::tokenizer(metadata, pattern)))
         }
-        "llama" => Some(shared(sentencepiece::tokenizer(metadata))),
-        "t5" => Some(shared(unigram::Unigram::new(metadata))),
+        "llama" => Some(share(sentencepiece::tokenizer(metadata))),
+        "t5" => Some(share(unigram::Unigram::new(metadata))),
         _ => None,
     }
 }

@@ -83,18 +83,18 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
                 format!("{reader} did not finish within {seconds:.0} s. {WAY_OUT}")
             }
             Ended::By(Cause::Nesting) => format!("{reader} failed on it: it nests too deeply"),
-            Ended::By(Cause::Other) => failed(format),
+            Ended::By(Cause::Other) => describe_failure(format),
             Ended::NotStarted(error) => format!("{reader} cannot be started ({error})"),
         }
     })?;
     match answer {
         Answer::Text(extract) => Ok(*extract),
         Answer::Refused(reason) => Err(reason),
-        Answer::Failed => Err(failed(format)),
+        Answer::Failed => Err(describe_failure(format)),
     }
 }
 
-fn failed(format: &Format) -> String {
+fn describe_failure(format: &Format) -> String {
     let name = format.name;
     format!("the {name} reader failed on it: the file may be damaged")
 }
@@ -114,7 +114,7 @@ fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
         }
     }
 
-    let mut worker = started(Worker::start).map_err(Ended::NotStarted)?;
+    let mut worker = retry_start(Worker::start).map_err(Ended::NotStarted)?;
     let answer = worker.ask(request, bytes)?;
     worker.rest(bytes.len());
     Ok(answer)
@@ -122,7 +122,7 @@ fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
 
 /// Starts something, again after a pause where the system has no room for another process or
 /// thread: those of other programs end.
-fn started<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+fn retry_start<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..MAX_STARTS {
         match start() {
@@ -215,7 +215,7 @@ mod tests {
         ];
         for (failures, expected, attempts) in cases {
             let mut made = 0;
-            let ended = started(|| {
+            let ended = retry_start(|| {
                 made += 1;
                 failures
                     .get(made - 1)

@@ -27,7 +27,7 @@ impl Extracts {
 
     /// Keeps the text of a binary document.
     pub fn write(&self, entry: &DocumentEntry, document: &Document) -> io::Result<()> {
-        let Some((name, bytes)) = name(entry).zip(document.kept()) else {
+        let Some((name, bytes)) = name(entry).zip(document.kept_bytes()) else {
             return Ok(());
         };
         fs::create_dir_all(&self.folder)?;

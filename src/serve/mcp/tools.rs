@@ -243,7 +243,7 @@ async fn ask(
 fn progress_of_run(event: &RunEvent) -> Option<String> {
     match event {
         RunEvent::RetrievalFinished { retrieval, .. } => {
-            let chunks = words::counted(retrieval.hits.len() as u64, "chunk");
+            let chunks = words::quantity(retrieval.hits.len() as u64, "chunk");
             Some(format!("{chunks} for: {}", retrieval.query))
         }
         RunEvent::StepFinished { text, .. } => Some(text.clone()),

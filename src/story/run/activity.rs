@@ -47,7 +47,7 @@ impl Run {
 
         let work = match call {
             Some(call) if call.purpose == "answer" => {
-                let tokens = words::counted(call.prompt_tokens.into(), "token");
+                let tokens = words::quantity(call.prompt_tokens.into(), "token");
                 format!("{} of {tokens}", words::call(&call.purpose, None))
             }
             Some(call) => words::call(&call.purpose, self.begun),

@@ -3,7 +3,7 @@
 use crate::event::{LeftOut, RunEvent};
 use crate::story::step::Origin;
 use crate::story::words::{
-    counted, follow_up, gate_decision, is_unsure, support, utility_change, verdict_name,
+    follow_up, gate_decision, is_unsure, quantity, support, utility_change, verdict_name,
 };
 
 use super::stage::{RunStage, StageKind};
@@ -221,7 +221,7 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
         }
     };
     for (parts, reason) in &lookup.left_out {
-        let parts = counted(parts.len() as u64, "stage");
+        let parts = quantity(parts.len() as u64, "stage");
         match reason {
             LeftOut::NotNeeded => words.push_str(&format!(", {parts} not needed")),
             LeftOut::NoTime { .. } => words.push_str(&format!(", no time for {parts}")),
@@ -267,7 +267,7 @@ fn writing_words(run: &Run, first: u32, last: u32, version: usize) -> String {
         .iter()
         .filter(|step| range.contains(&step.step) && step.origin != Origin::Reused)
         .collect();
-    let sentences = counted(steps.len() as u64, "sentence");
+    let sentences = quantity(steps.len() as u64, "sentence");
     if !steps.is_empty() && steps.iter().all(|step| step.origin == Origin::Given) {
         return format!("{sentences} given, nothing generated");
     }

@@ -4,7 +4,7 @@ use crate::event::{DropReason, Stage};
 use crate::story::funnel::Mark;
 use crate::story::lookup::Lookup;
 
-use super::numbers::{counted, distinct_scores, score};
+use super::numbers::{distinct_scores, quantity, score};
 use super::places::chunk_location;
 
 /// The sign of a chunk that went no further.
@@ -110,10 +110,10 @@ fn name_of(text: u64, lookup: &Lookup) -> String {
 /// Returns what happened to a chunk at one stage.
 pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
     match mark {
-        Mark::Hit { rank, of } => format!("rank {rank} of {}", counted((*of).into(), "hit")),
-        Mark::NoHit { of } => format!("not among the {}", counted((*of).into(), "hit")),
+        Mark::Hit { rank, of } => format!("rank {rank} of {}", quantity((*of).into(), "hit")),
+        Mark::NoHit { of } => format!("not among the {}", quantity((*of).into(), "hit")),
         Mark::Copy { of } => format!("says the same as {}", name_of(*of, lookup)),
-        Mark::Joined { texts } => format!("part of {}", counted((*texts).into(), "joined text")),
+        Mark::Joined { texts } => format!("part of {}", quantity((*texts).into(), "joined text")),
         Mark::Graded { score, threshold } => {
             format!("score {score:.3}, threshold {threshold:.3}")
         }

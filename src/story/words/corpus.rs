@@ -6,18 +6,18 @@ use crate::event::{
 };
 use crate::story::text::one_line;
 
-use super::numbers::{count, counted};
+use super::numbers::{count, quantity};
 
 /// Returns what a corpus holds, as `140 files, 467 chunks`, of several folders with their number.
 pub fn corpus_size(corpus: &CorpusCard) -> String {
     let size = format!(
         "{}, {}",
-        counted(corpus.documents, "file"),
-        counted(corpus.chunks, "chunk")
+        quantity(corpus.documents, "file"),
+        quantity(corpus.chunks, "chunk")
     );
     match corpus.folders.len() {
         0 | 1 => size,
-        folders => format!("{}, {size}", counted(folders as u64, "folder")),
+        folders => format!("{}, {size}", quantity(folders as u64, "folder")),
     }
 }
 
@@ -46,7 +46,7 @@ pub fn filter(filtered: &Filtered) -> String {
         "{}: {} of {}",
         one_line(filter),
         count(*documents),
-        counted(*of, "document")
+        quantity(*of, "document")
     )
 }
 
@@ -79,7 +79,7 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     for (number, done) in kinds.into_iter().filter(|(number, _)| *number > 0) {
         let number = if parts.is_empty() {
-            counted(number, "document")
+            quantity(number, "document")
         } else {
             count(number)
         };
@@ -117,14 +117,14 @@ pub fn omitted_files(report: &IndexReport) -> Option<String> {
 fn files_left_out(omitted: &OmittedFiles) -> String {
     let (files, way_in) = match omitted.by {
         OmittedBy::IgnoreFiles => (
-            counted(omitted.files, "file") + " by .gitignore or .ignore",
+            quantity(omitted.files, "file") + " by .gitignore or .ignore",
             "corpus.gitignore = false",
         ),
         OmittedBy::Hidden => (
-            counted(omitted.files, "hidden file"),
+            quantity(omitted.files, "hidden file"),
             "corpus.hidden = true",
         ),
-        OmittedBy::Pictures => (counted(omitted.files, "picture"), "corpus.ocr = on"),
+        OmittedBy::Pictures => (quantity(omitted.files, "picture"), "corpus.ocr = on"),
     };
 
     let least = if omitted.files < OmittedFiles::MAX_FILES {
@@ -148,8 +148,8 @@ fn files_left_out(omitted: &OmittedFiles) -> String {
 
 /// Returns that a folder is ready for questions.
 pub fn index_ready(report: &IndexReport) -> String {
-    let files = counted(report.corpus.documents, "file");
-    let chunks = counted(report.corpus.chunks, "chunk");
+    let files = quantity(report.corpus.documents, "file");
+    let chunks = quantity(report.corpus.chunks, "chunk");
     let skipped = match report.skipped.len() as u64 {
         0 => String::new(),
         skipped => format!(", {} skipped", count(skipped)),
@@ -175,7 +175,7 @@ pub fn index_done(progress: &IndexProgress) -> String {
         IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunk",
     };
     match progress.total {
-        Some(total) => format!("{} of {}", count(progress.done), counted(total, unit)),
-        None => counted(progress.done, unit),
+        Some(total) => format!("{} of {}", count(progress.done), quantity(total, unit)),
+        None => quantity(progress.done, unit),
     }
 }

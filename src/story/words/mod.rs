@@ -14,7 +14,7 @@ pub use corpus::{
     omitted_files, sentence_joins,
 };
 pub use models::{PRACTICE, device, is_for_practice, memory, practice, prefixes, pull_progress};
-pub use numbers::{bytes, count, counted, duration, percent, rate, score, time_left};
+pub use numbers::{bytes, count, duration, percent, quantity, rate, score, time_left};
 pub use places::{
     chunk_location, chunk_place, citation_location, copies, hit_location, lines, location,
     naming_hit, place_caption, word_scores,

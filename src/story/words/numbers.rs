@@ -14,7 +14,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// Returns `1 file` or `2 files`.
-pub fn counted(number: u64, thing: &str) -> String {
+pub fn quantity(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", count(number))
 }
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn numbers_are_readable() {
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(counted(1, "file"), "1 file");
+        assert_eq!(quantity(1, "file"), "1 file");
         assert_eq!(duration(840), "840 ms");
         assert_eq!(duration(75_000), "1 min 15 s");
         assert_eq!(time_left(400), "1 s left");

@@ -2,7 +2,7 @@
 
 use crate::event::{QuestionKind, Scope, Support, Verdict, VerdictKind};
 
-use super::numbers::{counted, percent};
+use super::numbers::{percent, quantity};
 
 /// Returns the sign and the word of a verdict.
 pub fn verdict_name(kind: VerdictKind) -> &'static str {
@@ -25,7 +25,7 @@ pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
 #[must_use]
 pub fn scope(scope: &Scope, passages: u64) -> String {
     let documents = scope.documents.join(", ");
-    let read = counted(passages, "passage");
+    let read = quantity(passages, "passage");
     let widely = match scope.kind {
         QuestionKind::Fact => None,
         QuestionKind::Listing => Some(format!("{read} read, there may be more")),
@@ -75,7 +75,7 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             } else if without > 0 && without == statements as usize {
                 reasons.push("no source holds what it says".to_owned());
             } else if without > 0 {
-                let without = counted(without as u64, "statement");
+                let without = quantity(without as u64, "statement");
                 reasons.push(format!("no source holds {without}"));
             }
             if let Some(word) = verdict.unsure_word() {

@@ -29,7 +29,7 @@ pub(super) struct Asked {
 
 impl App {
     pub(super) fn ask(&mut self) {
-        let question = self.ui.question.typed().trim().to_owned();
+        let question = self.ui.question.typed_text().trim().to_owned();
         if question.is_empty() {
             if !self.take_offer() {
                 self.refuse("type a question first");
@@ -267,7 +267,7 @@ impl App {
             return None;
         }
 
-        let typed = self.ui.question.typed();
+        let typed = self.ui.question.typed_text();
         let suggestions = &self.ui.question.suggestions;
         let place_of = |question: &str| {
             suggestions

@@ -161,7 +161,7 @@ impl App {
             theme: &self.theme,
             keymap: &self.keymap,
             options: &self.options,
-            typed: self.overlay.as_ref().map_or("", Open::typed),
+            typed: self.overlay.as_ref().map_or("", Open::typed_text),
             frozen: self.frozen.is_some(),
             marks_struck: self.is_ascii,
             is_played_from_list: self.behind.is_some(),

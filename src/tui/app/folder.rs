@@ -68,7 +68,7 @@ impl App {
     /// Completes the path that is typed, as far as the folders there agree.
     pub(super) fn complete(&mut self) {
         let folder = |field: &&Field| field.purpose == Purpose::Folder;
-        let Some(typed) = self.ui.field.as_ref().filter(folder).map(Field::typed) else {
+        let Some(typed) = self.ui.field.as_ref().filter(folder).map(Field::typed_text) else {
             return;
         };
         let (parent, begun) = typed.rsplit_once('/').unwrap_or((".", typed));
@@ -103,7 +103,9 @@ impl App {
         let Some(field) = &self.ui.field else {
             return;
         };
-        let at = recent.iter().position(|folder| folder == field.typed());
+        let at = recent
+            .iter()
+            .position(|folder| folder == field.typed_text());
         let next = match at {
             Some(at) => at.checked_add_signed(-by),
             None => Some(0),

@@ -296,7 +296,11 @@ impl App {
     }
 
     pub(super) fn search_edited(&mut self) {
-        let typed = self.ui.field.as_ref().map(|field| field.typed().to_owned());
+        let typed = self
+            .ui
+            .field
+            .as_ref()
+            .map(|field| field.typed_text().to_owned());
         self.ui.search.needle = typed.unwrap_or_default();
         self.go_to_match(Match::Here);
     }
@@ -349,7 +353,7 @@ impl App {
             return;
         };
 
-        let characters = text::counted(copied.text.chars().count() as u64, "character");
+        let characters = text::quantity(copied.text.chars().count() as u64, "character");
         self.notify(format!("copied {} ({characters})", copied.name));
         self.effects.push(Effect::Copy(copied.text));
     }

@@ -166,7 +166,7 @@ impl App {
     /// # Errors
     /// The reason that it is refused, for the user.
     fn accept_field(&mut self, field: &Field) -> Result<(), String> {
-        let typed = field.typed().trim();
+        let typed = field.typed_text().trim();
         match &field.purpose {
             Purpose::Search => self.go_to_match(Match::Here),
             Purpose::Setting(key) => self.try_override(key, typed)?,

@@ -146,7 +146,7 @@ impl App {
                 self.notify(format!("{ready}{asks_again}"));
             }
             None if is_asked => {
-                let files = words::counted(report.corpus.documents, "file");
+                let files = words::quantity(report.corpus.documents, "file");
                 self.notify(format!("up to date: {files}, nothing changed"));
             }
             None => {}

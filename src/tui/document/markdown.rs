@@ -454,7 +454,7 @@ mod tests {
     use super::*;
 
     /// Returns the rows of each line of a document, joined with `⏎`; a hidden line is `-`.
-    fn drawn(text: &str, cells: usize) -> Vec<String> {
+    fn draw_rows(text: &str, cells: usize) -> Vec<String> {
         let words = |row: &Row| {
             row.iter()
                 .map(|piece| piece.text.as_str())
@@ -516,7 +516,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let cells = if text.starts_with("a long") { 6 } else { 40 };
-            assert_eq!(drawn(text, cells), *expected, "{text:?}");
+            assert_eq!(draw_rows(text, cells), *expected, "{text:?}");
         }
     }
 
@@ -529,7 +529,7 @@ mod tests {
 
     #[test]
     fn no_entity_steers_the_terminal() {
-        let rows = drawn("a &#27;[31m b &#x9b;2J `\\x1b` &#8238;c", 60).join("");
+        let rows = draw_rows("a &#27;[31m b &#x9b;2J `\\x1b` &#8238;c", 60).join("");
         assert!(
             !rows.chars().any(|c| c.is_control() || c == '\u{202e}'),
             "{rows:?}"

@@ -197,7 +197,11 @@ mod tests {
     use crate::event::{Source, SourceForm};
 
     /// Returns each line with the marked texts in braces; a hidden line is `-`.
-    fn drawn(language: MarkupLanguage, text: &str, headings: &[(u32, u32, &str)]) -> Vec<String> {
+    fn draw_lines(
+        language: MarkupLanguage,
+        text: &str,
+        headings: &[(u32, u32, &str)],
+    ) -> Vec<String> {
         let heading = |(first_line, last_line, title): &(u32, u32, &str)| HeadingLines {
             first_line: *first_line,
             last_line: *last_line,
@@ -284,7 +288,7 @@ mod tests {
             (Org, "", &[], &[""]),
         ];
         for (language, text, headings, expected) in cases {
-            assert_eq!(drawn(language, text, headings), expected, "{text:?}");
+            assert_eq!(draw_lines(language, text, headings), expected, "{text:?}");
         }
     }
 }

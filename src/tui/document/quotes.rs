@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     /// Returns the marked texts of a document of these lines from line 3 on.
-    fn marked(form: SourceForm, text: &str, cited: &[([u32; 2], &str)]) -> Vec<String> {
+    fn find_marked(form: SourceForm, text: &str, cited: &[([u32; 2], &str)]) -> Vec<String> {
         let source = Source {
             document: "a.md".to_owned(),
             path: "a.md".to_owned(),
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn cited_sentences_are_found_in_their_lines() {
         let text = "One was here. Two\nwas there. Three.\nTwo was there.";
-        let plain = |cited: &[([u32; 2], &str)]| marked(SourceForm::Lines, text, cited);
+        let plain = |cited: &[([u32; 2], &str)]| find_marked(SourceForm::Lines, text, cited);
         assert_eq!(plain(&[([3, 4], "Two was  there.")]), ["Two\nwas there."]);
         assert_eq!(plain(&[([5, 5], "Two was there.")]), ["Two was there."]);
         assert_eq!(
@@ -160,7 +160,7 @@ mod tests {
             cells: cells.split(',').map(str::to_owned).collect(),
         };
         let rows = vec![row(3, "name,age"), row(4, "Ann,7"), row(5, "Bob,")];
-        let found = marked(
+        let found = find_marked(
             SourceForm::Table { rows },
             "name,age\nAnn,7\nBob,",
             &[([3, 5], "name: Bob")],

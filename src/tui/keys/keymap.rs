@@ -24,7 +24,7 @@ impl Keymap {
     ///
     /// # Errors
     /// A declared key that is not a key; a test prevents that.
-    pub fn built_in() -> Result<Self, Problem> {
+    pub fn from_defaults() -> Result<Self, Problem> {
         let mut keys = BTreeMap::new();
 
         for action in Action::ALL {
@@ -56,8 +56,8 @@ impl Keymap {
     pub fn load(file: &Path) -> Result<Self, Problem> {
         let origin = file.display().to_string();
         match files::read_text(file) {
-            Ok(text) => Self::built_in()?.with(&text, &origin),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::built_in(),
+            Ok(text) => Self::from_defaults()?.with(&text, &origin),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::from_defaults(),
             Err(error) => Err(Problem::new(
                 format!("cannot read {origin} ({error})"),
                 "check the file and its permissions",
@@ -172,12 +172,12 @@ mod tests {
     use super::*;
 
     fn keymap(text: &str) -> Result<Keymap, Problem> {
-        Keymap::built_in()?.with(text, "keymap.toml")
+        Keymap::from_defaults()?.with(text, "keymap.toml")
     }
 
     #[test]
     fn arrows_are_named_in_ascii() {
-        let mut keymap = Keymap::built_in().expect("keys");
+        let mut keymap = Keymap::from_defaults().expect("keys");
         assert_eq!(keymap.sign(Action::HistoryForward), "↓");
         keymap.show_in_ascii(true);
         assert_eq!(keymap.sign(Action::HistoryForward), "down");
@@ -185,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn built_in_keys_have_one_meaning_in_each_place() {
-        Keymap::built_in()
+    fn keys_of_the_program_have_one_meaning_in_each_place() {
+        Keymap::from_defaults()
             .expect("keys")
             .check_single_meanings("built in")
             .expect("one meaning");

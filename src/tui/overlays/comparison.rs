@@ -95,7 +95,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
     let hidden = runs_of_question(scene).count() - runs.len();
     if hidden > 0 {
-        let hidden = text::counted(hidden as u64, "older run");
+        let hidden = text::quantity(hidden as u64, "older run");
         let words = format!("{hidden} of this question not shown: too many for this width");
         page.text(Tone::Quiet, "  ", &words);
     }
@@ -373,9 +373,9 @@ fn cost_cell(run: &Run) -> Cell {
     let tokens = usage.prompt_tokens_evaluated + usage.tokens_generated;
     let words = format!(
         "{}, {}\n{} in {}",
-        text::counted(usage.retrievals.into(), "lookup"),
-        text::counted(usage.model_calls.into(), "model call"),
-        text::counted(tokens, "token"),
+        text::quantity(usage.retrievals.into(), "lookup"),
+        text::quantity(usage.model_calls.into(), "model call"),
+        text::quantity(tokens, "token"),
         text::duration(usage.wall_ms),
     );
     Cell::new(Tone::Quiet, words)

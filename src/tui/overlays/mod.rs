@@ -83,7 +83,7 @@ impl Open {
         let cells = usize::from(self.columns(screen).saturating_sub(2));
         if self.view.is_live() || self.cells != Some(cells) {
             let scene = Scene {
-                typed: typed(self.line.as_ref()),
+                typed: line_text(self.line.as_ref()),
                 ..*scene
             };
             self.content = self.view.content(&scene, &self.scroll, cells);
@@ -114,8 +114,8 @@ impl Open {
     }
 
     /// Returns the text of that line; empty where there is none.
-    pub fn typed(&self) -> &str {
-        typed(self.line.as_ref())
+    pub fn typed_text(&self) -> &str {
+        line_text(self.line.as_ref())
     }
 
     /// Begins the line that filters its rows. Returns whether it has one that a search begins.
@@ -195,7 +195,7 @@ impl Open {
     }
 }
 
-fn typed(line: Option<&TypedText>) -> &str {
+fn line_text(line: Option<&TypedText>) -> &str {
     line.map_or("", TypedText::as_str)
 }
 

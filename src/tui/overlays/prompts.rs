@@ -60,7 +60,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
     let title = format!("  call {}  {}", row + 1, call.purpose);
     let role = call.role.name().replace('_', " ");
-    let tokens = text::counted(call.prompt_tokens.into(), "token");
+    let tokens = text::quantity(call.prompt_tokens.into(), "token");
 
     let mut about = format!("  {role}  {tokens}");
     if call.branches > 1 {

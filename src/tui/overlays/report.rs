@@ -109,7 +109,7 @@ fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
     if report.skipped.is_empty() {
         page.line(page.span(Tone::Text, "  ✓ no file was skipped"));
     } else {
-        let files = text::counted(report.skipped.len() as u64, "file");
+        let files = text::quantity(report.skipped.len() as u64, "file");
         page.line(page.span(Tone::Strong, format!("  {files} skipped")));
     }
     let path_cells = cells_of(page, report.skipped.iter().map(|file| file.path.as_str()));
@@ -125,7 +125,7 @@ fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
     }
 
     if !report.noted.is_empty() {
-        let files = text::counted(report.noted.len() as u64, "file");
+        let files = text::quantity(report.noted.len() as u64, "file");
         page.gap();
         page.line(page.span(Tone::Strong, format!("  {files} read with a remark")));
     }

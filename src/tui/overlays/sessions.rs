@@ -199,7 +199,7 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
 
     let about = match thread.runs.as_slice() {
         [run] => run.preset.clone(),
-        runs => text::counted(runs.len() as u64, "question"),
+        runs => text::quantity(runs.len() as u64, "question"),
     };
     let is_finished = last.is_some_and(|run| run.answer.is_some());
 

@@ -294,7 +294,7 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
 
     let words = if run.is_by_words_alone() {
         let read = run.corpus.as_ref().map_or(0, |corpus| corpus.documents);
-        let files = text::counted(read, "file");
+        let files = text::quantity(read, "file");
         if now.is_some_and(|now| !now.words_only) {
             format!(
                 "found by words alone in {files}: the vectors are ready now, {again} asks again"
@@ -345,7 +345,7 @@ fn changed_rows(page: &mut Page<'_>, run: &Run) {
     let again = page.scene.keys_from_here(Action::Again);
     let others = match changed.len() - 1 {
         0 => String::new(),
-        others => format!(" and {}", text::counted(others as u64, "other document")),
+        others => format!(" and {}", text::quantity(others as u64, "other document")),
     };
     let first = text::one_line(first);
     let words = format!("{first}{others} changed after this answer: {again} asks again");

@@ -196,9 +196,9 @@ fn rechunked_rows(page: &mut Page<'_>, run: &Run) {
     }
     let words = format!(
         "✂ {} re-chunked by meaning: {}, {}",
-        text::counted(documents, "document"),
-        text::counted(sentences, "sentence"),
-        text::counted(chunks, "chunk")
+        text::quantity(documents, "document"),
+        text::quantity(sentences, "sentence"),
+        text::quantity(chunks, "chunk")
     );
     page.text(Tone::Quiet, " ", &words);
 
@@ -225,7 +225,7 @@ impl RoundRows<'_> {
             Ok(understanding) => page.item(head, self.head_row(page, understanding)),
             Err(reason) => {
                 let number = self.round.round;
-                let words = format!("round {number}  not measured: {}", unmeasured(*reason));
+                let words = format!("round {number}  not measured: {}", reason_words(*reason));
                 page.item_text(head, Tone::Warning, " ", &words);
             }
         }
@@ -689,7 +689,10 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
     });
 
     let words = match run.refinement.finished {
-        Some((best, end)) => format!("The answer is written from round {best}: {}.", ended(end)),
+        Some((best, end)) => format!(
+            "The answer is written from round {best}: {}.",
+            end_words(end)
+        ),
         None if !page.scene.ui.is_in_progress(run) && is_uncertain => {
             let reason = match run.settings.refiner.kind {
                 RefinerKind::Off => absence::off(page.scene, run, "refiner"),
@@ -704,7 +707,7 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
     page.text(Tone::Quiet, " ", &words);
 }
 
-fn ended(end: RefinementEnd) -> &'static str {
+fn end_words(end: RefinementEnd) -> &'static str {
     match end {
         RefinementEnd::Sufficient => "it passed the sufficiency check",
         RefinementEnd::RoundLimit => "the best of all rounds that the settings allow",
@@ -713,7 +716,7 @@ fn ended(end: RefinementEnd) -> &'static str {
     }
 }
 
-fn unmeasured(reason: Unmeasured) -> &'static str {
+fn reason_words(reason: Unmeasured) -> &'static str {
     match reason {
         Unmeasured::NoChunk => "the context contains no chunk",
         Unmeasured::NoVariant => {

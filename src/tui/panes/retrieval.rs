@@ -419,7 +419,7 @@ impl LookupRows<'_> {
     fn context_row(&self, context: &Context) -> Line<'static> {
         let words = format!(
             " context: {}, prompt {} of {} tokens",
-            text::counted(context.chunks.len() as u64, "chunk"),
+            text::quantity(context.chunks.len() as u64, "chunk"),
             text::count(context.prompt_tokens.into()),
             text::count(context.available_tokens.into())
         );
@@ -549,7 +549,7 @@ impl LookupRows<'_> {
             .map(|heading| format!("{heading} › "))
             .collect();
         let place = words::chunk_place(chunk);
-        let tokens = text::counted(chunk.tokens.into(), "token");
+        let tokens = text::quantity(chunk.tokens.into(), "token");
         put(&format!("{headings}{place}, {tokens}"), Tone::Quiet, &[]);
         let retrieval = self.lookup.retrieval.as_ref();
         let metadata = retrieval.and_then(|of_lookup| of_lookup.documents.get(&chunk.document));
@@ -642,7 +642,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
 
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
     if lookup.rechunked {
-        let hits = text::counted(lookup.found as u64, "hit");
+        let hits = text::quantity(lookup.found as u64, "hit");
         return format!(
             "{hits} by vector search over re-chunked documents · {:.1} ms",
             retrieval.wall_us as f64 / 1e3
@@ -664,7 +664,7 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
 
     format!(
         "{} · {search} · {:.1} ms",
-        text::counted(lookup.found as u64, "hit"),
+        text::quantity(lookup.found as u64, "hit"),
         retrieval.wall_us as f64 / 1e3
     )
 }

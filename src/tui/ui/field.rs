@@ -51,7 +51,7 @@ impl Field {
     }
 
     /// Returns the line as typed.
-    pub fn typed(&self) -> &str {
+    pub fn typed_text(&self) -> &str {
         self.text.as_str()
     }
 

@@ -49,7 +49,7 @@ impl QuestionLine {
     }
 
     /// Returns the question as typed so far.
-    pub fn typed(&self) -> &str {
+    pub fn typed_text(&self) -> &str {
         self.text.as_str()
     }
 
@@ -93,7 +93,7 @@ impl QuestionLine {
             None if self.history.is_empty() => return,
             None => Recalled {
                 at: self.history.len() - 1,
-                draft: self.typed().to_owned(),
+                draft: self.typed_text().to_owned(),
             },
         };
         self.text = TypedText::new(&self.history[recalled.at]);
@@ -119,7 +119,7 @@ impl QuestionLine {
     /// Returns the rows that the question takes on a screen of this width.
     pub fn rows(&self, columns: u16) -> u16 {
         let cells = usize::from(columns).saturating_sub(text::width(PROMPT) + 1);
-        let rows = text::wrap(self.typed(), cells).len();
+        let rows = text::wrap(self.typed_text(), cells).len();
         u16::try_from(rows).unwrap_or(u16::MAX)
     }
 }

@@ -30,7 +30,7 @@ pub(super) enum Refused {
 pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
     let mut options = ParseOptions::new().sequential();
     options.extract_resources = false;
-    let parser = PdfParser::from_bytes_with_options(bytes, options).map_err(refused)?;
+    let parser = PdfParser::from_bytes_with_options(bytes, options).map_err(refuse)?;
 
     let mut pages = Pages::default();
     let mut failed = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
             ControlFlow::Break(())
         }
     });
-    let quality = quality.map_err(refused)?;
+    let quality = quality.map_err(refuse)?;
 
     if text_bytes >= MAX_TEXT_BYTES {
         let mib = MAX_TEXT_BYTES >> 20;
@@ -83,7 +83,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
     Ok(pages)
 }
 
-fn refused(error: unpdf::Error) -> Refused {
+fn refuse(error: unpdf::Error) -> Refused {
     match error.kind() {
         ErrorKind::Encrypted | ErrorKind::InvalidPassword => Refused::Locked,
         _ => Refused::Damaged(error.to_string()),

@@ -31,7 +31,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let mut pages = read(input)?;
-    if input.options.ocr && pages.scanned() > 0 {
+    if input.options.ocr && pages.scan_count() > 0 {
         match tools::recognise_text(input.bytes, &pages) {
             Ok(recognised) => pages = recognised,
             Err(missing) => pages.remarks.push(missing),

@@ -70,7 +70,7 @@ impl Page {
 
 impl Pages {
     /// Returns the number of pages that hold a picture and no text.
-    pub fn scanned(&self) -> usize {
+    pub fn scan_count(&self) -> usize {
         self.pages.iter().filter(|page| page.is_scanned).count()
     }
 
@@ -83,7 +83,7 @@ impl Pages {
             self.remarks.insert(0, "it has no pages".to_owned());
             return Err(self.remarks.join("; "));
         }
-        let scanned = self.scanned();
+        let scanned = self.scan_count();
         if scanned > 0 {
             self.remarks
                 .insert(0, scans(scanned, self.pages.len(), options));
@@ -103,7 +103,7 @@ impl Pages {
         for page in &mut self.pages {
             page.blocks.append(&mut page.annotations);
         }
-        let extract = joined(&self.pages, &self.outline);
+        let extract = join_pages(&self.pages, &self.outline);
         Ok(Extract {
             metadata: self.metadata,
             note,
@@ -125,11 +125,11 @@ fn scans(scanned: usize, pages: usize, options: &ReadOptions) -> String {
 /// Returns text with ligatures as letters and words that were hyphenated at the end of a line
 /// joined, without soft hyphens and control characters.
 fn clean(text: &str) -> String {
-    rejoined(&without_marks(text))
+    rejoin(&without_marks(text))
 }
 
 /// Joins `light- house`, unless the hyphen stands for the end of a word, as in `pre- and postwar`.
-fn rejoined(text: &str) -> String {
+fn rejoin(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
 
@@ -241,7 +241,7 @@ fn pattern(text: &str) -> Option<String> {
 }
 
 /// Joins pages to a text. A paragraph that continues on the next page stays one.
-fn joined(pages: &[Page], outline: &[Title]) -> Extract {
+fn join_pages(pages: &[Page], outline: &[Title]) -> Extract {
     let mut extract = Extract::default();
     let sizes = heading_sizes(pages);
     let mut titles = Titles::new(outline);
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    fn extracted(pages: Vec<Page>, options: &ReadOptions) -> Extract {
+    fn extract_pages(pages: Vec<Page>, options: &ReadOptions) -> Extract {
         let pages = Pages {
             pages,
             ..Pages::default()
@@ -371,7 +371,7 @@ mod tests {
                 })
                 .collect::<Vec<_>>()
         };
-        let dropped = extracted(pages(), &ReadOptions::default());
+        let dropped = extract_pages(pages(), &ReadOptions::default());
         assert_eq!(
             dropped.text,
             "Fruit report 2024\n\nApples.\n\nPears.\n\nPlums.\n\nQuinces.\n\nFigs."
@@ -380,7 +380,10 @@ mod tests {
             keep_page_headers: true,
             ..ReadOptions::default()
         };
-        assert_eq!(extracted(pages(), &keep).text.matches("report").count(), 5);
+        assert_eq!(
+            extract_pages(pages(), &keep).text.matches("report").count(),
+            5
+        );
     }
 
     #[test]
@@ -390,7 +393,7 @@ mod tests {
             page(2, &["lamp and lit it.", "Then he slept."]),
             page(4, &["The ofﬁce opened."]),
         ];
-        let extract = extracted(pages, &ReadOptions::default());
+        let extract = extract_pages(pages, &ReadOptions::default());
         assert_eq!(
             extract.text,
             "The keeper walked to the\nlamp and lit it.\n\nThen he slept.\n\nThe office opened."
@@ -455,7 +458,7 @@ mod tests {
         );
         assert!(reason.contains("ocrmypdf"), "{reason}");
 
-        let some = extracted(vec![page(1, &["Words."]), scan(2)], &ReadOptions::default());
+        let some = extract_pages(vec![page(1, &["Words."]), scan(2)], &ReadOptions::default());
         let note = some.note.expect("a note");
         assert!(note.starts_with("1 of 2 pages"), "{note}");
     }
