@@ -2,6 +2,8 @@
 //! two documents often has the words of one of them alone ("the director of the film" is asked for,
 //! and the film's page names him).
 
+use std::collections::BTreeMap;
+
 use crate::config::{RetrieverKind, RetrieverSettings};
 use crate::corpus::split_words;
 use crate::event::{ChunkText, Hit, document_stem};
@@ -38,8 +40,21 @@ pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> V
         })
         .collect();
 
+    let mut starts: BTreeMap<String, u64> = BTreeMap::new();
+    for ChunkText {
+        document, bytes, ..
+    } in hits.iter().map(|hit| &hit.chunk)
+    {
+        let start = starts.entry(document.clone()).or_insert(BEGINNING);
+        *start = bytes[0].min(*start);
+    }
+    let is_beginning = |hit: &&mut Hit| {
+        let start = hit.chunk.bytes[0];
+        start < BEGINNING && starts.get(&hit.chunk.document) == Some(&start)
+    };
+
     let mut is_raised = false;
-    for hit in hits.iter_mut().filter(|hit| hit.chunk.bytes[0] < BEGINNING) {
+    for hit in hits.iter_mut().filter(is_beginning) {
         let names = names(&hit.chunk);
         let is_naming = |(_, (_, document, text)): &(i32, &(u64, String, String))| {
             *document != hit.chunk.document && names.iter().any(|name| text.contains(name))
@@ -127,7 +142,7 @@ mod tests {
             hit(
                 4,
                 "people/mira_oakes.md",
-                900,
+                200,
                 "She paints, says Mira Oakes.",
             ),
             hit(5, "people/mira_oakes.md", 0, "Born in Lorby."),

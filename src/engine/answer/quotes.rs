@@ -74,11 +74,17 @@ impl RankedSentences {
             }
         });
         let mut sentences: Vec<RankedSentence> = ranked.collect();
-        // chunks overlap: a sentence of two is one
+        // chunks overlap: a sentence of two is one, and an end that a chunk cut off is none
+        let all = sentences.iter().map(|one| one.text().to_owned());
+        let all: HashSet<String> = all.collect();
         let mut seen = HashSet::new();
         sentences.retain(|one| {
-            let words = content_words(one.text(), question.language).len();
-            words >= MIN_WORDS && !is_heading(one.text()) && seen.insert(one.text().to_owned())
+            let text = one.text();
+            let words = content_words(text, question.language).len();
+            words >= MIN_WORDS
+                && !is_heading(text)
+                && !all.iter().any(|other| is_end(text, other))
+                && seen.insert(text.to_owned())
         });
         sentences.sort_by(|a, b| b.by_words.total_cmp(&a.by_words));
         sentences.truncate(MAX_EMBEDDED);
@@ -109,6 +115,11 @@ impl RankedSentences {
     pub fn score(&self) -> f32 {
         self.0.first().map_or(0.0, RankedSentence::score)
     }
+}
+
+/// Returns whether a text is the beginning or the end of a longer one.
+fn is_end(text: &str, whole: &str) -> bool {
+    text.len() < whole.len() && (whole.starts_with(text) || whole.ends_with(text))
 }
 
 /// Returns whether a text of a document is a heading: marked, or underlined.

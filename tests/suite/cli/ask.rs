@@ -549,3 +549,32 @@ fn an_index_of_many_updates_answers_as_a_new_one() {
         );
     }
 }
+
+#[test]
+fn a_sentence_that_two_chunks_share_is_quoted_once_and_whole() {
+    let test = TestEnvironment::new();
+    let lines = " * The list of every ferry is kept by\n   the harbour master in a green book.\n\n \
+        * The way \"git p4\" shows\n   ferry sizes in its output has been updated to use \
+        human-readable\n   units.\n\n * The bakery behind the second pier opens at seven and \
+        sells\n   bread to the crew of the morning ferry.\n";
+    fs::write(test.path("notes/harbour.md"), lines).expect("written");
+
+    let question = "Which sizes are human-readable in the output?";
+    let asked = test.run([
+        "ask",
+        "notes",
+        question,
+        "--quotes",
+        "--set",
+        "chunker.max_tokens=40",
+        "--set",
+        "chunker.overlap_tokens=14",
+    ]);
+    let quotes = asked.succeeds().stdout;
+    let holding = quotes
+        .lines()
+        .filter(|line| line.contains("human-readable"));
+    let holding: Vec<&str> = holding.collect();
+    assert_eq!(holding.len(), 1, "{quotes}");
+    assert!(holding[0].starts_with("“The way"), "{quotes}");
+}
