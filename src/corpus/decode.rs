@@ -443,7 +443,12 @@ fn wide(bytes: &[u8], encoding: Wide, skip: usize) -> Decoded {
 /// Refuses bytes with more control characters than text has, and says which they are. A short text
 /// may have a `few`.
 fn check_controls(bytes: &[u8], few: usize) -> Result<(), String> {
-    let is_control = |byte: &u8| byte.is_ascii_control() && !is_text_control(*byte);
+    // bells alone are not the recording of a terminal
+    let has_text = bytes.iter().any(u8::is_ascii_graphic) || !bytes.is_ascii();
+    let is_control = |byte: &u8| {
+        let is_of_text = byte.is_ascii_whitespace() || (has_text && is_text_control(*byte));
+        byte.is_ascii_control() && !is_of_text
+    };
     let count = bytes.iter().filter(|byte| is_control(byte)).count();
     let few = few.min((bytes.len() as f64 * MAX_FEW_SHARE) as usize);
     let Some(first) = bytes.iter().position(is_control) else {
