@@ -123,7 +123,9 @@ fn variants(run: &Run) -> Vec<Variant> {
         | AnswerPrompt::QaShort
         | AnswerPrompt::QaGrounded => ("quotations alone", "quotes"),
     };
-    if !hits.is_empty() {
+    // a model for practice writes nothing of use over documents of one's own
+    let is_answerable = prompt == "quotes" || !run.is_practice();
+    if !hits.is_empty() && is_answerable {
         add(name.to_owned(), "answer.prompt", prompt.to_owned());
     }
     if run.scope != Scope::default() {
