@@ -473,6 +473,13 @@ impl ChunkerSettings {
     }
 }
 
+impl RetrieverSettings {
+    /// Returns the number of fused hits that a run keeps: at least those of the context.
+    pub fn max_hits(&self) -> usize {
+        self.keep.max(self.k) as usize
+    }
+}
+
 impl GeneratorSettings {
     /// Returns whether a model loaded with `other` serves these settings too: sampling settings
     /// need no new load.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::models::is_zero;
 use super::place::Place;
 use super::problem::Problem;
 
@@ -48,10 +49,6 @@ pub struct CallUsage {
     /// where that is not known.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub reading_rate: f32,
-}
-
-fn is_zero(tokens: &u32) -> bool {
-    *tokens == 0
 }
 
 fn is_unknown(rate: &f32) -> bool {

@@ -65,7 +65,7 @@ pub struct Filtered {
 }
 
 /// A chunk: the unit that is retrieved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChunkText {
     /// Stable within a generation of the index.
     pub id: u64,

@@ -147,6 +147,12 @@ pub struct MachineMemory {
 }
 
 impl MachineMemory {
+    /// Returns whether a model fits; `None` where the free memory is not known.
+    #[must_use]
+    pub fn fits(&self, need: MemoryNeed) -> Option<bool> {
+        Some(need.bytes() <= self.free_bytes?)
+    }
+
     /// Returns whether a model of this size reads sources too slowly here.
     #[must_use]
     pub fn is_slow_with(&self, role: ModelRole, file_bytes: u64) -> bool {
@@ -234,6 +240,15 @@ pub struct ModelList {
     pub memory: MachineMemory,
 }
 
+impl ModelList {
+    /// Returns the place of the best generator among the models to download.
+    #[must_use]
+    pub fn best_generator(&self) -> Option<usize> {
+        let mut offered = self.offered.iter();
+        offered.position(|model| model.is_best && model.role == ModelRole::Generator)
+    }
+}
+
 /// The phase of a download of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -280,10 +295,7 @@ pub struct PulledModel {
     pub received_bytes: u64,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// Returns whether a number is left out of a record.
+pub(super) fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }

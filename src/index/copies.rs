@@ -71,7 +71,7 @@ struct Candidate {
     modified_minutes: u64,
     text: TextPrint,
     /// The text without the head of a mail and without the marks of a quotation.
-    body: TextPrint,
+    body: OnceCell<TextPrint>,
     /// Whether all of it is a quotation of another mail.
     is_quotation: bool,
     /// The words of the query that its place and its text hold.
@@ -94,10 +94,9 @@ impl Candidate {
             whole + "\n" + name
         });
 
-        let (body, is_quotation) = mail_body(&hit.chunk.text);
         Self {
-            body: TextPrint::new(&body),
-            is_quotation,
+            body: OnceCell::new(),
+            is_quotation: is_quotation(&hit.chunk.text),
             date: date(entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,
             text: TextPrint::new(&hit.chunk.text),
@@ -125,9 +124,9 @@ impl Candidate {
         if self.is_quotation || better.is_quotation {
             return !is_same_document
                 && subject(&own.headings) == subject(&other.headings)
-                && self.body.words.len() >= MIN_WORDS
-                && self.body.has_numbers_of(&better.body)
-                && self.body.share_in(&better.body) >= MIN_SHARE;
+                && self.body().words.len() >= MIN_WORDS
+                && self.body().has_numbers_of(better.body())
+                && self.body().share_in(better.body()) >= MIN_SHARE;
         }
 
         // forms that differ in their numbers say different things; versions of a file may
@@ -139,10 +138,18 @@ impl Candidate {
             && self.text.share_in(&better.text) >= MIN_SHARE
     }
 
+    fn body(&self) -> &TextPrint {
+        self.body.get_or_init(|| {
+            let lines = body_lines(&self.hit.chunk.text).into_iter();
+            let lines = lines.map(|line| line.trim_start_matches(['>', ' ']));
+            TextPrint::new(&lines.collect::<Vec<_>>().join("\n"))
+        })
+    }
+
     /// Returns whether it can stand for a better text: it holds no less.
     fn can_lead(&self, better: &Self) -> bool {
         let [own, other] = if self.is_quotation || better.is_quotation {
-            [&self.body, &better.body]
+            [self.body(), better.body()]
         } else {
             [&self.text, &better.text]
         };
@@ -150,34 +157,40 @@ impl Candidate {
     }
 }
 
-/// Returns a text without the head of a mail and the marks of a quotation, and whether all of it is
-/// a quotation: each line has a mark, or a rule begins it.
-fn mail_body(text: &str) -> (String, bool) {
-    let is_marked = |line: &str| line.starts_with('>');
-    let begins_by_rule = text.trim_start().starts_with("----");
-    let mut body = String::new();
-    let mut has_marks = false;
-    let mut has_others = false;
+/// Returns the lines of a text without the head of a mail, and without what introduces a quotation.
+fn body_lines(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut lines = lines.peekable();
+    let mut body = Vec::new();
 
-    let mut lines = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .peekable();
     while let Some(line) = lines.next() {
         // the line above a quotation says who wrote it
         let introduces =
             line.trim_end().ends_with(':') && lines.peek().is_some_and(|next| is_marked(next));
         let is_head = MAIL_FIELDS.iter().any(|field| line.starts_with(field));
-        if line.starts_with("----") || is_head || introduces {
-            continue;
+        if !(introduces || is_head || is_rule(line)) {
+            body.push(line);
         }
-        has_marks |= is_marked(line);
-        has_others |= !is_marked(line);
-        body.push_str(line.trim_start_matches(['>', ' ']));
-        body.push('\n');
     }
+    body
+}
 
-    (body, begins_by_rule || (has_marks && !has_others))
+/// Returns whether all of a text is a quotation: each line has a mark, or a rule begins it.
+fn is_quotation(text: &str) -> bool {
+    // most texts have neither
+    is_rule(text.trim_start()) || (text.contains('>') && is_all_marked(&body_lines(text)))
+}
+
+fn is_all_marked(lines: &[&str]) -> bool {
+    !lines.is_empty() && lines.iter().all(|line| is_marked(line))
+}
+
+fn is_marked(line: &str) -> bool {
+    line.starts_with('>')
+}
+
+fn is_rule(line: &str) -> bool {
+    line.starts_with("----")
 }
 
 /// Returns the words of the headings of a mail, without those of an answer before its subject.
@@ -247,7 +260,7 @@ fn sort_hashes(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 /// Returns the words of a text in lower case.
-fn words(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     split_words(text).map(str::to_lowercase)
 }
 
@@ -405,10 +418,9 @@ mod tests {
                 headings: vec![(*heading).to_owned()],
                 bytes: [0, 1],
                 lines: [1, 1],
-                places: Vec::new(),
                 tokens: 1,
                 text: (*text).to_owned(),
-                parts: Vec::new(),
+                ..ChunkText::default()
             };
             let score = 1.0 / rank as f32;
             let hit = Hit::new(chunk, Ranked { score, rank });

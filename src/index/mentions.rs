@@ -2,10 +2,10 @@
 //! two documents often has the words of one of them alone ("the director of the film" is asked for,
 //! and the film's page names him).
 
-use std::collections::BTreeMap;
+use std::iter;
 
+use super::copies::words;
 use crate::config::{RetrieverKind, RetrieverSettings};
-use crate::corpus::split_words;
 use crate::event::{ChunkText, Hit, document_stem};
 
 /// Number of the best hits whose texts are read for names.
@@ -28,78 +28,62 @@ pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> V
     if settings.kind != RetrieverKind::Hybrid {
         return hits;
     }
-    let read: Vec<(u64, String, String)> = hits
+    let best = hits.iter().take(READ);
+    let texts: Vec<String> = best.map(|hit| spaced_words(&hit.chunk.text)).collect();
+    let naming: Vec<Option<usize>> = hits
         .iter()
-        .take(READ)
-        .map(|hit| {
-            (
-                hit.chunk.id,
-                hit.chunk.document.clone(),
-                words(&hit.chunk.text),
-            )
-        })
+        .map(|hit| naming_hit(&hit.chunk, &hits, &texts))
         .collect();
-
-    let mut starts: BTreeMap<String, u64> = BTreeMap::new();
-    for ChunkText {
-        document, bytes, ..
-    } in hits.iter().map(|hit| &hit.chunk)
-    {
-        let start = starts.entry(document.clone()).or_insert(BEGINNING);
-        *start = bytes[0].min(*start);
-    }
-    let is_beginning = |hit: &&mut Hit| {
-        let start = hit.chunk.bytes[0];
-        start < BEGINNING && starts.get(&hit.chunk.document) == Some(&start)
-    };
-
-    let mut is_raised = false;
-    for hit in hits.iter_mut().filter(is_beginning) {
-        let names = names(&hit.chunk);
-        let is_naming = |(_, (_, document, text)): &(i32, &(u64, String, String))| {
-            *document != hit.chunk.document && names.iter().any(|name| text.contains(name))
-        };
-        let naming: Vec<(i32, u64)> = (0..)
-            .zip(&read)
-            .filter(is_naming)
-            .map(|(at, (chunk, ..))| (at, *chunk))
-            .collect();
-        if let Some((at, chunk)) = naming.first()
-            && naming.len() <= MAX_NAMING
-        {
-            hit.fused.score += RAISE * DECAY.powi(*at);
-            hit.named_by = Some(*chunk);
-            is_raised = true;
-        }
+    if naming.iter().all(Option::is_none) {
+        return hits;
     }
 
-    if is_raised {
-        hits.sort_by(|one, other| other.fused.score.total_cmp(&one.fused.score));
-        for (rank, hit) in (1..).zip(&mut hits) {
-            hit.fused.rank = rank;
+    for (at, naming) in naming.into_iter().enumerate() {
+        if let Some(better) = naming {
+            hits[at].named_by = Some(hits[better].chunk.id);
+            hits[at].fused.score += RAISE * DECAY.powi(better as i32);
         }
+    }
+    hits.sort_by(|one, other| other.fused.score.total_cmp(&one.fused.score));
+    for (rank, hit) in (1..).zip(&mut hits) {
+        hit.fused.rank = rank;
     }
     hits
+}
+
+/// Returns the best of the hits whose texts name the document that a chunk begins; `None` where
+/// none does, and where more than [`MAX_NAMING`] do.
+fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[String]) -> Option<usize> {
+    let start = chunk.bytes[0];
+    let is_earlier = |hit: &Hit| hit.chunk.document == chunk.document && hit.chunk.bytes[0] < start;
+    if start >= BEGINNING || hits.iter().any(is_earlier) {
+        return None;
+    }
+
+    let names = names(chunk);
+    let is_naming = |at: &usize| {
+        hits[*at].chunk.document != chunk.document
+            && names.iter().any(|name| texts[*at].contains(name))
+    };
+    let naming: Vec<usize> = (0..texts.len()).filter(is_naming).collect();
+    let best = naming.first().copied();
+    best.filter(|_| naming.len() <= MAX_NAMING)
 }
 
 /// Returns the names of a document: that of its file, without a number in front, and its title.
 fn names(chunk: &ChunkText) -> Vec<String> {
     let stem = document_stem(&chunk.document).replace('_', " ");
     let stem = stem.trim_start_matches(|c: char| c.is_ascii_digit() || "-. ".contains(c));
-    let names = [
-        Some(words(stem)),
-        chunk.headings.first().map(|title| words(title)),
-    ];
-    let is_name =
+    let title = chunk.headings.first().map(String::as_str);
+    let names = iter::once(stem).chain(title).map(spaced_words);
+    let is_long =
         |name: &String| name.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_LETTERS;
-    names.into_iter().flatten().filter(is_name).collect()
+    names.filter(is_long).collect()
 }
 
 /// Returns the words of a text in lower case, each between blanks.
-fn words(text: &str) -> String {
-    split_words(text).fold(" ".to_owned(), |words, word| {
-        words + &word.to_lowercase() + " "
-    })
+fn spaced_words(text: &str) -> String {
+    words(text).fold(" ".to_owned(), |spaced, word| spaced + &word + " ")
 }
 
 #[cfg(test)]
@@ -111,13 +95,11 @@ mod tests {
         let chunk = ChunkText {
             id: u64::from(rank),
             document: document.to_owned(),
-            headings: Vec::new(),
             bytes: [start, start + 100],
             lines: [1, 1],
-            places: Vec::new(),
             tokens: 9,
             text: text.to_owned(),
-            parts: Vec::new(),
+            ..ChunkText::default()
         };
         let score = 1.0 - 0.1 * rank as f32;
         Hit::new(chunk, Ranked { score, rank })

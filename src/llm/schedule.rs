@@ -533,7 +533,11 @@ impl Schedule<'_> {
         self.drafted += met;
         if drafted > 0 {
             // a draft that is not met takes time, one that is met is likely to continue
-            branch.max_drafted = if met == drafted { 2 * met } else { met + 1 };
+            branch.max_drafted = if met == drafted {
+                branch.max_drafted.max(2 * met)
+            } else {
+                met + 1
+            };
         }
         let slot = branch.slot;
         let Evaluator { cells, context, .. } = &mut *self.evaluator;

@@ -228,10 +228,9 @@ mod tests {
             headings: vec![format!("H{id}")],
             bytes,
             lines,
-            places: Vec::new(),
             tokens: 4,
             text: text.to_owned(),
-            parts: Vec::new(),
+            ..ChunkText::default()
         }
     }
 

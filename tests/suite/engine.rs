@@ -43,13 +43,11 @@ impl Shelf {
             chunk: ChunkText {
                 id: u64::from(rank) * 10,
                 document: "people.md".to_owned(),
-                headings: Vec::new(),
                 bytes: [0, text.len() as u64],
                 lines: [rank, rank],
-                places: Vec::new(),
                 tokens: 8,
                 text: (*text).to_owned(),
-                parts: Vec::new(),
+                ..ChunkText::default()
             },
             bm25: Some(Ranked { score: 1.0, rank }),
             vector: None,
@@ -111,13 +109,11 @@ impl Search for Shelf {
         let chunk = |(line, text): (u32, &str)| ChunkText {
             id: (1 << 52) + u64::from(line),
             document: "people.md".to_owned(),
-            headings: Vec::new(),
             bytes: [0, text.len() as u64],
             lines: [line, line],
-            places: Vec::new(),
             tokens: 8,
             text: text.to_owned(),
-            parts: Vec::new(),
+            ..ChunkText::default()
         };
         let chunks = (1..).zip(texts).map(chunk).zip(vectors).collect();
         assert_eq!(documents, ["people.md"], "each document once");

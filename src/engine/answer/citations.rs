@@ -501,13 +501,11 @@ mod tests {
         let chunk = ChunkText {
             id: u64::from(lines[0]),
             document: "people.md".to_owned(),
-            headings: Vec::new(),
             bytes: [0, text.len() as u64],
             lines,
-            places: Vec::new(),
             tokens: 1,
             text: text.to_owned(),
-            parts: Vec::new(),
+            ..ChunkText::default()
         };
         Hit::new(
             chunk,

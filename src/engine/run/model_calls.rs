@@ -295,11 +295,7 @@ impl ModelCalls for Run<'_> {
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
         self.check_stopped()?;
         if let Some(reranker) = self.tools.reranker.as_mut() {
-            let scores = reranker.rerank(question, texts)?;
-            return Ok(scores
-                .into_iter()
-                .map(|score| if score.is_finite() { score } else { 0.0 })
-                .collect());
+            return reranker.rerank(question, texts);
         }
 
         if self.tools.config.reranker.model == RerankerModel::Embedder && !texts.is_empty() {

@@ -30,7 +30,7 @@ fn is_named(locations: &[Location], chunk: &ChunkText) -> bool {
 /// corpus, whether it was retrieved or not.
 pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError> {
     let settings = &run.tools.config.retriever;
-    let best = settings.keep.max(settings.k) as usize;
+    let best = settings.max_hits();
     let below = hits.split_off(hits.len().min(best));
     hits.extend(
         below

@@ -17,5 +17,5 @@ pub mod utility;
 mod limited;
 mod select;
 
-pub use reranker::rerank_hits;
+pub use reranker::{ranking, rerank_hits};
 pub use select::select;

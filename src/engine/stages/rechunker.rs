@@ -146,7 +146,7 @@ fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunErro
     let settings = &run.tools.config.retriever;
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.sort_by_key(|(_, new)| !pins::is_pinned(settings, &new.chunk));
-    scored.truncate(settings.keep.max(settings.k) as usize);
+    scored.truncate(settings.max_hits());
 
     let mut hits = Vec::with_capacity(scored.len());
     for (rank, (score, new)) in (1..).zip(scored) {

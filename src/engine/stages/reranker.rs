@@ -56,9 +56,11 @@ pub fn rerank_hits(
         .collect())
 }
 
-/// Returns the positions of the scores with them, best first.
-fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
-    let mut ranking: Vec<(usize, f32)> = scores.iter().copied().enumerate().collect();
+/// Returns the positions of the scores with them, best first; one that is not a number counts as 0.
+pub fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
+    let finite = |score: f32| if score.is_finite() { score } else { 0.0 };
+    let finite = scores.iter().map(|score| finite(*score));
+    let mut ranking: Vec<(usize, f32)> = finite.enumerate().collect();
     ranking.sort_by(|a, b| b.1.total_cmp(&a.1));
     ranking
 }

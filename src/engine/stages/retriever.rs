@@ -78,14 +78,8 @@ mod tests {
         let hit = |(rank, id): (u32, &u64)| {
             let chunk = ChunkText {
                 id: *id,
-                document: String::new(),
-                headings: Vec::new(),
-                bytes: [0, 0],
                 lines: [1, 1],
-                places: Vec::new(),
-                tokens: 0,
-                text: String::new(),
-                parts: Vec::new(),
+                ..ChunkText::default()
             };
             Hit::new(chunk, Ranked { score: 1.0, rank })
         };

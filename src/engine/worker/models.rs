@@ -103,13 +103,8 @@ impl Models {
         with_embedder: bool,
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Loaded<'_>, LlmError> {
-        let mut loader = Loader {
-            runtime: runtime(&mut self.runtime, &self.paths)?,
-            paths: &self.paths,
-            stop: &self.stop,
-            server: &config.server,
-            publish,
-        };
+        let (paths, stop) = (&self.paths, &self.stop);
+        let mut loader = Loader::new(&mut self.runtime, paths, stop, config, publish)?;
 
         let embedder = if with_embedder {
             Some(loader.embedder(&mut self.embedder, EmbedderLoad::new(config))?)
@@ -144,13 +139,8 @@ impl Models {
         config: &Config,
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<&mut LoadedEmbedder, LlmError> {
-        let mut loader = Loader {
-            runtime: runtime(&mut self.runtime, &self.paths)?,
-            paths: &self.paths,
-            stop: &self.stop,
-            server: &config.server,
-            publish,
-        };
+        let (paths, stop) = (&self.paths, &self.stop);
+        let mut loader = Loader::new(&mut self.runtime, paths, stop, config, publish)?;
         loader.embedder(&mut self.embedder, EmbedderLoad::new(config))
     }
 
@@ -171,13 +161,8 @@ impl Models {
                 "set reranker.model to a file",
             )));
         }
-        let mut loader = Loader {
-            runtime: runtime(&mut self.runtime, &self.paths)?,
-            paths: &self.paths,
-            stop: &self.stop,
-            server: &config.server,
-            publish,
-        };
+        let (paths, stop) = (&self.paths, &self.stop);
+        let mut loader = Loader::new(&mut self.runtime, paths, stop, config, publish)?;
         loader.reranker(&mut self.reranker, settings)
     }
 
@@ -347,14 +332,6 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
     })
 }
 
-fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runtime, LlmError> {
-    let runtime = match slot.take() {
-        Some(runtime) => runtime,
-        None => Runtime::start(&paths.log_file())?,
-    };
-    Ok(slot.insert(runtime))
-}
-
 /// Returns the model of a slot, loaded again where its settings changed.
 fn reuse<K: PartialEq, M>(
     slot: &mut Option<(K, M)>,
@@ -379,7 +356,28 @@ struct Loader<'l> {
     publish: &'l mut dyn FnMut(SessionEvent) -> Flow,
 }
 
-impl Loader<'_> {
+impl<'l> Loader<'l> {
+    /// Starts llama.cpp where that was not done.
+    fn new(
+        runtime: &'l mut Option<Runtime>,
+        paths: &'l Paths,
+        stop: &'l StopFlag,
+        config: &'l Config,
+        publish: &'l mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Self, LlmError> {
+        let started = match runtime.take() {
+            Some(started) => started,
+            None => Runtime::start(&paths.log_file())?,
+        };
+        Ok(Self {
+            runtime: runtime.insert(started),
+            paths,
+            stop,
+            server: &config.server,
+            publish,
+        })
+    }
+
     fn generator<'s>(
         &mut self,
         slot: &'s mut Option<GeneratorSlot>,

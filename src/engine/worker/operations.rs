@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{ChunkerKind, Layers, Paths, RetrieverKind};
 use crate::engine::error::WorkerError;
+use crate::engine::stages::ranking;
 use crate::event::{
     Advice as _, ChunkText, Embedding, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
     SessionEvent, Side, StopFlag,
@@ -321,10 +322,12 @@ impl Worker {
         let mut found = index.search(query, vector, fingerprint, &config.retriever)?;
 
         if let Some(reranker) = self.models.reranker(&config, &mut emit)? {
-            // as many as a run keeps and reranks; the others stay behind them
-            let kept = config.retriever.keep.max(config.retriever.k) as usize;
-            let kept = kept.min(found.hits.len());
-            rerank(&mut found.hits[..kept], query, reranker)?;
+            rerank(
+                &mut found.hits,
+                config.retriever.max_hits(),
+                query,
+                reranker,
+            )?;
         }
         Ok(found)
     }
@@ -384,15 +387,21 @@ fn count_words(report: &mut IndexReport, of_words: &IndexReport) {
     report.removed += of_words.removed;
 }
 
-/// Orders hits by a reranker, and ranks them again.
-fn rerank(hits: &mut [Hit], query: &str, reranker: &mut dyn Reranker) -> Result<(), LlmError> {
+/// Orders the best hits by a reranker, as many as a run keeps; the others stay behind them.
+fn rerank(
+    hits: &mut Vec<Hit>,
+    kept: usize,
+    query: &str,
+    reranker: &mut dyn Reranker,
+) -> Result<(), LlmError> {
+    let below = hits.split_off(kept.min(hits.len()));
     let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-    let scores = reranker.rerank(query, &texts)?;
-    let mut scored: Vec<(f32, Hit)> = scores.into_iter().zip(hits.iter().cloned()).collect();
-    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-    for ((rank, slot), (_, hit)) in (1..).zip(hits).zip(scored) {
-        *slot = hit;
-        slot.fused.rank = rank;
+    let ranking = ranking(&reranker.rerank(query, &texts)?);
+
+    *hits = ranking.iter().map(|(at, _)| hits[*at].clone()).collect();
+    hits.extend(below);
+    for (rank, hit) in (1..).zip(hits) {
+        hit.fused.rank = rank;
     }
     Ok(())
 }

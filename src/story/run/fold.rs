@@ -413,13 +413,11 @@ mod tests {
         let chunk = ChunkText {
             id,
             document: "a.md".to_owned(),
-            headings: Vec::new(),
             bytes: [0, 1],
             lines: [1, 1],
-            places: Vec::new(),
             tokens: 1,
             text: "x".to_owned(),
-            parts: Vec::new(),
+            ..ChunkText::default()
         };
         Hit::new(chunk, Ranked { score: 1.0, rank })
     }

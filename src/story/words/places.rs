@@ -206,13 +206,11 @@ mod tests {
         let chunk = ChunkText {
             id: 1,
             document: "a.md".to_owned(),
-            headings: Vec::new(),
             bytes: [0, 1],
             lines: [1, 1],
-            places: Vec::new(),
             tokens: 1,
             text: "a".to_owned(),
-            parts: Vec::new(),
+            ..ChunkText::default()
         };
         let words = |words: Vec<WordScore>| {
             let bm25 = words.iter().map(|word| word.score).sum();
