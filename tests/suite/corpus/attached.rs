@@ -4,25 +4,18 @@ use ragscope::corpus::Document;
 use ragscope::event::place_of_lines;
 use ragscope::story::words::location;
 
-use crate::support::pdf;
+use crate::support::pdf::{self, Extras};
 
 /// Returns a PDF of one page. `catalog` and `page` go into their dictionaries; the other objects
 /// are numbered from 7 on.
 fn file(catalog: &str, page: &str, others: Vec<Vec<u8>>) -> Vec<u8> {
-    let mut objects = vec![
-        format!("<</Type/Catalog/Pages 3 0 R{catalog}>>").into_bytes(),
-        b"<<>>".to_vec(),
-        b"<</Type/Pages/Kids[5 0 R]/Count 1>>".to_vec(),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_vec(),
-        format!(
-            "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents 6 0 R\
-             /Resources<</Font<</F 4 0 R>>>>{page}>>"
-        )
-        .into_bytes(),
-        pdf::stream(&pdf::content(&["Minutes of the harbour board"]), ""),
-    ];
-    objects.extend(others);
-    pdf::of_objects(&objects)
+    let extras = Extras {
+        catalog,
+        page,
+        objects: others,
+        ..Extras::default()
+    };
+    pdf::of_pages_with(&[&["Minutes of the harbour board"]], &extras)
 }
 
 fn object(text: &str) -> Vec<u8> {

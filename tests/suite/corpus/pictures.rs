@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::environment::TestEnvironment;
-use crate::support::pdf;
+use crate::support::pdf::{self, Extras};
 
 use super::office::docx_with;
 
@@ -30,26 +30,21 @@ fn folder() -> TestEnvironment {
 /// Returns a PDF of two pages with text that show the same picture, a JPEG file by its name, and an
 /// icon. The picture is its text.
 fn illustrated(picture: &str) -> Vec<u8> {
-    let page = |drawing: usize| {
-        format!(
-            "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents {drawing} 0 R\
-             /Resources<</Font<</F 4 0 R>>/XObject<</P 9 0 R/I 10 0 R>>>>>>"
-        )
-    };
     let image =
         |width: u32| format!("/Subtype/Image/Width {width}/Height {width}/Filter/DCTDecode");
-    pdf::of_objects(&[
-        b"<</Type/Catalog/Pages 3 0 R>>".to_vec(),
-        b"<</Title(T)>>".to_vec(),
-        b"<</Type/Pages/Kids[5 0 R 7 0 R]/Count 2>>".to_vec(),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_vec(),
-        page(6).into_bytes(),
-        pdf::stream(&pdf::content(&["Ships came.", "Ropes lay there."]), ""),
-        page(8).into_bytes(),
-        pdf::stream(&pdf::content(&["Lamps were lit.", "Then they slept."]), ""),
-        pdf::stream(picture.as_bytes(), &image(200)),
-        pdf::stream(b"icon", &image(16)),
-    ])
+    let pages: [&[&str]; 2] = [
+        &["Ships came.", "Ropes lay there."],
+        &["Lamps were lit.", "Then they slept."],
+    ];
+    let extras = Extras {
+        resources: "/XObject<</P 9 0 R/I 10 0 R>>",
+        objects: vec![
+            pdf::stream(picture.as_bytes(), &image(200)),
+            pdf::stream(b"icon", &image(16)),
+        ],
+        ..Extras::default()
+    };
+    pdf::of_pages_with(&pages, &extras)
 }
 
 #[test]

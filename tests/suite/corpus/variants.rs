@@ -4,7 +4,7 @@
 use ragscope::corpus::Document;
 
 use super::office::{docx_with, office, relationships, xlsx, zipped};
-use crate::support::pdf;
+use crate::support::pdf::{self, Extras};
 
 /// Returns the text of a file and the remark on it.
 fn read(name: &str, bytes: impl Into<Vec<u8>>) -> (String, String) {
@@ -307,23 +307,19 @@ fn cells_without_a_value_or_without_its_text_are_read() {
 
 #[test]
 fn pages_have_their_labels_and_bookmarks() {
-    let page = |drawing: usize| {
-        format!(
-            "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents {drawing} 0 R/Resources<</Font<</F 4 0 R>>>>>>"
-        )
+    let pages: [&[&str]; 2] = [
+        &["Ships came.", "Ropes lay there."],
+        &["Lamps were lit.", "Then they slept."],
+    ];
+    let extras = Extras {
+        catalog: "/PageLabels<</Nums[0<</S/r>>1<</S/D/P(A-)>>]>>/Outlines 9 0 R",
+        objects: vec![
+            b"<</First 10 0 R/Last 10 0 R/Count 1>>".to_vec(),
+            b"<</Title(The quay at night)/Parent 9 0 R/Dest[7 0 R/Fit]>>".to_vec(),
+        ],
+        ..Extras::default()
     };
-    let file = pdf::of_objects(&[
-        b"<</Type/Catalog/Pages 3 0 R/PageLabels<</Nums[0<</S/r>>1<</S/D/P(A-)>>]>>/Outlines 9 0 R>>".to_vec(),
-        b"<</Title(T)>>".to_vec(),
-        b"<</Type/Pages/Kids[5 0 R 7 0 R]/Count 2>>".to_vec(),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_vec(),
-        page(6).into_bytes(),
-        pdf::stream(&pdf::content(&["Ships came.", "Ropes lay there."]), ""),
-        page(8).into_bytes(),
-        pdf::stream(&pdf::content(&["Lamps were lit.", "Then they slept."]), ""),
-        b"<</First 10 0 R/Last 10 0 R/Count 1>>".to_vec(),
-        b"<</Title(The quay at night)/Parent 9 0 R/Dest[7 0 R/Fit]>>".to_vec(),
-    ]);
+    let file = pdf::of_pages_with(&pages, &extras);
     let document = Document::new("a.pdf", file).expect("a document");
     let lines = document.read_lines();
     let places = lines.iter().filter_map(|line| line.place.clone());

@@ -35,13 +35,33 @@ pub fn stream(content: &[u8], entries: &str) -> Vec<u8> {
 /// Returns a PDF with these lines on each page: the first at the top, the others as a paragraph
 /// below.
 pub fn of_pages(pages: &[&[&str]]) -> Vec<u8> {
+    of_pages_with(pages, &Extras::default())
+}
+
+/// The parts of a PDF beside the lines on its pages.
+#[derive(Default)]
+pub struct Extras<'a> {
+    /// Entries of the catalog, of each page, and of the resources of each page.
+    pub catalog: &'a str,
+    pub page: &'a str,
+    pub resources: &'a str,
+    /// Objects, numbered behind the four of the file and the two of each page.
+    pub objects: Vec<Vec<u8>>,
+}
+
+/// Returns a PDF as [`of_pages`] does, with these extras.
+pub fn of_pages_with(pages: &[&[&str]], extras: &Extras<'_>) -> Vec<u8> {
     let contents: Vec<Vec<u8>> = pages.iter().map(|lines| content(lines)).collect();
-    of_contents(&contents, "")
+    of_contents(&contents, "", extras)
 }
 
 /// Returns a PDF of one page whose content is compressed.
 pub fn packed(content: &[u8]) -> Vec<u8> {
-    of_contents(&[content.to_vec()], "/Filter/FlateDecode")
+    of_contents(
+        &[content.to_vec()],
+        "/Filter/FlateDecode",
+        &Extras::default(),
+    )
 }
 
 /// Returns a page's drawing of these lines.
@@ -53,12 +73,18 @@ pub fn content(lines: &[&str]) -> Vec<u8> {
     content.into_bytes()
 }
 
-fn of_contents(contents: &[Vec<u8>], entries: &str) -> Vec<u8> {
+fn of_contents(contents: &[Vec<u8>], entries: &str, extras: &Extras<'_>) -> Vec<u8> {
+    let Extras {
+        catalog,
+        page,
+        resources,
+        objects: others,
+    } = extras;
     let kids: Vec<String> = (0..contents.len())
         .map(|at| format!("{} 0 R", 5 + at * 2))
         .collect();
     let mut objects = vec![
-        b"<</Type/Catalog/Pages 3 0 R>>".to_vec(),
+        format!("<</Type/Catalog/Pages 3 0 R{catalog}>>").into_bytes(),
         b"<</Title(Harbour report)/Author(Ann Oakes)/CreationDate(D:20240131090000Z)>>".to_vec(),
         format!(
             "<</Type/Pages/Kids[{}]/Count {}>>",
@@ -73,12 +99,13 @@ fn of_contents(contents: &[Vec<u8>], entries: &str) -> Vec<u8> {
         objects.push(
             format!(
                 "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents {drawing} 0 R\
-                 /Resources<</Font<</F 4 0 R>>>>>>"
+                 /Resources<</Font<</F 4 0 R>>{resources}>>{page}>>"
             )
             .into_bytes(),
         );
         objects.push(stream(content, entries));
     }
+    objects.extend(others.iter().cloned());
     of_objects(&objects)
 }
 
