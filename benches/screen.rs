@@ -47,6 +47,7 @@ fn app() -> App {
         diagnose: ragscope::eval::diagnose,
         save_folder: PathBuf::new(),
         recent_folders: Vec::new(),
+        opens_folders: false,
         time_zone: jiff::tz::TimeZone::UTC,
         suggestions: Vec::new(),
     };

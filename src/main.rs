@@ -121,7 +121,11 @@ fn open(
     folders: Vec<PathBuf>,
     suggestions: Vec<tui::Suggestion>,
 ) -> Result<tui::Ended, Stopped> {
-    let options = options(&layers, paths, suggestions)?;
+    let options = tui::Options {
+        recent_folders: recent_folders(paths),
+        opens_folders: !folders.is_empty(),
+        ..options(&layers, paths, suggestions)?
+    };
     let stop = StopFlag::default();
     let (sender, records) = tokio::sync::mpsc::unbounded_channel();
     // A screen that is closed needs no more records.
@@ -141,20 +145,26 @@ fn open(
     Ok(ended?)
 }
 
+/// Returns the folders of documents that were opened before, without the demo.
+fn recent_folders(paths: &Paths) -> Vec<PathBuf> {
+    let demo = demo_corpus().canonicalize().unwrap_or_default();
+    let mut folders = index::indexed_folders(&paths.indexes());
+    folders.retain(|folder| *folder != demo);
+    folders
+}
+
 fn options(
     layers: &Layers,
     paths: &Paths,
     suggestions: Vec<tui::Suggestion>,
 ) -> Result<tui::Options, Stopped> {
     let save_folder = std::env::current_dir().unwrap_or_else(|_| paths.state.clone());
-    let demo = demo_corpus().canonicalize().unwrap_or_default();
-    let mut recent_folders = index::indexed_folders(&paths.indexes());
-    recent_folders.retain(|folder| *folder != demo);
     Ok(tui::Options {
         config: layers.config()?,
         paths: paths.clone(),
         save_folder,
-        recent_folders,
+        recent_folders: Vec::new(),
+        opens_folders: false,
         time_zone: jiff::tz::TimeZone::system(),
         has_plain_locale: tui::ascii::has_plain_locale(),
         has_hyperlinks: tui::hyperlinks::has_terminal(),

@@ -125,12 +125,8 @@ fn offer_list(offers: &[&OfferedModel], memory: &MachineMemory) -> String {
 
 fn offer_row(offer: &OfferedModel, memory: &MachineMemory) -> [String; 4] {
     let mark = if offer.is_best { "*" } else { " " };
-    let fits = match offer.fits {
-        Some(true) if memory.is_slow_with(offer.role, offer.need.file_bytes) => "slow here",
-        Some(true) => "fits",
-        Some(false) => "too large",
-        None => "",
-    };
+    let is_slow = memory.is_slow_with(offer.role, offer.need.file_bytes);
+    let fits = words::fit(offer.fits, is_slow);
 
     let checked = if offer.checked.is_empty() { " ?" } else { "" };
     [

@@ -166,10 +166,11 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
     ));
     rows.push(list_fact("fused", *fused, u32::MAX, "in neither list"));
 
+    let number = lookup.number(text);
     for mark in &chunk.marks {
         rows.push(TraceRow::Fact {
             name: words::mark_stage(mark),
-            text: words::mark(mark, lookup.number(text), lookup),
+            text: words::mark(mark, number, lookup),
             is_loss: mark.is_loss(),
         });
     }

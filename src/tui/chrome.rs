@@ -727,10 +727,7 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
         let mut hints = open.hints().to_vec();
         // one key stops what the overlay does, and closes it after that
         if open.is_stopped_by_back(scene) {
-            let back = hints
-                .iter_mut()
-                .filter(|(action, _)| *action == Action::Back);
-            back.for_each(|(_, what)| *what = "stop");
+            rename(&mut hints, Action::Back, "stop");
         }
         if open.content().items().next().is_none() {
             hints.retain(|(action, _)| *action != Action::Choose);
@@ -750,10 +747,16 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
     };
     let mut keys: Vec<(Action, &str)> = stop.into_iter().chain(keys.iter().copied()).collect();
     // an empty question takes what is offered
-    let offered = offers(scene).into_iter().next();
-    if let Some(offer) = offered.filter(|_| scene.ui.question.text.is_empty()) {
-        let asks = keys.iter_mut().filter(|(action, _)| *action == Action::Ask);
-        asks.for_each(|(_, what)| *what = offer.verb());
+    if scene.ui.question.text.is_empty()
+        && let Some(offer) = offers(scene).first()
+    {
+        rename(&mut keys, Action::Ask, offer.verb());
     }
     keys
+}
+
+/// Changes what is said of a key.
+fn rename(keys: &mut [(Action, &'static str)], action: Action, what: &'static str) {
+    let of_action = keys.iter_mut().filter(|(known, _)| *known == action);
+    of_action.for_each(|(_, words)| *words = what);
 }

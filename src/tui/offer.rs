@@ -4,10 +4,10 @@ use crate::event::{LocalModel, ModelList, ModelRole, OfferedModel};
 use crate::story::words;
 
 use super::folders;
-use super::state::Model;
+use super::state::{Model, State};
 use super::view::Scene;
 
-/// Maximum number of folders of before that are offered.
+/// Maximum number of earlier folders that are offered.
 const MAX_RECENT: usize = 5;
 
 /// Something that enter takes while nothing is typed.
@@ -40,7 +40,8 @@ impl Offer {
 
 /// Returns the offers of the screen, the best first.
 pub fn offers(scene: &Scene<'_>) -> Vec<Offer> {
-    let is_asked = scene.run.is_some() || scene.ui.work.pending.is_some();
+    let work = &scene.ui.work;
+    let is_asked = scene.run.is_some() || work.pending.is_some() || work.is_opening;
     if is_asked || scene.ui.player.is_some() {
         Vec::new()
     } else if scene.state.corpus.is_none() {
@@ -72,32 +73,30 @@ fn folder_offers(scene: &Scene<'_>) -> Vec<Offer> {
 pub fn model_offer(scene: &Scene<'_>) -> Option<Offer> {
     let state = scene.state;
     let is_live = scene.ui.player.is_none() && state.pull.is_none();
-    if !is_live || !answers_for_practice(scene) {
+    if !is_live || !answers_for_practice(state) {
         return None;
     }
 
     let list = state.model_list.as_ref()?;
     let local = list.local.iter().filter(|model| is_usable(model, list));
     let local = local.max_by_key(|model| model.bytes).cloned();
-    let mut offered = list.offered.iter();
-    let offered = offered.find(|model| model.is_best && model.role == ModelRole::Generator);
-    let download = offered.cloned().map(Box::new).map(Offer::Download);
+    let offered = list.best_generator().map(|at| list.offered[at].clone());
+    let download = offered.map(Box::new).map(Offer::Download);
     local.map(Box::new).map(Offer::Use).or(download)
 }
 
 /// Returns whether a model can write answers on this machine, and is not for practice.
 fn is_usable(model: &LocalModel, list: &ModelList) -> bool {
     let memory = &list.memory;
-    let fits = model.need.zip(memory.free_bytes);
-    let fits = fits.is_none_or(|(need, free_bytes)| need.bytes() <= free_bytes);
+    let fits = model.need.and_then(|need| memory.fits(need)) != Some(false);
     let is_slow = memory.is_slow_with(ModelRole::Generator, model.bytes);
     let is_generator = model.role == Some(ModelRole::Generator) && model.problem.is_none();
     is_generator && model.source != LocalModel::BUNDLED && fits && !is_slow
 }
 
 /// Returns whether the generator is a bundled one and the documents are the user's own.
-pub fn answers_for_practice(scene: &Scene<'_>) -> bool {
-    let generator = scene.state.models.get(&ModelRole::Generator);
-    let corpus = scene.state.corpus.as_ref();
+pub fn answers_for_practice(state: &State) -> bool {
+    let generator = state.models.get(&ModelRole::Generator);
+    let corpus = state.corpus.as_ref();
     matches!(generator, Some(Model::Ready { card, .. }) if words::is_for_practice(card, corpus))
 }

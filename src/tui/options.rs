@@ -19,6 +19,8 @@ pub struct Options {
     pub save_folder: PathBuf,
     /// The folders of documents that were opened before, the last one first.
     pub recent_folders: Vec<PathBuf>,
+    /// Whether folders are being opened already.
+    pub opens_folders: bool,
     /// The time zone of dates.
     pub time_zone: TimeZone,
     /// Whether the locale shows no more than ASCII.

@@ -127,7 +127,7 @@ impl State {
                 begun,
                 total,
             } => {
-                let known = self.measured.filter(|_| *total > 0);
+                let known = self.measured;
                 self.measured =
                     (*total > 0).then(|| TextProgress::new(known, *begun, *total, t_us));
                 self.measurement = words::call(purpose, self.measured);
@@ -162,9 +162,9 @@ impl State {
                 });
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,
-            // Searches and lists of documents are for other programs, probes are trained on the
-            // command line; the screen itself counts the runs that it opened, and a diagnosis
-            // takes what it asked for.
+            // A search only counts the documents of a filter, lists of documents are for other
+            // programs, probes are trained on the command line; the screen itself counts the runs
+            // that it opened, and a diagnosis takes what it asked for.
             SessionEvent::Searched { .. }
             | SessionEvent::DocumentsListed { .. }
             | SessionEvent::Embedded { .. }

@@ -68,7 +68,12 @@ impl Step {
 
     /// Returns the white space that the model wrote behind the sentence.
     fn space_after(&self) -> String {
-        let mut space = self.space_after.clone();
+        if self.tokens.is_empty() {
+            // of a sentence that was reused the tokens are not there
+            return self.space_after.clone();
+        }
+
+        let mut space = String::new();
         for token in self.tokens.iter().rev() {
             let text = token.text.as_str();
             let rest = text.trim_end().len();
@@ -126,6 +131,16 @@ mod tests {
             (vec![given("One."), given("Two.")], "One.\n\nTwo."),
             (vec![reused("One."), write_step(&["Two"])], "One. Two"),
             (vec![reused("On"), write_step(&["e."])], "One."),
+            (
+                vec![
+                    Step {
+                        space_after: "\n".to_owned(),
+                        ..reused("- a.")
+                    },
+                    reused("- b."),
+                ],
+                "- a.\n- b.",
+            ),
             (vec![write_step(&["One."]), write_step(&["\n"])], "One.\n"),
         ];
         for (steps, expected) in cases {

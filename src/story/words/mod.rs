@@ -13,8 +13,10 @@ pub use corpus::{
     corpus_size, filter, index_change, index_done, index_phase, index_ready, metadata,
     omitted_files, sentence_joins,
 };
-pub use models::{PRACTICE, device, is_for_practice, memory, practice, prefixes, pull_progress};
-pub use numbers::{bytes, count, duration, percent, quantity, rate, score, time_left};
+pub use models::{
+    PRACTICE, device, fit, is_for_practice, memory, practice, prefixes, pull_progress,
+};
+pub use numbers::{bytes, count, duration, hundredths, percent, quantity, rate, score, time_left};
 pub use places::{
     chunk_location, chunk_place, citation_location, copies, hit_location, lines, location,
     naming_hit, place_caption, word_scores,

@@ -21,6 +21,17 @@ pub fn device(card: &ModelCard) -> String {
     }
 }
 
+/// Returns how a model suits the machine; empty where the free memory is not known.
+#[must_use]
+pub fn fit(fits: Option<bool>, is_slow: bool) -> &'static str {
+    match fits {
+        Some(true) if is_slow => "slow here",
+        Some(true) => "fits",
+        Some(false) => "too large",
+        None => "",
+    }
+}
+
 /// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB),
 /// 6.5 GB are free`.
 pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {

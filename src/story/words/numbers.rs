@@ -19,6 +19,12 @@ pub fn quantity(number: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", count(number))
 }
 
+/// Rounds to two digits; what rounds to zero has no sign.
+#[must_use]
+pub fn hundredths(value: f32) -> f32 {
+    (value * 100.0).round() / 100.0 + 0.0
+}
+
 /// Returns a share in 0..=1 as `42 %`.
 pub fn percent(share: f32) -> String {
     let rounded = (share * 100.0).round();

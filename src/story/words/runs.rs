@@ -6,7 +6,7 @@ use crate::event::{
 use crate::story::progress::TextProgress;
 use crate::story::question::FollowUp;
 
-use super::numbers::{duration, time_left};
+use super::numbers::{duration, hundredths, time_left};
 
 /// A shorter rest is over before it is read.
 const SHORT_MS: u64 = 2000;
@@ -109,8 +109,8 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
 
 /// Returns how the documents change the probability of an answer.
 pub fn utility_change(delta: f32) -> String {
-    // the words follow the number that is shown, and no zero is negative
-    let delta = (delta * 100.0).round() / 100.0 + 0.0;
+    // the words follow the number that is shown
+    let delta = hundredths(delta);
     let change = if delta > 0.0 {
         "the documents make the answer likelier"
     } else if delta < 0.0 {

@@ -52,13 +52,9 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
     let without = verdict.uncited.len();
     match verdict.kind {
         VerdictKind::Supported if statements == 0 => {
-            let answers = measured.map(support);
-            let quoted = "word for word, nothing was generated".to_owned();
-            [Some(quoted), answers]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; ")
+            let quoted = "word for word, nothing was generated";
+            let measured = measured.map(|known| format!("{quoted}; {}", support(known)));
+            measured.unwrap_or_else(|| quoted.to_owned())
         }
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),

@@ -64,7 +64,8 @@ impl App {
         )?;
 
         let mut keymap = Keymap::load(&options.paths.keymap_file())?;
-        let ui = Ui::new(&options);
+        let mut ui = Ui::new(&options);
+        ui.work.is_opening = options.opens_folders;
         let screen = &options.config.screen;
 
         let is_ascii = ascii::is_wanted(screen.charset, options.has_plain_locale);

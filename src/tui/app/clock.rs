@@ -14,6 +14,7 @@ impl App {
     pub(super) fn advance_clock(&mut self, elapsed: Duration) {
         let before = self.elapsed();
         self.ui.clock += elapsed;
+        self.ui.work.is_quitting &= self.ui.work.is_running();
         let now = self.ui.clock;
         self.ui.work.since = match self.ui.work.since {
             _ if !self.is_awaited() => None,

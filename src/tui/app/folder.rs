@@ -60,6 +60,7 @@ impl App {
             recent.retain(|folder| folder != typed);
             recent.insert(0, typed.to_owned());
             let folders = names.into_iter().map(typed_path).collect();
+            self.ui.work.is_opening = true;
             self.send(Command::Open { folders });
         }
         Ok(())
@@ -97,7 +98,7 @@ impl App {
         });
     }
 
-    /// Replaces the folder that is typed by the next of those that were asked about before.
+    /// Replaces the folder that is typed by the next of those that were opened before.
     pub(super) fn take_recent_folder(&mut self, by: isize) {
         let recent = &self.ui.recent_folders;
         let Some(field) = &self.ui.field else {

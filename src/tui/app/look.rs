@@ -369,6 +369,7 @@ impl App {
         if self.overlay.is_some() {
             self.close_overlay();
         } else if self.leave_replay() {
+            // the screen of before is there again
         } else if self.ui.work.is_running() && !self.ui.work.is_quitting {
             self.ui.work.is_quitting = true;
             let quit = self.keymap.sign(Action::Quit);

@@ -16,10 +16,10 @@ impl App {
         }
     }
 
-    /// Gives a model its role and loads it. One that is larger than the free memory is loaded when
-    /// it is chosen twice.
-    pub(super) fn use_model(&mut self, model: &LocalModel) {
-        let Some(role) = model.role else { return };
+    /// Gives a model its role and loads it; returns whether it does. One that is larger than the
+    /// free memory is loaded when it is chosen twice.
+    pub(super) fn use_model(&mut self, model: &LocalModel) -> bool {
+        let Some(role) = model.role else { return false };
         if let Some(shortage) = self.shortage(model)
             && self.ui.work.confirmed_model.as_ref() != Some(&model.file)
         {
@@ -29,7 +29,7 @@ impl App {
                 "{} {shortage}: {choose} again loads it, parts of it are then read from the disk again and again",
                 model.name
             ));
-            return;
+            return false;
         }
 
         let key = format!("{}.model", role.name());
@@ -46,6 +46,7 @@ impl App {
             self.send(Command::LoadModels { overrides });
         }
         self.notify(format!("{key} = {}, for the next runs", model.setting));
+        true
     }
 
     /// Returns what a model lacks, in words; `None` where it fits.

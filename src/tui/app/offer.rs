@@ -27,7 +27,9 @@ impl App {
             }
             Offer::Demo => self.effects.push(Effect::OpenDemo),
             Offer::Other => self.open_folder(),
-            Offer::Use(model) => self.use_model(&model),
+            Offer::Use(model) => {
+                self.use_model(&model);
+            }
             Offer::Download(model) => {
                 self.ui.work.awaited_model = Some(model.reference.clone());
                 self.pull_model(model.reference);
@@ -38,14 +40,17 @@ impl App {
 
     /// Selects another folder of those that are offered; returns whether there are any.
     pub(super) fn choose_offer(&mut self, by: isize) -> bool {
-        let folders = offers(&self.scene()).len();
-        if folders == 0 || self.state.corpus.is_some() || !self.ui.question.text.is_empty() {
+        if self.state.corpus.is_some() || !self.ui.question.text.is_empty() {
+            return false;
+        }
+        let count = offers(&self.scene()).len();
+        if count == 0 {
             return false;
         }
 
         let selected = self.ui.scroll(Pane::Answer).selected;
         let row = selected.map_or(0, |item| item.row);
-        let row = row.saturating_add_signed(by).min(folders - 1);
+        let row = row.saturating_add_signed(by).min(count - 1);
         self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item { row, part: 0 });
         self.show_selected();
         true
@@ -53,7 +58,7 @@ impl App {
 
     /// Asks for the models to choose from, once the generator turns out to be for practice.
     pub(super) fn look_for_a_model(&mut self) {
-        let is_needed = self.state.corpus.is_some() && answers_for_practice(&self.scene());
+        let is_needed = self.state.corpus.is_some() && answers_for_practice(&self.state);
         if is_needed && self.ui.player.is_none() && !self.ui.work.is_model_sought {
             self.ui.work.is_model_sought = true;
             self.send(Command::ListModels);
@@ -70,7 +75,9 @@ impl App {
         let model = list.and_then(|list| list.local.iter().find(is_it)).cloned();
         match model {
             Some(model) if model.role == Some(ModelRole::Generator) => {
-                self.use_model(&model);
+                if !self.use_model(&model) {
+                    return;
+                }
                 let again = self.scene().keys_from_here(Action::Again);
                 let asks = if self.scene().run.is_some() {
                     format!(": {again} asks again")

@@ -104,7 +104,9 @@ impl App {
             Request::OpenSource(passage) => self.open_source(passage),
             Request::OpenThread(runs, chosen) => self.open_thread(runs, chosen),
             Request::PlayThread(runs, chosen) => self.play_thread(runs, chosen),
-            Request::UseModel(model) => self.use_model(&model),
+            Request::UseModel(model) => {
+                self.use_model(&model);
+            }
             Request::PullModel(reference) => self.pull_model(reference),
             Request::SwitchSource => {
                 self.ui.raw_sources = !self.ui.raw_sources;

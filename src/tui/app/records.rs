@@ -26,7 +26,7 @@ impl App {
         self.collect(record);
     }
 
-    /// Returns whether a record comes in its time: those of a run of the demo.
+    /// Returns whether a record waits until its stage is shown: those of a run of the demo.
     fn is_paced(&self, record: &Record) -> bool {
         let corpus = self.state.corpus.as_ref();
         let is_demo = corpus.is_some_and(|known| known.demo) && self.ui.player.is_none();
@@ -178,6 +178,7 @@ impl App {
     /// The screen no longer waits for the operation.
     fn operation_ended(&mut self, operation: Operation) {
         match operation {
+            Operation::Open => self.ui.work.is_opening = false,
             Operation::Ask => self.ui.work.pending = None,
             Operation::OpenRun => self.opening = None,
             Operation::OpenSource => self.editing = None,

@@ -317,10 +317,13 @@ fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
     let contexts: Vec<Vec<(u32, &Hit)>> = runs.iter().map(|run| run.numbered_hits()).collect();
 
     // the number of a chunk is another one after an update of the index
-    let place = |hit: &Hit| (hit.chunk.document.clone(), hit.chunk.bytes);
+    let is_same = |one: &Hit, other: &Hit| {
+        let [one, other] = [&one.chunk, &other.chunk];
+        one.document == other.document && one.bytes == other.bytes
+    };
     let is_in_all = |chunk: &Hit| {
         let mut contexts = contexts.iter();
-        contexts.all(|hits| hits.iter().any(|(_, hit)| place(hit) == place(chunk)))
+        contexts.all(|hits| hits.iter().any(|(_, hit)| is_same(hit, chunk)))
     };
     let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
 

@@ -3,19 +3,17 @@
 
 use ratatui::text::Line;
 
-use crate::event::Event;
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
 use crate::tui::diagnosing::Diagnosing;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::trial::End;
-use crate::tui::view::{Copied, Reaction, Request, Scene, View};
+use crate::tui::view::{Copied, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::trials::{HINTS, end_row, react};
+use super::trials::{HINTS, end_row};
 
 /// Changes of more settings are not for a question, but to find out what the model reads.
 const MAX_SETTINGS: usize = 3;
@@ -61,10 +59,6 @@ impl View for Diagnosis {
         let selected = scroll.selected.filter(|_| action == Action::Choose)?;
         let tried = diagnosing.so_far()?.tried.get(selected.row)?;
         Some(Request::AskWith(tried.settings.clone()))
-    }
-
-    fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
-        react(event)
     }
 }
 

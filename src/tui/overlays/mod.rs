@@ -154,8 +154,13 @@ impl Open {
         )
     }
 
-    /// Handles an event, and returns the reaction of the overlay.
+    /// Handles an event, and returns the reaction of the overlay. The one below waits for events,
+    /// too.
     pub fn receive(&mut self, event: &Event, state: &State) -> Reaction {
+        let below = self.below.as_mut();
+        if below.is_some_and(|below| below.receive(event, state) == Reaction::Close) {
+            self.below = None;
+        }
         let reaction = self.view.receive(event, state);
         if reaction != Reaction::Nothing {
             self.rebuild();

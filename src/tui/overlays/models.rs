@@ -8,6 +8,7 @@ use crate::event::{
 };
 use crate::story::words;
 use crate::tui::keys::{Action, Context};
+use crate::tui::offer::answers_for_practice;
 use crate::tui::page::Page;
 use crate::tui::state::{Model, State};
 use crate::tui::text;
@@ -146,15 +147,11 @@ impl View for Models {
 
 /// Returns the row of the generator to download in the place of one for practice.
 fn best_row(state: &State) -> Option<usize> {
-    let Some(Model::Ready { card, .. }) = state.models.get(&ModelRole::Generator) else {
-        return None;
-    };
     let list = state.model_list.as_ref()?;
-    let is_wanted = words::is_for_practice(card, state.corpus.as_ref());
-    let mut entries = entries(list).filter(|_| is_wanted);
-    entries.position(|entry| {
-        matches!(entry, Entry::Offered(model) if model.is_best && model.role == ModelRole::Generator)
-    })
+    let best = list
+        .best_generator()
+        .filter(|_| answers_for_practice(state))?;
+    Some(list.local.len() + best)
 }
 
 fn entries(list: &ModelList) -> impl Iterator<Item = Entry<'_>> {
@@ -234,12 +231,12 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
         }
     };
 
-    let is_slow = is_slow(list, entry);
-    let (fit, tone) = match fits(list, entry) {
-        Some(true) if is_slow => ("slow here", Tone::Warning),
-        Some(true) => ("fits", Tone::Text),
-        Some(false) => ("too large", Tone::Warning),
-        None => ("", Tone::Quiet),
+    let (fits, is_slow) = (fits(list, entry), is_slow(list, entry));
+    let fit = words::fit(fits, is_slow);
+    let tone = match fits {
+        Some(true) if !is_slow => Tone::Text,
+        Some(_) => Tone::Warning,
+        None => Tone::Quiet,
     };
 
     Line::from(vec![
@@ -273,8 +270,7 @@ fn need(entry: Entry<'_>) -> Option<MemoryNeed> {
 }
 
 fn fits(list: &ModelList, entry: Entry<'_>) -> Option<bool> {
-    let free_bytes = list.memory.free_bytes?;
-    Some(need(entry)?.bytes() <= free_bytes)
+    list.memory.fits(need(entry)?)
 }
 
 fn is_slow(list: &ModelList, entry: Entry<'_>) -> bool {

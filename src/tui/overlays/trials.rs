@@ -1,12 +1,10 @@
 //! The parts that the diagnosis and the variants of a run share: both try changes, one by one.
 
-use crate::event::{Event, SessionEvent};
 use crate::story::words::LOST;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
 use crate::tui::trial::End;
-use crate::tui::view::Reaction;
 
 /// The keys of a list of changes.
 pub const HINTS: &[(Action, &str)] = &[
@@ -14,14 +12,6 @@ pub const HINTS: &[(Action, &str)] = &[
     (Action::Choose, "ask with this change"),
     (Action::Copy, "copy"),
 ];
-
-/// Returns whether an event shows something new of a change that is being tried.
-pub fn react(event: &Event) -> Reaction {
-    match event {
-        Event::Session(SessionEvent::TrialProgressed { .. }) => Reaction::Redraw,
-        _ => Reaction::Nothing,
-    }
-}
 
 /// Adds the row that says what is being tried, or how the trials ended; none where all were tried.
 pub fn end_row(page: &mut Page<'_>, indent: &str, end: Option<End>, stopped: &str, activity: &str) {

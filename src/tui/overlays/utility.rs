@@ -214,7 +214,7 @@ impl Figures<'_> {
         line.push(delta_span(page, hit.alone));
         line.push(Span::raw("  "));
         // `left_out` is the loss without the chunk: the change of belief has the opposite sign
-        let left_out = round(0.0 - hit.left_out);
+        let left_out = words::hundredths(-hit.left_out);
         line.push(page.span(Tone::Text, format!("{left_out:+.2}")));
         Line::from(line)
     }
@@ -247,7 +247,7 @@ impl Figures<'_> {
         };
         let name = format!("    {}", text::left(&name, 24));
         let seper = belief.seper(self.utility.form);
-        let entropy = round(belief.uncertainty.discrete_semantic_entropy);
+        let entropy = words::hundredths(belief.uncertainty.discrete_semantic_entropy);
         let room = page.cells.saturating_sub(62);
         let answer = text::clip(&belief.greedy, room);
 
@@ -282,20 +282,15 @@ fn form(form: SePerForm) -> &'static str {
     }
 }
 
-/// Rounds to two digits; what rounds to zero has no sign.
-fn round(value: f32) -> f32 {
-    (value * 100.0).round() / 100.0 + 0.0
-}
-
 fn delta_span(page: &Page<'_>, delta: f32) -> Span<'static> {
-    let delta = round(delta);
+    let delta = words::hundredths(delta);
     let tone = if delta < 0.0 { Tone::Bad } else { Tone::Text };
     page.span(tone, format!("{delta:+.2}"))
 }
 
 /// A bar from the middle: to the left when the chunk misled the model.
 fn signed_bar(page: &Page<'_>, delta: f32) -> [Span<'static>; 4] {
-    let delta = round(delta);
+    let delta = words::hundredths(delta);
     let (filled, rest) = text::bar(delta.abs(), HALF_BAR);
     let empty = "░".repeat(HALF_BAR);
     let middle = page.span(Tone::Border, "│");

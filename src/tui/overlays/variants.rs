@@ -2,20 +2,18 @@
 
 use ratatui::text::Line;
 
-use crate::event::Event;
 use crate::story::words::verdict_name;
 use crate::story::{Run, text as harmless};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::variants::{Variant, Variants as Tried};
-use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
+use crate::tui::view::{Copied, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 use super::comparison::{Cell, columns_that_fit, comparable, table_rows};
-use super::trials::{HINTS, end_row, react};
+use super::trials::{HINTS, end_row};
 
 /// Cells of the name of a variant.
 const NAME: usize = 27;
@@ -67,10 +65,6 @@ impl View for Variants {
         let selected = scroll.selected.filter(|_| action == Action::Choose)?;
         let variant = variants.all.get(selected.row)?;
         Some(Request::AskWith(variant.settings.clone()))
-    }
-
-    fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
-        react(event)
     }
 }
 

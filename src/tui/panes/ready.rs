@@ -83,7 +83,7 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
 fn practice_rows(page: &mut Page<'_>) {
     let scene = page.scene;
     let is_live = scene.ui.player.is_none();
-    if !is_live || scene.state.corpus.is_none() || !answers_for_practice(scene) {
+    if !is_live || scene.state.corpus.is_none() || !answers_for_practice(scene.state) {
         return;
     }
 
@@ -104,12 +104,10 @@ fn practice_rows(page: &mut Page<'_>) {
                 model.name
             )
         }
-        Some(Offer::Recent(_) | Offer::Here(_) | Offer::Demo | Offer::Other) | None => {
-            match &scene.state.pull {
-                Some(progress) => words::pull_progress(progress),
-                None => format!("{others} lists models"),
-            }
-        }
+        Some(_) | None => match &scene.state.pull {
+            Some(progress) => words::pull_progress(progress),
+            None => format!("{others} lists models"),
+        },
     };
     page.text(Tone::Notice, "   ", &offer);
 }

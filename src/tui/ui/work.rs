@@ -20,6 +20,8 @@ pub struct Work {
     pub diagnosing: Option<Box<Diagnosing>>,
     /// The variants of a run that were tried last.
     pub variants: Option<Box<Variants>>,
+    /// Whether folders are being opened, of which nothing is known yet.
+    pub is_opening: bool,
     /// A question that was sent and has not started.
     pub pending: Option<String>,
     /// Whether the next question begins a thread; otherwise it continues that of the run on the

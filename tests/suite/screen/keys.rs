@@ -1354,6 +1354,31 @@ fn without_a_folder_enter_opens_one_of_before_this_one_or_the_demo() {
         .type_text("q")
         .press("backspace x enter")
         .hides("opened before");
+
+    // while one is being opened no other is offered, and they are again where that fails
+    let mut opening = Screen::with(|mut options| {
+        options.recent_folders = vec![home.path().to_owned()];
+        options.opens_folders = true;
+        App::new(options, Depth::True).expect("a screen")
+    });
+    opening.hides("opened before").press("enter");
+    assert_eq!(opening.app.take_effects(), []);
+    opening
+        .session(SessionEvent::OperationFailed {
+            operation: Operation::Open,
+            problem: Problem::new("the folder is gone", "name another"),
+        })
+        .shows("opened before");
+}
+
+#[test]
+fn an_overlay_takes_what_comes_while_help_is_over_it() {
+    let mut screen = answered();
+    screen
+        .press("esc 3 j o ?")
+        .session(source())
+        .press("esc")
+        .shows("Mira Oakes was a student of Tam Reeve at the harbour school.");
 }
 
 #[test]
@@ -1394,7 +1419,7 @@ fn a_model_is_offered_downloaded_and_loaded() {
         source: "Hugging Face".to_owned(),
         ..list.local[0].clone()
     };
-    screen.session(SessionEvent::ModelPulled {
+    let pulled = SessionEvent::ModelPulled {
         model: PulledModel {
             reference,
             name: arrived.name.clone(),
@@ -1402,7 +1427,8 @@ fn a_model_is_offered_downloaded_and_loaded() {
             bytes: arrived.bytes,
             received_bytes: arrived.bytes,
         },
-    });
+    };
+    screen.session(pulled.clone());
     assert_eq!(screen.commands(), []);
     list.local.push(arrived);
     screen
@@ -1413,6 +1439,20 @@ fn a_model_is_offered_downloaded_and_loaded() {
         Command::LoadModels { overrides }
     };
     assert_eq!(screen.commands(), [load("arrived.gguf")]);
+
+    // one that the memory has no room for is refused, and nothing else is said of it
+    let mut full = first_start();
+    full.session(SessionEvent::CorpusOpened { corpus: corpus() })
+        .session(offered_models())
+        .press("enter");
+    full.commands();
+    let mut short = list.clone();
+    short.memory.free_bytes = Some(1);
+    full.session(pulled)
+        .session(SessionEvent::ModelsListed { list: short })
+        .shows("enter again loads it")
+        .hides("writes the next answers");
+    assert_eq!(full.commands(), []);
 
     // one that is here is offered before one to download
     let mut next = first_start();

@@ -134,6 +134,7 @@ fn options(home: &Path) -> Options {
         diagnose: ragscope::eval::diagnose,
         save_folder: PathBuf::from("saved"),
         recent_folders: Vec::new(),
+        opens_folders: false,
         time_zone: TimeZone::UTC,
         suggestions: [
             (
