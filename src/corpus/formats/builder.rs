@@ -330,6 +330,12 @@ pub(in crate::corpus) fn named(text: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns what stands in front of a comment: its author, where that has a name.
+pub(super) fn comment_label(author: &str) -> String {
+    let by = named(author).map_or_else(String::new, |author| format!(" by {author}"));
+    format!("Comment{by}: ")
+}
+
 /// Returns the day of an ISO 8601 date.
 pub(in crate::corpus) fn day(date: &str) -> Option<String> {
     let day = date.trim().get(..10)?;

@@ -30,8 +30,9 @@ fn folder() -> TestEnvironment {
 /// Returns a PDF of two pages with text that show the same picture, a JPEG file by its name, and an
 /// icon. The picture is its text.
 fn illustrated(picture: &str) -> Vec<u8> {
-    let image =
-        |width: u32| format!("/Subtype/Image/Width {width}/Height {width}/Filter/DCTDecode");
+    let image = |width: u32| {
+        format!("/Subtype/Image/ImageMask false/Width {width}/Height {width}/Filter/DCTDecode")
+    };
     let pages: [&[&str]; 2] = [
         &["Ships came.", "Ropes lay there."],
         &["Lamps were lit.", "Then they slept."],
@@ -70,15 +71,21 @@ fn the_text_of_pictures_is_recognised() {
 
     let test = folder();
     test.write("notes/chart.pdf", illustrated("Catch of cod."));
+    test.write("notes/scanned.pdf", pdf::scanned());
     // the picture is its text
-    let program = test.write("bin/tesseract", "#!/bin/sh\nexec cat\n");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
-    let path = format!("{}:/usr/bin:/bin", test.path("bin").display());
+    for (name, script) in [
+        ("tesseract", "exec /bin/cat"),
+        ("pdftoppm", "echo Berth nine is let."),
+    ] {
+        let program = test.write(format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+    let path = test.path("bin").display().to_string();
     let run = |line: &str| test.run_with(("PATH", &path), line);
 
     run("index notes --set corpus.ocr=on")
         .succeeds()
-        .prints("6 documents, ")
+        .prints("7 documents, ")
         .does_not_print("picture");
     for (words, place) in [
         ("free", "scan.png p. 1"),
@@ -93,6 +100,10 @@ fn the_text_of_pictures_is_recognised() {
         .succeeds()
         .prints(place);
     }
+    // a page that is a picture is read once
+    let found = run("search notes nine --limit 1 --set corpus.ocr=on").succeeds();
+    let found = found.prints("scanned.pdf p. 1").all();
+    assert_eq!(found.matches("nine is let").count(), 1, "{found}");
     // and without again
     run("index notes").succeeds().prints("left out: 4 pictures");
 }

@@ -311,22 +311,42 @@ fn pages_have_their_labels_and_bookmarks() {
         &["Ships came.", "Ropes lay there."],
         &["Lamps were lit.", "Then they slept."],
     ];
-    let extras = Extras {
-        catalog: "/PageLabels<</Nums[0<</S/r>>1<</S/D/P(A-)>>]>>/Outlines 9 0 R",
-        objects: vec![
-            b"<</First 10 0 R/Last 10 0 R/Count 1>>".to_vec(),
-            b"<</Title(The quay at night)/Parent 9 0 R/Dest[7 0 R/Fit]>>".to_vec(),
-        ],
-        ..Extras::default()
+    let document = |labels: &str| {
+        let extras = Extras {
+            catalog: "/PageLabels 11 0 R/Outlines 9 0 R",
+            objects: vec![
+                b"<</First 10 0 R/Last 10 0 R/Count 1>>".to_vec(),
+                b"<</Title(The quay at night)/Parent 9 0 R/Dest[7 0 R/Fit]>>".to_vec(),
+                labels.as_bytes().to_vec(),
+            ],
+            ..Extras::default()
+        };
+        let file = pdf::of_pages_with(&pages, &extras);
+        Document::new("a.pdf", file).expect("a document")
     };
-    let file = pdf::of_pages_with(&pages, &extras);
-    let document = Document::new("a.pdf", file).expect("a document");
+    // a tree that leads back to itself, and a first page before all others
+    for (tree, expected) in [
+        ("<</Nums[0<</S/r>>1<</S/D/P(A-)>>]>>", ["i", "A-1"]),
+        (
+            "<</Kids[11 0 R 11 0 R 11 0 R 11 0 R 11 0 R]/Nums[0<</S/r>>1<</S/D/P(A-)>>]>>",
+            ["i", "A-1"],
+        ),
+        (
+            "<</Nums[-9223372036854775808<</S/D/P(A-)>>]>>",
+            ["A-0", "A-0"],
+        ),
+    ] {
+        let document = document(tree);
+        let lines = document.read_lines();
+        let places = lines.iter().filter_map(|line| line.place.clone());
+        let mut labels: Vec<_> = places.map(|place| (place.first, place.name)).collect();
+        labels.dedup();
+        let expected = expected.map(|label| Some(label.to_owned()));
+        assert_eq!(labels, [1, 2].into_iter().zip(expected).collect::<Vec<_>>());
+    }
+
+    let document = document("<<>>");
     let lines = document.read_lines();
-    let places = lines.iter().filter_map(|line| line.place.clone());
-    let mut labels: Vec<_> = places.map(|place| (place.first, place.name)).collect();
-    labels.dedup();
-    let label = |label: &str| Some(label.to_owned());
-    assert_eq!(labels, [(1, label("i")), (2, label("A-1"))]);
 
     let headings = lines.iter().flat_map(|line| {
         let titles = line.headings.iter();

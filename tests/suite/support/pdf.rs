@@ -109,7 +109,7 @@ fn of_contents(contents: &[Vec<u8>], entries: &str, extras: &Extras<'_>) -> Vec<
     of_objects(&objects)
 }
 
-/// Returns a page that is a picture.
+/// Returns a page that is a picture, a JPEG file by its name.
 pub fn scanned() -> Vec<u8> {
     of_objects(&[
         b"<</Type/Catalog/Pages 3 0 R>>".to_vec(),
@@ -120,8 +120,8 @@ pub fn scanned() -> Vec<u8> {
             .to_vec(),
         stream(b"q 600 0 0 800 0 0 cm /X Do Q", ""),
         stream(
-            &[200; 64],
-            "/Type/XObject/Subtype/Image/Width 8/Height 8/BitsPerComponent 8/ColorSpace/DeviceGray",
+            b"Berth nine is let.",
+            "/Type/XObject/Subtype/Image/Width 200/Height 200/Filter/DCTDecode",
         ),
     ])
 }

@@ -7,12 +7,10 @@ use unpdf::parser::raw::{PdfDict, PdfObject};
 
 use super::objects::{Objects, decode_text, string};
 use super::pages::{Block, Page, Pages};
-use crate::corpus::formats::builder::one_line;
+use crate::corpus::formats::builder::{comment_label, one_line};
 
 /// Annotations of a page beyond this are not read.
 const MAX_ANNOTATIONS: usize = 10_000;
-/// Fields of a form hold fields; deeper ones are not read.
-const MAX_DEPTH: usize = 16;
 /// Annotations in which people write. A link, a picture or the window of another one is none.
 const COMMENTS: &[&[u8]] = &[
     b"Text",
@@ -88,10 +86,10 @@ impl<'a> Annotations<'a> {
         if self.0.name(widget, b"Subtype")? != b"Widget" {
             return None;
         }
-        let flags = self.inherit(widget, b"Ff").and_then(PdfObject::as_i64);
+        let flags = self.0.inherit(widget, b"Ff").and_then(PdfObject::as_i64);
         let flags = flags.unwrap_or(0);
-        let value = self.inherit(widget, b"V");
-        let value = match self.inherit(widget, b"FT")?.as_name()? {
+        let value = self.0.inherit(widget, b"V");
+        let value = match self.0.inherit(widget, b"FT")?.as_name()? {
             b"Tx" if flags & PASSWORD == 0 => string(value?)?,
             b"Ch" => self.choices(widget, value?),
             b"Btn" if flags & PUSH_BUTTON == 0 => {
@@ -108,7 +106,7 @@ impl<'a> Annotations<'a> {
 
         let value = one_line(&value);
         let label = [b"TU".as_slice(), b"T"].into_iter();
-        let label = label.filter_map(|key| string(self.inherit(widget, key)?));
+        let label = label.filter_map(|key| string(self.0.inherit(widget, key)?));
         let label = label
             .map(|label| one_line(&label))
             .find(|label| !label.is_empty());
@@ -121,7 +119,7 @@ impl<'a> Annotations<'a> {
     /// Returns what is chosen of a list, as the list shows it: an option may be a pair of the value
     /// that is sent and the text.
     fn choices(&self, widget: &'a PdfDict, value: &'a PdfObject) -> String {
-        let options = self.inherit(widget, b"Opt").and_then(PdfObject::as_array);
+        let options = self.0.inherit(widget, b"Opt").and_then(PdfObject::as_array);
         let options = options.unwrap_or_default();
 
         let shown = |chosen: String| {
@@ -153,11 +151,8 @@ impl<'a> Annotations<'a> {
         let text = string(self.0.get(annotation, b"Contents")?)?;
         let text = one_line(&text);
         let author = self.0.get(annotation, b"T").and_then(string);
-        let by = author
-            .map(|author| one_line(&author))
-            .filter(|author| !author.is_empty());
-        let by = by.map_or_else(String::new, |author| format!(" by {author}"));
-        (!text.is_empty()).then(|| format!("Comment{by}: {text}"))
+        let label = comment_label(&author.unwrap_or_default());
+        (!text.is_empty()).then(|| label + &text)
     }
 
     /// Returns the place of an annotation in reading order: from the top, then from the left.
@@ -171,12 +166,5 @@ impl<'a> Annotations<'a> {
             number.unwrap_or(0.0) as i64
         };
         (-corner(3).max(corner(1)), corner(0).min(corner(2)))
-    }
-
-    /// Returns a value of a field, or of a field around it.
-    fn inherit(&self, field: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
-        let parent = |field: &&'a PdfDict| self.0.get(field, b"Parent")?.as_dict();
-        let mut fields = std::iter::successors(Some(field), parent).take(MAX_DEPTH);
-        fields.find_map(|field| self.0.get(field, key))
     }
 }

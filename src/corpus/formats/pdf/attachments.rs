@@ -10,8 +10,6 @@ use crate::corpus::formats::builder::named;
 
 /// Attachments beyond this are not read.
 const MAX_ATTACHMENTS: usize = 100;
-/// Nodes of the tree of names that are visited: a damaged tree may lead back to itself.
-const MAX_NODES: usize = 10_000;
 
 /// A file attached to a PDF.
 pub(super) struct Attachment<'a> {
@@ -36,7 +34,7 @@ pub(super) fn attachments(objects: Objects<'_>) -> Vec<Attachment<'_>> {
     let names = catalog.and_then(|catalog| {
         objects.dictionary(objects.dictionary(catalog, b"Names")?, b"EmbeddedFiles")
     });
-    let of_file = names.map(|root| tree_values(objects, root));
+    let of_file = names.map(|root| objects.tree(root, b"Names"));
     let associated = catalog.map(|catalog| objects.list(catalog, b"AF"));
     let of_pages = objects
         .pages()
@@ -44,7 +42,7 @@ pub(super) fn attachments(objects: Objects<'_>) -> Vec<Attachment<'_>> {
         .filter_map(PdfObject::as_dict)
         .filter_map(|annotation| objects.get(annotation, b"FS"));
 
-    let all = of_file.into_iter().flatten();
+    let all = of_file.into_iter().flatten().map(|[_, file]| file);
     let all = all.chain(associated.into_iter().flatten()).chain(of_pages);
     let mut seen = HashSet::new();
     all.filter_map(PdfObject::as_dict)
@@ -53,26 +51,6 @@ pub(super) fn attachments(objects: Objects<'_>) -> Vec<Attachment<'_>> {
         .filter(|attachment| seen.insert(std::ptr::from_ref(attachment.stream)))
         .take(MAX_ATTACHMENTS)
         .collect()
-}
-
-/// Returns the values of a tree of names (ISO 32000-1, 7.9.6) in their order.
-fn tree_values<'a>(objects: Objects<'a>, root: &'a PdfDict) -> Vec<&'a PdfObject> {
-    let mut values = Vec::new();
-    let mut open = vec![root];
-
-    for _ in 0..MAX_NODES {
-        let Some(node) = open.pop() else { break };
-        // names and values take turns
-        values.extend(objects.list(node, b"Names").skip(1).step_by(2));
-        let kids: Vec<&PdfDict> = objects
-            .list(node, b"Kids")
-            .take(MAX_NODES)
-            .filter_map(PdfObject::as_dict)
-            .collect();
-        open.extend(kids.into_iter().rev());
-    }
-
-    values
 }
 
 /// Returns the attachment of a file specification (ISO 32000-1, 7.11.3); `None` for a file that is

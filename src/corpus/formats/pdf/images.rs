@@ -1,13 +1,14 @@
 //! The pictures on pages that have text, too: their text with OCR, otherwise their number.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use unpdf::parser::raw::stream::decode_image;
 use unpdf::parser::raw::{PdfDict, PdfObject};
 
 use super::objects::Objects;
-use super::pages::{Block, Page, Pages};
-use crate::corpus::formats::programs::{is_installed, paragraphs, recognise};
+use super::pages::Pages;
+use super::tools::blocks;
+use crate::corpus::formats::programs::{is_installed, recognise};
 use crate::event::saturating_u32;
 
 /// Pictures of one file beyond this number are counted.
@@ -27,12 +28,11 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, with_text: bool) -> u
     let mut unread = 0;
     let mut recognised = 0;
     let can_read = with_text && is_installed("tesseract");
-    let dictionaries: Vec<(u32, &PdfDict)> = objects.pages().collect();
+    let dictionaries: HashMap<u32, &PdfDict> = objects.pages().collect();
 
-    for page in &mut pages.pages {
-        let with_number = |(number, _): &&(u32, &PdfDict)| *number == page.number;
-        let dictionary = dictionaries.iter().find(with_number);
-        let Some((_, dictionary)) = dictionary.filter(|_| !page.blocks.is_empty()) else {
+    let with_text = pages.pages.iter_mut();
+    for page in with_text.filter(|page| !page.is_scanned && !page.blocks.is_empty()) {
+        let Some(dictionary) = dictionaries.get(&page.number) else {
             continue;
         };
         for picture in pictures(objects, dictionary) {
@@ -45,7 +45,7 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, with_text: bool) -> u
             match text {
                 Some(text) => {
                     recognised += 1;
-                    add_text(&text, page);
+                    page.annotations.extend(blocks(&text));
                 }
                 None => unread += 1,
             }
@@ -55,22 +55,13 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, with_text: bool) -> u
     saturating_u32(unread)
 }
 
-fn add_text(text: &str, page: &mut Page) {
-    let blocks = paragraphs(text).map(|text| Block {
-        text,
-        ..Block::default()
-    });
-    page.annotations.extend(blocks);
-}
-
 /// Returns the pictures of a page that are large enough for words.
 fn pictures<'a>(
     objects: Objects<'a>,
     page: &'a PdfDict,
 ) -> impl Iterator<Item = &'a PdfObject> + use<'a> {
-    let parent = |node: &&'a PdfDict| objects.dictionary(node, b"Parent");
-    let mut nodes = std::iter::successors(Some(page), parent).take(16);
-    let resources = nodes.find_map(|node| objects.dictionary(node, b"Resources"));
+    let resources = objects.inherit(page, b"Resources");
+    let resources = resources.and_then(PdfObject::as_dict);
     let shown = resources.and_then(|resources| objects.dictionary(resources, b"XObject"));
     let shown = shown.into_iter().flat_map(|shown| shown.iter());
 
@@ -85,7 +76,8 @@ fn pictures<'a>(
                 [b"Width".as_slice(), b"Height"].map(|key| objects.number(&stream.dict, key));
             let is_picture = objects.name(&stream.dict, b"Subtype") == Some(b"Image");
             // the mask of a picture is a picture
-            let is_mask = objects.get(&stream.dict, b"ImageMask").is_some();
+            let mask = objects.get(&stream.dict, b"ImageMask");
+            let is_mask = mask == Some(&PdfObject::Bool(true));
             is_picture && !is_mask && size[0] >= MIN_WIDTH && size[1] >= MIN_HEIGHT
         })
 }

@@ -6,10 +6,6 @@ use unpdf::parser::raw::{PdfDict, PdfObject};
 use super::objects::{Objects, string};
 use super::pages::Pages;
 
-/// Parts of the tree of labels hold parts; deeper ones are not read.
-const MAX_DEPTH: usize = 16;
-/// Labels beyond this number are not read.
-const MAX_LABELS: usize = 10_000;
 /// The largest number that is written in letters or in Roman numerals.
 const MAX_IN_LETTERS: u32 = 5_000;
 const ROMAN: [(u32, &str); 13] = [
@@ -30,41 +26,24 @@ const ROMAN: [(u32, &str); 13] = [
 
 /// Adds the labels that differ from the numbers of their pages.
 pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
-    let mut ranges = Vec::new();
     let catalog = objects.catalog();
-    if let Some(tree) = catalog.and_then(|catalog| objects.dictionary(catalog, b"PageLabels")) {
-        collect(objects, tree, 0, &mut ranges);
-    }
+    let tree = catalog.and_then(|catalog| objects.dictionary(catalog, b"PageLabels"));
+    let entries = tree.map(|root| objects.tree(root, b"Nums"));
+    // the first page of each range, from 0, and its style
+    let mut ranges: Vec<(i64, &PdfDict)> = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|[first, style]| Some((first.as_i64()?, style.as_dict()?)))
+        .collect();
     ranges.sort_by_key(|(first, _)| *first);
 
     for page in &mut pages.pages {
         let index = i64::from(page.number) - 1;
         let after = ranges.partition_point(|(first, _)| *first <= index);
         let range = after.checked_sub(1).and_then(|at| ranges.get(at));
-        let label = range.map(|(first, style)| label(objects, style, index - first));
+        let label = range.map(|(first, style)| label(objects, style, index.saturating_sub(*first)));
         let number = page.number.to_string();
         page.label = label.filter(|label| !label.is_empty() && *label != number);
-    }
-}
-
-/// Collects the ranges of a tree: the first page of each, from 0, and its style.
-fn collect<'a>(
-    objects: Objects<'a>,
-    tree: &'a PdfDict,
-    depth: usize,
-    ranges: &mut Vec<(i64, &'a PdfDict)>,
-) {
-    let entries: Vec<&PdfObject> = objects.list(tree, b"Nums").take(MAX_LABELS).collect();
-    for entry in entries.chunks_exact(2) {
-        let first = entry[0].as_i64();
-        ranges.extend(first.and_then(|first| Some((first, entry[1].as_dict()?))));
-    }
-
-    let parts = objects.list(tree, b"Kids").filter_map(PdfObject::as_dict);
-    for part in parts.take(MAX_LABELS) {
-        if depth < MAX_DEPTH && ranges.len() < MAX_LABELS {
-            collect(objects, part, depth + 1, ranges);
-        }
     }
 }
 

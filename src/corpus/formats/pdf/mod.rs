@@ -6,10 +6,10 @@ mod pages;
 mod objects;
 mod labels;
 mod annotations;
-mod images;
 mod attachments;
 mod builtin;
 mod tools;
+mod images;
 
 use unpdf::parser::raw::RawDocument;
 
@@ -32,10 +32,8 @@ pub(super) const FORMAT: Format = Format {
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let mut pages = read(input)?;
     if input.options.ocr && pages.scan_count() > 0 {
-        match tools::recognise_text(input.bytes, &pages) {
-            Ok(recognised) => pages = recognised,
-            Err(missing) => pages.remarks.push(missing),
-        }
+        let recognised = tools::recognise_text(input.bytes, &mut pages);
+        pages.remarks.extend(recognised.err());
     }
 
     // a file without objects that can be read has no annotations

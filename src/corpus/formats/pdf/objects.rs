@@ -1,10 +1,17 @@
 //! The objects of a PDF, which unpdf reads: dictionaries, lists, names and texts.
 
+use std::collections::HashSet;
+
 use encoding_rs::UTF_16BE;
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
 
 /// The characters of PDFDocEncoding from 0x80 on that are not those of Latin-1.
 const DOC_ENCODING: &str = "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž";
+
+/// Pages and fields are inside of others; deeper ones are not read.
+const MAX_DEPTH: usize = 16;
+/// Nodes of a tree, and entries of one, beyond this number are not read.
+const MAX_NODES: usize = 10_000;
 
 /// The objects of a file.
 #[derive(Clone, Copy)]
@@ -47,6 +54,39 @@ impl<'a> Objects<'a> {
         let list = self.get(dictionary, key).and_then(PdfObject::as_array);
         let list = list.unwrap_or_default().iter();
         list.map(move |object| self.resolve(object))
+    }
+
+    /// Returns a value of a field or a page, or of one around it.
+    pub fn inherit(self, inner: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
+        let outer = |inner: &&'a PdfDict| self.dictionary(inner, b"Parent");
+        let mut all = std::iter::successors(Some(inner), outer).take(MAX_DEPTH);
+        all.find_map(|one| self.get(one, key))
+    }
+
+    /// Returns the keys and values of a tree of names or of numbers (ISO 32000-1, 7.9.6 and 7.9.7)
+    /// in their order. A damaged tree may lead back to itself.
+    pub fn tree(self, root: &'a PdfDict, key: &[u8]) -> Vec<[&'a PdfObject; 2]> {
+        let mut entries = Vec::new();
+        let mut open = vec![root];
+        let mut seen = HashSet::from([std::ptr::from_ref(root)]);
+
+        for _ in 0..MAX_NODES {
+            let Some(node) = open.pop().filter(|_| entries.len() < MAX_NODES) else {
+                break;
+            };
+            // keys and values take turns
+            let own: Vec<&PdfObject> = self.list(node, key).take(MAX_NODES).collect();
+            entries.extend(own.chunks_exact(2).map(|pair| [pair[0], pair[1]]));
+            let kids: Vec<&PdfDict> = self
+                .list(node, b"Kids")
+                .take(MAX_NODES)
+                .filter_map(PdfObject::as_dict)
+                .filter(|kid| seen.insert(std::ptr::from_ref(*kid)))
+                .collect();
+            open.extend(kids.into_iter().rev());
+        }
+
+        entries
     }
 
     pub fn name(self, dictionary: &'a PdfDict, key: &[u8]) -> Option<&'a [u8]> {

@@ -47,7 +47,7 @@ pub(super) struct Page {
     pub blocks: Vec<Block>,
     /// The filled-in fields of the page, and the comments.
     pub annotations: Vec<Block>,
-    /// Whether it holds a picture and no text.
+    /// Whether it holds a picture and no text, but what is recognised.
     pub is_scanned: bool,
 }
 
@@ -71,7 +71,9 @@ impl Page {
 impl Pages {
     /// Returns the number of pages that hold a picture and no text.
     pub fn scan_count(&self) -> usize {
-        self.pages.iter().filter(|page| page.is_scanned).count()
+        let scans = self.pages.iter();
+        let scans = scans.filter(|page| page.is_scanned && page.blocks.is_empty());
+        scans.count()
     }
 
     /// Returns the text of all pages.

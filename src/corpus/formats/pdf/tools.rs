@@ -1,5 +1,6 @@
 //! Programs that read PDFs, where they are installed: poppler's, ocrmypdf, tesseract.
 
+use std::collections::HashMap;
 use std::process::Command;
 
 use super::builtin;
@@ -19,16 +20,19 @@ pub(super) fn pdftotext(bytes: &[u8]) -> Result<Pages, String> {
     let text = output(&mut command, bytes)?;
 
     let text = String::from_utf8_lossy(&text);
-    let mut pages: Vec<Page> = (1..)
-        .zip(text.split('\u{c}'))
-        .map(|(number, text)| page(number, text))
-        .collect();
+    let page = |(number, text)| {
+        let blocks: Vec<Block> = blocks(text).collect();
+        Page {
+            number,
+            is_scanned: blocks.is_empty(),
+            blocks,
+            ..Page::default()
+        }
+    };
+    let mut pages: Vec<Page> = (1..).zip(text.split('\u{c}')).map(page).collect();
 
     // a form feed ends each page
     pages.pop_if(|last| last.blocks.is_empty());
-    for page in &mut pages {
-        page.is_scanned = page.blocks.is_empty();
-    }
 
     Ok(Pages {
         pages,
@@ -36,80 +40,47 @@ pub(super) fn pdftotext(bytes: &[u8]) -> Result<Pages, String> {
     })
 }
 
-/// Returns a PDF with the text of its scanned pages recognised.
+/// Adds the text of the scanned pages.
 ///
 /// # Errors
 /// The programs that are missing, or the reason why they failed.
-pub(super) fn recognise_text(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
+pub(super) fn recognise_text(bytes: &[u8], pages: &mut Pages) -> Result<(), String> {
+    let scanned = pages.pages.iter_mut().filter(|page| page.is_scanned);
+
     if is_installed("ocrmypdf") {
         let mut command = Command::new("ocrmypdf");
         command.args(["--quiet", "--skip-text", "--output-type", "pdf", "-", "-"]);
-        let recognised = output(&mut command, bytes)?;
-        return builtin::read(&recognised)
-            .map_err(|_| "the text that ocrmypdf recognised cannot be read".to_owned());
-    }
-
-    if is_installed("tesseract") && is_installed("pdftoppm") {
-        return tesseract(bytes, pages);
-    }
-
-    Err(
-        "corpus.ocr is on, but neither ocrmypdf nor tesseract with pdftoppm is installed"
-            .to_owned(),
-    )
-}
-
-/// Recognises the scanned pages one by one.
-fn tesseract(bytes: &[u8], pages: &Pages) -> Result<Pages, String> {
-    let mut recognised = Pages {
-        metadata: pages.metadata.clone(),
-        ..Pages::default()
-    };
-
-    for before in &pages.pages {
-        let mut now = Page {
-            number: before.number,
-            ..Page::default()
-        };
-        if before.is_scanned {
-            let number = before.number.to_string();
-            let mut picture = Command::new("pdftoppm");
-            picture.args([
-                "-f",
-                &number,
-                "-l",
-                &number,
-                "-r",
-                DOTS_PER_INCH,
-                "-gray",
-                "-",
-            ]);
-            let picture = output(&mut picture, bytes)?;
-
-            now = page(before.number, &recognise(&picture)?);
-            now.is_scanned = now.blocks.is_empty();
-        } else {
-            now.blocks.clone_from(&before.blocks);
+        let recognised = builtin::read(&output(&mut command, bytes)?)
+            .map_err(|_| "the text that ocrmypdf recognised cannot be read".to_owned())?;
+        let recognised = recognised.pages.into_iter();
+        let mut blocks: HashMap<u32, Vec<Block>> =
+            recognised.map(|page| (page.number, page.blocks)).collect();
+        for page in scanned {
+            page.blocks = blocks.remove(&page.number).unwrap_or_default();
         }
-
-        recognised.pages.push(now);
+    } else if is_installed("tesseract") && is_installed("pdftoppm") {
+        for page in scanned {
+            let number = page.number.to_string();
+            let mut picture = Command::new("pdftoppm");
+            picture.args(["-f", &number, "-l", &number]);
+            picture.args(["-r", DOTS_PER_INCH, "-gray", "-"]);
+            let picture = output(&mut picture, bytes)?;
+            page.blocks = blocks(&recognise(&picture)?).collect();
+        }
+    } else {
+        return Err(
+            "corpus.ocr is on, but neither ocrmypdf nor tesseract with pdftoppm is installed"
+                .to_owned(),
+        );
     }
 
-    Ok(recognised)
+    Ok(())
 }
 
-/// Returns a page of plain text, with a block per paragraph.
-fn page(number: u32, text: &str) -> Page {
-    Page {
-        number,
-        label: None,
-        blocks: paragraphs(text)
-            .map(|text| Block {
-                text,
-                ..Block::default()
-            })
-            .collect(),
-        annotations: Vec::new(),
-        is_scanned: false,
-    }
+/// Returns plain text with a block per paragraph.
+pub(super) fn blocks(text: &str) -> impl Iterator<Item = Block> {
+    paragraphs(text).map(|text| Block {
+        text,
+        ..Block::default()
+    })
 }
