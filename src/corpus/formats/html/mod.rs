@@ -187,6 +187,10 @@ mod tests {
                 "<table><tr><th>A<th>B<th>C<tr><td rowspan=\"2\">1<td colspan=0>2<td>3<tr><td>4<td>5</table>",
                 "| A | B | C\n| A: 1 | B: 2 | C: 3\n| A: 1 | B: 4 | C: 5",
             ),
+            (
+                "<table><tr><th>A<th>B<tr><td rowspan=2>1<td>2<tr></tr><tr><td>3<td>4</table>",
+                "| A | B\n| A: 1 | B: 2\n| A: 3 | B: 4",
+            ),
             // a section of the rows, a sum and a table of another width name no columns
             (
                 "<table><tr><th>A<th>B<tr><th colspan=2>North<tr><td>1<td>2<tfoot><tr><th>Sum<th>9</table><table><tr><td>x<td>y</table>",

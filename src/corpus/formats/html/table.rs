@@ -29,11 +29,16 @@ struct OpenTable {
     is_head: bool,
     /// Whether a row of values was read.
     has_values: bool,
-    /// Rows that a cell above reaches into, for each column.
-    taken: Vec<usize>,
-    /// The cells that reach into the next rows: their columns, texts and the number of these rows.
-    merged: Vec<(usize, String, usize)>,
+    /// The cells of the rows so far, by the columns in which they reach into the next rows.
+    reaching: Vec<Reaching>,
     row: Option<OpenRow>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Reaching {
+    rows: usize,
+    /// The text, in the first column of a cell.
+    text: String,
 }
 
 #[derive(Debug, Default)]
@@ -76,8 +81,7 @@ impl OpenTables {
         match element {
             "thead" | "tbody" | "tfoot" => {
                 table.end_row(text, &mut self.read);
-                table.taken.clear();
-                table.merged.clear();
+                table.reaching.clear();
                 table.is_head = element == "thead";
             }
             "tr" => {
@@ -153,21 +157,20 @@ impl OpenTable {
     fn open_cell(&mut self, is_heading: bool, span: Span, at: usize) {
         self.end_cell(at);
         let row = self.row.get_or_insert_default();
-        while self
-            .taken
-            .get(row.next_column)
-            .is_some_and(|rows| *rows > 0)
-        {
-            row.next_column += 1;
-        }
+        let above = self.reaching.iter().skip(row.next_column);
+        row.next_column += above.take_while(|cell| cell.rows > 0).count();
 
         let first = row.next_column.min(MAX_COLUMNS);
         let end = (first + span.columns).min(MAX_COLUMNS);
         row.next_column = end;
         if span.rows > 1 {
-            self.taken.resize(self.taken.len().max(end), 0);
+            let length = self.reaching.len().max(end);
+            self.reaching.resize_with(length, Reaching::default);
             // the row of the cell is counted when it ends
-            self.taken[first..end].fill(span.rows);
+            self.reaching[first..end].fill(Reaching {
+                rows: span.rows,
+                ..Reaching::default()
+            });
         }
         row.cells.push(Cell {
             columns: first..end,
@@ -192,9 +195,7 @@ impl OpenTable {
         let Some(row) = self.row.take() else {
             return;
         };
-        for rows in &mut self.taken {
-            *rows = rows.saturating_sub(1);
-        }
+        let merged = self.end_reaching();
         let Some(start) = row.start.filter(|_| !row.holds_table) else {
             return;
         };
@@ -205,8 +206,12 @@ impl OpenTable {
             return tables.add_row(text, range, &[], &self.columns);
         }
         self.has_values = true;
-        let merged: Vec<String> = self.labelled_merged().collect();
-        self.note_merged(&row, text);
+        for cell in row.cells.iter().filter(|cell| cell.rows > 1) {
+            let reaching = self.reaching.get_mut(cell.columns.start);
+            if let (Some(reaching), Some(words)) = (reaching, cell.words.clone()) {
+                reaching.text = fold_white_space(&text[words]);
+            }
+        }
         let cells: Vec<(usize, Range<usize>)> = row
             .cells
             .into_iter()
@@ -214,34 +219,30 @@ impl OpenTable {
             .collect();
         let first = cells.iter().map(|(_, words)| words.start).min();
         if let Some(first) = first.filter(|_| !merged.is_empty()) {
-            tables.insert(first, merged.concat());
+            tables.insert(first, merged);
         }
         tables.add_row(text, range, &cells, &self.columns);
     }
 
-    /// Returns the cells that reach into the row, each with its column and a bar behind it.
-    fn labelled_merged(&self) -> impl Iterator<Item = String> {
-        let cells = self.merged.iter();
-        let cells = cells.map(|(column, text, _)| (*column, text.as_str()));
+    /// Counts a row of the cells that reach into it, and returns them, each with its column and a
+    /// bar behind it.
+    fn end_reaching(&mut self) -> String {
+        let cells = self.reaching.iter().enumerate();
+        let cells = cells.map(|(column, cell)| (column, cell.text.as_str()));
+        let cells = cells.filter(|(_, text)| !text.is_empty());
         let labels = self.columns.labels(cells.clone());
-        labels
+        let merged = labels
             .zip(cells)
             .map(|(label, (_, text))| format!("{label}{text} | "))
-    }
+            .collect();
 
-    /// Notes the cells of a row that reach into the next ones, and forgets those that end here.
-    fn note_merged(&mut self, row: &OpenRow, text: &str) {
-        for merged in &mut self.merged {
-            merged.2 = merged.2.saturating_sub(1);
+        for cell in &mut self.reaching {
+            cell.rows = cell.rows.saturating_sub(1);
+            if cell.rows == 0 {
+                cell.text.clear();
+            }
         }
-        self.merged.retain(|(_, _, rows)| *rows > 0);
-
-        let room = MAX_COLUMNS.saturating_sub(self.merged.len());
-        let reaching = row.cells.iter().filter(|cell| cell.rows > 1).take(room);
-        self.merged.extend(reaching.filter_map(|cell| {
-            let words = fold_white_space(&text[cell.words.clone()?]);
-            Some((cell.columns.start, words, cell.rows - 1))
-        }));
+        merged
     }
 
     fn name_columns(&mut self, row: &OpenRow, text: &str) {
