@@ -177,30 +177,15 @@ fn is_of_text(c: char) -> bool {
 /// The reason why it is not read as text.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
     let marked = Wide::from_mark(&bytes);
-    let guessed = || Wide::from_zeros(&bytes);
     let decoded = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
         // the mark of UTF-8, U+FEFF
         utf8(bytes, 3)?
-    } else if let Some(encoding) = marked.or_else(guessed) {
-        let skip = if marked.is_some() {
-            encoding.width()
-        } else {
-            0
-        };
-        let decoded = wide(&bytes, encoding, skip);
-        // a few control characters are two bytes of something else
-        check_controls(decoded.traced.text.as_bytes(), 0)?;
-        let guess = format!("read as {}: guessed, it has no mark", encoding.name());
-        let note = match marked {
-            Some(_) => decoded.note,
-            None => Some(join_notes(guess, decoded.note)),
-        };
-        Decoded { note, ..decoded }
+    } else if let Some(encoding) = marked.or_else(|| Wide::from_zeros(&bytes)) {
+        wide(&bytes, encoding, marked.is_some())?
     } else {
         utf8(bytes, 0)?
     };
 
-    check_controls(decoded.traced.text.as_bytes(), FEW_CONTROLS)?;
     check_lines(&decoded.traced.text)?;
     Ok(Decoded {
         traced: without_controls(decoded.traced),
@@ -208,21 +193,12 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
     })
 }
 
-fn join_notes(one: String, other: Option<String>) -> String {
-    match other {
-        Some(other) => format!("{one}; {other}"),
-        None => one,
-    }
-}
-
 /// Decodes a file of which every byte below 0x80 is ASCII. A few zero bytes, which logs have where
 /// a machine stopped, are spaces.
 fn utf8(mut bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
-    if bytes.contains(&0) {
-        check_controls(&bytes, FEW_CONTROLS)?;
-        for zero in bytes.iter_mut().filter(|byte| **byte == 0) {
-            *zero = b' ';
-        }
+    check_controls(&bytes, FEW_CONTROLS)?;
+    for zero in bytes.iter_mut().filter(|byte| **byte == 0) {
+        *zero = b' ';
     }
 
     // 7-bit Japanese is valid UTF-8, but no text
@@ -231,19 +207,14 @@ fn utf8(mut bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     }
 
     match String::from_utf8(bytes) {
-        Ok(mut text) if skip > 0 => {
-            text.drain(..skip);
-            Ok(Traced {
-                text,
-                origin: Offsets::with_skipped(skip as u64),
+        Ok(mut text) => {
+            let mut origin = Offsets::default();
+            if skip > 0 {
+                text.drain(..skip);
+                origin = Offsets::with_skipped(skip as u64);
             }
-            .into())
+            Ok(Traced { text, origin }.into())
         }
-        Ok(text) => Ok(Traced {
-            text,
-            origin: Offsets::default(),
-        }
-        .into()),
         Err(error) => not_utf8(error.as_bytes(), skip),
     }
 }
@@ -317,11 +288,13 @@ fn legacy(bytes: &[u8]) -> Result<Decoded, String> {
     Ok(with_faults(traced, note, faults))
 }
 
-fn with_faults(traced: Traced, note: String, faults: usize) -> Decoded {
-    let faults = (faults > 0).then(|| format!("{faults} faults"));
+fn with_faults(traced: Traced, mut note: String, faults: usize) -> Decoded {
+    if faults > 0 {
+        note += &format!("; {faults} faults");
+    }
     Decoded {
         traced,
-        note: Some(join_notes(note, faults)),
+        note: Some(note),
     }
 }
 
@@ -417,7 +390,9 @@ fn is_plausible(bytes: &[u8], traced: &Traced, faults: usize) -> bool {
     faults as f64 <= f64::from(characters) * MAX_FAULT_SHARE && (!is_mostly_high || has_letters)
 }
 
-fn wide(bytes: &[u8], encoding: Wide, skip: usize) -> Decoded {
+/// Decodes text of an encoding that its mark names, or that is guessed.
+fn wide(bytes: &[u8], encoding: Wide, is_marked: bool) -> Result<Decoded, String> {
+    let skip = if is_marked { encoding.width() } else { 0 };
     let mut traced = Traced::with_capacity(bytes.len());
     let mut at = skip as u64;
     let mut faults = usize::from(!bytes.len().is_multiple_of(encoding.width()));
@@ -429,15 +404,17 @@ fn wide(bytes: &[u8], encoding: Wide, skip: usize) -> Decoded {
         at += u64::from(width);
     });
 
-    Decoded {
+    // a few control characters are two bytes of something else
+    check_controls(traced.text.as_bytes(), 0)?;
+    let name = encoding.name();
+    let guess = (!is_marked).then(|| format!("read as {name}: guessed, it has no mark"));
+    let faults =
+        (faults > 0).then(|| format!("read with {faults} faults: not everything in it is {name}"));
+    let notes = guess.into_iter().chain(faults);
+    Ok(Decoded {
         traced,
-        note: (faults > 0).then(|| {
-            format!(
-                "read with {faults} faults: not everything in it is {}",
-                encoding.name()
-            )
-        }),
-    }
+        note: notes.reduce(|guess, faults| format!("{guess}; {faults}")),
+    })
 }
 
 /// Refuses bytes with more control characters than text has, and says which they are. A short text
@@ -449,20 +426,19 @@ fn check_controls(bytes: &[u8], few: usize) -> Result<(), String> {
         let is_of_text = byte.is_ascii_whitespace() || (has_text && is_text_control(*byte));
         byte.is_ascii_control() && !is_of_text
     };
-    let count = bytes.iter().filter(|byte| is_control(byte)).count();
-    let few = few.min((bytes.len() as f64 * MAX_FEW_SHARE) as usize);
-    let Some(first) = bytes.iter().position(is_control) else {
+    let mut controls = (1..).zip(bytes).filter(|(_, byte)| is_control(byte));
+    let Some((at, first)) = controls.next() else {
         return Ok(());
     };
 
+    let count = 1 + controls.count();
+    let few = few.min((bytes.len() as f64 * MAX_FEW_SHARE) as usize);
     if count <= few || count as f64 <= bytes.len() as f64 * MAX_CONTROL_SHARE {
         return Ok(());
     }
     Err(format!(
-        "binary content: {count} of {} bytes are control characters, the first is {:#04x} at byte {}",
+        "binary content: {count} of {} bytes are control characters, the first is {first:#04x} at byte {at}",
         bytes.len(),
-        bytes[first],
-        first + 1
     ))
 }
 
