@@ -62,9 +62,10 @@ pub(super) fn raised_runs(xml: &str) -> Result<Option<Vec<u8>>, String> {
                 if let Some(kind) = kind {
                     let mut script = Script::new(kind, false);
                     script.add(text, 0..0);
-                    let raised = script.text_after(&before).unwrap_or_default();
-                    before.push_str(&raised);
-                    let written = writer.write_event(Event::Text(BytesText::from_escaped(raised)));
+                    let start = before.len();
+                    script.push_to(&mut before);
+                    let raised = BytesText::from_escaped(&before[start..]);
+                    let written = writer.write_event(Event::Text(raised));
                     written.map_err(|error| reason(&error.into()))?;
                     continue;
                 }

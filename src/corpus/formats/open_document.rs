@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::io::BufRead;
 
-use super::builder::{Builder, Sheet, named};
+use super::builder::{Builder, Sheet, comment_label, named};
 use super::format::{Extract, Format, Reader};
 use super::open_style::Styles;
 use super::open_table::{SheetTable, count};
 use super::package::{ENCRYPTED, Package};
-use super::script::{Script, ScriptKind};
+use super::script::{RaisedText, ScriptKind};
 use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk};
 use crate::event::{Place, PlaceUnit};
@@ -89,10 +89,6 @@ struct Content<'a> {
     /// The paragraphs that are open, the innermost last: notes and text boxes are inside others.
     paragraphs: Vec<Paragraph>,
     styles: Styles,
-    /// The parts of paragraphs that are open, each with how it is set.
-    spans: Vec<Option<ScriptKind>>,
-    /// The raised or lowered text that is open.
-    script: Option<Script>,
     /// Whether the name of the author of a comment is open.
     is_author: bool,
     /// The tables that are open, the innermost last.
@@ -116,7 +112,9 @@ struct Content<'a> {
 struct Paragraph {
     /// 0 for text that is not a heading.
     level: u8,
-    text: String,
+    text: RaisedText,
+    /// The way that each span is set that is open in it, the innermost last.
+    spans: Vec<Option<ScriptKind>>,
     is_note: bool,
     /// The author of a comment; `None` for another text.
     author: Option<String>,
@@ -188,9 +186,10 @@ impl Content<'_> {
             }),
             "creator" => self.is_author = true,
             "span" => {
-                self.spans.push(look.script);
-                let script = look.script.map(|kind| Script::new(kind, false));
-                self.script = script.or(self.script.take());
+                if let Some(open) = self.paragraphs.last_mut() {
+                    let outer = open.spans.last().copied().flatten();
+                    open.spans.push(look.script.or(outer));
+                }
             }
             "list-item" => {
                 self.list_depth += 1;
@@ -216,7 +215,9 @@ impl Content<'_> {
         match name {
             "h" | "p" | "note" | "annotation" => self.end_paragraph(),
             "creator" => self.is_author = false,
-            "span" if self.spans.pop().flatten().is_some() => self.end_script(),
+            "span" => {
+                self.paragraphs.last_mut().map(|open| open.spans.pop());
+            }
             "list-item" => {
                 self.list_depth = self.list_depth.saturating_sub(1);
                 self.is_first_of_item = false;
@@ -233,15 +234,6 @@ impl Content<'_> {
                 }
             }
         }
-    }
-
-    fn end_script(&mut self) {
-        let Some(script) = self.script.take() else {
-            return;
-        };
-        let before = self.paragraphs.last().map_or("", |open| &open.text);
-        let raised = script.text_after(before).unwrap_or_default();
-        self.push(&raised);
     }
 
     /// Adds the headers and footers of the pages of a text, each once.
@@ -307,10 +299,9 @@ impl Content<'_> {
         };
         if let Some(author) = paragraph.author.as_mut().filter(|_| self.is_author) {
             author.push_str(text);
-        } else if let Some(script) = &mut self.script {
-            script.add(text, 0..0);
         } else {
-            paragraph.text.push_str(text);
+            let kind = paragraph.spans.last().copied().flatten();
+            paragraph.text.push(text, kind);
         }
     }
 
@@ -367,21 +358,19 @@ impl Content<'_> {
 
     /// Ends the innermost paragraph. One inside a note, a cell or a text box becomes part of it.
     fn end_paragraph(&mut self) {
-        let Some(paragraph) = self.paragraphs.pop() else {
+        let Some(mut paragraph) = self.paragraphs.pop() else {
             return;
         };
-        let text = paragraph.text.trim();
+        let text = std::mem::take(&mut paragraph.text).finish();
+        let text = text.trim();
         if paragraph.is_note {
-            let by = paragraph.author.map(|author| match named(&author) {
-                Some(author) => format!("Comment by {author}: "),
-                None => "Comment: ".to_owned(),
-            });
-            self.notes.push(by.unwrap_or_default() + text);
+            let label = paragraph.author.as_deref().map(comment_label);
+            self.notes.push(label.unwrap_or_default() + text);
             return;
         }
         if let Some(outer) = self.paragraphs.last_mut().filter(|outer| outer.is_note) {
-            outer.text.push_str(text);
-            outer.text.push('\n');
+            outer.text.push(text, None);
+            outer.text.push("\n", None);
             return;
         }
         let cell = self.tables.last_mut().and_then(|table| table.cell.as_mut());

@@ -15,9 +15,10 @@ pub(super) struct Look {
 /// The looks of the styles of a document.
 #[derive(Debug, Default)]
 pub(super) struct Styles {
-    looks: HashMap<String, Look>,
+    /// The looks by the families and the names of the styles.
+    looks: HashMap<[String; 2], Look>,
     /// The style that is being read.
-    style: String,
+    style: [String; 2],
 }
 
 impl Styles {
@@ -35,11 +36,15 @@ impl Styles {
     pub fn note(&mut self, tag: &Tag<'_>) {
         match tag.name() {
             "style" => {
-                let [name, parent] = tag.attributes(["name", "parent-style-name"]);
-                self.style = name.unwrap_or_default();
+                let [family, name, parent] =
+                    tag.attributes(["family", "name", "parent-style-name"]);
+                let family = family.unwrap_or_default();
+                let parent = parent.map(|parent| [family.clone(), parent]);
                 let look = parent.and_then(|parent| self.looks.get(&parent).copied());
+                // the automatic styles of the margins may have the names of those of the content
+                self.style = [family, name.unwrap_or_default()];
                 self.looks
-                    .extend(look.map(|look| (self.style.clone(), look)));
+                    .insert(self.style.clone(), look.unwrap_or_default());
             }
             "text-properties" => {
                 let [display, position] = tag.attributes(["display", "text-position"]);
@@ -55,8 +60,10 @@ impl Styles {
     /// Returns the look of an element of the text, by its style or by itself.
     pub fn look(&self, tag: &Tag<'_>) -> Look {
         match tag.name() {
-            "p" | "h" | "span" => {
+            name @ ("p" | "h" | "span") => {
+                let family = if name == "span" { "text" } else { "paragraph" };
                 let style = tag.attribute("style-name");
+                let style = style.map(|style| [family.to_owned(), style]);
                 let look = style.and_then(|style| self.looks.get(&style).copied());
                 look.unwrap_or_default()
             }

@@ -111,12 +111,12 @@ impl SheetTable {
         self.column = self.column.saturating_add(repeated);
     }
 
-    /// Adds the row as often as it repeats. Empty rows only count.
+    /// Adds the row as often as it repeats. Empty rows of sheets only count.
     fn end_row(&mut self, builder: &mut Builder) {
         let cells = std::mem::take(&mut self.cells);
 
         // a sheet ends with rows and cells that are repeated up to its last, all of them empty
-        let copies = if cells.is_empty() {
+        let copies = if cells.is_empty() && self.sheet.is_some() {
             0
         } else {
             self.repeated.min(MAX_REPEATED_ROWS)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-use super::builder::{Builder, Rows, named};
+use super::builder::{Builder, Rows, comment_label, named};
 use super::format::{Extract, Format, Reader};
 use super::rtf_tokens::{Token, Tokens, charset, code_page};
 use super::script::{Script, ScriptKind};
@@ -299,10 +299,9 @@ impl Rtf {
             "author" if self.state.to == Destination::Info => Destination::Author,
             "creatim" | "revtim" if self.state.to == Destination::Info => Destination::Date,
             "footnote" | "annotation" => {
-                let author = named(&std::mem::take(&mut self.note_author));
+                let author = std::mem::take(&mut self.note_author);
                 if self.takes_text() && word == "annotation" {
-                    let by = author.map_or_else(String::new, |author| format!(" by {author}"));
-                    self.notes.push_str(&format!("Comment{by}: "));
+                    self.notes.push_str(&comment_label(&author));
                 }
                 Destination::Note
             }
@@ -449,8 +448,7 @@ impl Rtf {
         };
         let mut script = Script::new(kind, false);
         script.add(text, 0..0);
-        let raised = script.text_after(to).unwrap_or_default();
-        to.push_str(&raised);
+        script.push_to(to);
     }
 
     /// Ends a header or footer, which other sections may repeat.

@@ -61,6 +61,15 @@ impl Script {
         self.text.ends_with(|c: char| c.is_ascii_whitespace())
     }
 
+    /// Adds it as plain text to the text of its line, with a space where it ends with one.
+    pub(super) fn push_to(&self, line: &mut String) {
+        let text = self.text_after(line);
+        line.extend(text);
+        if self.ends_with_space() {
+            line.push(' ');
+        }
+    }
+
     /// Returns it as plain text after the text of its line; `None` where it is empty.
     pub(super) fn text_after(&self, before: &str) -> Option<String> {
         let words: Vec<&str> = self.text.split_ascii_whitespace().collect();
@@ -118,6 +127,40 @@ impl Script {
         let is_long_word = word.chars().nth(1).is_some() && !UNITS.contains(&word) && !is_factor;
         let ends_word = before.ends_with(|c: char| c.is_alphanumeric() || c == ')');
         (is_mark && ends_word) || digits > MAX_BASE_DIGITS || is_long_word
+    }
+}
+
+/// A text while it is read, with what is raised or lowered in it.
+#[derive(Debug, Default)]
+pub(super) struct RaisedText {
+    text: String,
+    script: Option<Script>,
+}
+
+impl RaisedText {
+    /// Adds a part of the text. An exponent may be several parts.
+    pub(super) fn push(&mut self, part: &str, kind: Option<ScriptKind>) {
+        if self.script.as_ref().map(|open| open.kind) != kind {
+            self.end_script();
+        }
+        match kind {
+            Some(kind) => {
+                let script = self.script.get_or_insert_with(|| Script::new(kind, false));
+                script.add(part, 0..0);
+            }
+            None => self.text.push_str(part),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.end_script();
+        self.text
+    }
+
+    fn end_script(&mut self) {
+        if let Some(script) = self.script.take() {
+            script.push_to(&mut self.text);
+        }
     }
 }
 

@@ -179,18 +179,29 @@ fn slides_have_their_comments_their_charts_and_powers() {
 #[test]
 fn open_documents_hide_raise_and_comment() {
     let styles = "<office:automatic-styles>\
-        <style:style style:name='Veiled'><style:text-properties text:display='none'/></style:style>\
-        <style:style style:name='Up'><style:text-properties style:text-position='super 58%'/></style:style>\
+        <style:style style:family='text' style:name='Veiled'><style:text-properties text:display='none'/></style:style>\
+        <style:style style:family='paragraph' style:name='Veiled'><style:text-properties text:display='none'/></style:style>\
+        <style:style style:family='text' style:name='Up'><style:text-properties style:text-position='super 58%'/></style:style>\
+        <style:style style:family='text' style:name='Down'><style:text-properties style:text-position='sub 58%'/></style:style>\
+        <style:style style:family='text' style:name='T1'><style:text-properties text:display='none'/></style:style>\
         </office:automatic-styles><office:master-styles><style:header><text:p>HB-2291</text:p></style:header></office:master-styles>";
-    let body = "<office:body><office:text>\
+    let body = "<office:automatic-styles><style:style style:family='text' style:name='T1'>\
+        <style:text-properties fo:font-weight='bold'/></style:style></office:automatic-styles><office:body><office:text>\
+        <text:p><text:span text:style-name='T1'>Dues</text:span><text:span text:style-name='Up'><text:note><text:note-citation>1</text:note-citation>\
+        <text:note-body><text:p>Of 1931.</text:p></text:note-body></text:note></text:span> rose.</text:p>\
+        <text:p>x<text:span text:style-name='Up'>2<text:span text:style-name='Down'>3</text:span>4</text:span> is the 1<text:span text:style-name='Up'>st </text:span>term.</text:p>\
         <text:p>It holds 10<text:span text:style-name='Up'>6</text:span> litres.<text:span text:style-name='Veiled'>Hidden.</text:span>\
         <office:annotation><dc:creator>Nora</dc:creator><dc:date>2026-01-01</dc:date><text:p>Sure?</text:p></office:annotation></text:p>\
         <text:p text:style-name='Veiled'>Hidden.</text:p><text:section text:display='none'><text:p>Hidden.</text:p></text:section>\
         <table:table><table:table-row><table:table-cell><text:p>Boat</text:p></table:table-cell><table:table-cell><text:p>Fee</text:p></table:table-cell></table:table-row>\
         <table:table-row><table:table-cell table:number-rows-spanned='2'><text:p>Yawl</text:p></table:table-cell><table:table-cell><text:p>3</text:p></table:table-cell></table:table-row>\
-        <table:table-row><table:covered-table-cell/><table:table-cell><text:p>4</text:p></table:table-cell></table:table-row></table:table>\
+        <table:table-row><table:covered-table-cell/><table:table-cell><text:p>4</text:p></table:table-cell></table:table-row>\
+        <table:table-row><table:table-cell table:number-rows-spanned='2'><text:p>Gig</text:p></table:table-cell><table:table-cell><text:p>5</text:p></table:table-cell></table:table-row>\
+        <table:table-row><table:covered-table-cell/><table:table-cell/></table:table-row>\
+        <table:table-row><table:table-cell/><table:table-cell><text:p>6</text:p></table:table-cell></table:table-row></table:table>\
         </office:text></office:body>";
-    let text = "It holds 10⁶ litres.\n\nComment by Nora: Sure?\n\nBoat; Fee\nBoat: Yawl; Fee: 3\nBoat: Yawl; Fee: 4\n\nHeader: HB-2291";
+    let text = "Dues rose.\n\nOf 1931.\n\nx²₃⁴ is the 1st term.\n\nIt holds 10⁶ litres.\n\nComment by Nora: Sure?\n\n\
+        Boat; Fee\nBoat: Yawl; Fee: 3\nBoat: Yawl; Fee: 4\nBoat: Gig; Fee: 5\nFee: 6\n\nHeader: HB-2291";
 
     let one = format!("<office:document xmlns:office='o'>{styles}{body}</office:document>");
     let several = zipped(&[
@@ -216,7 +227,7 @@ fn open_documents_hide_raise_and_comment() {
 #[test]
 fn an_rtf_has_its_margins_its_powers_and_the_authors_of_comments() {
     let file = r"{\rtf1{\header\pard HB-2291\par}{\headerf\pard HB-2291\par}{\footer\pard Until June\par}
-\pard It holds 10{\super 6} litres of H{\sub 2}O.{\v Hidden.}{\*\atnauthor Nora}\chatn{\*\annotation\pard Sure?}\par}";
+\pard It holds 10{\super 6 }litres of H{\sub 2}O.{\v Hidden.}{\*\atnauthor Nora}\chatn{\*\annotation\pard Sure?}\par}";
     let (text, note) = read("a.rtf", file);
     assert_eq!(
         text,
