@@ -97,6 +97,15 @@ impl Builder {
         self.notes.push(note.into());
     }
 
+    /// Returns what was read of a part of the file; nothing of a damaged one, which is noted: it
+    /// costs no other.
+    pub fn take_or_note<T: Default>(&mut self, part: &str, read: Result<T, String>) -> T {
+        read.unwrap_or_else(|reason| {
+            self.note(format!("{part} cannot be read: {reason}"));
+            T::default()
+        })
+    }
+
     /// Counts parts with hidden text, which are left out.
     pub fn hide(&mut self, parts: u32) {
         self.extract.hidden += parts;

@@ -4,30 +4,32 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::package::Package;
-use crate::corpus::error::describe_damage;
 
 /// Bytes of a sheet that are looked through at once, and of an element that names merged cells.
 const PART_BYTES: u64 = 64 << 10;
 const MERGE_BYTES: usize = 64;
+
 /// Returns the last rows of cells that reach over several, by their rows and columns: they are
-/// listed behind all rows.
+/// listed behind all rows. Who reads the rows reports what is damaged.
 pub(super) fn read_merged(
     package: &mut Package<'_>,
     path: &str,
     limit: u64,
-) -> Result<HashMap<(u32, usize), u32>, String> {
+) -> HashMap<(u32, usize), u32> {
     let mut merged = HashMap::new();
-    let mut sheet = package.stream(path, limit)?;
+    let Ok(mut sheet) = package.stream(path, limit) else {
+        return merged;
+    };
     let mut part = Vec::new();
     loop {
         let read = sheet.by_ref().take(PART_BYTES).read_to_end(&mut part);
-        if read.map_err(|error| describe_damage(&error))? == 0 {
-            return Ok(merged);
-        }
         let text = String::from_utf8_lossy(&part);
         let ranges = text.split("mergeCell ref=").skip(1);
         merged
             .extend(ranges.filter_map(|after| span_of(after.get(1..)?.split(['"', '\'']).next()?)));
+        if !matches!(read, Ok(1..)) {
+            return merged;
+        }
         // an element may reach into the next part
         part.drain(..part.len().saturating_sub(MERGE_BYTES));
     }
@@ -37,12 +39,14 @@ pub(super) fn read_merged(
 /// another.
 fn span_of(range: &str) -> Option<((u32, usize), u32)> {
     let (first, last) = range.split_once(':')?;
-    let row = |cell: &str| {
-        let digits = cell.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        digits.parse::<u32>().ok()
-    };
     let rows = [row(first)?, row(last)?];
     (rows[1] > rows[0]).then_some(((rows[0], column(first)?), rows[1]))
+}
+
+/// Returns the row, from 1, of a reference as in `BC23`.
+pub(super) fn row(reference: &str) -> Option<u32> {
+    let digits = reference.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    digits.parse().ok()
 }
 
 /// Returns the column, from 0, of a reference as in `BC23`.

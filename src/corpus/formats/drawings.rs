@@ -2,7 +2,7 @@
 //! series, the nodes of diagrams (SmartArt), alternative texts of pictures.
 
 use super::builder::{Builder, Sheet, named};
-use super::package::Package;
+use super::package::{Package, Relationship};
 use super::xml::{Node, Tag, walk};
 
 /// A drawing of a sheet.
@@ -16,33 +16,34 @@ enum Drawing {
 }
 
 /// Adds the drawings of a sheet as remarks on the rows that they begin in.
-///
-/// # Errors
-/// A member that is damaged, encrypted or exceeds the limits.
 pub(super) fn add(
     package: &mut Package<'_>,
-    sheet_path: &str,
+    related: &[Relationship],
     sheet: &mut Sheet,
     builder: &mut Builder,
-) -> Result<(), String> {
-    let parts = package.relationships(sheet_path)?;
-    for part in parts.iter().filter(|part| part.is("drawing")) {
-        let xml = package.xml(&part.path)?.unwrap_or_default();
-        let inner = package.relationships(&part.path)?;
+) {
+    for part in related.iter().filter(|part| part.is("drawing")) {
+        let found = package.xml(&part.path);
+        let found = found.and_then(|xml| read(&xml.unwrap_or_default()));
+        let inner = package.relationships(&part.path);
+        let inner = builder.take_or_note("a list of parts", inner);
         let path = |id: &str| {
             let part = inner.iter().find(|part| part.id == id);
-            part.map_or_else(String::new, |part| part.path.clone())
+            part.map_or("", |part| &part.path)
         };
 
-        for (row, drawing) in read(&xml)? {
+        for (row, drawing) in builder.take_or_note(&part.path, found) {
             let (name, texts) = match drawing {
                 Drawing::Text(text) => ("Text box", vec![text]),
                 Drawing::Picture(text) => ("Picture", vec![text]),
                 Drawing::Chart(id) => {
-                    let xml = package.xml(&path(&id))?.unwrap_or_default();
-                    ("Chart", chart_texts(&xml, true)?)
+                    let texts = chart_texts(package, path(&id), true);
+                    ("Chart", builder.take_or_note(path(&id), texts))
                 }
-                Drawing::Diagram(id) => ("Diagram", package.diagram_nodes(&path(&id))?),
+                Drawing::Diagram(id) => {
+                    let texts = package.diagram_nodes(path(&id));
+                    ("Diagram", builder.take_or_note(path(&id), texts))
+                }
             };
 
             if !texts.is_empty() {
@@ -50,7 +51,6 @@ pub(super) fn add(
             }
         }
     }
-    Ok(())
 }
 
 /// The drawings of a sheet while they are read.
@@ -134,7 +134,19 @@ impl Drawings {
 }
 
 /// Returns the titles of a chart and of its axes, with or without the names of its series.
-pub(super) fn chart_texts(xml: &str, with_series: bool) -> Result<Vec<String>, String> {
+///
+/// # Errors
+/// A member that is damaged, encrypted or exceeds the limits.
+pub(super) fn chart_texts(
+    package: &mut Package<'_>,
+    part: &str,
+    with_series: bool,
+) -> Result<Vec<String>, String> {
+    let xml = package.xml(part)?;
+    read_chart(&xml.unwrap_or_default(), with_series)
+}
+
+fn read_chart(xml: &str, with_series: bool) -> Result<Vec<String>, String> {
     let mut texts = Vec::new();
     let mut text = String::new();
     let mut names = 0;
@@ -202,9 +214,9 @@ mod tests {
                    <ser><tx><strRef><f>B1</f><strCache><pt><v>Cod</v></pt></strCache></strRef></tx>\
                    <val><pt><v>12</v></pt></val></ser></chart>";
         assert_eq!(
-            chart_texts(xml, true),
+            read_chart(xml, true),
             Ok(vec!["Catch of".to_owned(), "Cod".to_owned()])
         );
-        assert_eq!(chart_texts(xml, false), Ok(vec!["Catch of".to_owned()]));
+        assert_eq!(read_chart(xml, false), Ok(vec!["Catch of".to_owned()]));
     }
 }

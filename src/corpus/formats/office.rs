@@ -7,12 +7,12 @@ use undoc::model::{Block, Document, Paragraph, Section, Table, TextRun};
 use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
-use super::builder::{Builder, Rows, day, named, one_line};
+use super::builder::{Builder, Rows, comment_label, day, named, one_line};
 use super::drawings::chart_texts;
 use super::format::{Extract, Format, Reader};
-use super::office_parts::{self, Piece};
-use super::package::{ENCRYPTED, Package};
-use super::script::{Script, ScriptKind};
+use super::office_parts;
+use super::package::{ENCRYPTED, Package, Relationship};
+use super::script::{RaisedText, ScriptKind};
 use super::xml::{Node, walk};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
@@ -40,39 +40,25 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
     let mut margins = HashSet::new();
     let mut rows = Rows::default();
-    let mut add = |bytes: &[u8], continues_table| -> Result<bool, String> {
+    let mut add = |bytes: &[u8], continues_table, builder: &mut Builder| -> Result<bool, String> {
         let document = parse(bytes)?;
         builder.metadata(metadata(&document.metadata));
         for section in &document.sections {
-            add_margin(
-                "Header",
-                section.header.as_deref(),
-                &mut margins,
-                &mut builder,
-            );
+            add_margin("Header", section.header.as_deref(), &mut margins, builder);
             let continues_table = continues_table && section.index == 0;
-            add_blocks(section, continues_table, &mut rows, &mut builder);
-            add_margin(
-                "Footer",
-                section.footer.as_deref(),
-                &mut margins,
-                &mut builder,
-            );
+            add_blocks(section, continues_table, &mut rows, builder);
+            add_margin("Footer", section.footer.as_deref(), &mut margins, builder);
         }
         Ok(!builder.is_full())
     };
 
     if bytes.starts_with(ZIP) {
-        let hidden = office_parts::visit_pieces(bytes, &mut |piece: Piece| {
-            add(&piece.file, piece.continues_table)
-        })?;
-        builder.hide(hidden);
         let mut package = Package::open(bytes)?;
-        let main = office_parts::main_part(&mut package)?;
-        add_drawings(&mut package, &main, &mut builder)?;
-        add_comments(&mut package, &main, &HashMap::new(), &mut builder)?;
+        let related = office_parts::visit_pieces(bytes, &mut package, &mut builder, &mut add)?;
+        add_drawings(&mut package, &related, &mut builder);
+        add_comments(&mut package, &related, &HashMap::new(), &mut builder);
     } else {
-        add(bytes, false)?;
+        add(bytes, false, &mut builder)?;
     }
 
     Ok(builder.finish())
@@ -94,56 +80,43 @@ fn add_margin(
 
 /// Adds of the drawings of a part what undoc leaves out: the nodes of diagrams (SmartArt), and the
 /// titles of charts, where it has that of an axis in the place of the chart's.
-fn add_drawings(
-    package: &mut Package<'_>,
-    part: &str,
-    builder: &mut Builder,
-) -> Result<(), String> {
-    for drawing in package.relationships(part)? {
+fn add_drawings(package: &mut Package<'_>, related: &[Relationship], builder: &mut Builder) {
+    for drawing in related {
+        let path = &drawing.path;
         if drawing.is("diagramData") {
-            let nodes = package.diagram_nodes(&drawing.path)?;
-            nodes
-                .iter()
-                .for_each(|node| builder.line(&format!("- {node}")));
+            let nodes = package.diagram_nodes(path);
+            for node in builder.take_or_note(path, nodes) {
+                builder.line(&format!("- {node}"));
+            }
         } else if drawing.is("chart") {
-            let xml = package.xml(&drawing.path)?.unwrap_or_default();
-            let titles = chart_texts(&xml, false)?;
+            let titles = chart_texts(package, path, false);
+            let titles = builder.take_or_note(path, titles);
             if !titles.is_empty() {
                 builder.paragraph(&format!("Chart: {}", titles.join("; ")));
             }
         }
     }
-
-    Ok(())
 }
 
 /// Adds the comments on a document or a slide, which undoc leaves out.
 /// `authors` are the names of those who are numbers in it.
 fn add_comments(
     package: &mut Package<'_>,
-    part: &str,
+    related: &[Relationship],
     authors: &HashMap<String, String>,
     builder: &mut Builder,
-) -> Result<(), String> {
-    for comments in package.relationships(part)? {
-        if !comments.is("comments") {
-            continue;
-        }
-        package.visit_comments(
-            &comments.path,
-            &["author", "authorId"],
-            &mut |author, text| {
-                if !text.trim().is_empty() {
-                    let author = authors.get(author).map_or(author, String::as_str);
-                    let by =
-                        named(author).map_or_else(String::new, |author| format!(" by {author}"));
-                    builder.paragraph(&format!("Comment{by}: {}", text.trim()));
-                }
-                !builder.is_full()
-            },
-        )?;
+) {
+    for comments in related.iter().filter(|part| part.is("comments")) {
+        let path = &comments.path;
+        let read = package.visit_comments(path, &["author", "authorId"], &mut |author, text| {
+            if !text.trim().is_empty() {
+                let author = authors.get(author).map_or(author, String::as_str);
+                builder.paragraph(&(comment_label(author) + text.trim()));
+            }
+            !builder.is_full()
+        });
+        builder.take_or_note(path, read);
     }
-    Ok(())
 }
 
 fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
@@ -167,13 +140,12 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
 
-    let changes = office_parts::slide_changes(&mut package)?;
-    let mut notes = Notes::new(package)?;
+    let changes = office_parts::slide_changes(&mut package, builder);
+    let mut parts = SlideParts::new(package, builder)?;
     let copy = office_parts::copy_xml(bytes, None, &changes, &[])?;
     drop(changes);
     let mut parser = PptxParser::from_bytes(copy).map_err(|error| reason(&error))?;
 
-    let mut failed = Ok(());
     let options = SectionStreamOptions {
         lenient: true,
         extract_resources: false,
@@ -183,37 +155,22 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
         match event {
             ParseEvent::DocumentStart { metadata: of, .. } => builder.metadata(metadata(of)),
             ParseEvent::SectionParsed(section) => {
-                failed = add_read_slide(section, &mut notes, builder);
+                add_slide(section.index, section, builder);
+                parts.add(section.index, builder);
             }
             ParseEvent::SectionFailed { index, .. } => {
                 builder.note(format!("slide {} cannot be read", index + 1));
             }
             ParseEvent::DocumentEnd | ParseEvent::ResourceExtracted { .. } => {}
         }
-        if builder.is_full() || failed.is_err() {
+        if builder.is_full() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     });
 
-    read.map_err(|error| reason(&error))?;
-    failed
-}
-
-/// Adds a slide with what the other parts of its file hold of it.
-fn add_read_slide(
-    section: &Section,
-    notes: &mut Notes<'_>,
-    builder: &mut Builder,
-) -> Result<(), String> {
-    add_slide(section.index, section, builder);
-    if let Some(Some(slide)) = notes.slides.get(section.index) {
-        add_drawings(&mut notes.package, slide, builder)?;
-        add_comments(&mut notes.package, slide, &notes.authors, builder)?;
-    }
-    add_notes(&notes.read(section.index)?, builder);
-    Ok(())
+    read.map_err(|error| reason(&error))
 }
 
 fn add_slide(index: usize, section: &Section, builder: &mut Builder) {
@@ -298,29 +255,14 @@ fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
 
 /// Returns the text of a paragraph, without the numbers of its notes.
 fn text(paragraph: &Paragraph) -> String {
-    let mut text = String::new();
-    let mut script: Option<Script> = None;
+    let mut text = RaisedText::default();
     for run in &paragraph.runs {
-        let kind = script_kind(run);
-        // an exponent may be several runs
-        if script.as_ref().map(Script::kind) != kind {
-            end_script(script.take(), &mut text);
-        }
-        match kind {
-            Some(kind) => {
-                let script = script.get_or_insert_with(|| Script::new(kind, false));
-                script.add(&run.text, 0..0);
-            }
-            None => text.push_str(&run.text),
-        }
-
+        text.push(&run.text, script_kind(run));
         if run.line_break || run.page_break {
-            end_script(script.take(), &mut text);
-            text.push('\n');
+            text.push("\n", None);
         }
     }
-    end_script(script, &mut text);
-    text
+    text.finish()
 }
 
 fn script_kind(run: &TextRun) -> Option<ScriptKind> {
@@ -328,15 +270,6 @@ fn script_kind(run: &TextRun) -> Option<ScriptKind> {
         Some(ScriptKind::Above)
     } else {
         run.style.subscript.then_some(ScriptKind::Below)
-    }
-}
-
-fn end_script(script: Option<Script>, text: &mut String) {
-    let Some(script) = script else { return };
-    let raised = script.text_after(text);
-    text.push_str(&raised.unwrap_or_default());
-    if script.ends_with_space() {
-        text.push(' ');
     }
 }
 
@@ -399,9 +332,9 @@ fn stored_notes(section: &Section) -> String {
     notes.collect::<Vec<_>>().join("\n")
 }
 
-/// The notes of slides. undoc assumes that notes have the number of their slide; their
-/// relationships say which slide they belong to.
-struct Notes<'a> {
+/// The parts of a presentation beside its slides. undoc assumes that notes have the number of their
+/// slide; their relationships say which slide they belong to.
+struct SlideParts<'a> {
     package: Package<'a>,
     /// The paths of the slides, in their order.
     slides: Vec<Option<String>>,
@@ -409,21 +342,26 @@ struct Notes<'a> {
     authors: HashMap<String, String>,
 }
 
-impl<'a> Notes<'a> {
-    fn new(mut package: Package<'a>) -> Result<Self, String> {
+impl<'a> SlideParts<'a> {
+    fn new(mut package: Package<'a>, builder: &mut Builder) -> Result<Self, String> {
         let presentation = package.xml("ppt/presentation.xml")?.unwrap_or_default();
         let parts = package.relationships("ppt/presentation.xml")?;
-        let paths: HashMap<String, String> =
-            parts.into_iter().map(|part| (part.id, part.path)).collect();
 
-        let authors = package.comment_authors()?;
+        let mut authors = HashMap::new();
+        let with_names = |part: &&Relationship| part.is("commentAuthors") || part.is("authors");
+        for part in parts.iter().filter(with_names) {
+            let names = package.comment_authors(&part.path);
+            authors.extend(builder.take_or_note(&part.path, names));
+        }
+
         let mut slides = Vec::new();
         walk(presentation.as_bytes(), &mut |node| {
             if let Node::Open(tag) = node
                 && tag.name() == "sldId"
                 && let Some(id) = tag.attribute("r:id")
             {
-                slides.push(paths.get(&id).cloned());
+                let part = parts.iter().find(|part| part.id == id);
+                slides.push(part.map(|part| part.path.clone()));
             }
             true
         })?;
@@ -435,18 +373,21 @@ impl<'a> Notes<'a> {
         })
     }
 
-    /// Returns the notes of a slide, from 0; empty when there are none.
-    fn read(&mut self, index: usize) -> Result<String, String> {
+    /// Adds the parts of a slide, from 0.
+    fn add(&mut self, index: usize, builder: &mut Builder) {
         let Some(Some(slide)) = self.slides.get(index) else {
-            return Ok(String::new());
+            return;
         };
-        let parts = self.package.relationships(slide)?;
-        let page = parts.iter().find(|part| part.is("notesSlide"));
-        let xml = match page {
-            Some(page) => self.package.xml(&page.path)?.unwrap_or_default(),
-            None => String::new(),
-        };
-        notes_text(&xml)
+        let related = self.package.relationships(slide);
+        let related = builder.take_or_note("a list of parts", related);
+
+        add_drawings(&mut self.package, &related, builder);
+        add_comments(&mut self.package, &related, &self.authors, builder);
+        if let Some(page) = related.iter().find(|part| part.is("notesSlide")) {
+            let notes = self.package.xml(&page.path);
+            let notes = notes.and_then(|xml| notes_text(&xml.unwrap_or_default()));
+            add_notes(&builder.take_or_note(&page.path, notes), builder);
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! An Office file as undoc reads it within bounds: without what holds no text, with its parts under
 //! the names that undoc looks for, and a large Word document in pieces.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{Cursor, Write};
+use std::collections::HashMap;
+use std::io::{BufRead, Cursor, Read, Write};
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, Writer};
@@ -10,30 +10,28 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::office_runs::{PlainRuns, hidden_styles, raised_runs, reason, usual_prefixes};
-use super::package::{MAX_MEMBER_BYTES, Package, is_xml};
+use super::builder::Builder;
+use super::office_runs::{PlainRuns, hidden_styles, raised_runs, reason, usual_form};
+use super::package::{MAX_MEMBER_BYTES, Package, Relationship, is_xml};
 
 /// The path of the document for undoc, and of its relationships. Programs may choose others.
 const DOCUMENT: &str = "word/document.xml";
 const RELATIONSHIPS: &str = "word/_rels/document.xml.rels";
 /// The parts of a document with text of their own, by their relationships.
-const WITH_TEXT: [&str; 4] = ["header", "footer", "footnotes", "endnotes"];
+const WITH_TEXT: [&str; 5] = ["header", "footer", "footnotes", "endnotes", "chart"];
+/// XML without content, which stands for a part that undoc does not get.
+const EMPTY: &[u8] = b"<x/>";
 /// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each, and 21 in
 /// tables. A larger one is read in pieces of this size.
 const PIECE_BYTES: usize = 2 << 20;
+/// Bytes in which a large document declares its prefixes.
+const HEAD_BYTES: u64 = 16 << 10;
 /// Open elements around the blocks of a document: itself and its body.
 const BLOCKS: usize = 2;
 /// Maximum XML of a document.
 const MAX_XML_BYTES: u64 = 1 << 30;
 /// The parts beside the body of a document that its last piece has, for all of them.
 const OF_LAST_PIECE: [&str; 3] = ["word/footnotes.xml", "word/endnotes.xml", RELATIONSHIPS];
-
-/// A Word file, or a piece of a large one.
-pub(super) struct Piece {
-    pub file: Vec<u8>,
-    /// Whether its first block is the rest of the table that ends the piece before.
-    pub continues_table: bool,
-}
 
 /// The parts of a package that undoc gets in another form, by the paths that it looks for.
 #[derive(Default)]
@@ -44,6 +42,34 @@ pub(super) struct Changes {
 }
 
 impl Changes {
+    /// Returns the changes that leave out the damaged members of a package, which are noted.
+    fn for_damaged(package: &Package<'_>, main: Option<String>, builder: &mut Builder) -> Self {
+        let mut changes = Self {
+            main,
+            parts: HashMap::new(),
+        };
+        for name in &package.damaged {
+            let damaged = Err("it is damaged".to_owned());
+            changes.take_or_empty::<()>(name, damaged, builder);
+        }
+        changes
+    }
+
+    /// Returns what was read of a part. One that cannot be read is noted, and undoc gets it empty:
+    /// it refuses the whole file for one that is damaged, and for some that are missing.
+    fn take_or_empty<T: Default>(
+        &mut self,
+        part: &str,
+        read: Result<T, String>,
+        builder: &mut Builder,
+    ) -> T {
+        if read.is_err() {
+            let path = self.path(part).to_owned();
+            self.parts.insert(path, EMPTY.to_vec());
+        }
+        builder.take_or_note(part, read)
+    }
+
     /// Returns the path under which undoc looks for a part.
     fn path<'n>(&self, name: &'n str) -> &'n str {
         let Some(main) = &self.main else { return name };
@@ -62,58 +88,73 @@ impl Changes {
 ///
 /// # Errors
 /// A member that is damaged, encrypted or exceeds the limits.
-pub(super) fn main_part(package: &mut Package<'_>) -> Result<String, String> {
+fn main_part(package: &mut Package<'_>) -> Result<String, String> {
     let parts = package.relationships("")?;
     let main = parts.into_iter().find(|part| part.is("officeDocument"));
     let main = main.map(|part| part.path).filter(|path| package.has(path));
     Ok(main.unwrap_or_else(|| DOCUMENT.to_owned()))
 }
 
+/// Adds the text of a Word file, or of a piece of one: whether its first block is the rest of the
+/// table that ends the piece before. Returns whether more is read.
+type Visit<'v> = dyn FnMut(&[u8], bool, &mut Builder) -> Result<bool, String> + 'v;
+
 /// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it
 /// returns `false`. They have no pictures, their formulas are runs of text, and they have no hidden
-/// text, the number of whose places is returned.
+/// text, whose places are counted. Returns the other parts of the document.
 ///
 /// # Errors
 /// The reason why the file cannot be read, or that `visit` gave.
 pub(super) fn visit_pieces(
     bytes: &[u8],
-    visit: &mut dyn FnMut(Piece) -> Result<bool, String>,
-) -> Result<u32, String> {
-    let mut package = Package::open(bytes)?;
+    package: &mut Package<'_>,
+    builder: &mut Builder,
+    visit: &mut Visit<'_>,
+) -> Result<Vec<Relationship>, String> {
     package.check_xml()?;
-    let main = main_part(&mut package)?;
-    let parts = package.relationships(&main)?;
-    let styles = parts.iter().find(|part| part.is("styles"));
-    let hidden_styles = match styles {
-        Some(styles) => hidden_styles(&package.xml(&styles.path)?.unwrap_or_default())?,
-        None => HashSet::new(),
-    };
+    let main = main_part(package)?;
+    let moved = Some(main.clone()).filter(|main| main != DOCUMENT);
+    let mut changes = Changes::for_damaged(package, moved, builder);
 
-    let mut plain = PlainRuns::new(hidden_styles);
-    let mut changes = Changes::default();
+    let parts = package.relationships(&main)?;
+    let mut plain = PlainRuns::default();
+    if let Some(styles) = parts.iter().find(|part| part.is("styles")) {
+        let xml = package.xml(&styles.path);
+        let hidden = xml.and_then(|xml| hidden_styles(&xml.unwrap_or_default()));
+        plain.hidden_styles = changes.take_or_empty(&styles.path, hidden, builder);
+    }
     for part in parts
         .iter()
         .filter(|part| WITH_TEXT.iter().any(|kind| part.is(kind)))
     {
-        if let Some(xml) = package.xml(&part.path)? {
-            let rewritten = plain.rewrite(&xml)?;
-            changes
-                .parts
-                .extend(rewritten.map(|xml| (part.path.clone(), xml)));
-        }
+        let xml = package.xml(&part.path);
+        let rewritten = xml.and_then(|xml| plain.rewrite(&xml.unwrap_or_default()));
+        let rewritten = changes.take_or_empty(&part.path, rewritten, builder);
+        changes
+            .parts
+            .extend(rewritten.map(|xml| (part.path.clone(), xml)));
     }
-    changes.main = Some(main.clone()).filter(|main| main != DOCUMENT);
+
     if package.announced_bytes(&main) > PIECE_BYTES as u64 {
-        return Pieces::new(bytes, changes, plain, visit).visit_all(&mut package, &main);
+        let pieces = Pieces::new(bytes, changes, plain, builder, visit);
+        let mut head = Vec::new();
+        let sample = package.stream(&main, MAX_XML_BYTES)?;
+        // what is damaged is reported where it is read
+        let _ = sample.take(HEAD_BYTES).read_to_end(&mut head);
+        if usual_form(&String::from_utf8_lossy(&head)).is_some() {
+            let xml = package.xml(&main)?.unwrap_or_default();
+            pieces.visit_all(usual_form(&xml).unwrap_or(xml).as_bytes())?;
+        } else {
+            pieces.visit_all(package.stream(&main, MAX_XML_BYTES)?)?;
+        }
+        return Ok(parts);
     }
 
     let rewritten = plain.rewrite(&package.xml(&main)?.unwrap_or_default())?;
     let file = copy_xml(bytes, rewritten.as_deref(), &changes, &[])?;
-    visit(Piece {
-        file,
-        continues_table: false,
-    })?;
-    Ok(plain.hidden)
+    builder.hide(plain.hidden);
+    visit(&file, false, builder)?;
+    Ok(parts)
 }
 
 /// Copies the XML of a package, with changed parts and another text of the document where there is
@@ -155,30 +196,37 @@ pub(super) fn copy_xml(
     Ok(copy.into_inner())
 }
 
-/// Returns the changes of the slides of a presentation: with the prefixes that undoc looks for, and
-/// with raised and lowered text as such.
-///
-/// # Errors
-/// A member that is damaged, encrypted or exceeds the limits.
-pub(super) fn slide_changes(package: &mut Package<'_>) -> Result<Changes, String> {
-    let mut changes = Changes::default();
+/// Returns the changes of the slides of a presentation: with the prefixes that undoc looks for,
+/// with raised and lowered text as such, and without notes, which it takes for those of other
+/// slides.
+pub(super) fn slide_changes(package: &mut Package<'_>, builder: &mut Builder) -> Changes {
+    let mut changes = Changes::for_damaged(package, None, builder);
     let names = package.names().into_iter();
     for name in names.filter(|name| name.starts_with("ppt/") && is_xml(name)) {
-        let xml = package.xml(&name)?.unwrap_or_default();
-        let usual = usual_prefixes(&xml);
+        if name.starts_with("ppt/notesSlides/") {
+            changes.parts.insert(name, EMPTY.to_vec());
+            continue;
+        }
+        let xml = package.xml(&name);
+        let Some(xml) = changes.take_or_empty(&name, xml, builder) else {
+            continue;
+        };
+        let usual = usual_form(&xml);
         let xml = usual.as_deref().unwrap_or(&xml);
-        let raised = raised_runs(xml)?;
+        // undoc says which slide is damaged
+        let raised = raised_runs(xml).unwrap_or_default();
         let changed = raised.or_else(|| usual.map(String::into_bytes));
         changes.parts.extend(changed.map(|xml| (name, xml)));
     }
-    Ok(changes)
+    changes
 }
 
 /// Cuts a document between the blocks of its body, and between the rows of its tables.
 struct Pieces<'a> {
     bytes: &'a [u8],
     changes: Changes,
-    visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>,
+    builder: &'a mut Builder,
+    visit: &'a mut Visit<'a>,
     plain: PlainRuns,
     /// The XML before the first block, and the ends after the last.
     head: Vec<u8>,
@@ -206,11 +254,13 @@ impl<'a> Pieces<'a> {
         bytes: &'a [u8],
         changes: Changes,
         plain: PlainRuns,
-        visit: &'a mut dyn FnMut(Piece) -> Result<bool, String>,
+        builder: &'a mut Builder,
+        visit: &'a mut Visit<'a>,
     ) -> Self {
         Self {
             bytes,
             changes,
+            builder,
             visit,
             plain,
             head: Vec::new(),
@@ -223,8 +273,9 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    fn visit_all(mut self, package: &mut Package<'_>, main: &str) -> Result<u32, String> {
-        let mut reader = Reader::from_reader(package.stream(main, MAX_XML_BYTES)?);
+    fn visit_all(mut self, document: impl BufRead) -> Result<(), String> {
+        self.plain.begin();
+        let mut reader = Reader::from_reader(document);
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
@@ -233,13 +284,13 @@ impl<'a> Pieces<'a> {
                 .map_err(|error| reason(&error))?;
             if matches!(event, Event::Eof) {
                 self.end_piece(&[])?;
-                return Ok(self.plain.hidden);
+                break;
             }
             self.add(event)?;
 
             let is_full = self.piece.get_ref().len() >= PIECE_BYTES;
             if is_full && self.is_between() && !self.end_piece(&OF_LAST_PIECE)? {
-                return Ok(self.plain.hidden);
+                break;
             }
             if self.piece.get_ref().len() as u64 > MAX_MEMBER_BYTES {
                 let mib = MAX_MEMBER_BYTES >> 20;
@@ -248,6 +299,8 @@ impl<'a> Pieces<'a> {
                 ));
             }
         }
+        self.builder.hide(self.plain.hidden);
+        Ok(())
     }
 
     fn add(&mut self, event: Event<'_>) -> Result<(), String> {
@@ -330,9 +383,6 @@ impl<'a> Pieces<'a> {
             table.start = 0;
             self.piece.get_mut().extend(&table.head);
         }
-        (self.visit)(Piece {
-            file,
-            continues_table,
-        })
+        (self.visit)(&file, continues_table, self.builder)
     }
 }

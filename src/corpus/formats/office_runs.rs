@@ -35,6 +35,11 @@ const PREFIXES: [(&str, &str); 10] = [
     ("2006/wordprocessingDrawing", "wp"),
 ];
 
+/// Values that Excel shows for cells that cannot be computed.
+const ERRORS: [&str; 7] = [
+    "#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!",
+];
+
 /// Returns the XML of a slide with raised and lowered runs as such; `None` where it has none.
 pub(super) fn raised_runs(xml: &str) -> Result<Option<Vec<u8>>, String> {
     if !xml.contains(" baseline=\"") {
@@ -89,8 +94,9 @@ fn baseline(tag: &BytesStart<'_>) -> Option<ScriptKind> {
     }
 }
 
-/// Returns XML with the prefixes that undoc looks for; `None` where it has no others.
-pub(super) fn usual_prefixes(xml: &str) -> Option<String> {
+/// Returns XML with the prefixes that undoc looks for, and without errors among the values of a
+/// chart, for which it refuses a file; `None` where it has neither.
+pub(super) fn usual_form(xml: &str) -> Option<String> {
     let declared = xml.split("xmlns:").skip(1).filter_map(|after| {
         let (prefix, after) = after.split_once('=')?;
         let namespace = after.get(1..)?.split(['"', '\'']).next()?;
@@ -105,9 +111,14 @@ pub(super) fn usual_prefixes(xml: &str) -> Option<String> {
         let declaration = (format!("xmlns:{prefix}="), format!("xmlns:{usual}="));
         names.into_iter().chain([declaration])
     });
-    renamed.fold(None, |renamed: Option<String>, (from, to)| {
-        Some(renamed.as_deref().unwrap_or(xml).replace(&from, &to))
-    })
+    let errors = ERRORS.iter().map(|error| format!("<c:v>{error}</c:v>"));
+    let errors = errors.filter(|value| xml.contains(value));
+    let errors = errors.map(|value| (value, "<c:v></c:v>".to_owned()));
+    renamed
+        .chain(errors)
+        .fold(None, |renamed: Option<String>, (from, to)| {
+            Some(renamed.as_deref().unwrap_or(xml).replace(&from, &to))
+        })
 }
 
 /// Returns the styles whose text is hidden, and those that are based on them.
@@ -148,7 +159,8 @@ fn is_off(value: &str) -> bool {
 #[derive(Default)]
 pub(super) struct PlainRuns {
     formulas: Formulas,
-    hidden_styles: HashSet<String>,
+    /// The styles whose text is hidden.
+    pub hidden_styles: HashSet<String>,
     /// Open elements.
     depth: usize,
     /// The levels of the runs, paragraphs, rows and cells that are open; a text box holds some
@@ -164,17 +176,20 @@ pub(super) struct PlainRuns {
 }
 
 impl PlainRuns {
-    pub fn new(hidden_styles: HashSet<String>) -> Self {
-        Self {
-            hidden_styles,
+    /// Begins another part. A damaged one before it may have ended in the middle.
+    pub fn begin(&mut self) {
+        *self = Self {
+            hidden_styles: std::mem::take(&mut self.hidden_styles),
+            hidden: self.hidden,
             ..Self::default()
-        }
+        };
     }
 
     /// Returns XML with plain runs of text and the prefixes that undoc looks for; `None` where it
     /// has no others.
     pub fn rewrite(&mut self, xml: &str) -> Result<Option<Vec<u8>>, String> {
-        let usual = usual_prefixes(xml);
+        self.begin();
+        let usual = usual_form(xml);
         let xml = usual.as_deref().unwrap_or(xml);
         let has_hidden_style = || {
             let mut styles = self.hidden_styles.iter();

@@ -26,6 +26,8 @@ pub(super) const ENCRYPTED: &str = "it is encrypted: save it without a password"
 /// A document that is a zip archive.
 pub(super) struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
+    /// The members that [`check`](Self::check) found damaged: they are as if they were missing.
+    pub damaged: Vec<String>,
 }
 
 /// A relationship of a part of an Office file to another of its parts.
@@ -50,11 +52,14 @@ impl<'a> Package<'a> {
     /// The reason why it cannot be read.
     pub fn open(bytes: &'a [u8]) -> Result<Self, String> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| reason(&error))?;
-        Ok(Self { archive })
+        Ok(Self {
+            archive,
+            damaged: Vec::new(),
+        })
     }
 
-    /// Unpacks the XML into nothing, for readers without limits of their own. Damage is left to
-    /// them.
+    /// Unpacks the XML into nothing, for readers without limits of their own, and notes the damaged
+    /// members.
     ///
     /// # Errors
     /// A member that exceeds the limits.
@@ -62,8 +67,8 @@ impl<'a> Package<'a> {
         self.check(is_xml)
     }
 
-    /// Unpacks members into nothing, for readers without limits of their own. Damage is left to
-    /// them: that of a picture costs no text.
+    /// Unpacks members into nothing, for readers without limits of their own, and notes the damaged
+    /// ones.
     ///
     /// # Errors
     /// A member that exceeds the limits.
@@ -71,10 +76,10 @@ impl<'a> Package<'a> {
         let mut left = MAX_TOTAL_BYTES;
 
         for index in 0..self.archive.len() {
-            let name = self.archive.name_for_index(index);
-            if !name.and_then(Result::ok).is_some_and(|name| is_read(&name)) {
+            let name = self.archive.name_for_index(index).and_then(Result::ok);
+            let Some(name) = name.filter(|name| is_read(name)).map(Cow::into_owned) else {
                 continue;
-            }
+            };
 
             let Ok(member) = self.archive.by_index(index) else {
                 continue;
@@ -87,7 +92,7 @@ impl<'a> Package<'a> {
                 Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                     return Err(describe_damage(&error));
                 }
-                Err(_) => {}
+                Err(_) => self.damaged.push(name),
             }
         }
 
@@ -169,22 +174,17 @@ impl<'a> Package<'a> {
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
-    pub fn comment_authors(&mut self) -> Result<HashMap<String, String>, String> {
+    pub fn comment_authors(&mut self, part: &str) -> Result<HashMap<String, String>, String> {
+        let xml = self.xml(part)?.unwrap_or_default();
         let mut names = HashMap::new();
-        for part in self.relationships("ppt/presentation.xml")? {
-            if !part.is("commentAuthors") && !part.is("authors") {
-                continue;
+        walk(xml.as_bytes(), &mut |node| {
+            if let Node::Open(tag) = node
+                && let [Some(id), Some(name)] = tag.attributes(["id", "name"])
+            {
+                names.insert(id, name);
             }
-            let xml = self.xml(&part.path)?.unwrap_or_default();
-            walk(xml.as_bytes(), &mut |node| {
-                if let Node::Open(tag) = node
-                    && let [Some(id), Some(name)] = tag.attributes(["id", "name"])
-                {
-                    names.insert(id, name);
-                }
-                true
-            })?;
-        }
+            true
+        })?;
         Ok(names)
     }
 
@@ -285,6 +285,9 @@ impl<'a> Package<'a> {
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn bytes(&mut self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        if self.damaged.iter().any(|damaged| damaged == name) {
+            return Ok(None);
+        }
         let member = match self.archive.by_name(name) {
             Ok(member) => member,
             Err(ZipError::FileNotFound) => return Ok(None),

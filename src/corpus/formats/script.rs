@@ -49,10 +49,6 @@ impl Script {
         self.source.end = source.end;
     }
 
-    pub(super) fn kind(&self) -> ScriptKind {
-        self.kind
-    }
-
     pub(super) fn source(&self) -> Range<usize> {
         self.source.clone()
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
-use super::cell_ranges::{column, read_merged};
+use super::cell_ranges::{column, read_merged, row};
 use super::drawings;
 use super::format::Extract;
 use super::number_form::NumberForm;
@@ -89,7 +89,9 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     };
 
     let mut builder = Builder::default();
-    builder.metadata(package.metadata("docProps/core.xml")?);
+    let metadata = package.metadata("docProps/core.xml");
+    let metadata = builder.take_or_note("docProps/core.xml", metadata);
+    builder.metadata(metadata);
     if workbook.strings.text.len() > MAX_TEXT_BYTES {
         let mib = MAX_TEXT_BYTES >> 20;
         builder.note(format!(
@@ -120,8 +122,10 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
             }
             Err(reason) => builder.note(format!("sheet {}: {reason}", listed.name)),
         }
-        add_comments(&mut package, &part.path, &mut sheet, &mut builder)?;
-        drawings::add(&mut package, &part.path, &mut sheet, &mut builder)?;
+        let related = package.relationships(&part.path);
+        let related = builder.take_or_note("a list of parts", related);
+        add_comments(&mut package, &related, &mut sheet, &mut builder);
+        drawings::add(&mut package, &related, &mut sheet, &mut builder);
     }
     if !with_hidden.is_empty() {
         builder.note(format!(
@@ -290,7 +294,7 @@ fn read_sheet(
     sheet: &mut Sheet,
     builder: &mut Builder,
 ) -> Result<SheetRemarks, String> {
-    let merged = read_merged(package, path, MAX_XML_BYTES)?;
+    let merged = read_merged(package, path, MAX_XML_BYTES);
     let mut remarks = SheetRemarks::default();
     let mut row = OpenRow::default();
     let mut cell = Cell::default();
@@ -452,20 +456,18 @@ impl Workbook {
 /// Adds the comments on the cells of a sheet.
 fn add_comments(
     package: &mut Package<'_>,
-    sheet_path: &str,
+    related: &[Relationship],
     sheet: &mut Sheet,
     builder: &mut Builder,
-) -> Result<(), String> {
-    let parts = package.relationships(sheet_path)?;
-
-    let Some(part) = parts.iter().find(|part| part.is("comments")) else {
-        return Ok(());
+) {
+    let Some(part) = related.iter().find(|part| part.is("comments")) else {
+        return;
     };
 
-    package.visit_comments(&part.path, &["ref"], &mut |at, text| {
-        let row = at.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        let row = row.parse().unwrap_or(1);
-        sheet.remark(row, &format!("Comment on {at}: {}", text.trim()), builder);
+    let read = package.visit_comments(&part.path, &["ref"], &mut |at, text| {
+        let comment = format!("Comment on {at}: {}", text.trim());
+        sheet.remark(row(at).unwrap_or(1), &comment, builder);
         true
-    })
+    });
+    builder.take_or_note(&part.path, read);
 }

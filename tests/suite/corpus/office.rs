@@ -40,6 +40,16 @@ pub(super) fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().expect("an archive").into_inner()
 }
 
+/// Returns a zip archive with a wrong checksum of a member.
+pub(super) fn with_damaged(member: &str, mut zip: Vec<u8>) -> Vec<u8> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(zip.clone())).expect("an archive");
+    let sum = archive.by_name(member).expect(member).crc32().to_le_bytes();
+    while let Some(at) = zip.windows(4).position(|bytes| bytes == sum) {
+        zip[at] ^= 1;
+    }
+    zip
+}
+
 /// Returns an Office file whose main part is `main`.
 pub(super) fn office(main: &str, kind: &str, members: &[(&str, &str)]) -> Vec<u8> {
     let types = format!(

@@ -3,7 +3,7 @@
 
 use ragscope::corpus::Document;
 
-use super::office::{docx_with, office, relationships, xlsx, zipped};
+use super::office::{docx_with, office, relationships, with_damaged, xlsx, zipped};
 use crate::support::pdf::{self, Extras};
 
 /// Returns the text of a file and the remark on it.
@@ -94,22 +94,109 @@ fn a_word_file_of_any_program_is_read_as_word_shows_it() {
         "{note}"
     );
 
-    // another path, and a prefix as libraries for XML choose it
-    let document = format!(
-        "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'><w:body>{body}</w:body></w:document>"
+    // another path, and a prefix as libraries for XML choose it, also where it is read in pieces
+    let numbers: Vec<String> = (0..400_000).map(|number| number.to_string()).collect();
+    for padding in ["", &numbers.join(" ")] {
+        let document = format!(
+            "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'><w:body><!--{padding}-->{body}</w:body></w:document>"
+        );
+        let renamed = document
+            .replace("<w:", "<ns0:")
+            .replace("</w:", "</ns0:")
+            .replace(" w:", " ns0:")
+            .replace("xmlns:w=", "xmlns:ns0=");
+        let mut moved = vec![("word/document2.xml", renamed.as_str())];
+        moved.extend(parts.iter().map(|(name, xml)| match *name {
+            "rels" => ("word/_rels/document2.xml.rels", xml.as_str()),
+            name => (name, xml.as_str()),
+        }));
+        let file = office("word/document2.xml", "wordprocessingml.document", &moved);
+        assert_eq!(read("a.docx", file).0, expected, "{} bytes", renamed.len());
+    }
+}
+
+#[test]
+fn a_damaged_part_costs_no_other() {
+    let body = paragraph(&run("", "A roof."))
+        + "<w:sectPr><w:headerReference w:type='default' r:id='h' xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'/></w:sectPr>";
+    let whole = "Header: HB-2291\n\nA roof.\n\nComment by Nora: Too dear.";
+    for (damaged, lost) in [
+        ("word/header1.xml", "Header: HB-2291\n\n"),
+        ("word/styles.xml", ""),
+        ("word/comments2.xml", "\n\nComment by Nora: Too dear."),
+    ] {
+        let mut parts = word_parts();
+        parts[0].0 = "word/_rels/document.xml.rels";
+        let members = |parts: &[(&'static str, String)]| {
+            let members: Vec<_> = parts
+                .iter()
+                .map(|(name, xml)| (*name, xml.as_str()))
+                .collect();
+            docx_with(&body, &members)
+        };
+        let unpacked = with_damaged(damaged, members(&parts));
+        let part = parts.iter_mut().find(|(name, _)| *name == damaged);
+        let xml = &mut part.expect(damaged).1;
+        *xml = xml.split("</w:t>").next().unwrap_or_default().to_owned() + "<w:";
+        for file in [unpacked, members(&parts)] {
+            let (text, note) = read("a.docx", file);
+            assert_eq!(text, whole.replace(lost, ""), "{damaged}");
+            assert!(
+                note.contains(&format!("{damaged} cannot be read: ")),
+                "{note}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_damaged_part_of_a_workbook_costs_no_other() {
+    let book =
+        "<workbook xmlns:r='r'><sheets><sheet name='S' sheetId='1' r:id='s'/></sheets></workbook>";
+    let file = office(
+        "xl/workbook.xml",
+        "spreadsheetml.sheet",
+        &[
+            ("xl/workbook.xml", book),
+            (
+                "xl/_rels/workbook.xml.rels",
+                &relationships(&[("s", "worksheet", "sheet1.xml")]),
+            ),
+            (
+                "xl/sheet1.xml",
+                "<worksheet><sheetData><row r='1'><c r='A1'><v>7</v></c></row></sheetData></worksheet>",
+            ),
+            (
+                "xl/_rels/sheet1.xml.rels",
+                &relationships(&[
+                    ("c", "comments", "comments1.xml"),
+                    ("d", "drawing", "drawing1.xml"),
+                ]),
+            ),
+            (
+                "xl/comments1.xml",
+                "<comments><comment ref='A1'><text><t>Too dear.</t></text></comment></comments>",
+            ),
+            (
+                "xl/drawing1.xml",
+                "<wsDr><a><from><row>0</row></from><sp><p><t>Until June</t></p></sp></a></wsDr>",
+            ),
+        ],
     );
-    let renamed = document
-        .replace("<w:", "<ns0:")
-        .replace("</w:", "</ns0:")
-        .replace(" w:", " ns0:")
-        .replace("xmlns:w=", "xmlns:ns0=");
-    let mut moved = vec![("word/document2.xml", renamed.as_str())];
-    moved.extend(parts.iter().map(|(name, xml)| match *name {
-        "rels" => ("word/_rels/document2.xml.rels", xml.as_str()),
-        name => (name, xml.as_str()),
-    }));
-    let file = office("word/document2.xml", "wordprocessingml.document", &moved);
-    assert_eq!(read("a.docx", file).0, expected);
+    let whole = "S\n\n7\nComment on A1: Too dear.\nText box: Until June";
+    assert_eq!(read("a.xlsx", file.clone()).0, whole);
+    for (damaged, lost) in [
+        ("docProps/core.xml", ""),
+        ("xl/comments1.xml", "\nComment on A1: Too dear."),
+        ("xl/drawing1.xml", "\nText box: Until June"),
+    ] {
+        let (text, note) = read("a.xlsx", with_damaged(damaged, file.clone()));
+        assert_eq!(text, whole.replace(lost, ""));
+        assert!(
+            note.starts_with(&format!("{damaged} cannot be read: ")),
+            "{note}"
+        );
+    }
 }
 
 #[test]
@@ -166,14 +253,24 @@ fn slides_have_their_comments_their_charts_and_powers() {
             ),
             (
                 "ppt/charts/chart1.xml",
-                "<c:chart><c:title><c:tx><a:t>Fill</a:t></c:tx></c:title><c:ser><c:tx><c:v>North</c:v></c:tx></c:ser></c:chart>",
+                "<c:chart><c:title><c:tx><a:t>Fill</a:t></c:tx></c:title><c:ser><c:tx><c:v>North</c:v></c:tx><c:val><c:pt idx='0'><c:v>#N/A</c:v></c:pt></c:val></c:ser></c:chart>",
             ),
         ],
     );
-    assert_eq!(
-        read("a.pptx", file).0,
-        "It holds 10⁶ litres.\n\nChart: Fill\n\nComment by Nora: Which dam?\n\nComment by Ann: No.\n\nComment by Otto: Sure?"
-    );
+    let whole = "It holds 10⁶ litres.\n\nChart: Fill\n\nComment by Nora: Which dam?\n\nComment by Ann: No.\n\nComment by Otto: Sure?";
+    assert_eq!(read("a.pptx", file.clone()).0, whole);
+    for (damaged, lost) in [
+        (
+            "ppt/comments/comment1.xml",
+            "\n\nComment by Nora: Which dam?",
+        ),
+        ("ppt/charts/chart1.xml", "\n\nChart: Fill"),
+        ("ppt/slides/slide1.xml", "It holds 10⁶ litres.\n\n"),
+    ] {
+        let (text, note) = read("a.pptx", with_damaged(damaged, file.clone()));
+        assert_eq!(text, whole.replace(lost, ""));
+        assert_eq!(note, format!("{damaged} cannot be read: it is damaged"));
+    }
 }
 
 #[test]
@@ -251,11 +348,20 @@ fn a_merged_cell_of_a_sheet_is_in_all_of_its_rows() {
         .collect();
     let sheet =
         format!("{rows}</sheetData><mergeCells><mergeCell ref='A2:A3'/></mergeCells><sheetData>");
-    let (text, _) = read("a.xlsx", xlsx(&[("Fees", &sheet)]));
-    assert_eq!(
-        text,
-        "Fees\n\nBoat; Fee\nBoat: Yawl; Fee: three\nBoat: Yawl; Fee: four\nBoat: Gig; Fee: two"
-    );
+    let whole = xlsx(&[("Fees", &sheet)]);
+    let damaged = with_damaged("xl/worksheets/rId0.xml", whole.clone());
+    for (file, is_damaged) in [(whole, false), (damaged, true)] {
+        let (text, note) = read("a.xlsx", file);
+        assert_eq!(
+            text,
+            "Fees\n\nBoat; Fee\nBoat: Yawl; Fee: three\nBoat: Yawl; Fee: four\nBoat: Gig; Fee: two"
+        );
+        assert_eq!(
+            note.contains("sheet Fees: it is damaged"),
+            is_damaged,
+            "{note}"
+        );
+    }
 }
 
 #[test]
