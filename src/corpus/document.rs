@@ -148,6 +148,22 @@ impl Document {
         Self::read(path, bytes, &ReadOptions::default())
     }
 
+    /// Creates the document of a file with its reader in this process: fuzz targets follow it.
+    ///
+    /// # Errors
+    /// The reason why the file is not a document.
+    #[doc(hidden)]
+    pub fn new_here(path: &str, bytes: Vec<u8>) -> Result<Self, String> {
+        let format = recognise(path, &bytes)?.format;
+        let options = ReadOptions::default();
+        if matches!(format.reader, Reader::Text(_)) {
+            return Self::from_format(format, path, bytes, &options);
+        }
+        let extract = format.extract_with_pictures(&Input::new(path, &bytes, &options))?;
+        let line_starts = line_starts(&extract.text);
+        Self::from_extract(path, format, extract, line_starts)
+    }
+
     /// Creates the document of a file with these bytes.
     ///
     /// # Errors

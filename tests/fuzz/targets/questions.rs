@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     assert!(!set.questions.is_empty());
-    let documents = Documents::of(&set, &set.questions);
+    let documents = Documents::new(&set, &set.questions);
     for question in &set.questions {
         assert!(documents.paths(question).len() <= documents.len());
     }
