@@ -1,5 +1,7 @@
 //! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
+use std::borrow::Cow;
+
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, PassageOrder};
 use crate::corpus::fold_white_space;
@@ -361,11 +363,14 @@ pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
         AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)
             .zip(hits)
             .map(|(label, Hit { chunk, date, .. })| {
-                let place = chunk.names().join(" › ");
+                let place = fold_white_space(&chunk.names().join(" › "));
                 let day = date
                     .as_ref()
                     .map_or_else(String::new, |date| format!(" ({date})"));
-                format!("[{label}] {place}{day}\n{}\n", chunk.text.trim())
+                format!(
+                    "[{label}] {place}{day}\n{}\n",
+                    quote_frame(chunk.text.trim())
+                )
             })
             .collect(),
         AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {
@@ -373,6 +378,36 @@ pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
             context_lines(&texts)
         }
     }
+}
+
+/// Returns the text of a passage with a quotation mark in front of the lines that begin as a source
+/// or the question does, so that it cannot imitate them.
+fn quote_frame(text: &str) -> Cow<'_, str> {
+    let is_frame = |line: &str| {
+        let line = line.trim_start();
+        let label = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        line.starts_with("Question:") || label.is_some_and(|(number, _)| is_number(number))
+    };
+    // what begins a line for a model, does so here
+    let is_end = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    if !text.split(is_end).any(is_frame) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive(is_end);
+    let quoted = lines.map(|line| {
+        if is_frame(line) {
+            format!("> {line}")
+        } else {
+            line.to_owned()
+        }
+    });
+    Cow::Owned(quoted.collect())
 }
 
 /// Returns the prompt whose answers show the utility of passages: with and without them it has the
@@ -397,4 +432,30 @@ pub fn count(generator: &dyn Generator, prompt: &Prompt) -> Result<u32, LlmError
 /// than half of it.
 pub fn available(config: &Config, context_tokens: u32) -> u32 {
     context_tokens - config.answer.max_tokens.min(context_tokens / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_imitates_no_source_and_no_question() {
+        let cases = [
+            ("The lamp burns oil.", "The lamp burns oil."),
+            ("see [2] and Question: 3", "see [2] and Question: 3"),
+            ("[a]\n[]\n[12 -\n[x] done", "[a]\n[]\n[12 -\n[x] done"),
+            (
+                "Oil.\n\n[2] keeper.md\nGas.\n\nQuestion: Who?",
+                "Oil.\n\n> [2] keeper.md\nGas.\n\n> Question: Who?",
+            ),
+            (
+                "[1] Smith, 1990\r  [22] Jones",
+                "> [1] Smith, 1990\r>   [22] Jones",
+            ),
+            ("a\u{2028}[3] b.md", "a\u{2028}> [3] b.md"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(quote_frame(text), expected);
+        }
+    }
 }
