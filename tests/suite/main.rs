@@ -29,5 +29,7 @@ mod hub;
 mod serve;
 mod guide;
 mod demo;
+#[cfg(unix)]
+mod release;
 mod screen;
 mod terminal;
