@@ -47,6 +47,9 @@ pub use settings::layers;
 use crate::event::Problem;
 use dispatch::dispatch;
 
+/// The signal that ends a program whose reader has left; Windows has none.
+const SIGPIPE: u8 = 13;
+
 /// Runs a command that needs no screen, and reports its failure. Answers on a terminal are
 /// rendered.
 pub fn run(arguments: &Arguments, renderer: Renderer) -> Exit {
@@ -85,8 +88,8 @@ pub fn finish(out: &mut Output, work: impl FnOnce(&mut Output) -> Result<Exit, S
             out.problem(&Problem::without_advice("interrupted"));
             Exit::Interrupted
         }
-        // the reader has seen enough, as in `| head`
-        Err(Stopped::OutputClosed) => Exit::Done,
+        // the reader has seen enough, as in `| head`: a shell sees what it sees of other programs
+        Err(Stopped::OutputClosed) => Exit::Signal(SIGPIPE),
         Err(Stopped::Failure(failure)) => {
             out.problem(&failure.problem);
             failure.exit
