@@ -6,7 +6,7 @@ use crate::config::DocumentFilter;
 use crate::event::{Hit, Ranked, harmless};
 use crate::host::search_settings;
 use crate::story::text::one_line;
-use crate::story::words;
+use crate::story::{find_order, words};
 
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_asked;
@@ -61,6 +61,9 @@ impl Work<'_> {
             out.dim(&format!("    {}\n", start_of(&hit.chunk.text)))?;
             if let Some(copies) = words::copies(hit) {
                 out.dim(&harmless(&format!("    {copies}\n")))?;
+            }
+            if let Some(order) = find_order(&hit.chunk.text) {
+                out.text(&format!("    {}\n", words::order(&order)))?;
             }
         }
         Ok(Exit::Done)

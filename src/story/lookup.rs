@@ -6,6 +6,7 @@ use crate::event::{
 };
 
 use super::funnel::{Funnel, Mark};
+use super::orders::find_order;
 use super::text::{self, one_line};
 
 /// The number of a chunk that no list of a lookup has.
@@ -34,6 +35,8 @@ pub struct Lookup {
     pub utility: Option<f32>,
     /// True for a lookup among documents that were re-chunked for this question.
     pub rechunked: bool,
+    /// The words of each hit that addresses the model.
+    orders: BTreeMap<u64, String>,
     /// The label of each chunk in the context, or the reason that it is not there.
     fates: BTreeMap<u64, Fate>,
 }
@@ -88,6 +91,7 @@ impl Lookup {
         if self.query.is_empty() {
             self.query.clone_from(&retrieval.query);
         }
+        self.find_orders(&retrieval.hits);
         self.found = retrieval.hits.len();
         self.funnel = Funnel::new(&retrieval.hits);
         self.retrieval = Some(retrieval);
@@ -113,9 +117,16 @@ impl Lookup {
     }
 
     fn add_texts(&mut self, texts: Vec<Hit>) {
+        self.find_orders(&texts);
         if let Some(retrieval) = &mut self.retrieval {
             retrieval.hits.extend(texts);
         }
+    }
+
+    /// Finds the orders once, as hits are drawn with every frame.
+    fn find_orders(&mut self, hits: &[Hit]) {
+        let order = |hit: &Hit| Some((hit.chunk.id, find_order(&hit.chunk.text)?));
+        self.orders.extend(hits.iter().filter_map(order));
     }
 
     pub(super) fn finish_stage(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
@@ -189,6 +200,15 @@ impl Lookup {
             Fate::Labelled(_) => None,
             Fate::Dropped(reason) => Some(reason),
         }
+    }
+
+    pub(super) fn has_orders(&self) -> bool {
+        !self.orders.is_empty()
+    }
+
+    /// Returns what a hit says to the model instead of the reader.
+    pub fn order(&self, chunk: u64) -> Option<&str> {
+        self.orders.get(&chunk).map(String::as_str)
     }
 
     /// Returns the marks of a chunk, in order.

@@ -6,6 +6,7 @@ use crate::event::{Ranked, TracedChunk, TracedLookup};
 
 use super::funnel::Mark;
 use super::lookup::Lookup;
+use super::orders::find_order;
 use super::question::Rewritten;
 use super::run::Run;
 use super::text::one_line;
@@ -152,6 +153,13 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
         words::chunk_location(text)
     )));
 
+    if let Some(order) = find_order(&text.text) {
+        rows.push(TraceRow::Fact {
+            name: "order",
+            text: words::order(&order),
+            is_loss: false,
+        });
+    }
     rows.push(list_fact(
         "BM25",
         *bm25,

@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("process", &[]),
     ("net", &["event"]),
     ("trace", &["event", "append_log", "files"]),
-    ("story", &["event", "config"]),
+    ("story", &["letters", "event", "config"]),
     ("llm", &["event", "config", "process", "net"]),
     ("pull", &["event", "files", "net", "story", "llm"]),
     ("corpus", &["event", "config", "files", "process", "llm"]),

@@ -185,14 +185,25 @@ impl Run {
     /// Returns the verdict on the answer with its reason; `None` before there is one.
     pub fn verdict_line(&self) -> Option<String> {
         let verdict = self.verdict.as_ref()?;
-        let line = words::verdict(verdict, self.support);
+        let mut line = words::verdict(verdict, self.support);
         // drawn with every frame: the passages are counted only where the line names them
-        if self.scope == Scope::default() {
-            return Some(line);
+        if self.scope != Scope::default() {
+            let passages = self.numbered_hits().len() as u64;
+            let scope = words::scope(&self.scope, passages);
+            line.push_str(&format!(" · {}", one_line(&scope)));
         }
-        let passages = self.numbered_hits().len() as u64;
-        let scope = words::scope(&self.scope, passages);
-        Some(format!("{line} · {}", one_line(&scope)))
+        if self.lookups.iter().any(Lookup::has_orders) {
+            let numbered = self.numbered_hits().into_iter();
+            let is_order = |hit: &Hit| {
+                self.lookups
+                    .iter()
+                    .any(|known| known.order(hit.chunk.id).is_some())
+            };
+            for (label, _) in numbered.filter(|(_, hit)| is_order(hit)) {
+                line.push_str(&format!(" · [{label}] addresses the model"));
+            }
+        }
+        Some(line)
     }
 
     /// Returns the remark about a generator that is for practice; `None` for one that is not.

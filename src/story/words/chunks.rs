@@ -107,6 +107,11 @@ fn name_of(text: u64, lookup: &Lookup) -> String {
     )
 }
 
+/// Returns what a passage says to the model, for the reader.
+pub fn order(order: &str) -> String {
+    format!("addresses the model: “{order}”")
+}
+
 /// Returns what happened to a chunk at one stage.
 pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
     match mark {

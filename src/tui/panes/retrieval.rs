@@ -408,6 +408,12 @@ impl LookupRows<'_> {
             let place = hit.chunk.place(hit.chunk.lines);
             let fragment = fragment(hit.chunk.lines[0], place.as_ref());
             content.target(location, &hit.chunk.document, fragment);
+            if let Some(order) = self.lookup.order(hit.chunk.id) {
+                let room = self.columns.cells.saturating_sub(GUTTER + 1);
+                let order = words::order(order);
+                let indented = format!("{}{}", " ".repeat(GUTTER), text::clip(&order, room));
+                content.item(item, Line::from(scene.span(Tone::Warning, indented)));
+            }
             if is_selected {
                 self.detail_rows(hit, item, pinning, content);
             } else if scene.ui.panes.zoomed {
