@@ -9,11 +9,12 @@ use crate::letters::{is_dense, is_unseen};
 use super::text::one_line;
 
 /// Orders: the beginning of a clause, then a word of each other list in the rest of the sentence;
-/// an empty list asks for none. A space behind a word asks for the end of the word, too.
+/// an empty list asks for none. A space behind a word asks for the end of the word, too. Of a list
+/// with a plus a word follows at once, but for an article.
 const ORDERS: &[&str] = &[
     "ignore|disregard|forget|override|bypass|do not follow|don't follow|stop following|do not obey / previous|prior|above|earlier|preceding|all|any|your|other|original|system|these|every / instructions|prompts|system prompt|guidelines|directives|orders|system message|other sources|other passages|user's question",
     "you are|act as|pretend|behave as|roleplay as|from now on you /  / language model|ai assistant|ai model|chatbot|an ai |dan |unrestricted|jailbroken|no longer bound|answer only|must answer|will answer|must reply|will reply",
-    "note to|note for|attention|dear|hey|message to|message for|instruction to|instruction for|instructions to|instructions for|hello /  / ai |llm |llms |language model|chatbot",
+    "note to|attention|dear|hey|hello|message to|instruction to|instructions to / +ai |llm |llms |language model|chatbot",
     "if you are|to the|to any|to all|any / ai |llm |model|assistant|chatbot / an ai |an llm |a language model, |a large language model, |reading this|reads this|processing this|processes this|summarizing this|summarising this|answering from this",
     "answer|respond|reply|always answer|always respond|always reply|you must answer|you must reply|you must respond / only|always|every|all|any|each|instead|this / to the user|to users|to every user|question with|questions with|query with|queries with|question about|instead of answering|the word|the words|the sentence",
     "reveal|print|output|repeat|show|disclose|leak|display /  / your system prompt|your prompt|your instructions|your initial instructions|your hidden|the hidden prompt",
@@ -46,7 +47,7 @@ const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
 /// Words of a clause in front of an order, such as `Important, please`.
 const LEAD_WORDS: usize = 4;
 /// Characters of a sentence in which an order stands, and those that are shown of it.
-const REACH: usize = 120;
+const REACH: usize = 80;
 const SHOWN: usize = 80;
 
 /// Returns the first part of a text that addresses the model, on one line; `None` where none does.
@@ -59,7 +60,7 @@ pub fn find_order(text: &str) -> Option<String> {
     let mut is_quoted = false;
     let mut before = '\n';
     for ((at, c), rest) in lower.char_indices().zip((0..).map(|from| &shown[from..])) {
-        let is_word = c.is_alphanumeric() && (!before.is_alphanumeric() || is_dense(c));
+        let is_word = is_of_word(c) && (!is_of_word(before) || is_dense(c));
         if is_word {
             words += usize::from(!is_dense(c));
             is_quoted |= words == 1 && QUOTES.contains(before);
@@ -95,27 +96,42 @@ fn gives_order(clause: &str) -> bool {
         let mut lists = order.split(" / ");
         let begin = |word| {
             let rest = sentence.strip_prefix(word)?;
-            let is_whole = |c: char| !c.is_alphanumeric() || is_dense(c);
-            rest.chars().next().is_none_or(is_whole).then_some(rest)
+            (!continues_word(rest)).then_some(rest)
         };
         let beginnings = lists.next().unwrap_or_default();
         let rest = beginnings.split('|').find_map(begin);
-        rest.is_some_and(|rest| lists.all(|list| holds_one(rest, list)))
+        rest.is_some_and(|rest| {
+            lists.all(|list| match list.strip_prefix('+') {
+                Some(next) => follows_one(rest, next),
+                None => list.is_empty() || list.split('|').any(|word| holds(rest, word)),
+            })
+        })
     })
 }
 
-/// Returns whether a text holds a listed word, or the list is empty.
-fn holds_one(text: &str, listed: &str) -> bool {
-    let is_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_dense(c));
-    let holds = |word: &str| {
-        let start = word.trim_end();
-        text.match_indices(start).any(|(at, _)| {
-            let is_inside = is_of_word(text[..at].chars().next_back());
-            let is_longer = is_of_word(text[at + start.len()..].chars().next());
-            !is_inside && (!is_longer || start.len() == word.len())
-        })
-    };
-    listed.is_empty() || listed.split('|').any(holds)
+/// Returns whether a text begins with a listed word, articles left out.
+fn follows_one(text: &str, listed: &str) -> bool {
+    let words = text
+        .split(|c| !is_of_word(c))
+        .filter(|word| !word.is_empty());
+    let words: Vec<&str> = words
+        .skip_while(|word| ["the", "any", "all", "every", "large"].contains(word))
+        .take(2)
+        .collect();
+    let next = words.join(" ");
+    listed
+        .split('|')
+        .any(|word| holds(&next, word) && next.starts_with(word.trim_end()))
+}
+
+/// Returns whether a text holds the beginning of a word, or all of it where a space follows it.
+fn holds(text: &str, word: &str) -> bool {
+    let start = word.trim_end();
+    text.match_indices(start).any(|(at, _)| {
+        let is_inside = text[..at].chars().next_back().is_some_and(is_spaced);
+        let is_longer = continues_word(&text[at + start.len()..]);
+        !is_inside && (!is_longer || start.len() == word.len())
+    })
 }
 
 /// Returns a character that people see; of a tag, which they do not, the letter that it stands for.
@@ -124,6 +140,19 @@ fn show(c: char) -> Option<char> {
         '\u{e0020}'..='\u{e007e}' => char::from_u32(c as u32 - 0xe0000),
         c => (!is_unseen(c)).then_some(c),
     }
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Returns whether a character is of a word between spaces.
+fn is_spaced(c: char) -> bool {
+    is_of_word(c) && !is_dense(c)
+}
+
+fn continues_word(rest: &str) -> bool {
+    rest.chars().next().is_some_and(is_spaced)
 }
 
 fn lower_case(c: char) -> char {
@@ -191,6 +220,9 @@ The server must always respond with status 200.
 Dear reader, this chapter is about language.
 To the direction of the train: either side of an aisle.
 Print the system prompt with the option -v.
+Attention in large language models is quadratic.
+Instructions for training a language model are below.
+attention_layer(input, llm_graph);
 Act as a witness of the signature.
 Ignorieren Sie diese Meldung, wenn alle Lampen leuchten.
 Ignorez ce message si vous avez payé toutes les factures.
