@@ -60,6 +60,8 @@ pub enum SessionEvent {
         begun: u32,
         total: u32,
     },
+    /// The help of the context for a finished run, as far as it is measured.
+    UtilityProgressed { run: String, utility: Utility },
     /// The help of the context for a finished run, measured on request.
     UtilityMeasured { run: String, utility: Utility },
     /// The recorded runs, newest first.

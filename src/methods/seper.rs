@@ -169,16 +169,16 @@ fn mass_of(masses: &[f64], is_counted: impl Fn(usize) -> bool) -> f64 {
 }
 
 /// Returns the contexts in which the utility of a retrieval of `chunks` chunks is measured, as
-/// indices of chunks: none, all, each alone, all but each. A context that occurs twice is listed
-/// once.
+/// indices of chunks: none, all, then for each chunk it alone and all but it. A context that occurs
+/// twice is listed once.
 pub fn contexts(chunks: usize) -> Vec<Vec<usize>> {
     let none = Vec::new();
     let all = (0..chunks).collect();
-    let alone = (0..chunks).map(|chunk| vec![chunk]);
-    let without = (0..chunks).map(|out| (0..chunks).filter(|chunk| *chunk != out).collect());
+    let without = |out: usize| (0..chunks).filter(|chunk| *chunk != out).collect();
+    let pairs = (0..chunks).flat_map(|chunk| [vec![chunk], without(chunk)]);
 
     let mut contexts: Vec<Vec<usize>> = Vec::new();
-    for context in [none, all].into_iter().chain(alone).chain(without) {
+    for context in [none, all].into_iter().chain(pairs) {
         if !contexts.contains(&context) {
             contexts.push(context);
         }

@@ -127,15 +127,23 @@ impl State {
                 begun,
                 total,
             } => {
-                let known = self.measured;
-                self.measured =
-                    (*total > 0).then(|| TextProgress::new(known, *begun, *total, t_us));
-                self.measurement = words::call(purpose, self.measured);
+                // of the calls that take turns, those with the most texts tell the time
+                let known = self.measured.filter(|known| known.total >= *total);
+                let of_call = (*total > 0).then(|| TextProgress::new(known, *begun, *total, t_us));
+                if known.is_none_or(|known| known.total == *total) {
+                    self.measured = of_call;
+                }
+                self.measurement = words::call(purpose, of_call);
+            }
+            SessionEvent::UtilityProgressed { run, utility } => {
+                if let Some(run) = self.run_mut(run) {
+                    run.add_utility(utility, false);
+                }
             }
             SessionEvent::UtilityMeasured { run, utility } => {
-                self.measurement.clear();
+                self.end_measurement();
                 if let Some(run) = self.run_mut(run) {
-                    run.add_utility(utility);
+                    run.add_utility(utility, true);
                 }
             }
             SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),
@@ -233,13 +241,25 @@ impl State {
         if operation == Operation::PullModel {
             self.pull = None;
         } else if operation == Operation::MeasureUtility {
-            self.measurement.clear();
+            self.end_measurement();
         } else {
             self.indexing = None;
             self.models
                 .retain(|_, model| matches!(model, Model::Ready { .. }));
         }
         self.warn(&format!("{}: stopped", words::operation(operation)), None);
+    }
+
+    /// Forgets what a run was measured to be so far, since that begins.
+    pub fn begin_measurement(&mut self, run: &str) {
+        if let Some(run) = self.run_mut(run) {
+            run.unfinished_utility = None;
+        }
+    }
+
+    fn end_measurement(&mut self) {
+        self.measurement.clear();
+        self.measured = None;
     }
 
     fn sessions_listed(

@@ -725,6 +725,67 @@ mod worker {
         }
     }
 
+    /// Who stops a measurement keeps what it had found: without and with all chunks first, then a
+    /// chunk at a time. Its texts are counted over all of it.
+    #[test]
+    fn a_measurement_tells_what_it_knows_so_far() {
+        let test = TestEnvironment::empty();
+        let folder = test.corpus();
+        corpus(&folder);
+        std::fs::write(
+            folder.join("quay.txt"),
+            "Yelmas Sorvinden was born in Corex.\n",
+        )
+        .expect("written");
+        let (layers, paths, stop) = (small_settings(), test.paths(), StopFlag::default());
+        let (outbox, inbox) = mailbox(&stop);
+        outbox.send(Command::Open {
+            folders: vec![folder],
+        });
+        let mut outbox = Some(outbox);
+        let (mut known, mut begun) = (Vec::new(), Vec::new());
+        Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
+            let Event::Session(event) = record.event else {
+                return Flow::Continue;
+            };
+            match event {
+                SessionEvent::IndexFinished { .. } => {
+                    let search = Command::Search {
+                        query: "Yelmas Sorvinden".to_owned(),
+                        overrides: Vec::new(),
+                    };
+                    outbox.as_ref().expect("not searched yet").send(search);
+                }
+                SessionEvent::Searched { retrieval } => {
+                    let outbox = outbox.take().expect("searched once");
+                    outbox.send(Command::MeasureUtility {
+                        run: "1".to_owned(),
+                        question: "Where was Yelmas Sorvinden born?".to_owned(),
+                        hits: retrieval.hits,
+                        own: "Corex".to_owned(),
+                        overrides: vec![("utility.samples".to_owned(), "2".to_owned())],
+                    });
+                }
+                SessionEvent::MeasurementProgressed {
+                    purpose,
+                    begun: count,
+                    total,
+                } if purpose == "utility samples" && total > 0 => begun.push((count, total)),
+                SessionEvent::UtilityProgressed { utility, .. } => {
+                    known.push((utility.beliefs.len(), utility.hits.len()));
+                }
+                SessionEvent::UtilityMeasured { utility, .. } => {
+                    known.push((utility.beliefs.len(), utility.hits.len()));
+                }
+                _ => {}
+            }
+            Flow::Continue
+        });
+        assert_eq!(known, [(2, 0), (4, 1), (6, 2), (8, 3)]);
+        assert!(begun.is_sorted(), "{begun:?}");
+        assert_eq!(begun.last(), Some(&(16, 16)));
+    }
+
     #[test]
     fn a_stopped_question_makes_room_for_the_next() {
         let test = TestEnvironment::empty();

@@ -1,6 +1,6 @@
 //! The utility meter: measures with SePer how much a context moved the model toward the answer.
 
-use crate::config::UtilityKind;
+use crate::config::{Config, UtilityKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{Meter, Passages, Run, Tools, context};
 use crate::event::{
@@ -15,12 +15,17 @@ use crate::methods::{
 /// short answer alone.
 const ANSWER_TOKENS: u32 = 32;
 
+/// The contexts without and with all chunks, or with one chunk alone and without it.
+const PAIR: usize = 2;
+
 /// Measures the context of a run toward the reference answers of the settings, or toward the answer
 /// that the run gave.
 pub struct SePer {
     form: SePerForm,
     /// The belief without documents, which is the same for every lookup of a question.
     closed_book: Option<Belief>,
+    /// The contexts that are measured in one call to the model.
+    at_once: usize,
 }
 
 /// A finished run whose context is to be measured.
@@ -40,14 +45,30 @@ struct References {
     are_own: bool,
 }
 
-/// Returns how much the context of a finished run helped.
+/// Returns how much the context of a finished run helped. What is known so far is emitted after
+/// each two contexts, since a person waits for it and may stop.
 pub fn measure_finished_run(
     mut tools: Tools<'_>,
     finished: &FinishedRun<'_>,
     publish: &mut dyn FnMut(RunEvent) -> Flow,
 ) -> Result<Option<Utility>, RunError> {
-    let mut meter = SePer::new(tools.config.utility.kind);
-    let mut run = Run::new(tools.reborrow(), finished.question, publish);
+    let mut meter = SePer {
+        at_once: PAIR,
+        ..SePer::new(tools.config.utility.kind)
+    };
+    let contexts = meter.contexts(tools.config, finished.hits.len());
+    let parts = saturating_u32(contexts.len().div_ceil(PAIR));
+
+    let mut measured = 0;
+    let mut count_all = |mut event: RunEvent| {
+        if let RunEvent::CallsProgressed { begun, total, .. } = &mut event {
+            *begun += measured * *total;
+            *total *= parts;
+        }
+        measured += u32::from(matches!(event, RunEvent::UtilityMeasured { .. }));
+        publish(event)
+    };
+    let mut run = Run::new(tools.reborrow(), finished.question, &mut count_all);
     meter.utility(&mut run, finished.hits, finished.own)
 }
 
@@ -61,6 +82,7 @@ impl SePer {
         Self {
             form,
             closed_book: None,
+            at_once: usize::MAX,
         }
     }
 
@@ -78,31 +100,42 @@ impl SePer {
             return Ok(None);
         }
 
-        let mut contexts = contexts(hits.len());
-        if !settings.per_chunk {
-            // only without documents, and with all of them
-            contexts.truncate(2);
+        let contexts = self.contexts(run.tools.config, hits.len());
+        let mut beliefs: Vec<Belief> = self.closed_book.iter().cloned().collect();
+        let unknown = &contexts[beliefs.len()..];
+        for part in unknown.chunks(self.at_once) {
+            if beliefs.len() >= PAIR {
+                let utility = self.compare(&references, hits, &contexts, &beliefs);
+                let step = run.step;
+                run.emit(RunEvent::UtilityMeasured { step, utility });
+            }
+            beliefs.extend(measure(run, &references.texts, hits, part)?);
         }
-        let unknown = &contexts[usize::from(self.closed_book.is_some())..];
-        let measured = beliefs(run, &references.texts, hits, unknown)?;
-        let beliefs: Vec<Belief> = self.closed_book.iter().cloned().chain(measured).collect();
         self.closed_book = beliefs.first().cloned();
-
-        Ok(Some(self.compare(references, hits, &contexts, beliefs)))
+        Ok(Some(self.compare(&references, hits, &contexts, &beliefs)))
     }
 
-    /// Compares the beliefs in the contexts (equation 3): the utility of all chunks, and of each
-    /// chunk alone and left out, where those contexts were measured.
+    /// Returns the contexts of this many chunks that are measured.
+    fn contexts(&self, config: &Config, chunks: usize) -> Vec<Vec<usize>> {
+        let mut contexts = contexts(chunks);
+        if !config.utility.per_chunk {
+            contexts.truncate(PAIR);
+        }
+        contexts
+    }
+
+    /// Compares the beliefs in the first contexts (equation 3): the utility of all chunks, and of
+    /// each chunk alone and left out, where those contexts were measured.
     fn compare(
         &self,
-        references: References,
+        references: &References,
         hits: &[Hit],
         contexts: &[Vec<usize>],
-        beliefs: Vec<Belief>,
+        beliefs: &[Belief],
     ) -> Utility {
         let seper = |context: &[usize]| {
             let at = contexts.iter().position(|known| known == context)?;
-            Some(beliefs[at].seper(self.form))
+            Some(beliefs.get(at)?.seper(self.form))
         };
         let all: Vec<usize> = (0..hits.len()).collect();
         let none = seper(&[]).unwrap_or_default();
@@ -124,11 +157,11 @@ impl SePer {
             .collect();
         Utility {
             form: self.form,
-            references: references.texts,
+            references: references.texts.clone(),
             own_answer: references.are_own,
             delta: whole - none,
             hits: of_hits,
-            beliefs,
+            beliefs: beliefs.to_vec(),
         }
     }
 }
@@ -169,15 +202,12 @@ fn non_empty<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
 }
 
 /// Returns the belief in each context. All samples are one call, and so are all judgements.
-fn beliefs(
+fn measure(
     run: &mut Run<'_>,
     references: &[String],
     hits: &[Hit],
     contexts: &[Vec<usize>],
 ) -> Result<Vec<Belief>, RunError> {
-    if contexts.is_empty() {
-        return Ok(Vec::new());
-    }
     let question = run.question;
     let settings = &run.tools.config.utility;
     let prompts: Vec<Prompt> = contexts

@@ -215,8 +215,8 @@ impl Worker {
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
-        let utility = self.with_tools(overrides, publish, |tools, ignore| {
-            utility::measure_finished_run(tools, finished, ignore)
+        let utility = self.with_tools(finished.run, overrides, publish, |tools, progress| {
+            utility::measure_finished_run(tools, finished, progress)
         })?;
 
         let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
@@ -241,13 +241,15 @@ impl Worker {
         publish: Publish<'_>,
         work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, LlmError>,
     ) -> Result<T, WorkerError> {
-        self.with_tools(&[], publish, |tools, ignore| {
-            Ok(work(&mut Run::new(tools, "", ignore))?)
+        self.with_tools("", &[], publish, |tools, progress| {
+            Ok(work(&mut Run::new(tools, "", progress))?)
         })
     }
 
+    /// Passes the models to work on a run that is over; the progress of the work is emitted.
     fn with_tools<T>(
         &mut self,
+        run: &str,
         overrides: &[(String, String)],
         publish: Publish<'_>,
         work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
@@ -289,6 +291,10 @@ impl Worker {
                     total: 0,
                 })
             }
+            RunEvent::UtilityMeasured { utility, .. } => emit(SessionEvent::UtilityProgressed {
+                run: run.to_owned(),
+                utility,
+            }),
             _ => Flow::Continue,
         })?)
     }

@@ -278,7 +278,7 @@ impl Run {
     }
 
     /// Takes in how much the last context helped, measured after the run was over.
-    pub fn add_utility(&mut self, utility: &Utility) {
+    pub fn add_utility(&mut self, utility: &Utility, is_finished: bool) {
         let with_context = self
             .lookups
             .iter_mut()
@@ -288,7 +288,12 @@ impl Run {
         }
         let mut utility = text::utility(utility);
         self.numbering.number_utility(&mut utility);
-        self.utilities.push(utility);
+        if is_finished {
+            self.unfinished_utility = None;
+            self.utilities.push(utility);
+        } else {
+            self.unfinished_utility = Some(utility);
+        }
     }
 
     /// Returns an event with one number per chunk. A run that was recorded before there were

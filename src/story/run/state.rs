@@ -60,6 +60,8 @@ pub struct Run {
     pub usage: RunUsage,
     /// The utility of the context, each time that it was measured.
     pub utilities: Vec<Utility>,
+    /// The measurement that is in progress, or was stopped, as far as it went.
+    pub unfinished_utility: Option<Utility>,
     /// The agreement of answers sampled from the prompt of the answer, where that was measured.
     pub sampled: Option<AnswerSamples>,
     /// The texts that the present calls have begun to write.
@@ -275,8 +277,10 @@ impl Run {
         self.steps.iter().flat_map(|step| &step.tokens)
     }
 
-    /// Returns the utility of the context, as measured last.
+    /// Returns the utility of the context, as measured last, even where that was stopped.
     pub fn utility(&self) -> Option<&Utility> {
-        self.utilities.last()
+        self.unfinished_utility
+            .as_ref()
+            .or_else(|| self.utilities.last())
     }
 }

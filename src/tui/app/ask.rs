@@ -394,7 +394,9 @@ impl App {
             own: run.answer.clone(),
             overrides: [self.ui.next_run.overrides.clone(), references].concat(),
         };
-        self.ui.work.measuring = Some(run.id.clone());
+        let id = run.id.clone();
+        self.state.begin_measurement(&id);
+        self.ui.work.measuring = Some(id);
         self.send(command);
     }
 

@@ -91,17 +91,22 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         return page.content;
     };
 
-    if scene.ui.work.measuring.as_ref() == Some(&run.id) {
+    let is_measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
+    if is_measuring && run.unfinished_utility.is_none() {
         let samples = scene.ui.next_run.config().utility.samples;
         page.remark(&format!(
             "Sampling {samples} answers per context: without documents, with all chunks, with each chunk alone, and without each chunk …"
         ));
         page.gap();
-        let stop = page.scene.keymap.sign(Action::Back);
-        let step = &scene.state.measurement;
-        let words = format!("{step}{}   {stop} stops", scene.elapsed_words());
-        page.remark(words.trim_start());
+        page.remark(&progress_words(scene));
     } else if let Some(utility) = run.utility() {
+        if is_measuring {
+            page.remark(&progress_words(scene));
+            page.gap();
+        } else if run.unfinished_utility.is_some() {
+            page.remark(&stopped_words(run, utility));
+            page.gap();
+        }
         let figures = Figures { run, utility };
         figures.summary_rows(&mut page);
         figures.chunk_rows(&mut page);
@@ -120,6 +125,21 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         ));
     }
     page.content
+}
+
+fn progress_words(scene: &Scene<'_>) -> String {
+    let stop = scene.keymap.sign(Action::Back);
+    let step = &scene.state.measurement;
+    let words = format!("{step}{}   {stop} stops", scene.elapsed_words());
+    words.trim_start().to_owned()
+}
+
+fn stopped_words(run: &Run, utility: &Measured) -> String {
+    let measured = utility.hits.len();
+    let chunks = run.context_hits().len();
+    format!(
+        "Stopped: the whole context and {measured} of its {chunks} chunks were measured. Enter on the reference measures again."
+    )
 }
 
 /// The reason why a run cannot be measured; `None` when it can.

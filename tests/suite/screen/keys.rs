@@ -1068,14 +1068,20 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
         value["v"].as_array().map(Vec::as_slice),
         Some(&[toml::Value::from("Lorby \"x\"")][..])
     );
-    // a stop ends it, and so does a failure
-    screen.press("esc esc");
+    // after a stop, and after a failure, what was measured until then is shown
+    screen
+        .session(utility_until(&recorded()[0].run, 1))
+        .shows("esc stops")
+        .press("esc");
     assert!(screen.app.take_effects().contains(&Effect::Stop));
     screen
         .session(SessionEvent::OperationStopped {
             operation: Operation::MeasureUtility,
         })
-        .hides("stopping");
+        .hides("stopping")
+        .press("w")
+        .shows("the whole context and 1 of its 3 chunks were measured");
+    assert_eq!(screen.commands(), []);
 
     let mut screen = streaming();
     screen.press("tab w").shows("The run is not finished yet.");

@@ -550,10 +550,10 @@ pub fn utility(run: &str) -> SessionEvent {
         (&[], 3),
         (&chunks, 9),
         (&[a], 1),
-        (&[b], 10),
-        (&[c], 3),
         (&[b, c], 10),
+        (&[b], 10),
         (&[a, c], 1),
+        (&[c], 3),
         (&[a, b], 9),
     ];
     let beliefs: Vec<Belief> = contexts
@@ -563,8 +563,8 @@ pub fn utility(run: &str) -> SessionEvent {
     let utility_of = |(position, chunk): (usize, &u64)| HitUtility {
         label: position as u32 + 1,
         chunk: *chunk,
-        alone: beliefs[2 + position].soft - beliefs[0].soft,
-        left_out: beliefs[1].soft - beliefs[5 + position].soft,
+        alone: beliefs[2 + 2 * position].soft - beliefs[0].soft,
+        left_out: beliefs[1].soft - beliefs[3 + 2 * position].soft,
     };
     let utility = Utility {
         form: SePerForm::Soft,
@@ -578,6 +578,15 @@ pub fn utility(run: &str) -> SessionEvent {
         run: run.to_owned(),
         utility,
     }
+}
+
+/// That utility after some chunks were measured.
+pub fn utility_until(run: &str, chunks: usize) -> SessionEvent {
+    let SessionEvent::UtilityMeasured { run, mut utility } = utility(run) else {
+        unreachable!("it is measured")
+    };
+    utility.hits.truncate(chunks);
+    SessionEvent::UtilityProgressed { run, utility }
 }
 
 /// The models to download for a machine that has the bundled ones alone.
