@@ -160,13 +160,10 @@ impl Content {
         top.min(last_top)
     }
 
-    /// Number of rows at the end that stay in sight at a height: they leave most of it.
+    /// Number of rows of the foot that stay in sight at a height, its first ones: they leave most
+    /// of it.
     fn foot(&self, height: usize) -> usize {
-        if self.foot * 3 <= height {
-            self.foot
-        } else {
-            0
-        }
+        self.foot.min(height / 3)
     }
 
     /// The rows in sight, from top to bottom.
@@ -174,11 +171,16 @@ impl Content {
         let top = self.top(scroll, height);
         let end = self.rows.len();
         let head = self.head(top).unwrap_or_default();
-        let is_cut = top + height < end;
-        let foot = if is_cut { self.foot(height) } else { 0 };
         let below = top + head.len();
-        let between = below..(top + height).min(end) - foot;
-        head.chain(between).chain(end - foot..end)
+        let first = end - self.foot;
+        let foot = self.foot(height);
+        if top + height - foot <= first {
+            let between = below..top + height - foot;
+            head.chain(between).chain(first..first + foot)
+        } else {
+            let between = below..(top + height).min(end);
+            head.chain(between).chain(end..end)
+        }
     }
 
     /// The rows that hold `needle`: of an item, which may have more rows while it is selected, the
@@ -463,7 +465,11 @@ mod tests {
         scroll.show(9..10, &content, 5);
         assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 19]);
         content.foot = 2;
-        assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 10], "too high a foot");
+        assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 18], "its first row");
+        scroll.show(17..18, &content, 5);
+        assert_eq!(rows(&content, &scroll), [4, 15, 16, 17, 18]);
+        scroll.show(19..20, &content, 5);
+        assert_eq!(rows(&content, &scroll), [4, 16, 17, 18, 19], "all of it");
     }
 
     #[test]
