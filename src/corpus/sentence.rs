@@ -8,6 +8,8 @@ const WINDOW_BYTES: usize = 8 << 10;
 /// A run of more lines than this without a sentence end is not prose but code, records or verse:
 /// each line counts as a sentence.
 const MAX_LINES: usize = 8;
+/// The longest name of a column.
+const MAX_NAME_BYTES: usize = 40;
 
 /// Splits `text` into sentences, without the white space around them. A heading, a list item, a
 /// table row and a line of a code block each count as a sentence. `language` is an ISO 639-1 code.
@@ -129,7 +131,11 @@ fn kind(content: &str, fence: &str) -> Line {
         Line::Fence
     } else if content.is_empty() {
         Line::Blank
-    } else if !fence.is_empty() || content.starts_with('|') || is_heading(content) {
+    } else if !fence.is_empty()
+        || content.starts_with('|')
+        || is_row(content)
+        || is_heading(content)
+    {
         Line::Alone
     } else if content.len() >= 3
         && content
@@ -142,6 +148,16 @@ fn kind(content: &str, fence: &str) -> Line {
     } else {
         Line::Continues
     }
+}
+
+/// Returns whether a line is a row of a table as readers write it: `vessel: Ferry; per day: 310`.
+fn is_row(content: &str) -> bool {
+    let mut cells = content.split("; ");
+    let mut is_named = || {
+        let name = cells.next().and_then(|cell| cell.split_once(": "));
+        name.is_some_and(|(name, _)| name.len() <= MAX_NAME_BYTES)
+    };
+    is_named() && is_named()
 }
 
 fn is_heading(content: &str) -> bool {
@@ -238,6 +254,15 @@ mod tests {
             &["# Title", "Text.", "More.", "Last"],
         );
         check("Title\n=====\nText.", "en", &["Title\n=====", "Text."]);
+        check(
+            "vessel; per day\nvessel: Boat; per day: 12\nvessel: Ferry; per day: 310",
+            "en",
+            &[
+                "vessel; per day",
+                "vessel: Boat; per day: 12",
+                "vessel: Ferry; per day: 310",
+            ],
+        );
         check(
             "- one\n- two. Three\n  continues\n1. four",
             "en",
