@@ -33,6 +33,7 @@ pub use document::{Document, ReadHeading, ReadLine, SourceLines, read, source_li
 pub use error::CorpusError;
 pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::language;
+pub use name_date::{date_in_path, date_in_text};
 pub use omitted::count_omitted;
 pub use options::ReadOptions;
 pub use sentence::{fold_white_space, sentences, split_words};

@@ -1,18 +1,61 @@
-//! The date in the path of a document: `journal/2024-02-11.md`, `2024_03_15 supplier.md`.
+//! The date in the path of a document: `journal/2024-02-11.md`, `2024_03_15 supplier.md`; and in a
+//! question: `7 May 2024`.
 
 use jiff::civil::Date;
+
+use super::sentence::split_words;
+
+/// The beginnings of the names of months in English, German, French and Spanish, in lower case.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "ene"],
+    &["feb", "fév"],
+    &["mar", "mär"],
+    &["apr", "avr", "abr"],
+    &["may", "mai"],
+    &["jun", "juin"],
+    &["jul", "juil"],
+    &["aug", "août", "ago"],
+    &["sep"],
+    &["oct", "okt"],
+    &["nov"],
+    &["dec", "dez", "déc", "dic"],
+];
 
 /// The signs between year, month and day; none stands for `20240315`.
 const SEPARATORS: [&str; 6] = ["-", "_", ".", " ", "/", ""];
 
 /// Returns the date in the path of a document, as `2024-02-11`: that of the file name, otherwise
 /// that of its folders, the last one of several. A month counts from its first day.
-pub(super) fn date_in_path(path: &str) -> Option<String> {
+pub fn date_in_path(path: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     [name, path]
         .into_iter()
         .find_map(|text| last(text, day_at).or_else(|| last(text, month_at)))
         .map(|date| date.to_string())
+}
+
+/// Returns the day that a text names, as `2024-02-11`: with the name of its month, or as in a path.
+pub fn date_in_text(text: &str) -> Option<String> {
+    let text = text.to_lowercase();
+    let words = split_words(&text).filter(|word| !["de", "del", "of"].contains(word));
+    let words: Vec<&str> = words.collect();
+    let named = words.windows(3).find_map(|three| {
+        let (day, month, year) = match month_of(three[1]) {
+            Some(month) => (three[0], month, three[2]),
+            None => (three[1], month_of(three[0])?, three[2]),
+        };
+        let day = day.trim_end_matches(|c: char| !c.is_ascii_digit());
+        date([year.parse().ok()?, month, day.parse().ok()?])
+    });
+    named
+        .map(|date| date.to_string())
+        .or_else(|| date_in_path(&text))
+}
+
+fn month_of(word: &str) -> Option<i16> {
+    let begins = |names: &&[&str]| names.iter().any(|name| word.starts_with(name));
+    let place = MONTHS.iter().position(|names| begins(&names))?;
+    i16::try_from(place + 1).ok()
 }
 
 /// Returns the last date that one of the positions of a text begins.
@@ -93,6 +136,23 @@ fn numbers<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_in_questions() {
+        let cases = [
+            ("Summarise the meeting of 7 May 2024", "2024-05-07"),
+            ("What happened on March 3rd, 2023?", "2023-03-03"),
+            ("Was war am 7. März 2024?", "2024-03-07"),
+            ("la réunion du 2 août 2021", "2021-08-02"),
+            ("la reunión del 7 de mayo de 2024", "2024-05-07"),
+            ("the minutes of 2024-05-07", "2024-05-07"),
+            ("the 31 February 2024", ""),
+            ("in May 2024", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(date_in_text(text).unwrap_or_default(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn dates_in_paths() {

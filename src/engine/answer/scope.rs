@@ -2,6 +2,7 @@
 //! asks for one fact, a list, a comparison or a summary.
 
 use crate::config::{AnswerPrompt, Config};
+use crate::corpus::{date_in_path, date_in_text};
 use crate::event::{QuestionKind, Scope, document_stem};
 
 /// Words that ask for a summary, in lower case.
@@ -27,6 +28,14 @@ const LISTING: &[&str] = &[
     "which files",
     "which documents",
     "what are all",
+    "a table of",
+    "a list of",
+    "eine tabelle",
+    "eine liste",
+    "un tableau",
+    "une liste",
+    "una tabla",
+    "una lista",
     "welche dateien",
     "welche dokumente",
     "liste alle",
@@ -35,6 +44,16 @@ const LISTING: &[&str] = &[
     "qué archivos",
     "qué documentos",
     "列出",
+];
+/// Words of what is listed in one place, in lower case.
+const ORDERED: &[&str] = &[
+    "steps",
+    "instructions",
+    "schritte",
+    "étapes",
+    "instrucciones",
+    "pasos",
+    "步骤",
 ];
 /// Words that ask for a number, in lower case. Most numbers stand in one sentence of a document.
 const COUNT: &[&str] = &[
@@ -118,6 +137,9 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
     let mut named = named_documents(&text, documents);
     if named.is_empty() && says(SUMMARY) {
         named.extend(document_by_stem(&text, documents));
+        if named.is_empty() {
+            named.extend(document_by_date(&text, documents));
+        }
     }
 
     let subjects = comparison(&text);
@@ -128,7 +150,7 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
         QuestionKind::Comparison
     } else if is_one && can_summarise && says(SUMMARY) {
         QuestionKind::Summary
-    } else if says(LISTING) || says(COUNT) && says(ALTOGETHER) {
+    } else if says(LISTING) && !says(ORDERED) || says(COUNT) && says(ALTOGETHER) {
         QuestionKind::Listing
     } else {
         QuestionKind::Fact
@@ -235,6 +257,15 @@ fn document_by_stem(question: &str, documents: &[String]) -> Option<String> {
     named.max_by_key(|path| stem(path).len()).cloned()
 }
 
+/// Returns the document of a day that the question has, if it is the only one of it.
+fn document_by_date(question: &str, documents: &[String]) -> Option<String> {
+    let day = date_in_text(question)?;
+    let mut of_day = documents
+        .iter()
+        .filter(|path| date_in_path(path).is_some_and(|date| date == day));
+    of_day.next().filter(|_| of_day.next().is_none()).cloned()
+}
+
 fn blanks(text: &str) -> String {
     text.replace(['-', '_'], " ")
 }
@@ -282,6 +313,8 @@ mod tests {
             "a/README.md",
             "b/README.md",
             "prices.csv",
+            "minutes/2024-05-07.md",
+            "minutes/2024-05-09.md",
         ]
         .map(str::to_owned);
         let cases: &[(&str, QuestionKind, &[&str], &[&str])] = &[
@@ -306,6 +339,8 @@ mod tests {
             ("How many of the reports name a ship?", Listing, &[], &[]),
             ("Wie viele Rechnungen sind offen?", Listing, &[], &[]),
             ("List all ships", Listing, &[], &[]),
+            ("Make a table of all sensors", Listing, &[], &[]),
+            ("List the steps to clean the boiler", Fact, &[], &[]),
             ("Welche Dateien nennen Kosten?", Listing, &[], &[]),
             ("Who won the French and Indian War?", Fact, &[], &[]),
             ("Summarise q1.pdf", Summary, &["reports/q1.pdf"], &[]),
@@ -316,6 +351,13 @@ mod tests {
                 &[],
             ),
             ("Summarise the history of tea", Fact, &[], &[]),
+            (
+                "Summarise the meeting of 7 May 2024",
+                Summary,
+                &["minutes/2024-05-07.md"],
+                &[],
+            ),
+            ("Summarise the meeting of 8 May 2024", Fact, &[], &[]),
             ("Fasse prices.csv zusammen", Summary, &["prices.csv"], &[]),
             (
                 "Compare tea with coffee.",
