@@ -28,7 +28,16 @@ pub struct Numbering {
 struct Sentence {
     written: String,
     labels: Labels,
+    /// The numbers of its citations; `None` where its marks are not the model's.
+    cited: Option<Vec<u32>>,
 }
+
+/// Words in front of a mark that is a part of the sentence, in lower case.
+const BEFORE_NAMED: &[&str] = &[
+    "to", "in", "from", "by", "and", "or", "of", "source", "sources", "passage", "passages", "see",
+    "zu", "aus", "nach", "laut", "und", "oder", "von", "quelle", "quellen", "selon", "dans", "de",
+    "et", "ou", "según", "en", "y", "o", "fuente", "fuentes",
+];
 
 /// The number in the run of each passage of a prompt.
 type Labels = BTreeMap<u32, u32>;
@@ -42,22 +51,12 @@ impl Numbering {
                 text,
                 citations,
                 ..
-            }
-            | RunEvent::StepGiven {
+            } => self.number_sentence(*step, text, citations, true),
+            RunEvent::StepGiven {
                 step,
                 text,
                 citations,
-            } => {
-                let mut labels = self.labels(*step);
-                labels.extend(citations.iter().map(|cited| {
-                    let number = self.numbers.get(&cited.chunk);
-                    (cited.label, number.copied().unwrap_or(cited.label))
-                }));
-
-                let numbered = renumber(text, &labels);
-                let written = std::mem::replace(text, numbered);
-                self.sentences.insert(*step, Sentence { written, labels });
-            }
+            } => self.number_sentence(*step, text, citations, false),
             RunEvent::RunFinished { text, answer, .. } => {
                 *answer = self.short(answer, text);
                 *text = self.whole(text);
@@ -66,6 +65,29 @@ impl Numbering {
         }
 
         self.number_chunks(event);
+    }
+
+    fn number_sentence(
+        &mut self,
+        step: u32,
+        text: &mut String,
+        citations: &[Citation],
+        is_generated: bool,
+    ) {
+        let number = |cited: &Citation| {
+            let number = self.numbers.get(&cited.chunk);
+            number.copied().unwrap_or(cited.label)
+        };
+        let mut labels = self.labels(step);
+        labels.extend(citations.iter().map(|cited| (cited.label, number(cited))));
+        let cited = citations.iter().map(number).collect();
+        let sentence = Sentence {
+            written: text.clone(),
+            labels,
+            cited: Some(cited).filter(|_| is_generated),
+        };
+        *text = sentence.number(text);
+        self.sentences.insert(step, sentence);
     }
 
     /// Numbers everything in an event that names a chunk. An event that is numbered already stays
@@ -146,7 +168,7 @@ impl Numbering {
                 continue;
             };
             numbered.push_str(before);
-            numbered.push_str(&renumber(&sentence.written, &sentence.labels));
+            numbered.push_str(&sentence.number(&sentence.written));
             rest = after;
         }
         numbered + rest
@@ -159,10 +181,69 @@ impl Numbering {
         }
         let mut sentences = self.sentences.values().rev();
         match sentences.find(|sentence| sentence.written.contains(answer)) {
-            Some(sentence) => renumber(answer, &sentence.labels),
+            Some(sentence) => sentence.number(answer),
             None => self.number_text(0, answer),
         }
     }
+}
+
+impl Sentence {
+    /// Returns its text with the numbers of the run in the marks of its citations alone: what the
+    /// model named and no source holds would be taken for a citation.
+    fn number(&self, text: &str) -> String {
+        let Some(cited) = &self.cited else {
+            return renumber(text, &self.labels);
+        };
+        // a block of code is as it was written
+        if text.contains("```") {
+            return text.to_owned();
+        }
+        let mut numbered = String::with_capacity(text.len());
+        let mut end = 0;
+
+        for Range { start, end: close } in marks(text) {
+            numbered.push_str(&text[end..start - 1]);
+            let named = text[start..close].split(',');
+            let known = named.filter_map(|label| self.labels.get(&label.trim().parse().ok()?));
+            let held: Vec<String> = known
+                .filter(|number| cited.contains(number))
+                .map(u32::to_string)
+                .collect();
+            if !held.is_empty() {
+                numbered.push_str(&format!("[{}]", held.join(", ")));
+            } else if is_of_text(&numbered, &text[start..close]) {
+                numbered.push_str(&text[start - 1..=close]);
+            } else if is_named_next(&numbered) {
+                let number = cited.first().map_or("?".to_owned(), u32::to_string);
+                let mark = format!("[{number}]");
+                match numbered.trim_end().rsplit_once(' ') {
+                    // "[1] and [1]"
+                    Some((before, _)) if before.ends_with(&mark) => numbered.truncate(before.len()),
+                    Some(_) | None => numbered.push_str(&mark),
+                }
+            } else {
+                numbered.truncate(numbered.trim_end().len());
+            }
+            end = close + 1;
+        }
+        let rest = &text[end..];
+        let is_first = numbered.is_empty();
+        numbered + if is_first { rest.trim_start() } else { rest }
+    }
+}
+
+/// Returns whether a bracket is no mark: an element of a list in code, or a number of the text.
+fn is_of_text(before: &str, inside: &str) -> bool {
+    let is_element = before.ends_with(|c: char| c.is_alphanumeric() || c == ')' || c == ']');
+    is_element || inside.trim().len() > 1 && !inside.contains(',')
+}
+
+/// Returns whether a text ends with a word that the mark of a source completes.
+fn is_named_next(text: &str) -> bool {
+    let words = text.split_whitespace();
+    words
+        .last()
+        .is_some_and(|word| BEFORE_NAMED.contains(&word.to_lowercase().as_str()))
 }
 
 /// Returns a text with other numbers in its marks `[1]` and `[1, 3]`.
@@ -297,7 +378,7 @@ mod tests {
         let both = vec![citation(1, 90), citation(2, 70)];
         assert_eq!(
             number_event(numbering, finish_step(2, "B [1, 2], x[5].", both)),
-            ("B [3, 1], x[?].".to_owned(), vec![3, 1])
+            ("B [3, 1], x[5].".to_owned(), vec![3, 1])
         );
 
         let end = RunEvent::RunFinished {
@@ -309,8 +390,42 @@ mod tests {
         };
         assert_eq!(
             number_event(numbering, end),
-            ("A [2]. B [3, 1], x[?].".to_owned(), vec![2, 3, 1])
+            ("A [2]. B [3, 1], x[5].".to_owned(), vec![2, 3, 1])
         );
+    }
+
+    #[test]
+    fn marks_of_sources_that_do_not_hold_a_sentence_go() {
+        let cases = [
+            ("It sank in 1871 [2].", vec![], "It sank in 1871."),
+            ("By [1] and [2] it sank.", vec![1], "By [1] it sank."),
+            ("It sank [1, 2].", vec![1], "It sank [1]."),
+            ("[2] It sank.", vec![], "It sank."),
+            (
+                "According to [2], it sank.",
+                vec![1],
+                "According to [1], it sank.",
+            ),
+            (
+                "According to [2], it sank.",
+                vec![],
+                "According to [?], it sank.",
+            ),
+            (
+                "It is `rows[2]`, of [1871].",
+                vec![],
+                "It is `rows[2]`, of [1871].",
+            ),
+        ];
+        for (written, cited, expected) in cases {
+            let numbering = &mut Numbering::default();
+            number_event(numbering, context(0, &[70, 80]));
+            let citations = cited
+                .iter()
+                .map(|label| citation(*label, 60 + 10 * u64::from(*label)));
+            let found = number_event(numbering, finish_step(1, written, citations.collect()));
+            assert_eq!(found, (expected.to_owned(), cited), "{written}");
+        }
     }
 
     #[test]

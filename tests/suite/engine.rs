@@ -504,6 +504,42 @@ fn the_sentence_limit_is_a_limit_and_not_a_stop() {
     assert_eq!(finished(&events).0, "One is. Two is.");
 }
 
+/// Lines of code are no sentences, of which an answer may have twelve.
+#[test]
+fn a_block_of_code_is_one_sentence() {
+    let reply = "It is this:\n```rust\nfn a() {\n    b();\n}\n```\nThat is all.";
+    let mut generator = ScriptedGenerator::new().when("Context:", reply);
+    let settings = config(&[("answer.max_sentences", "3")]);
+    let (outcome, events) = run(&settings, &mut generator, "Who?", usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::Completed);
+    let code = "```rust\nfn a() {\n    b();\n}\n```";
+    assert_eq!(texts(&events), ["It is this:", code, "That is all."]);
+}
+
+#[test]
+fn a_mark_behind_a_full_stop_is_of_the_sentence_before_it() {
+    let reply = "Otters swim across rivers [1]. Herons nest near Pier 7. [1] Ducks (see [2]) dive \
+                 for food! [1][2]\n\n[1] Geese fly south together.";
+    let mut generator = ScriptedGenerator::new().when("Context:", reply);
+    let (_, events) = run(&config(&[]), &mut generator, "Who?", usize::MAX);
+    let without_marks = [
+        "Otters swim across rivers.",
+        "Herons nest near Pier 7.",
+        "Ducks (see) dive for food!",
+        "Geese fly south together.",
+    ];
+    assert_eq!(texts(&events), without_marks, "no source holds them");
+}
+
+/// The sentences that were written.
+fn texts(events: &[RunEvent]) -> Vec<&str> {
+    let texts = events.iter().filter_map(|event| match event {
+        RunEvent::StepFinished { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
 #[test]
 fn questions_that_cannot_be_asked_are_refused_before_anything_runs() {
     let long = "word ".repeat(4000);
@@ -725,10 +761,10 @@ mod worker {
         }
     }
 
-    /// Who stops a measurement keeps what it had found: without and with all chunks first, then a
+    /// A stopped measurement keeps what it had found: without and with all chunks first, then a
     /// chunk at a time. Its texts are counted over all of it.
     #[test]
-    fn a_measurement_tells_what_it_knows_so_far() {
+    fn a_measurement_emits_what_it_knows_so_far() {
         let test = TestEnvironment::empty();
         let folder = test.corpus();
         corpus(&folder);

@@ -457,6 +457,22 @@ pub fn without_marks(sentence: &str) -> String {
     kept + &sentence[end..]
 }
 
+/// Returns a text without the marks that it ends with, and the white space around them.
+pub fn without_last_marks(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some((before, inside)) = text
+        .strip_suffix(']')
+        .and_then(|rest| rest.rsplit_once('['))
+    {
+        let is_mark = |c: char| c.is_ascii_digit() || c == ',' || c == ' ';
+        if inside.is_empty() || !inside.chars().all(is_mark) {
+            break;
+        }
+        text = before.trim_end();
+    }
+    text
+}
+
 /// Returns a sentence without the number of an item of a list before it: no source holds that.
 fn without_item_number(sentence: &str) -> &str {
     let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Splits the stream of tokens into steps, one per sentence.
+//! Splits the stream of tokens into steps, one per sentence, line of a list, or block of code.
 
 use crate::corpus::sentences;
 use crate::engine::run::Sentence;
@@ -6,7 +6,7 @@ use crate::event::{Flow, RunEvent, Uncertainty};
 use crate::llm::Token;
 
 use super::attribution::Attribution;
-use super::citations::Supports;
+use super::citations::{Supports, without_last_marks};
 use super::short::is_name_continued;
 
 /// Decides about a sentence from its tokens alone; `None` if the gate must be called.
@@ -130,15 +130,21 @@ impl<'a> Steps<'a> {
     /// Returns whether `next` opens a new sentence. The splitter runs only where a sentence can
     /// end, since it costs more than a token does.
     fn begins_sentence(&self, next: &str) -> bool {
-        if next.trim().is_empty() || self.raw.trim().is_empty() {
+        let is_inside_code = !self.raw.matches("```").count().is_multiple_of(2);
+        if is_inside_code || next.trim().is_empty() || self.raw.trim().is_empty() {
             return false;
         }
         let leading = next.len() - next.trim_start().len();
         if self.raw.ends_with('\n') || next[..leading].contains('\n') {
             return true;
         }
+        // a mark behind the full stop is of the sentence before it
+        if next[leading..].starts_with('[') {
+            return false;
+        }
 
-        let has_ended = self.raw.trim_end().ends_with([
+        let ended = without_last_marks(&self.raw);
+        let has_ended = ended.ends_with([
             '.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»',
         ]);
         let is_spaced =
@@ -148,12 +154,13 @@ impl<'a> Steps<'a> {
             return false;
         }
 
-        if is_name_continued(&self.raw, next) {
+        if is_name_continued(ended, next) {
             return false;
         }
 
-        let text = format!("{}{next}", self.raw);
-        let end = self.raw.trim_end().len();
+        let space = if is_spaced { " " } else { "" };
+        let text = format!("{ended}{space}{}", next.trim_start());
+        let end = ended.len();
         sentences(&text, "")
             .iter()
             .any(|range| range.start >= end && text[end..range.start].trim().is_empty())
