@@ -5,6 +5,7 @@ use crate::corpus::language;
 use crate::engine::run::Sentence;
 use crate::event::{Support, UncertainWord, Verdict, VerdictKind, logistic, saturating_u32};
 use crate::index::{content_words, is_content_word};
+use crate::llm::Token;
 use crate::methods::query::{Word, words};
 
 use super::citations::without_marks;
@@ -56,6 +57,27 @@ const UNANSWERED: &[&str] = &[
     "没有说明",
 ];
 
+/// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
+/// them says nothing of the answer.
+const LEADS: &[&str] = &[
+    "according",
+    "based",
+    "first",
+    "firstly",
+    "finally",
+    "therefore",
+    "however",
+    "additionally",
+    "overall",
+    "laut",
+    "gemäß",
+    "selon",
+    "d'après",
+    "según",
+];
+/// Words of the longest lead.
+const MAX_LEAD: usize = 12;
+
 /// The sentences of an answer, with the signs for and against them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statements {
@@ -76,7 +98,9 @@ pub struct Statements {
 impl Statements {
     /// Weighs the sentences that were written for a question.
     pub fn new(question: &str, sentences: &[Sentence]) -> Self {
-        let tokens = sentences.iter().flat_map(|sentence| &sentence.tokens);
+        let tokens = sentences
+            .iter()
+            .flat_map(|sentence| behind_lead(&sentence.tokens));
         let logprobs: Vec<f32> = tokens.map(|token| token.logprob).collect();
         let mut statements = Self {
             is_written: !sentences.is_empty(),
@@ -115,7 +139,7 @@ impl Statements {
 
         for Word {
             text, probability, ..
-        } in words(&sentence.tokens)
+        } in words(behind_lead(&sentence.tokens))
         {
             let text = without_marks(&text);
             let text = text.trim_matches(|c: char| !c.is_alphanumeric());
@@ -132,6 +156,19 @@ impl Statements {
             }
         }
     }
+}
+
+/// Returns the tokens behind the lead of a sentence, which ends with a comma; all of them where it
+/// has none.
+fn behind_lead(tokens: &[Token]) -> &[Token] {
+    let text: String = tokens.iter().map(|token| token.text.as_str()).collect();
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_end_matches(',').to_lowercase();
+    let comma = tokens.iter().position(|token| token.text.ends_with(','));
+    let lead = comma.filter(|_| LEADS.contains(&first.as_str()));
+    let is_short = |lead: &usize| words(&tokens[..=*lead]).len() <= MAX_LEAD;
+    lead.filter(is_short)
+        .map_or(tokens, |lead| &tokens[lead + 1..])
 }
 
 /// Returns whether a sentence states an answer that a cited sentence has: "So the answer is Lorby."
@@ -193,7 +230,6 @@ fn probability(statements: &Statements, support: Option<Support>) -> f32 {
 mod tests {
     use super::*;
     use crate::event::{Citation, Evidence};
-    use crate::llm::Token;
 
     fn sentence(text: &str, is_cited: bool, probability: f32) -> Sentence {
         let token = |word: &str| Token {
@@ -278,5 +314,18 @@ mod tests {
         let statements = Statements::new("When was Tam Reeve born?", &[unsure()]);
         let word = statements.least_certain.map(|word| word.text);
         assert_eq!(word.as_deref(), Some("1825"), "not a word of the question");
+    }
+
+    #[test]
+    fn the_lead_of_a_sentence_is_not_what_the_model_was_unsure_of() {
+        let mut led = sentence("According to [1], it was Reba Davis.", true, 0.9);
+        led.tokens[0].logprob = 0.3_f32.ln();
+        let found = Statements::new("Who was it?", &[led]);
+        let least = found.least_certain.expect("a word");
+        assert_eq!(least.text, "Reba");
+        assert!((found.mean_logprob - 0.9_f32.ln()).abs() < 1e-6);
+
+        let whole = sentence("In 1825, according to all, it sank.", true, 0.9);
+        assert_eq!(behind_lead(&whole.tokens).len(), whole.tokens.len());
     }
 }
