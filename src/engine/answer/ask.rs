@@ -17,6 +17,7 @@ use crate::event::{
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
+use super::overview::{asks_for_overview, describe};
 use super::quotes::give;
 use super::sampled::sample;
 use super::scope::{has_scope, may_name_documents, read_scope, scoped_config};
@@ -143,6 +144,13 @@ fn answer(
     let config = run.tools.config;
     if is_greeting(run.question) {
         return greet(run, roles);
+    }
+    if has_scope(config)
+        && asks_for_overview(run.question)
+        && let Some(corpus) = &run.tools.corpus
+    {
+        let documents = corpus.index.documents()?;
+        return Ok(give_text(run, describe(&documents)));
     }
 
     let Answered {
@@ -271,16 +279,21 @@ fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
     }
 
     let text = "Ask a question about your documents.".to_owned();
+    Ok(give_text(run, text))
+}
+
+/// Answers with a text that no model wrote.
+fn give_text(run: &mut Run<'_>, text: String) -> Answer {
     run.emit(RunEvent::StepGiven {
         step: 1,
         text: text.clone(),
         citations: Vec::new(),
     });
-    Ok(Answer {
+    Answer {
         short: text.clone(),
         text,
         ..Answer::default()
-    })
+    }
 }
 
 /// Emits which gate decides, and why it is not the one of the settings.

@@ -14,6 +14,7 @@ mod settle;
 mod write;
 mod scope;
 mod summary;
+mod overview;
 mod ask;
 
 pub use ask::{ask, check_question};

@@ -17,6 +17,9 @@ use crate::tui::viewport::{Content, Item};
 /// The words above the folders to open.
 const WHAT_IT_IS: &str = "ragscope answers questions about a folder of documents with a language model, and shows how it arrived at each answer: what it was unsure of, what it searched for, and which lines support it.";
 
+/// Questions that are answered in ways of their own.
+const KINDS: &str = "Besides questions: \"What is in this folder?\", \"Summarise report.pdf\", \"Compare A with B\", \"List all invoices\".";
+
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     page.gap();
@@ -41,6 +44,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.text(Tone::Text, "   ", &next_step(scene));
     if is_ready(scene) && !is_empty_folder(scene) {
         suggestion_rows(&mut page);
+        kind_rows(&mut page);
     }
     page.content
 }
@@ -268,6 +272,17 @@ fn next_step(scene: &Scene<'_>) -> String {
         }
         Some(_) => "Ask something about these folders, and press enter.".to_owned(),
     }
+}
+
+/// Says which kinds of questions there are besides those for a fact, where none are suggested.
+fn kind_rows(page: &mut Page<'_>) {
+    let scene = page.scene;
+    let has_scope = scene.ui.next_run.config().answer.scope;
+    if scene.state.corpus.is_none() || !scene.ui.question.suggestions.is_empty() || !has_scope {
+        return;
+    }
+    page.gap();
+    page.text(Tone::Quiet, "   ", KINDS);
 }
 
 /// Writes the suggested questions, with a note below the selected one.
