@@ -40,11 +40,15 @@ pub fn scope(scope: &Scope, passages: u64) -> String {
     parts.join(", ")
 }
 
-/// Returns how probably the sources answer the question.
+/// Returns how probably the sources answer the question; where no model was asked, how probably
+/// they are about it, which their words and vectors say.
 #[must_use]
 pub fn support(support: Support) -> String {
     let share = percent(support.probability);
-    format!("{share} that the sources answer it")
+    match support.stated {
+        Some(_) => format!("{share} that the sources answer it"),
+        None => format!("{share} that the documents are about it"),
+    }
 }
 
 fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
@@ -53,8 +57,11 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
     match verdict.kind {
         VerdictKind::Supported if statements == 0 => {
             let quoted = "word for word, nothing was generated";
-            let measured = measured.map(|known| format!("{quoted}; {}", support(known)));
-            measured.unwrap_or_else(|| quoted.to_owned())
+            match measured {
+                Some(known) if known.stated.is_some() => format!("{quoted}; {}", support(known)),
+                Some(_) => format!("{quoted}; no model judged whether it answers"),
+                None => quoted.to_owned(),
+            }
         }
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),
@@ -148,7 +155,7 @@ mod tests {
             (
                 of(VerdictKind::Supported, 0, &[], 3),
                 answers(0.5),
-                "● supported: word for word, nothing was generated; 50 % that the sources answer it",
+                "● supported: word for word, nothing was generated; no model judged whether it answers",
             ),
             (
                 of(Partly, 3, &[2], 3),
@@ -163,7 +170,7 @@ mod tests {
             (
                 of(NotInDocuments, 0, &[], 3),
                 answers(0.09),
-                "○ not in your documents: 9 % that the sources answer it",
+                "○ not in your documents: 9 % that the documents are about it",
             ),
             (
                 of(NotInDocuments, 0, &[], 3),
@@ -188,7 +195,7 @@ mod tests {
             (
                 of(Doubtful, 2, &[2], 3),
                 answers(0.4),
-                "? doubtful: no source holds 1 statement; 40 % that the sources answer it",
+                "? doubtful: no source holds 1 statement; 40 % that the documents are about it",
             ),
             (
                 unsure(0.44, &[]),
