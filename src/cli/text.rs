@@ -8,6 +8,11 @@ use crate::story::{Lookup, Origin, Run, Step, words};
 
 use super::output::Output;
 
+/// The sign in front of a block of code, and behind it.
+const FENCE: &str = "```";
+/// The sign behind a cell of a table.
+const CELL_END: char = '|';
+
 /// Parts that are printed beside the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Detail {
@@ -178,8 +183,12 @@ impl RunText {
         };
         let labels = labels(step);
         if self.run.gate.is_none() {
-            let rest = step.text.get(self.printed..).unwrap_or_default();
-            let rest = format!("{}{labels}", harmless(rest));
+            let rest = harmless(step.text.get(self.printed..).unwrap_or_default());
+            // in a row of a table the marks are in its last cell
+            let rest = match rest.strip_suffix(CELL_END) {
+                Some(cells) => format!("{}{labels} {CELL_END}", cells.trim_end()),
+                None => format!("{rest}{labels}"),
+            };
             return self.write(&rest, out);
         }
 
@@ -228,22 +237,22 @@ impl RunText {
         if is_again { self.end_line(out) } else { Ok(()) }
     }
 
-    /// Prints what a token adds to its sentence. A mark is printed once it is closed: its number is
-    /// known only then.
+    /// Prints what a token adds to its sentence. From the first mark on it waits for the end of the
+    /// sentence, since a mark that no source holds goes, and so does the space behind it, which is
+    /// in front of the next one.
     fn token(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
         let Some((at, step)) = self.find_step(step) else {
             return Ok(());
         };
 
         let text = &step.text;
-        let open = text.rfind('[').filter(|at| !text[*at..].contains(']'));
         let is_mark = |at: &usize| {
-            let inside = text[at + 1..].bytes();
-            inside
-                .into_iter()
-                .all(|byte| b"0123456789, ".contains(&byte))
+            let inside = text[at + 1..].split(']').next().unwrap_or_default();
+            inside.bytes().all(|byte| b"0123456789, ".contains(&byte))
         };
-        let end = open.filter(is_mark).unwrap_or(text.len());
+        let mut marks = text.match_indices('[').map(|(at, _)| at);
+        let end = marks.find(is_mark).unwrap_or(text.len());
+        let end = text[..end].trim_end_matches(CELL_END).trim_end().len();
         let added = text.get(self.printed..end).unwrap_or_default();
 
         let space = if self.printed == 0 && self.is_mid_line && !added.is_empty() {
@@ -298,7 +307,7 @@ impl RunText {
 /// Returns where the last paragraph, list, table or block of code ends that another one follows.
 fn end_of_blocks(text: &str) -> Option<usize> {
     let ends = text.match_indices("\n\n").map(|(at, gap)| at + gap.len());
-    let is_outside_code = |end: &usize| text[..*end].matches("```").count().is_multiple_of(2);
+    let is_outside_code = |end: &usize| text[..*end].matches(FENCE).count().is_multiple_of(2);
     ends.filter(is_outside_code).last()
 }
 
@@ -336,7 +345,16 @@ fn scores(hit: &Hit) -> String {
 /// Returns the labels that the model did not write itself.
 fn labels(step: &Step) -> String {
     let labels = step.unwritten_labels();
-    labels.iter().map(|label| format!(" [{label}]")).collect()
+    // behind the sign that ends a block of code nothing may stand
+    let gap = if step.text.ends_with(FENCE) {
+        '\n'
+    } else {
+        ' '
+    };
+    labels
+        .iter()
+        .map(|label| format!("{gap}[{label}]"))
+        .collect()
 }
 
 fn sources(run: &Run) -> String {
