@@ -127,7 +127,7 @@ impl State {
                 begun,
                 total,
             } => {
-                // of the calls that take turns, those with the most texts tell the time
+                // of the calls that take turns, those with the most texts give the time left
                 let known = self.measured.filter(|known| known.total >= *total);
                 let of_call = (*total > 0).then(|| TextProgress::new(known, *begun, *total, t_us));
                 if known.is_none_or(|known| known.total == *total) {

@@ -46,7 +46,7 @@ struct References {
 }
 
 /// Returns how much the context of a finished run helped. What is known so far is emitted after
-/// each two contexts, since a person waits for it and may stop.
+/// each two contexts, since the user waits for it and may stop.
 pub fn measure_finished_run(
     mut tools: Tools<'_>,
     finished: &FinishedRun<'_>,

@@ -580,7 +580,7 @@ pub fn utility(run: &str) -> SessionEvent {
     }
 }
 
-/// That utility after some chunks were measured.
+/// The same utility after some chunks were measured.
 pub fn utility_until(run: &str, chunks: usize) -> SessionEvent {
     let SessionEvent::UtilityMeasured { run, mut utility } = utility(run) else {
         unreachable!("it is measured")
