@@ -54,7 +54,7 @@ pub fn date_in_text(text: &str) -> Option<String> {
 
 fn month_of(word: &str) -> Option<i16> {
     let begins = |names: &&[&str]| names.iter().any(|name| word.starts_with(name));
-    let place = MONTHS.iter().position(|names| begins(&names))?;
+    let place = MONTHS.iter().position(begins)?;
     i16::try_from(place + 1).ok()
 }
 
