@@ -50,13 +50,16 @@ choices! {
         /// Blocks of eight-bit numbers: half the memory; the values only with flash attention on.
         Q8 = "q8_0",
     }
-    /// Whether the attention of each sentence of an answer to the chunks of its context is read.
+    /// Whether it is measured which chunks of its context each sentence of an answer comes from.
     AttributionKind {
         /// Measures where it costs little: generators on the CPU that leave room for a second
         /// context.
         Auto = "auto",
         /// Always: it takes flash attention off and a second context in memory.
         On = "on",
+        /// Reads it, and then leaves each source out of the prompt in turn: how much less likely
+        /// does each sentence become without it? It reads the context up to k + 1 times more.
+        Causal = "causal",
         /// Never.
         Off = "off",
     }

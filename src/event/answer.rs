@@ -117,6 +117,17 @@ pub struct AttendedChunk {
     pub share: f32,
 }
 
+/// The effect of a chunk of the context on a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AblatedChunk {
+    /// The number of the chunk in the run.
+    pub label: u32,
+    pub chunk: u64,
+    /// ln p of the sentence with the whole context minus that without this chunk, nats: without it
+    /// the sentence is `exp` of it times less likely.
+    pub logprob_drop: f32,
+}
+
 /// The documents that a question is about, and how widely they are searched, by its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {

@@ -110,6 +110,11 @@ impl Numbering {
                     attended.label = self.number_of(attended.chunk);
                 }
             }
+            RunEvent::StepAblated { chunks, .. } => {
+                for ablated in chunks {
+                    ablated.label = self.number_of(ablated.chunk);
+                }
+            }
             RunEvent::UtilityMeasured { utility, .. } => self.number_utility(utility),
             RunEvent::StepFinished { citations, .. }
             | RunEvent::StepGiven { citations, .. }

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::{
-    Alternative, AttendedChunk, CallUsage, Citation, NearestSentence, Outcome, RunUsage, Scope,
-    Support, Uncertainty, Verdict,
+    AblatedChunk, Alternative, AttendedChunk, CallUsage, Citation, NearestSentence, Outcome,
+    RunUsage, Scope, Support, Uncertainty, Verdict,
 };
 use super::chunks::{
     Context, DroppedChunk, Hit, QueryWord, RerankedChunk, Retrieval, UncertainRegion,
@@ -261,6 +261,12 @@ pub enum RunEvent {
     StepAttributed {
         step: u32,
         chunks: Vec<AttendedChunk>,
+    },
+    /// The loss of likelihood of a sentence of the answer when its prompt lacks one of its chunks:
+    /// one number per chunk, each left out alone.
+    StepAblated {
+        step: u32,
+        chunks: Vec<AblatedChunk>,
     },
     /// A sentence of the answer that was not generated: a quotation of a passage, or that the
     /// documents do not say.

@@ -290,6 +290,13 @@ impl LlamaGenerator {
     /// reply and one per prompt. More would push prompts out of the cache before they were
     /// evaluated. What later replies share stays in the cache.
     fn count_side_by_side(&self, replies: &[TargetReply]) -> usize {
+        // what the next one continues is evaluated before that: alone, in the context that has it
+        if let [first, next, ..] = replies
+            && next.job.tokens.starts_with(&first.job.tokens)
+        {
+            return 1;
+        }
+
         let cells = &self.evaluator.cells;
         let mut tokens = 0;
         let fitting = replies

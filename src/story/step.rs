@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::event::{Alternative, AttendedChunk, Citation, Uncertainty};
+use crate::event::{AblatedChunk, Alternative, AttendedChunk, Citation, Uncertainty};
 
 use super::text::{self, many_lines, one_line};
 
@@ -18,6 +18,9 @@ pub struct Step {
     pub citations: Vec<Citation>,
     /// The chunks that the sentence attended to, where that was measured; strongest first.
     pub attended: Vec<AttendedChunk>,
+    /// The chunks that were left out of its prompt, where that was measured; those whose absence
+    /// made the sentence least likely first.
+    pub ablated: Vec<AblatedChunk>,
     /// The uncertain sentences that this one replaced, oldest first.
     pub replaced: Vec<Replaced>,
     pub origin: Origin,
@@ -116,6 +119,12 @@ impl Step {
     pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {
         self.attended = chunks.to_vec();
         self.attended.sort_by(|a, b| b.share.total_cmp(&a.share));
+    }
+
+    pub(super) fn ablate(&mut self, chunks: &[AblatedChunk]) {
+        self.ablated = chunks.to_vec();
+        self.ablated
+            .sort_by(|a, b| b.logprob_drop.total_cmp(&a.logprob_drop));
     }
 
     /// Returns the uncertainty of each version of the sentence, oldest first.

@@ -43,7 +43,7 @@ pub fn place_of(run: &Run, kind: StageKind) -> (Pane, Option<Item>) {
         StageKind::Search { lookup } | StageKind::Grade { lookup } => {
             (Pane::Retrieval, item(lookup, 1))
         }
-        StageKind::Link { .. } => (Pane::Links, None),
+        StageKind::Link { .. } | StageKind::Ablate => (Pane::Links, None),
         StageKind::Measure { round } => (Pane::Refinement, item(round, 0)),
         StageKind::Write { first, version, .. } => {
             let row = run.steps.iter().position(|step| step.step == first);

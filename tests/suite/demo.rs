@@ -8,6 +8,7 @@ use ragscope::engine::Worker;
 use ragscope::event::{Ask, Decision, Event, Flow, Outcome, Record, RunEvent, SESSION, StopFlag};
 
 use crate::support::environment::TestEnvironment;
+use crate::support::find;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/corpus")
@@ -242,9 +243,13 @@ impl Demo {
     }
 
     fn ask(&mut self, question: &str, preset: &str) -> Vec<Record> {
+        self.ask_with(question, ("preset", preset))
+    }
+
+    fn ask_with(&mut self, question: &str, (key, value): (&str, &str)) -> Vec<Record> {
         let mut records = Vec::new();
         let asked = Ask {
-            overrides: vec![("preset".to_owned(), preset.to_owned())],
+            overrides: vec![(key.to_owned(), value.to_owned())],
             ..Ask::new(question)
         };
         let outcome = self.worker.ask(&asked, &mut |record| {
@@ -281,6 +286,33 @@ fn the_bundled_models_answer_the_prepared_questions() {
         }
     }
     assert!(wrong.len() <= 1, "{wrong:#?}");
+}
+
+#[test]
+fn a_sentence_is_least_likely_without_the_source_that_it_cites() {
+    let mut demo = Demo::open();
+    for question in [
+        "In what year was Della Marbaley born?",
+        "Which lighthouse is taller, Gorynpoint Light or Dandohead Light?",
+    ] {
+        let records = demo.ask_with(question, ("answer.attribution", "causal"));
+        let mut events = records.iter().map(|record| &record.event);
+        let cited = find!(
+            events,
+            Event::Run(RunEvent::StepFinished { step: 1, citations, .. }) => citations[0].chunk
+        );
+        let ablated = find!(
+            events,
+            Event::Run(RunEvent::StepAblated { step: 1, chunks }) => chunks.clone()
+        );
+        let mut chunks = ablated.expect("the first sentence was measured");
+        chunks.sort_by(|a, b| b.logprob_drop.total_cmp(&a.logprob_drop));
+        assert_eq!(Some(chunks[0].chunk), cited, "{question}: {chunks:?}");
+        assert!(
+            chunks[0].logprob_drop > 1.0 && chunks[1].logprob_drop < 1.0,
+            "{question}: {chunks:?}"
+        );
+    }
 }
 
 /// The recorded run of the prepared question `number`, from 1.

@@ -3,6 +3,7 @@
 mod follow_up;
 mod funnel;
 mod utility;
+mod ablation;
 mod searag;
 mod presets;
 mod links;

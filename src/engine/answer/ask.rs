@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
-use crate::config::{AnswerPrompt, Config, UtilityKind};
+use crate::config::{AnswerPrompt, AttributionKind, Config, UtilityKind};
 use crate::corpus::split_words;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
@@ -16,6 +16,7 @@ use crate::event::{
 };
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
+use super::ablation::ablate;
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
 use super::quotes::give;
@@ -178,6 +179,14 @@ fn answer(
         run.emit(RunEvent::VerdictGiven { verdict });
     }
 
+    // the parts of a summary have prompts of their own
+    let is_causal = config.answer.attribution == AttributionKind::Causal;
+    if is_causal && scope.kind != QuestionKind::Summary {
+        let ablated = ablate(run, &answer, &passages);
+        if warn_of_failure(run, "the effect of each source", ablated).is_break() {
+            return Ok(answer);
+        }
+    }
     measure(run, roles, &answer, &passages);
     Ok(answer)
 }

@@ -446,12 +446,12 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     words.filter(is_name).map(str::to_owned)
 }
 
-/// Returns a sentence without the labels that it names.
+/// Returns a sentence without the labels that it names, and without the spaces in front of them.
 pub fn without_marks(sentence: &str) -> String {
     let mut kept = String::with_capacity(sentence.len());
     let mut end = 0;
     for (range, _) in find_marks(sentence) {
-        kept.push_str(&sentence[end..range.start]);
+        kept.push_str(sentence[end..range.start].trim_end_matches(' '));
         end = range.end;
     }
     kept + &sentence[end..]

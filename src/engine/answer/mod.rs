@@ -5,6 +5,7 @@ mod citations;
 mod quotes;
 mod support;
 mod attribution;
+mod ablation;
 mod short;
 mod sampled;
 mod verdict;

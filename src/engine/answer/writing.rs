@@ -220,7 +220,7 @@ fn join(sentences: &[String]) -> String {
 /// Returns the lines of the prompt whose share in the attention of each sentence is measured.
 fn attended_lines(run: &Run<'_>, passages: &Passages) -> Vec<String> {
     let is_measured = match run.tools.config.answer.attribution {
-        AttributionKind::On => true,
+        AttributionKind::On | AttributionKind::Causal => true,
         AttributionKind::Auto => run.tools.generator.is_attention_cheap(),
         AttributionKind::Off => false,
     };

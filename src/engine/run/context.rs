@@ -316,7 +316,33 @@ pub fn prompt_of_kind(
     question: &str,
     hits: &[Hit],
 ) -> Prompt {
-    let lines = show_chunks(kind, hits).join("\n");
+    fill_prompt(kind, prompts, question, hits, &show_chunks(kind, hits))
+}
+
+/// Returns the prompt of the answer without the passage at a place. All else stays as it is, the
+/// labels of the others included, so that answers differ by that passage alone.
+pub fn prompt_without(
+    config: &Config,
+    prompts: &Prompts,
+    question: &str,
+    hits: &[Hit],
+    left_out: usize,
+) -> Prompt {
+    let kind = config.answer.prompt;
+    let mut lines = show_chunks(kind, hits);
+    lines.remove(left_out);
+    fill_prompt(kind, prompts, question, hits, &lines)
+}
+
+/// Returns the prompt of this kind with these lines of the passages.
+fn fill_prompt(
+    kind: AnswerPrompt,
+    prompts: &Prompts,
+    question: &str,
+    hits: &[Hit],
+    lines: &[String],
+) -> Prompt {
+    let lines = lines.join("\n");
     let question = ("question", question);
     let context = ("context", lines.as_str());
 

@@ -18,6 +18,9 @@ use super::state::Run;
 /// Number of pairs that the generator judges at a time; in between the user sees how many are left.
 const JUDGED_AT_ONCE: usize = 32;
 
+/// Log-probability of a token that a model excludes, nats.
+const LEAST_LOGPROB: f32 = -100.0;
+
 /// A call of the generator whose tokens are observed.
 pub struct Call<'a> {
     /// The purpose that the prompt inspector shows.
@@ -77,6 +80,27 @@ impl Run<'_> {
 
         self.emit_usage(first);
         tapped.ok_or_else(|| LlmError::Backend("no completion for a prompt".to_owned()).into())
+    }
+
+    /// Returns the log-probability of each text as the continuation of its prompt, nats.
+    pub fn score(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        texts: &[&str],
+    ) -> Result<Vec<f32>, LlmError> {
+        self.check_stopped()?;
+        let first = self.emit_model_calls(purpose, prompts)?;
+        let scored = self.tools.generator.score(prompts, texts)?;
+        self.emit_usage(first);
+        self.check_stopped()?;
+
+        // events hold finite numbers
+        let least = |logprob: &f32| logprob.max(LEAST_LOGPROB);
+        Ok(scored
+            .iter()
+            .map(|row| row.iter().map(least).sum())
+            .collect())
     }
 
     /// Emits the calls that these prompts are and returns the number of the first. Equal prompts

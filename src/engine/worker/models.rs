@@ -205,7 +205,8 @@ impl Models {
             )));
         };
 
-        if config.answer.attribution == AttributionKind::On {
+        let reads = [AttributionKind::On, AttributionKind::Causal];
+        if reads.contains(&config.answer.attribution) {
             config.answer.attribution = AttributionKind::Off;
             warn("the shares of chunks", "answer.attribution");
         }

@@ -249,6 +249,7 @@ impl Run {
             }
             RunEvent::VerdictGiven { verdict } => self.verdict = Some(text::verdict(verdict)),
             RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
+            RunEvent::StepAblated { step, chunks } => self.step(*step).ablate(chunks),
 
             RunEvent::UtilityMeasured { step, utility } => {
                 let mut lookups = self.lookups.iter_mut();
@@ -307,6 +308,7 @@ impl Run {
                 | RunEvent::StepFinished { .. }
                 | RunEvent::StepGiven { .. }
                 | RunEvent::StepAttributed { .. }
+                | RunEvent::StepAblated { .. }
                 | RunEvent::UtilityMeasured { .. }
                 | RunEvent::RunFinished { .. }
         );

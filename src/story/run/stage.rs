@@ -36,6 +36,8 @@ pub enum StageKind {
     Support,
     /// The verdict on the answer is given.
     Check,
+    /// Each source is left out of the prompt in turn.
+    Ablate,
     /// The help of the context is measured.
     Weigh,
 }

@@ -86,6 +86,11 @@ impl Run {
         self.steps.iter().any(|step| !step.attended.is_empty())
     }
 
+    /// Returns whether chunks were left out of the prompt of its sentences.
+    pub fn is_ablated(&self) -> bool {
+        self.steps.iter().any(|step| !step.ablated.is_empty())
+    }
+
     /// Returns whether the run searched a folder without any chunk.
     pub fn lacks_documents(&self) -> bool {
         let is_empty = self

@@ -3,7 +3,7 @@
 use crate::event::{LeftOut, RunEvent};
 use crate::story::step::Origin;
 use crate::story::words::{
-    follow_up, gate_decision, is_unsure, quantity, support, utility_change, verdict_name,
+    ablation, follow_up, gate_decision, is_unsure, quantity, support, utility_change, verdict_name,
 };
 
 use super::stage::{RunStage, StageKind};
@@ -88,6 +88,7 @@ impl Run {
             }
             RunEvent::SupportMeasured { .. } => StageKind::Support,
             RunEvent::VerdictGiven { .. } => StageKind::Check,
+            RunEvent::StepAblated { .. } => StageKind::Ablate,
             RunEvent::UtilityMeasured { .. } | RunEvent::AnswerSampled { .. } => StageKind::Weigh,
             RunEvent::RunStarted { .. }
             | RunEvent::ScopeChosen { .. }
@@ -132,6 +133,7 @@ impl Run {
                 lookup: self.lookups.len().saturating_sub(1),
             },
             "support" => StageKind::Support,
+            "ablation" => StageKind::Ablate,
             "utility samples" | "utility" | "answer samples" => StageKind::Weigh,
             // judgements and samples belong to the work around them
             _ => return None,
@@ -170,6 +172,7 @@ impl Run {
             StageKind::Write { first, last, .. } => format!("draft s{first}-{last}"),
             StageKind::Support => "support".to_owned(),
             StageKind::Check => "verdict".to_owned(),
+            StageKind::Ablate => "leave out".to_owned(),
             StageKind::Weigh => "utility".to_owned(),
         }
     }
@@ -201,6 +204,10 @@ impl Run {
             StageKind::Check => {
                 let verdict = self.verdict.as_ref();
                 verdict.map_or_else(String::new, |verdict| verdict_name(verdict.kind).to_owned())
+            }
+            StageKind::Ablate => {
+                let mut words = self.steps.iter().filter_map(ablation);
+                words.next().unwrap_or_default()
             }
             StageKind::Weigh => self
                 .utility()

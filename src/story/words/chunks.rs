@@ -3,12 +3,41 @@
 use crate::event::{DropReason, Stage};
 use crate::story::funnel::Mark;
 use crate::story::lookup::Lookup;
+use crate::story::step::Step;
 
 use super::numbers::{distinct_scores, quantity, score};
 use super::places::chunk_location;
 
 /// The sign of a chunk that went no further.
 pub const LOST: &str = "✗";
+
+/// Fall of the log-probability of a sentence from which on the source that was left out carries it,
+/// nats: it is 2.7 times less likely.
+const CARRIED: f32 = 1.0;
+
+/// Returns how much less likely a sentence is without its sources, and the source that it attends
+/// to where that is not the one which carries it; `None` where it was not measured.
+pub fn ablation(step: &Step) -> Option<String> {
+    let first = step.ablated.first()?;
+    if first.logprob_drop < CARRIED {
+        return Some("no single source carries it".to_owned());
+    }
+
+    let carrying = step.ablated.iter();
+    let carrying = carrying.take_while(|chunk| chunk.logprob_drop >= CARRIED);
+    let times = carrying.map(|chunk| match chunk.logprob_drop.exp() {
+        few if few < 9.95 => format!("[{}] {few:.1}", chunk.label),
+        some if some < 1000.0 => format!("[{}] {some:.0}", chunk.label),
+        _ => format!("[{}] over 1,000", chunk.label),
+    });
+    let times: Vec<String> = times.collect();
+    let words = format!("without {} times less likely", times.join(", "));
+    let attended = step.attended.first().map(|chunk| chunk.label);
+    Some(match attended.filter(|label| *label != first.label) {
+        Some(other) => format!("{words} ≠ attention points at [{other}]"),
+        None => words,
+    })
+}
 
 /// Returns why a chunk is not in the context, short enough for a column.
 pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
@@ -160,6 +189,49 @@ fn stage(stage: Stage) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{AblatedChunk, AttendedChunk};
+
+    #[test]
+    fn the_source_that_carries_a_sentence_is_named_with_its_factor() {
+        let none = "no single source carries it";
+        let cases: [(&[f32], &[f32], Option<&str>); 7] = [
+            (&[], &[1.0], None),
+            (&[0.99, -0.5], &[], Some(none)),
+            (&[0.2, 0.4], &[0.9, 0.1], Some(none)),
+            (&[0.1, 3.69], &[], Some("without [2] 40 times less likely")),
+            (
+                &[1.0, 2.0],
+                &[0.2, 0.8],
+                Some("without [2] 7.4, [1] 2.7 times less likely"),
+            ),
+            (
+                &[2.3, 54.0],
+                &[0.6, 0.4],
+                Some("without [2] over 1,000, [1] 10 times less likely ≠ attention points at [1]"),
+            ),
+            (
+                &[f32::MAX],
+                &[1.0],
+                Some("without [1] over 1,000 times less likely"),
+            ),
+        ];
+        for (drops, shares, expected) in cases {
+            let mut step = Step::default();
+            let ablated = |(label, drop): (u32, &f32)| AblatedChunk {
+                label,
+                chunk: 0,
+                logprob_drop: *drop,
+            };
+            let attended = |(label, share): (u32, &f32)| AttendedChunk {
+                label,
+                chunk: 0,
+                share: *share,
+            };
+            step.ablate(&(1..).zip(drops).map(ablated).collect::<Vec<_>>());
+            step.attribute(&(1..).zip(shares).map(attended).collect::<Vec<_>>());
+            assert_eq!(ablation(&step).as_deref(), expected, "{drops:?}");
+        }
+    }
 
     #[test]
     fn each_reason_of_a_dropped_chunk_has_its_own_words() {

@@ -8,7 +8,7 @@ mod runs;
 mod chunks;
 mod verdict;
 
-pub use chunks::{LOST, drop_reason, drop_reason_in_full, mark, mark_stage, order};
+pub use chunks::{LOST, ablation, drop_reason, drop_reason_in_full, mark, mark_stage, order};
 pub use corpus::{
     corpus_size, filter, index_change, index_done, index_phase, index_ready, metadata,
     omitted_files, sentence_joins,

@@ -29,6 +29,7 @@ pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
         "rephrase" => "rephrasing chunk",
         "utility samples" | "answer samples" => "sample",
         "utility" => "answer",
+        "ablation" => "leaving out source",
         other => other,
     };
 

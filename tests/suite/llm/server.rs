@@ -1011,24 +1011,19 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
         stdout.contains("Tam Reeve comes from Lorbymouth."),
         "{stdout}"
     );
-    let (code, stdout, stderr) = run(&[
-        "ask",
-        notes,
-        QUESTION,
-        "--json",
-        "--preset",
-        "searag",
-        "--set",
-        "answer.attribution=on",
-    ]);
-    assert_eq!(code, Some(0), "{stdout} {stderr}");
-    for said in [
-        "which the model server",
-        "answer.attribution is off",
-        "Lorbymouth",
-        "log-probabilities (100 per token)",
-    ] {
-        assert!(stdout.contains(said), "{said}: {stdout}");
+    for attribution in ["answer.attribution=on", "answer.attribution=causal"] {
+        let preset = ["--preset", "searag", "--set", attribution];
+        let asked = [&["ask", notes, QUESTION, "--json"][..], &preset].concat();
+        let (code, stdout, stderr) = run(&asked);
+        assert_eq!(code, Some(0), "{stdout} {stderr}");
+        for said in [
+            "which the model server",
+            "answer.attribution is off",
+            "Lorbymouth",
+            "log-probabilities (100 per token)",
+        ] {
+            assert!(stdout.contains(said), "{said}: {stdout}");
+        }
     }
     let (_, doctor, _) = run(&["doctor"]);
     let line = doctor.lines().find(|line| line.contains("generator"));
