@@ -123,10 +123,14 @@ impl App {
             return;
         }
 
-        let settings = [
-            ("preset", run.preset.as_str()),
-            ("understanding.kind", "dense"),
-        ];
+        self.repeat_with("understanding.kind", "dense", Pane::Refinement);
+    }
+
+    /// Asks the question of the shown run again, under its preset, with a setting for this run
+    /// alone, and shows the pane of that.
+    fn repeat_with(&mut self, key: &str, value: &str, pane: Pane) {
+        let Some(run) = self.scene().run else { return };
+        let settings = [("preset", run.preset.as_str()), (key, value)];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let question = run.question.clone();
         if self.has_engine() {
@@ -136,24 +140,26 @@ impl App {
                 thread: self.repeated_thread(),
                 ..Asked::default()
             });
-            self.focus(Pane::Refinement);
+            self.focus(pane);
         }
     }
 
     /// Reads the attention to each chunk from the next run on, which is the question of the shown
-    /// run.
+    /// run. Where that read it, leaves out each chunk in turn, once.
     pub(super) fn read_attention(&mut self) {
         let Some(run) = self.scene().run else {
             self.refuse("nothing has been asked yet");
             return;
         };
 
-        if run.reads_attention() {
-            self.refuse("this run read its attention: see Links");
+        if run.is_ablated() {
+            self.refuse("this run left out each chunk: see Links");
             return;
         }
 
-        if self.has_engine() {
+        if run.reads_attention() {
+            self.repeat_with("answer.attribution", "causal", Pane::Links);
+        } else if self.has_engine() {
             self.ui.next_run.set("answer.attribution", "on");
             self.again();
             self.focus(Pane::Links);

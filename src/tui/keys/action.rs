@@ -48,7 +48,7 @@ macro_rules! action_list {
             Prompts = "prompts" Panes ["p"] "show the exact prompt of every model call" => |app| app.open(overlays::Prompts);
             Utility = "utility" Panes ["w"] "measure how much the context helped, chunk by chunk" => App::open_utility;
             MeasureContext = "measure-context" Panes ["d"] "ask again and measure whether the model understands the context" => App::measure_context;
-            ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention to each chunk, from now on" => App::read_attention;
+            ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention, then leave out each chunk" => App::read_attention;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Diagnose = "diagnose" Panes ["D"] "find out where the answer went wrong" => App::open_diagnosis;
             Variants = "variants" Panes ["v"] "try variants of the run: other chunks, another prompt" => App::open_variants;

@@ -306,7 +306,7 @@ fn heat(share: f32) -> &'static str {
 fn attention_rows(page: &mut Page<'_>, run: &Run) {
     let steps = run.steps.iter().enumerate();
     let attended: Vec<(usize, &Step)> = steps
-        .filter(|(_, step)| !step.attended.is_empty())
+        .filter(|(_, step)| !step.attended.is_empty() || !step.ablated.is_empty())
         .collect();
     if attended.is_empty() {
         if can_read_attention(run) {
@@ -326,9 +326,19 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
             attention_rows_of(page, row, step);
         }
     }
-    page.remark(
-        "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause",
-    );
+    let attention = "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause";
+    if run.is_ablated() {
+        page.remark(attention);
+        page.remark(
+            "without: how much less likely the sentence is when the prompt lacks that chunk; where no single one carries it, \
+             others, the answer so far or the model's memory say the same",
+        );
+    } else {
+        let keys = page.scene.keys_from_here(Action::ReadAttention);
+        page.remark(&format!(
+            "{attention} · {keys} leaves out each chunk in turn"
+        ));
+    }
 }
 
 /// Returns whether the attention of an answer can be read that was written without.
@@ -366,6 +376,7 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
         let room = page.cells.saturating_sub(line.width());
         line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
         page.item(Item { row: *row, part: 0 }, line);
+        ablation_row(page, *row, step);
     }
 
     page.gap();
@@ -389,6 +400,15 @@ fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
     } else {
         page.item(item, line);
         page.item_text(item, Tone::Quiet, SENTENCE_INDENT, &sentence);
+    }
+    ablation_row(page, row, step);
+}
+
+/// Writes what leaving out the chunks does to a sentence.
+fn ablation_row(page: &mut Page<'_>, row: usize, step: &Step) {
+    if let Some(words) = words::ablation(step) {
+        let item = Item { row, part: 0 };
+        page.item_text(item, Tone::Text, SENTENCE_INDENT, &words);
     }
 }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, OtherFiles, Outcome, Problem,
-    PulledModel, Record, RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
+    AblatedChunk, Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, OtherFiles,
+    Outcome, Problem, PulledModel, Record, RunEvent, SessionEvent, Thread, Turn, Verdict,
+    VerdictKind,
 };
 use ragscope::tui::App;
 use ragscope::tui::app::Effect;
@@ -128,6 +129,58 @@ fn suggestions_fill_the_input_and_set_their_preset() {
         screen.press(keys);
         assert_eq!(screen.commands(), [expected], "{keys}");
     }
+}
+
+#[test]
+fn the_key_of_attention_leaves_out_each_source_once_attention_is_read() {
+    let overrides = |screen: &mut Screen| match screen.commands().pop() {
+        Some(Command::Ask(asked)) => asked.overrides,
+        other => panic!("no question: {other:?}"),
+    };
+    let reads = |value: &str| ("answer.attribution".to_owned(), value.to_owned());
+    let mut screen = answered();
+    screen.press("A");
+    assert_eq!(overrides(&mut screen), [reads("on")]);
+
+    let mut screen = funnel();
+    screen
+        .press("4")
+        .shows("out each chunk in turn")
+        .press("A");
+    let preset = ("preset".to_owned(), "naive".to_owned());
+    assert_eq!(overrides(&mut screen), [preset, reads("causal")]);
+
+    let mut records = renamed(&run_of("funnel.jsonl"), "again");
+    let chunks = records.iter().find_map(|record| match &record.event {
+        Event::Run(RunEvent::StepAttributed { chunks, .. }) => Some(chunks.clone()),
+        _ => None,
+    });
+    let chunks = chunks.expect("attention");
+    let end = records.len() - 1;
+    for (step, drops) in [(1, [0.2, 3.69]), (2, [0.2, -0.1])] {
+        let ablated = chunks.iter().zip(drops);
+        let ablated = ablated.map(|(chunk, logprob_drop)| AblatedChunk {
+            label: chunk.label,
+            chunk: chunk.chunk,
+            logprob_drop,
+        });
+        let chunks = ablated.collect();
+        let event = Event::Run(RunEvent::StepAblated { step, chunks });
+        records.insert(
+            end,
+            Record {
+                event,
+                ..records[end].clone()
+            },
+        );
+    }
+    screen
+        .apply(&records)
+        .press("4 z")
+        .shows("without [2] 40 times less likely ≠ attention points at [1]")
+        .shows("no single source carries it")
+        .press("A")
+        .shows("this run left out each chunk");
 }
 
 #[test]
