@@ -56,6 +56,8 @@ struct Claim {
     numbers: HashSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,
+    /// Numbers with their units: a source sentence must hold both.
+    measures: Vec<[String; 2]>,
     is_negated: bool,
 }
 
@@ -177,6 +179,7 @@ impl Supports {
             stems: of_passages.map(|of| (of, stems(text, of))).collect(),
             numbers,
             names,
+            measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
     }
@@ -186,6 +189,15 @@ impl Supports {
     fn is_copied(&self, label: u32, claim: &Claim) -> bool {
         let best = self.best(claim, self.sources.iter());
         best.is_some_and(|(_, source)| marks(&source.text).contains(&label))
+    }
+
+    /// Returns whether each number of a claim has its unit in a sentence of the passage, too: an
+    /// extension of 4410 is not 4410 EUR.
+    fn holds_measures(&self, passage: usize, claim: &Claim) -> bool {
+        claim.measures.iter().all(|measure| {
+            let mut sources = self.sources.iter().filter(|one| one.passage == passage);
+            sources.any(|source| measure.iter().all(|part| source.words.contains(part)))
+        })
     }
 
     /// Returns whether a passage holds the names of a claim.
@@ -255,7 +267,8 @@ impl Supports {
             || says_little
             || self.share(of_claim, &passage.stems) >= MIN_MARKED_SHARE
                 && claim.numbers.is_subset(&passage.words)
-                && self.holds_names(at, claim);
+                && self.holds_names(at, claim)
+                && self.holds_measures(at, claim);
         if !is_said {
             return None;
         }
@@ -270,7 +283,9 @@ impl Supports {
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
         let sources = self.sources.iter().enumerate();
-        let holding = sources.filter(|(_, source)| self.holds_names(source.passage, claim));
+        let holding = sources.filter(|(_, source)| {
+            self.holds_names(source.passage, claim) && self.holds_measures(source.passage, claim)
+        });
         let scored = holding.filter_map(|(at, source)| {
             let held = self.words_with_numbers(at, claim)?;
             let of_claim = &claim.stems[self.passages[source.passage].language];
@@ -446,6 +461,19 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     words.filter(is_name).map(str::to_owned)
 }
 
+/// Returns the numbers of a text that a unit of capital letters follows, both in lower case:
+/// `4,410 EUR`.
+fn measures(text: &str) -> Vec<[String; 2]> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let pairs = words.windows(2).filter_map(|pair| {
+        let number = numbers(pair[0]).into_iter().next()?;
+        let unit = pair[1].trim_matches(|c: char| !c.is_alphanumeric());
+        let is_unit = unit.len() > 1 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_unit.then(|| [number, unit.to_lowercase()])
+    });
+    pairs.collect()
+}
+
 /// Returns a sentence without the labels that it names, and without the spaces in front of them.
 pub fn without_marks(sentence: &str) -> String {
     let mut kept = String::with_capacity(sentence.len());
@@ -574,7 +602,8 @@ mod tests {
                     Phase II was an open standard with published specifications. Bills that are \
                     not opposed pass. They decided to switch to German in protest against the \
                     occupation by Napoleon. Calmarock Light was designed by Torak Lansenley. It is \
-                    27 metres tall. At night it shines amber. The light was first lit in 1872.";
+                    27 metres tall. At night it shines amber. The light was first lit in 1872. The \
+                    deposit office has extension 4410. The fee (EUR) is 310.";
         let passages = Passages {
             hits: vec![hit(text, [1, 1])],
             ..Passages::default()
@@ -616,6 +645,12 @@ mod tests {
                 "Torak Lansenley designed Calmarock Light in 1872.",
                 false,
             ),
+            (
+                "What is the deposit?",
+                "The deposit is 4,410 EUR [1].",
+                false,
+            ),
+            ("What is the fee?", "The fee is 310 EUR [1].", true),
             (
                 "Why did they switch?",
                 "They switched to German because they were protesting against the occupation by \
