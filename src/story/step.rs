@@ -4,6 +4,9 @@ use crate::event::{AblatedChunk, Alternative, AttendedChunk, Citation, Uncertain
 
 use super::text::{self, many_lines, one_line};
 
+/// Letters of the shortest word that says something by itself, as a rule.
+const CONTENT_LETTERS: usize = 4;
+
 /// A sentence of the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
@@ -161,31 +164,28 @@ impl Step {
             .first()
             .map_or(&self.tokens, |replaced| &replaced.tokens)
     }
+}
 
-    /// Returns the word (tokens up to the next space) that holds the least certain token, and that
-    /// token's entropy in nats.
-    pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
-        let tokens = self.first_tokens();
-        let (at, token) = tokens
-            .iter()
-            .enumerate()
-            .max_by(|a, b| a.1.entropy.total_cmp(&b.1.entropy))?;
-
-        let begins = |token: &Token| token.text.starts_with(char::is_whitespace);
-        let start = (0..=at).rev().find(|i| begins(&tokens[*i])).unwrap_or(0);
-        let end = (at + 1..tokens.len())
-            .find(|i| begins(&tokens[*i]))
-            .unwrap_or(tokens.len());
-        let word: String = tokens[start..end]
-            .iter()
-            .map(|token| token.text.as_str())
-            .collect();
-
-        let word = one_line(word.trim());
-        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        let shown = if bare.is_empty() { &word } else { bare };
-        Some((shown.to_owned(), token.entropy))
-    }
+/// Returns the word of a sentence that the model was least sure of, with the mean entropy of its
+/// tokens, nats. A short word without a digit counts where there is no other: the first word of an
+/// answer is often any of several that say nothing. A mark of a source is none.
+pub fn least_sure_word(tokens: &[Token]) -> Option<(String, f32)> {
+    let is_mark = |word: &str| word.starts_with('[') && word.contains(']');
+    let says_something = |word: &str| {
+        let letters = word.chars().filter(|c| c.is_alphanumeric()).count();
+        letters >= CONTENT_LETTERS || word.contains(|c: char| c.is_numeric() || !c.is_ascii())
+    };
+    let words = word_entropies(tokens).into_iter();
+    let (word, entropy) =
+        words
+            .filter(|(word, _)| !is_mark(word))
+            .max_by(|(a, a_entropy), (b, b_entropy)| {
+                let by_content = says_something(a).cmp(&says_something(b));
+                by_content.then(a_entropy.total_cmp(b_entropy))
+            })?;
+    let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+    let shown = if bare.is_empty() { &word } else { bare };
+    Some((shown.to_owned(), entropy))
 }
 
 /// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their
@@ -215,4 +215,35 @@ pub fn word_entropies(tokens: &[Token]) -> Vec<(String, f32)> {
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_says_something_is_the_least_sure_one() {
+        let tokens = |words: &[(&str, f32)]| -> Vec<Token> {
+            let token = |(text, entropy): &(&str, f32)| Token {
+                text: (*text).to_owned(),
+                logprob: 0.0,
+                entropy: *entropy,
+                alternatives: Vec::new(),
+            };
+            words.iter().map(token).collect()
+        };
+        let least = |words| least_sure_word(&tokens(words)).map(|(word, _)| word);
+        let opened = [
+            ("The", 2.0),
+            (" dam", 0.1),
+            (" opened", 0.5),
+            (" [1", 3.0),
+            ("].", 0.1),
+        ];
+        assert_eq!(least(&opened).as_deref(), Some("opened"));
+        let year = [("In", 1.0), (" 19", 0.2), ("11.", 0.4)];
+        assert_eq!(least(&year).as_deref(), Some("1911"));
+        assert_eq!(least(&[("No", 0.1)]).as_deref(), Some("No"));
+        assert_eq!(least(&[]), None);
+    }
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::config::{AnswerPrompt, RetrieverKind};
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured};
 use crate::story::words::{self, is_in_nats, is_unsure, measure};
-use crate::story::{Origin, Run, Step, Token, word_entropies};
+use crate::story::{Origin, Run, Step, Token, least_sure_word, word_entropies};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -283,9 +283,7 @@ fn decision_span(page: &Page<'_>, uncertainty: &Measured, tokens: &[Token]) -> S
 
 /// Returns whether the model was sure of the words of a sentence.
 fn certainty_span(page: &Page<'_>, tokens: &[Token]) -> Span<'static> {
-    let words = word_entropies(tokens).into_iter();
-    let least = words.max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some((word, entropy)) = least else {
+    let Some((word, entropy)) = least_sure_word(tokens) else {
         return page.span(Tone::Quiet, "measured");
     };
     let word = text::clip(&word, TOKEN_NAME).into_owned();
@@ -350,7 +348,7 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
         ]));
     }
 
-    if let Some((word, entropy)) = step.most_uncertain_word() {
+    if let Some((word, entropy)) = least_sure_word(tokens) {
         let word = text::clip(&word, page.cells.saturating_sub(36)).into_owned();
         let mut line = Line::from(vec![
             page.span(Tone::Quiet, " least sure of: "),
