@@ -22,7 +22,7 @@ const SHARE: u16 = 5;
 /// Cells of the name, of the time and of the tokens.
 const NAME: usize = 14;
 const TIME: usize = 9;
-const TOKENS: usize = 17;
+const TOKENS: usize = 20;
 
 /// Returns the rows of the waterfall on a screen of a height, with the rule above it.
 pub fn rows(scene: &Scene<'_>, height: u16) -> u16 {
@@ -130,9 +130,9 @@ fn stage_row(scene: &Scene<'_>, run: &Run, stage: &RunStage, width: usize) -> Li
     let time = text::duration(end_us.saturating_sub(stage.start_us) / 1_000);
     let tokens = match (stage.read, stage.written) {
         (0, 0) => String::new(),
-        (0, written) => format!("{} written", text::count(written)),
-        (read, 0) => format!("{} read", text::count(read)),
-        (read, written) => format!("{} read → {}", text::count(read), text::count(written)),
+        (0, written) => format!("→ {} tokens", text::count(written)),
+        (read, 0) => format!("{} tokens", text::count(read)),
+        (read, written) => format!("{} → {} tokens", text::count(read), text::count(written)),
     };
     let decided = if is_open {
         format!("{} …", run.activity())

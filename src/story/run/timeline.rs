@@ -170,7 +170,7 @@ impl Run {
             StageKind::Write { .. } if self.gate.is_none() => "write".to_owned(),
             StageKind::Write { first, last, .. } if first == last => format!("draft s{first}"),
             StageKind::Write { first, last, .. } => format!("draft s{first}-{last}"),
-            StageKind::Support => "support".to_owned(),
+            StageKind::Support => "check sources".to_owned(),
             StageKind::Check => "verdict".to_owned(),
             StageKind::Ablate => "leave out".to_owned(),
             StageKind::Weigh => "utility".to_owned(),
@@ -224,7 +224,8 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
         (None, _) => return String::new(),
         (Some(_), None) => format!("{} found", lookup.found),
         (Some(_), Some(context)) => {
-            format!("{} found → {} read", lookup.found, context.chunks.len())
+            let passages = quantity(context.chunks.len() as u64, "passage");
+            format!("{} found → {passages} read", lookup.found)
         }
     };
     for (parts, reason) in &lookup.left_out {

@@ -56,7 +56,7 @@ pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
         Some(AsAsked::NamesInvented { words }) => {
             format!("the rewriting names {}, which nobody did", words.join(", "))
         }
-        Some(AsAsked::NothingAdded) => "it could not be joined with the last question".to_owned(),
+        Some(AsAsked::NothingAdded) => "taken for a new question".to_owned(),
         Some(AsAsked::TooLong) => "the thread does not fit into the context".to_owned(),
     };
 
@@ -218,7 +218,7 @@ mod tests {
             ),
             (
                 Some(AsAsked::NothingAdded),
-                Some("used as asked: it could not be joined with the last question"),
+                Some("used as asked: taken for a new question"),
             ),
             (
                 Some(AsAsked::TooLong),

@@ -90,7 +90,7 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             }
             if reasons.is_empty() {
                 let share = percent(verdict.probability);
-                reasons.push(format!("it is right with {share}, by its signs together"));
+                reasons.push(format!("of such answers {share} are right"));
             }
             reasons.join("; ")
         }
@@ -205,7 +205,7 @@ mod tests {
             (
                 unsure(0.6, &[]),
                 None,
-                "? doubtful: it is right with 80 %, by its signs together",
+                "? doubtful: of such answers 80 % are right",
             ),
         ];
         for (given, measured, expected) in cases {

@@ -232,7 +232,8 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
     };
     let (action, what) = key_after(verdict, run);
     let next = format!("{} {what}", page.scene.keys_from_here(action));
-    let next = page.span(Tone::Quiet, next);
+    let room = page.cells.saturating_sub(INDENT.len());
+    let next = page.span(Tone::Quiet, text::clip(&next, room).into_owned());
 
     page.gap();
     let before = page.content.rows.len();
@@ -247,17 +248,21 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
 }
 
 /// Returns the action that shows most about a verdict, and what it does.
-fn key_after(verdict: &Verdict, run: &Run) -> (Action, &'static str) {
-    let is_cited = run.steps.iter().any(|step| !step.citations.is_empty());
-    match verdict.kind {
-        VerdictKind::NotInDocuments if is_cited => (Action::OpenSource, "nearest passage"),
-        _ if is_cited => (Action::OpenSource, "source"),
-        _ if verdict.sources == 0 => (Action::Settings, "another preset"),
-        VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful => {
+fn key_after(verdict: &Verdict, run: &Run) -> (Action, String) {
+    let cited = run.steps.iter().find_map(|step| step.citations.first());
+    let (action, what) = match (verdict.kind, cited) {
+        (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "nearest passage"),
+        (_, Some(cited)) => {
+            let what = format!("opens {}", words::citation_location(cited));
+            return (Action::OpenSource, what);
+        }
+        (_, None) if verdict.sources == 0 => (Action::Settings, "another preset"),
+        (VerdictKind::NotInDocuments, None) => (Action::Retrieval, "nearest passages"),
+        (VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful, None) => {
             (Action::Diagnose, "where it went wrong")
         }
-        VerdictKind::NotInDocuments => (Action::Retrieval, "nearest passages"),
-    }
+    };
+    (action, what.to_owned())
 }
 
 fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {

@@ -179,8 +179,12 @@ impl<'a> Sentence<'a> {
             (Tone::Warning, "○")
         } else if is(VerdictKind::Doubtful) && self.unsure_word().is_some() {
             (Tone::Warning, "?")
-        } else if self.step.citations.is_empty() || is(VerdictKind::NotInDocuments) {
-            // what is quoted below a refusal supports nothing
+        } else if self.step.citations.is_empty()
+            || is(VerdictKind::NotInDocuments)
+            || is(VerdictKind::Doubtful)
+        {
+            // what is quoted below a refusal supports nothing, and a sign of support beside an
+            // answer that is in question would be read as its verdict
             (Tone::Quiet, "·")
         } else {
             (Tone::Good, "✓")
@@ -241,8 +245,10 @@ impl<'a> Sentence<'a> {
 
     /// Returns the word of the sentence that carries the answer and of which the model was unsure.
     fn unsure_word(&self) -> Option<&UncertainWord> {
-        let word = self.run.verdict.as_ref()?.unsure_word()?;
-        (word.step == self.step.step).then_some(word)
+        let verdict = self.run.verdict.as_ref()?;
+        let word = verdict.unsure_word()?;
+        let is_in_question = verdict.kind != VerdictKind::Supported;
+        (is_in_question && word.step == self.step.step).then_some(word)
     }
 
     /// Returns the row below a row that holds a word: marks, and the words that were as likely.

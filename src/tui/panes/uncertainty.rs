@@ -508,9 +508,7 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
         None if run.settings.retriever.kind == RetrieverKind::Off => {
             "this run searches nothing".to_owned()
         }
-        None => {
-            "this run searches at the start alone: no sentence makes it search again".to_owned()
-        }
+        None => "this run searches once, at the start".to_owned(),
     };
     let gate_measure = run.gate.as_ref().map(|gate| gate.measure);
     let bar = if page.scene.ui.panes.zoomed && gate_measure.is_none_or(is_in_nats) {

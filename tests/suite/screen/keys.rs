@@ -1552,7 +1552,7 @@ fn a_finished_answer_shows_its_beginning_and_a_growing_one_its_end() {
             "Where was the teacher",
             "Mira Oakes was",
             "partly supported",
-            "esc o source",
+            "esc o opens people/oakes.md:12-14",
         ] {
             assert!(text.contains(seen), "no {seen:?} on\n{text}");
         }
