@@ -189,7 +189,12 @@ impl RunText {
                 Some(cells) => format!("{}{labels} {CELL_END}", cells.trim_end()),
                 None => format!("{rest}{labels}"),
             };
-            return self.write(&rest, out);
+            if self.printed > 0 {
+                return self.write(&rest, out);
+            }
+            // a sentence that begins with a mark has waited as a whole
+            let space = self.run.space_before(at);
+            return self.print(&format!("{space}{rest}"), out);
         }
 
         let uncertain = step
@@ -252,7 +257,8 @@ impl RunText {
         };
         let mut marks = text.match_indices('[').map(|(at, _)| at);
         let end = marks.find(is_mark).unwrap_or(text.len());
-        let end = text[..end].trim_end_matches(CELL_END).trim_end().len();
+        let end = text[..end].trim_end().trim_end_matches(CELL_END);
+        let end = end.trim_end().len();
         let added = text.get(self.printed..end).unwrap_or_default();
 
         let space = if self.printed == 0 && self.is_mid_line && !added.is_empty() {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use ragscope::event::{AsAsked, Event, Outcome, Record, RunEvent, SESSION, VerdictKind};
 use ragscope::trace::{list_runs, read_run};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::environment::{CommandOutput, QUESTION, TestEnvironment};
 use crate::support::find;
@@ -274,6 +274,50 @@ fn an_answer_comes_with_its_sources_and_is_recorded() {
     assert_eq!(replayed, run);
     let replayed = test.run(["replay", file]).prints("people.md:");
     assert!(replayed.stdout.starts_with(QUESTION), "{replayed}");
+}
+
+/// Marks stand behind a line of a list, in the last cell of a row, and behind a block of code; a
+/// sentence that begins with one keeps its line.
+#[test]
+fn marks_are_printed_behind_what_they_belong_to() {
+    let test = TestEnvironment::new();
+    let run = include_str!("../../data/runs/naive.jsonl");
+    let start: Value = serde_json::from_str(run.lines().next().expect("a line")).expect("JSON");
+    let mut events = Vec::new();
+    let citation = json!({
+        "label": 1, "chunk": 7, "file": "a.md", "first_line": 1, "last_line": 1,
+        "evidence": {"kind": "marked"},
+    });
+    let sentences: [&[&str]; 4] = [
+        &["1", ". ", "Run", ".", "\n"],
+        &["[1", "] ", "Rinse", ".", "\n"],
+        &["| a", " | b", " |", "\n"],
+        &["```", "\n", "x[2]", "\n", "```"],
+    ];
+    for (step, tokens) in (1..).zip(sentences) {
+        events.push(json!({"type": "step_started", "step": step}));
+        for text in tokens {
+            events.push(json!({
+                "type": "token_generated", "step": step, "text": text, "logprob": 0.0, "entropy": 0.0,
+            }));
+        }
+        events.push(json!({
+            "type": "step_finished", "step": step, "text": tokens.concat().trim(),
+            "uncertainty": {
+                "measure": "token_entropy", "value": 0.0, "threshold": null, "decision": "measured",
+            },
+            "citations": [citation],
+        }));
+    }
+    let mut lines = vec![start.clone()];
+    for (seq, event) in (1..).zip(events) {
+        lines.push(json!({"seq": seq, "t_us": seq, "run": start["run"], "event": event}));
+    }
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    test.write("run.jsonl", lines.join("\n"));
+    test.run("replay run.jsonl")
+        .succeeds()
+        .prints("1. Run. [1]\n[1] Rinse.\n| a | b [1] |\n```\nx[2]\n```\n[1]");
 }
 
 /// Asks in the thread `the teacher`.

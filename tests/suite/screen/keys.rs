@@ -143,10 +143,7 @@ fn the_key_of_attention_leaves_out_each_source_once_attention_is_read() {
     assert_eq!(overrides(&mut screen), [reads("on")]);
 
     let mut screen = funnel();
-    screen
-        .press("4")
-        .shows("out each chunk in turn")
-        .press("A");
+    screen.press("4").shows("out each chunk in turn").press("A");
     let preset = ("preset".to_owned(), "naive".to_owned());
     assert_eq!(overrides(&mut screen), [preset, reads("causal")]);
 
