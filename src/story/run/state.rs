@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
-    AnswerSamples, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, NearestSentence,
-    Numbering, Outcome, QuestionKind, RunUsage, Scope, Support, Turn, Utility, Verdict,
+    AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
+    NearestSentence, Numbering, Outcome, QuestionKind, RunUsage, Scope, Support, Turn, Utility,
+    Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::progress::TextProgress;
@@ -280,6 +281,12 @@ impl Run {
     /// Returns the tokens of the answer, without those of replaced sentences.
     pub fn tokens(&self) -> impl Iterator<Item = &Token> {
         self.steps.iter().flat_map(|step| &step.tokens)
+    }
+
+    /// Returns whether a stage was left out since the time did not suffice.
+    pub fn lacked_time(&self) -> bool {
+        let mut left_out = self.lookups.iter().flat_map(|lookup| &lookup.left_out);
+        left_out.any(|(_, reason)| matches!(reason, LeftOut::NoTime { .. }))
     }
 
     /// Returns the utility of the context, as measured last, even where that was stopped.

@@ -228,9 +228,21 @@ impl App {
         let is_selected = self.ui.scroll(self.ui.panes.focused).selected.is_some();
         match self.request(Action::OpenSource).filter(|_| is_selected) {
             Some(request) => self.perform(request),
-            None if self.take_offer() => {}
+            None if self.take_offer() || self.run_skipped() => {}
             None => self.focus_input(),
         }
+    }
+
+    /// Asks the question again without a limit of time, where that kept the stage of the focused
+    /// pane from running. Returns whether it did.
+    fn run_skipped(&mut self) -> bool {
+        let pane = self.ui.panes.focused;
+        let is_stage = matches!(pane, Pane::Links | Pane::Refinement);
+        let lacked_time = self.scene().run.is_some_and(Run::lacked_time);
+        if is_stage && lacked_time {
+            self.repeat_with("stages.budget_seconds", "0", pane);
+        }
+        is_stage && lacked_time
     }
 
     /// Puts a suggested question into the question line, and its preset into the next run.

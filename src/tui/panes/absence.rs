@@ -32,7 +32,7 @@ pub(super) fn skip_reason(run: &Run, part: Part) -> String {
     match reasons.next_back() {
         Some((_, LeftOut::NotNeeded)) => "skipped: the sentence was certain without it".to_owned(),
         Some((_, LeftOut::NoTime { needed_ms, left_ms })) => format!(
-            "skipped: about {} needed, {} of the time left",
+            "skipped: about {} needed, {} of the time left · enter here runs it",
             duration(*needed_ms),
             duration(*left_ms)
         ),
@@ -69,7 +69,7 @@ mod tests {
         };
         assert_eq!(
             reason(&run_of(no_time)),
-            "skipped: about 39.1 s needed, 21.2 s of the time left"
+            "skipped: about 39.1 s needed, 21.2 s of the time left · enter here runs it"
         );
         assert_eq!(
             skip_reason(&run_of(LeftOut::NotNeeded), Part::Linker),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    AblatedChunk, Ask, Command, CorpusCard, Decision, Event, LocalModel, Operation, OtherFiles,
-    Outcome, Problem, PulledModel, Record, RunEvent, SessionEvent, Thread, Turn, Verdict,
-    VerdictKind,
+    AblatedChunk, Ask, Command, CorpusCard, Decision, Event, LeftOut, LocalModel, Operation,
+    OtherFiles, Outcome, Part, Problem, PulledModel, Record, RunEvent, SessionEvent, Thread, Turn,
+    Verdict, VerdictKind,
 };
 use ragscope::tui::App;
 use ragscope::tui::app::Effect;
@@ -1139,6 +1139,30 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
     let mut screen = closed_book();
     screen.press("w").shows("This run retrieved nothing");
     assert_eq!(screen.commands(), []);
+}
+
+#[test]
+fn enter_runs_a_stage_that_the_time_left_out() {
+    let mut records = recorded();
+    let mut skipped = records[records.len() - 1].clone();
+    skipped.event = Event::Run(RunEvent::PartsLeftOut {
+        step: 0,
+        parts: vec![Part::Linker],
+        reason: LeftOut::NoTime {
+            needed_ms: 9_000,
+            left_ms: 1_000,
+        },
+    });
+    records.insert(records.len() - 1, skipped);
+    let mut screen = ready();
+    screen.apply(&records);
+    screen.press("esc 4 enter");
+    let asked = screen.commands();
+    let [Command::Ask(Ask { overrides, .. })] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    let limit = ("stages.budget_seconds".to_owned(), "0".to_owned());
+    assert!(overrides.contains(&limit), "{overrides:?}");
 }
 
 #[test]
