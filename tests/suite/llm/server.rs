@@ -809,7 +809,8 @@ fn a_stop_closes_the_connections() {
             .sum::<usize>(),
         10
     );
-    wait_for("three closed connections", || server.closed() == 3);
+    // those that asked what the server is are closed later, maybe at once
+    wait_for("three closed connections", || server.closed() >= 3);
 
     // the user's stop, while the server says nothing
     let server = with_streams(move |_| Answer::Silence(vec![event.clone()]));
@@ -829,7 +830,7 @@ fn a_stop_closes_the_connections() {
     );
     let patience = Duration::from_secs(PATIENCE_SECONDS.into());
     assert!(started.elapsed() < patience, "it waited for the server");
-    wait_for("a closed connection", || server.closed() == 1);
+    wait_for("a closed connection", || server.closed() >= 1);
 }
 
 #[test]
