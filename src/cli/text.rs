@@ -186,8 +186,10 @@ impl RunText {
             let rest = harmless(step.text.get(self.printed..).unwrap_or_default());
             // in a row of a table the marks are in its last cell
             let rest = match rest.strip_suffix(CELL_END) {
-                Some(cells) => format!("{}{labels} {CELL_END}", cells.trim_end()),
-                None => format!("{rest}{labels}"),
+                Some(cells) if !labels.is_empty() => {
+                    format!("{}{labels} {CELL_END}", cells.trim_end())
+                }
+                Some(_) | None => format!("{rest}{labels}"),
             };
             if self.printed > 0 {
                 return self.write(&rest, out);
