@@ -205,9 +205,13 @@ impl Sentence {
         }
         let mut numbered = String::with_capacity(text.len());
         let mut end = 0;
+        let mut is_dropped = false;
 
         for Range { start, end: close } in marks(text) {
-            numbered.push_str(&text[end..start - 1]);
+            let between = &text[end..start - 1];
+            // "[1], [2]" of which the first went
+            let is_comma = std::mem::take(&mut is_dropped) && between.trim() == ",";
+            numbered.push_str(if is_comma { " " } else { between });
             let named = text[start..close].split(',');
             let known = named.filter_map(|label| self.labels.get(&label.trim().parse().ok()?));
             let held: Vec<String> = known
@@ -227,7 +231,10 @@ impl Sentence {
                     Some(_) | None => numbered.push_str(&mark),
                 }
             } else {
-                numbered.truncate(numbered.trim_end().len());
+                let kept = numbered.trim_end();
+                let without_comma = kept.strip_suffix(',').filter(|one| one.ends_with(']'));
+                numbered.truncate(without_comma.unwrap_or(kept).len());
+                is_dropped = true;
             }
             end = close + 1;
         }
@@ -404,6 +411,8 @@ mod tests {
         let cases = [
             ("It sank in 1871 [2].", vec![], "It sank in 1871."),
             ("By [1] and [2] it sank.", vec![1], "By [1] it sank."),
+            ("It sank. [1], [2], [2]", vec![1], "It sank. [1]"),
+            ("It sank [2], [1].", vec![1], "It sank [1]."),
             ("It sank [1, 2].", vec![1], "It sank [1]."),
             ("[2] It sank.", vec![], "It sank."),
             (
