@@ -210,38 +210,55 @@ impl Sentence {
         for Range { start, end: close } in marks(text) {
             let between = &text[end..start - 1];
             // "[1], [2]" of which the first went
-            let is_comma = std::mem::take(&mut is_dropped) && between.trim() == ",";
+            let is_comma = is_dropped && between.trim() == ",";
             numbered.push_str(if is_comma { " " } else { between });
-            let named = text[start..close].split(',');
-            let known = named.filter_map(|label| self.labels.get(&label.trim().parse().ok()?));
-            let held: Vec<String> = known
-                .filter(|number| cited.contains(number))
-                .map(u32::to_string)
-                .collect();
-            if !held.is_empty() {
-                numbered.push_str(&format!("[{}]", held.join(", ")));
-            } else if is_of_text(&numbered, &text[start..close]) {
-                numbered.push_str(&text[start - 1..=close]);
-            } else if is_named_next(&numbered) {
-                let number = cited.first().map_or("?".to_owned(), u32::to_string);
-                let mark = format!("[{number}]");
-                match numbered.trim_end().rsplit_once(' ') {
-                    // "[1] and [1]"
-                    Some((before, _)) if before.ends_with(&mark) => numbered.truncate(before.len()),
-                    Some(_) | None => numbered.push_str(&mark),
-                }
-            } else {
-                let kept = numbered.trim_end();
-                let without_comma = kept.strip_suffix(',').filter(|one| one.ends_with(']'));
-                numbered.truncate(without_comma.unwrap_or(kept).len());
-                is_dropped = true;
+
+            let mark = self.mark(&numbered, &text[start..close], cited);
+            is_dropped = mark.is_none();
+            match mark {
+                Some(mark) => numbered.push_str(&mark),
+                None => numbered.truncate(without_separator(&numbered).len()),
             }
             end = close + 1;
         }
+
         let rest = &text[end..];
         let is_first = numbered.is_empty();
         numbered + if is_first { rest.trim_start() } else { rest }
     }
+
+    /// Returns what stands in the place of a mark; `None` where it goes.
+    fn mark(&self, before: &str, inside: &str, cited: &[u32]) -> Option<String> {
+        let named = inside.split(',');
+        let known = named.filter_map(|label| self.labels.get(&label.trim().parse().ok()?));
+        let held = known.filter(|number| cited.contains(number));
+        let held: Vec<String> = held.map(u32::to_string).collect();
+        if !held.is_empty() {
+            return Some(format!("[{}]", held.join(", ")));
+        }
+        if is_of_text(before, inside) {
+            return Some(format!("[{inside}]"));
+        }
+        if !is_named_next(before) {
+            return None;
+        }
+
+        let number = cited.first().map_or("?".to_owned(), u32::to_string);
+        let mark = format!("[{number}]");
+        // "[1] and [1]"
+        let is_repeated = without_separator(before).ends_with(&mark);
+        (!is_repeated).then_some(mark)
+    }
+}
+
+/// Returns a text without what joins a mark to the one that it ends with: a comma, or a word.
+fn without_separator(text: &str) -> &str {
+    let text = text.trim_end();
+    let joined = text.rfind(']').filter(|close| {
+        let separator = text[close + 1..].trim();
+        separator == "," || BEFORE_NAMED.contains(&separator)
+    });
+    joined.map_or(text, |close| &text[..=close])
 }
 
 /// Returns whether a bracket is no mark: an element of a list in code, or a number of the text.

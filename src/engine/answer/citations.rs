@@ -488,15 +488,12 @@ pub fn without_marks(sentence: &str) -> String {
 /// Returns a text without the marks that it ends with, and the white space around them.
 pub fn without_last_marks(text: &str) -> &str {
     let mut text = text.trim_end();
-    while let Some((before, inside)) = text
-        .strip_suffix(']')
-        .and_then(|rest| rest.rsplit_once('['))
-    {
-        let is_mark = |c: char| c.is_ascii_digit() || c == ',' || c == ' ';
-        if inside.is_empty() || !inside.chars().all(is_mark) {
-            break;
+    while text.ends_with(']') {
+        let last = find_marks(text).pop();
+        match last.filter(|(range, _)| range.end == text.len()) {
+            Some((range, _)) => text = text[..range.start].trim_end(),
+            None => break,
         }
-        text = before.trim_end();
     }
     text
 }

@@ -161,14 +161,16 @@ impl Statements {
 /// Returns the tokens behind the lead of a sentence, which ends with a comma; all of them where it
 /// has none.
 fn behind_lead(tokens: &[Token]) -> &[Token] {
-    let text: String = tokens.iter().map(|token| token.text.as_str()).collect();
-    let first = text.split_whitespace().next().unwrap_or_default();
-    let first = first.trim_end_matches(',').to_lowercase();
+    let is_lead = |comma: &usize| {
+        let lead = words(&tokens[..=*comma]);
+        let first = lead.first().map_or("", |word| word.text.as_str());
+        let first = first.trim_end_matches(',').to_lowercase();
+        lead.len() <= MAX_LEAD && LEADS.contains(&first.as_str())
+    };
     let comma = tokens.iter().position(|token| token.text.ends_with(','));
-    let lead = comma.filter(|_| LEADS.contains(&first.as_str()));
-    let is_short = |lead: &usize| words(&tokens[..=*lead]).len() <= MAX_LEAD;
-    lead.filter(is_short)
-        .map_or(tokens, |lead| &tokens[lead + 1..])
+    comma
+        .filter(is_lead)
+        .map_or(tokens, |comma| &tokens[comma + 1..])
 }
 
 /// Returns whether a sentence states an answer that a cited sentence has: "So the answer is Lorby."
