@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
     AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
-    NearestSentence, Numbering, Outcome, QuestionKind, RunUsage, Scope, Support, Turn, Utility,
-    Verdict,
+    NearestSentence, Numbering, Outcome, Part, QuestionKind, RunUsage, Scope, Support, Turn,
+    Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::progress::TextProgress;
@@ -283,10 +283,11 @@ impl Run {
         self.steps.iter().flat_map(|step| &step.tokens)
     }
 
-    /// Returns whether a stage was left out since the time did not suffice.
-    pub fn lacked_time(&self) -> bool {
-        let mut left_out = self.lookups.iter().flat_map(|lookup| &lookup.left_out);
-        left_out.any(|(_, reason)| matches!(reason, LeftOut::NoTime { .. }))
+    /// Returns why a part did not run in the last lookup that left it out.
+    pub fn left_out(&self, part: Part) -> Option<LeftOut> {
+        let left_out = self.lookups.iter().flat_map(|lookup| &lookup.left_out);
+        let mut reasons = left_out.filter(|(parts, _)| parts.contains(&part));
+        reasons.next_back().map(|(_, reason)| *reason)
     }
 
     /// Returns the utility of the context, as measured last, even where that was stopped.

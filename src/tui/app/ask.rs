@@ -1,7 +1,7 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
 use crate::config::{SETTINGS, SettingReader, UnderstandingKind};
-use crate::event::{Ask, Command, Hit, Outcome, Thread};
+use crate::event::{Ask, Command, Hit, LeftOut, Outcome, Part, Thread};
 use crate::story::{Origin, PassageTrace, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
@@ -237,12 +237,21 @@ impl App {
     /// pane from running. Returns whether it did.
     fn run_skipped(&mut self) -> bool {
         let pane = self.ui.panes.focused;
-        let is_stage = matches!(pane, Pane::Links | Pane::Refinement);
-        let lacked_time = self.scene().run.is_some_and(Run::lacked_time);
-        if is_stage && lacked_time {
+        let parts: &[Part] = match pane {
+            Pane::Links => &[Part::Linker],
+            Pane::Refinement => &[Part::Understanding, Part::Refiner],
+            Pane::Answer | Pane::Uncertainty | Pane::Retrieval => &[],
+        };
+        let run = self.scene().run;
+        let lacked_time = run.is_some_and(|run| {
+            let mut reasons = parts.iter().filter_map(|part| run.left_out(*part));
+            reasons.any(|reason| matches!(reason, LeftOut::NoTime { .. }))
+        });
+
+        if lacked_time {
             self.repeat_with("stages.budget_seconds", "0", pane);
         }
-        is_stage && lacked_time
+        lacked_time
     }
 
     /// Puts a suggested question into the question line, and its preset into the next run.

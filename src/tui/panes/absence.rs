@@ -27,14 +27,12 @@ pub(super) fn off(scene: &Scene<'_>, run: &Run, role: &str) -> String {
 
 /// Returns why a part that is on did nothing in a run that is over.
 pub(super) fn skip_reason(run: &Run, part: Part) -> String {
-    let left_out = run.lookups.iter().flat_map(|lookup| &lookup.left_out);
-    let mut reasons = left_out.filter(|(parts, _)| parts.contains(&part));
-    match reasons.next_back() {
-        Some((_, LeftOut::NotNeeded)) => "skipped: the sentence was certain without it".to_owned(),
-        Some((_, LeftOut::NoTime { needed_ms, left_ms })) => format!(
+    match run.left_out(part) {
+        Some(LeftOut::NotNeeded) => "skipped: the sentence was certain without it".to_owned(),
+        Some(LeftOut::NoTime { needed_ms, left_ms }) => format!(
             "skipped: about {} needed, {} of the time left · enter here runs it",
-            duration(*needed_ms),
-            duration(*left_ms)
+            duration(needed_ms),
+            duration(left_ms)
         ),
         None if run.lookups.is_empty() && run.gate.is_some() => {
             "skipped: no sentence was uncertain".to_owned()

@@ -1163,6 +1163,12 @@ fn enter_runs_a_stage_that_the_time_left_out() {
     };
     let limit = ("stages.budget_seconds".to_owned(), "0".to_owned());
     assert!(overrides.contains(&limit), "{overrides:?}");
+
+    // no stage of this pane was left out
+    let mut screen = ready();
+    screen.apply(&records);
+    screen.press("esc 5 enter");
+    assert_eq!(screen.commands(), []);
 }
 
 #[test]
