@@ -192,7 +192,8 @@ settings! {
         keep: u32 = 20, in 0..=1000;
         /// Weight of the BM25 list in the fused one, in 0..=1; that of the vector list is the rest.
         bm25_weight: f32 = 0.5, in 0..=1, for Ranking;
-        /// Locations that are in every context, retrieved or not, ahead of the hits: DOCUMENT,
+        /// Locations that are in every context, retrieved or not, ahead of the hits and in this
+        /// order: DOCUMENT,
         /// DOCUMENT:LINE or DOCUMENT:FIRST-LAST (every chunk that shares a line with them), or
         /// DOCUMENT@START-END in bytes (every chunk inside).
         pinned: Vec<Location> = Vec::new();

@@ -53,7 +53,7 @@ fn bare(run: &Run, settings: &[(&str, &str)]) -> Settings {
 }
 
 /// Returns the settings whose context is these chunks.
-fn only(run: &Run, chunks: &[&ChunkText]) -> Settings {
+pub(super) fn only(run: &Run, chunks: &[&ChunkText]) -> Settings {
     let location = |chunk: &&ChunkText| Location {
         document: chunk.document.clone(),
         part: LocationPart::Bytes(chunk.bytes),
@@ -229,12 +229,12 @@ impl Located {
     }
 }
 
-fn is_refused(run: &Run) -> bool {
+pub(super) fn is_refused(run: &Run) -> bool {
     run.support.is_some_and(|support| !support.supported)
 }
 
 /// Returns whether the answer of a run holds a right answer, or says what a passage does.
-fn is_said(expected: &Expected, run: &Run) -> bool {
+pub(super) fn is_said(expected: &Expected, run: &Run) -> bool {
     // what comes nearest is quoted behind a refusal
     if is_refused(run) {
         return false;

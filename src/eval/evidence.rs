@@ -1,12 +1,14 @@
 //! Finds the evidence of questions: in the corpus, and in chunks.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use rayon::prelude::*;
 
 use super::questions::{Evidence, Question};
 use crate::corpus::{Document, fold_white_space, sentences};
-use crate::event::ChunkText;
+use crate::engine;
+use crate::event::{ChunkText, Context};
+use crate::story::Run;
 
 /// The evidence of one question, split into sentences: a chunk holds a piece when it contains it
 /// word for word, and is of the document that the evidence names.
@@ -147,4 +149,27 @@ impl EvidenceCheck {
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
+}
+
+/// Returns the chunks that the answer was written from, each once, best first. A context that was
+/// repaired replaces the one before it.
+pub(super) fn context_chunks(run: &Run) -> Vec<u64> {
+    let mut contexts: BTreeMap<u32, &Context> = BTreeMap::new();
+    for lookup in &run.lookups {
+        if let Some(context) = &lookup.context {
+            contexts.insert(lookup.step, context);
+        }
+    }
+    // a context lists its chunks in the order of the prompt
+    let ranked = contexts.values().flat_map(|context| {
+        let chunks = context.chunks.iter().map(|used| used.chunk).collect();
+        engine::best_first(chunks, run.settings.answer.order)
+    });
+    without_repeats(ranked)
+}
+
+/// Returns each chunk once, in the order of its first place.
+pub(super) fn without_repeats(chunks: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut seen = HashSet::new();
+    chunks.filter(|chunk| seen.insert(*chunk)).collect()
 }

@@ -14,6 +14,8 @@ mod datasets;
 mod documents;
 mod evidence;
 mod metrics;
+mod diagnose;
+mod stress;
 mod row;
 mod runner;
 mod summary;
@@ -26,7 +28,6 @@ pub mod verdicts;
 mod plot;
 mod html;
 mod make;
-mod diagnose;
 
 pub use datasets::{DATASETS, Dataset};
 pub use diagnose::{diagnose, find_broken_link};
@@ -48,7 +49,8 @@ pub use published::{Published, PublishedFigure};
 pub use questions::{Evidence, Passage, Question, QuestionSet};
 pub use report::Report;
 pub use row::{ContextUtility, Row};
-pub use runner::{Answers, Ended, Plan, Progress, run};
+pub use runner::{Answers, Ended, Examined, Plan, Progress, run};
+pub use stress::{Disturbance, StressSummary, Stressed, stress};
 pub use summary::{
     Comparison, Correlation, DenseInterval, ListSummary, PresetSummary, RepeatSummary,
     UncertaintySummary, UnderstandingSummary,

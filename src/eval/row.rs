@@ -1,17 +1,17 @@
 //! The figures of one answer, from the run that gave it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::EvidencePieces;
+use super::evidence::{EvidencePieces, context_chunks, without_repeats};
 use super::metrics::{
     AnswerMetric, ChunkFigures, EvidenceList, Metric as _, ScoredBelief, UncertaintyMetric,
     Understood, UtilityMetric, Values, confidence, score,
 };
 use super::questions::Question;
-use crate::engine;
-use crate::event::{Belief, Context, Hit, Outcome, RunUsage, Utility};
+use super::stress::Stressed;
+use crate::event::{Belief, Hit, Outcome, RunUsage, Utility};
 use crate::story::{BrokenLink, Lookup, Run};
 
 /// The result of one question under one preset.
@@ -51,6 +51,9 @@ pub struct Row {
     /// The first broken link, where the answer is wrong and that was wanted.
     #[serde(default)]
     pub broken: Option<BrokenLink>,
+    /// Answers from disturbed contexts, the undisturbed one first, where they were wanted.
+    #[serde(default)]
+    pub stressed: Vec<Stressed>,
     pub usage: RunUsage,
 }
 
@@ -115,6 +118,7 @@ impl Row {
             understood: Understood::from_refinement(&run.refinement),
             chunks: ChunkFigures::from_run(run),
             broken: None,
+            stressed: Vec::new(),
             usage: run.usage,
         }
     }
@@ -143,28 +147,6 @@ impl Row {
 fn retrieved_chunks(run: &Run) -> Vec<u64> {
     let hits = run.lookups.iter().flat_map(Lookup::retrieved_hits);
     without_repeats(hits.map(|hit| hit.chunk.id))
-}
-
-/// Returns the chunks that the answer was written from, each once, best first. A context that was
-/// repaired replaces the one before it.
-fn context_chunks(run: &Run) -> Vec<u64> {
-    let mut contexts: BTreeMap<u32, &Context> = BTreeMap::new();
-    for lookup in &run.lookups {
-        if let Some(context) = &lookup.context {
-            contexts.insert(lookup.step, context);
-        }
-    }
-    // a context lists its chunks in the order of the prompt
-    let ranked = contexts.values().flat_map(|context| {
-        let chunks = context.chunks.iter().map(|used| used.chunk).collect();
-        engine::best_first(chunks, run.settings.answer.order)
-    });
-    without_repeats(ranked)
-}
-
-fn without_repeats(chunks: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut seen = HashSet::new();
-    chunks.filter(|chunk| seen.insert(*chunk)).collect()
 }
 
 /// A run with the evidence of its question.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::evidence::EvidencePieces;
 use super::questions::Question;
 use super::row::Row;
+use super::stress::Stressed;
 use crate::event::{Event, Flow, Problem};
 use crate::story::{BrokenLink, Run};
 use crate::trace::{Journal, JournalError};
@@ -54,19 +55,27 @@ pub trait Answers {
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem>;
 
-    /// Names the first broken link of a run whose answer is wrong; `None` where it is not, or where
-    /// nobody wants to know.
+    /// Asks a question again, to find where its answer went wrong or whether it stays right; not by
+    /// default.
     ///
     /// # Errors
     /// As [`Answers::answer`].
-    fn find_broken_link(
+    fn examine(
         &mut self,
         _question: &Question,
         _run: &Run,
         _publish: &mut dyn FnMut(&Event) -> Flow,
-    ) -> Result<Option<BrokenLink>, Problem> {
-        Ok(None)
+    ) -> Result<Examined, Problem> {
+        Ok(Examined::default())
     }
+}
+
+/// The findings of the further answers to a question.
+#[derive(Debug, Clone, Default)]
+pub struct Examined {
+    /// The first broken link of a wrong answer.
+    pub broken: Option<BrokenLink>,
+    pub stressed: Vec<Stressed>,
 }
 
 /// The progress of an evaluation.
@@ -164,8 +173,8 @@ fn ask(
     }
 
     let mut row = Row::new(&run, preset, question, &EvidencePieces::new(question));
-    let broken = asked.and_then(|()| {
-        answers.find_broken_link(question, &run, &mut |_| {
+    let examined = asked.and_then(|()| {
+        answers.examine(question, &run, &mut |_| {
             let flow = observe();
             is_stopped |= flow == Flow::Stop;
             flow
@@ -174,8 +183,11 @@ fn ask(
     if is_stopped {
         return None;
     }
-    match broken {
-        Ok(broken) => row.broken = broken,
+    match examined {
+        Ok(Examined { broken, stressed }) => {
+            row.broken = broken;
+            row.stressed = stressed;
+        }
         Err(problem) => row.error = Some(problem.error),
     }
     Some(row)

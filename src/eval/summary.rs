@@ -11,6 +11,7 @@ use super::metrics::{
     standard_deviation,
 };
 use super::row::{ContextUtility, Row};
+use super::stress::StressSummary;
 use crate::story::BrokenLink;
 
 /// Upper ends of the intervals of DENSE, nats; 0.2 is the paper's threshold.
@@ -46,6 +47,9 @@ pub struct PresetSummary {
     /// Wrong answers by their first broken link, where that was wanted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub broken: BTreeMap<BrokenLink, usize>,
+    /// Answers from disturbed contexts, where they were wanted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stress: Vec<StressSummary>,
     /// Means over the questions.
     pub cost: Values<CostMetric>,
 }
@@ -192,6 +196,7 @@ impl PresetSummary {
             }),
             dense: DenseInterval::all(rows),
             broken: count_broken(rows),
+            stress: StressSummary::all(rows.iter().map(|row| &row.stressed[..])),
             cost: Values::from_fn(|metric: CostMetric| {
                 let compute = metric.declaration().compute;
                 mean(rows.iter().map(|row| compute(&row.usage)))

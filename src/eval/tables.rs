@@ -35,6 +35,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
         published_table(report.published.as_ref()),
         answers(answered),
         broken_links(answered),
+        stress(answered),
         repeats(&report.repeats),
         kinds(answered),
         evidence_by_kind(presets),
@@ -330,6 +331,37 @@ fn broken_links(presets: &[PresetSummary]) -> Table {
         head.chain(presets.iter().map(|preset| preset.preset.clone()))
             .collect(),
         links.into_iter().map(row),
+    )
+}
+
+/// Answers from disturbed contexts: one row per disturbance of a preset.
+fn stress(presets: &[PresetSummary]) -> Table {
+    let rows = presets.iter().flat_map(|preset| {
+        preset.stress.iter().map(|summary| {
+            vec![
+                preset.preset.clone(),
+                summary.disturbance.to_string(),
+                summary.questions.to_string(),
+                summary.right.to_string(),
+                summary.lost.to_string(),
+                summary.gained.to_string(),
+                summary.refused.to_string(),
+            ]
+        })
+    });
+    let head = [
+        "preset",
+        "context",
+        "questions",
+        "right",
+        "no longer right",
+        "right only so",
+        "refused",
+    ];
+    table(
+        "Answers from disturbed contexts",
+        head.map(str::to_owned).to_vec(),
+        rows,
     )
 }
 

@@ -61,6 +61,10 @@ pub struct Evaluation {
     /// bars on the page of --report
     #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions"])]
     pub diagnose: bool,
+    /// Ask each question again with the chunks of its answer reversed, with the evidence in the
+    /// middle, behind a distractor, and without the evidence: how many answers change
+    #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions"])]
+    pub stress: bool,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic
     /// entropy
     #[arg(long, value_name = "NUMBER")]

@@ -9,12 +9,12 @@ use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{Layers, Paths, RetrieverKind};
 use crate::engine::{Worker, WorkerError};
-use crate::eval::{self, Answers, Ended, Plan, Progress, Question, Row};
+use crate::eval::{self, Answers, Ended, Examined, Plan, Progress, Question, Row};
 use crate::event::{
     Ask, Event, Flow, OtherFiles, Outcome, Problem, RunEvent, SessionEvent, TracedLookup,
     saturating_u32,
 };
-use crate::story::{BrokenLink, Expected, Inquiry, Run, Settings, words};
+use crate::story::{Expected, Inquiry, Run, Settings, words};
 use crate::trace::Journal;
 
 /// The environment of an evaluation.
@@ -26,6 +26,8 @@ pub(super) struct Setting<'a> {
     pub retrieval_only: bool,
     /// Whether wrong answers are diagnosed.
     pub diagnose: bool,
+    /// Whether questions are asked again with their context disturbed.
+    pub stress: bool,
 }
 
 /// Asks what the journal does not hold yet.
@@ -188,14 +190,18 @@ impl Answers for UnderPreset<'_> {
         }
     }
 
-    fn find_broken_link(
+    fn examine(
         &mut self,
         question: &Question,
         run: &Run,
         publish: &mut dyn FnMut(&Event) -> Flow,
-    ) -> Result<Option<BrokenLink>, Problem> {
-        if !self.setting.diagnose || question.answers.is_empty() {
-            return Ok(None);
+    ) -> Result<Examined, Problem> {
+        let Setting {
+            diagnose, stress, ..
+        } = *self.setting;
+        let mut examined = Examined::default();
+        if !(diagnose || stress) || question.answers.is_empty() {
+            return Ok(examined);
         }
 
         let quotes = question.evidence.iter().map(|known| known.quote.clone());
@@ -216,7 +222,13 @@ impl Answers for UnderPreset<'_> {
             settings,
             publish,
         };
-        eval::find_broken_link(run, expected, &mut inquiry)
+        if stress {
+            examined.stressed = eval::stress(run, &expected, &mut inquiry)?;
+        }
+        if diagnose {
+            examined.broken = eval::find_broken_link(run, expected, &mut inquiry)?;
+        }
+        Ok(examined)
     }
 }
 

@@ -88,12 +88,15 @@ pub(super) fn name(
     variants: &[Variant],
     asked: &AskedQuestions,
     files: &[FoundFile],
-    is_diagnosed: bool,
+    what: &Evaluation,
     paths: &Paths,
 ) -> Result<String, Stopped> {
     let mut hasher = blake3::Hasher::new();
-    if is_diagnosed {
+    if what.diagnose {
         hasher.update(b"diagnosed");
+    }
+    if what.stress {
+        hasher.update(b"stressed");
     }
     let mut dependencies = program_files(paths);
     for variant in variants {

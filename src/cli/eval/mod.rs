@@ -82,7 +82,7 @@ fn evaluate(
     warn(out, &asked.remarks, "of the question file");
     warn(out, &missing, "about evidence");
 
-    let name = journal::name(&variants, &asked, &files, what.diagnose, paths)?;
+    let name = journal::name(&variants, &asked, &files, what, paths)?;
     let plan = Plan {
         presets: variants
             .iter()
@@ -100,6 +100,7 @@ fn evaluate(
         interrupt: &interrupt,
         retrieval_only: what.retrieval_only,
         diagnose: what.diagnose,
+        stress: what.stress,
     };
     let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
     remark_end(ended, &plan, &journal, what, out)?;

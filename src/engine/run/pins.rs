@@ -69,7 +69,8 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     Ok(hits)
 }
 
-/// Splits off the pinned hits, which no stage judges, and drops the excluded ones.
+/// Splits off the pinned hits, which no stage judges, in the order of the pins, and drops the
+/// excluded ones.
 pub fn split_pinned(settings: &RetrieverSettings, mut passages: Passages) -> (Vec<Hit>, Passages) {
     let mut pinned = Vec::new();
     let mut others = Vec::new();
@@ -87,6 +88,11 @@ pub fn split_pinned(settings: &RetrieverSettings, mut passages: Passages) -> (Ve
         }
     }
 
+    let place = |hit: &Hit| {
+        let mut locations = settings.pinned.iter();
+        locations.position(|location| location.covers(&hit.chunk))
+    };
+    pinned.sort_by_key(place);
     passages.hits = others;
     (pinned, passages)
 }

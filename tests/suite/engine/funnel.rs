@@ -284,6 +284,11 @@ fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
             &[10, 20, 30, 40],
         ),
         (
+            &[("retriever.pinned", r#"["people.md:3", "people.md:1"]"#)],
+            ScriptedGenerator::new(),
+            &[30, 10],
+        ),
+        (
             &[("retriever.excluded", r#"["people.md:1"]"#)],
             ScriptedGenerator::new(),
             &[20, 30],

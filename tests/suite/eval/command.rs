@@ -185,6 +185,54 @@ fn wrong_answers_are_counted_by_their_first_broken_link() {
 }
 
 #[test]
+fn answers_from_disturbed_contexts_are_counted() {
+    let test = TestEnvironment::new();
+    for (name, text) in [
+        ("ships", "The Heron was built in 1911."),
+        ("mills", "The mill was built of stone."),
+        ("bridges", "The bridge was built by three masons."),
+    ] {
+        test.write(format!("notes/{name}.md"), format!("{text}\n"));
+    }
+    let file = test.path("questions.jsonl");
+    // nobody can answer the second, so that nothing is asked of it again
+    let questions = r#"{"question": "When was the Heron built?", "answers": ["1911"]}
+{"question": "When was the Heron sunk?", "answers": []}
+"#;
+    fs::write(&file, questions).expect("written");
+
+    let arguments = "eval questions.jsonl --corpus notes --preset quotes --stress --json \
+                     --set answer.prompt=quotes --set retriever.k=3 --set answer.min_support=0";
+    let ended = test.run(arguments).succeeds();
+    let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
+    let stress = report["presets"][0]["stress"].as_array().expect("a list");
+    let figures: Vec<_> = stress
+        .iter()
+        .map(|one| {
+            let name = one["disturbance"].as_str().expect("a name");
+            let counts = ["questions", "right", "lost", "gained"];
+            (
+                name,
+                counts.map(|count| one[count].as_u64().expect("a count")),
+            )
+        })
+        .collect();
+    let expected = [
+        ("same", [1, 1, 0, 0]),
+        ("reversed", [1, 1, 0, 0]),
+        ("middle", [1, 1, 0, 0]),
+        ("distracted", [1, 1, 0, 0]),
+        ("removed", [1, 0, 1, 0]),
+    ];
+    assert_eq!(figures, expected, "{}", ended.stdout);
+
+    let ended = test.run(arguments.replace("--json ", ""));
+    let row = "| quotes | without the evidence | 1 | 0 | 1 | 0 | 0 |";
+    let squeezed = ended.succeeds().stdout.replace("  ", "");
+    assert!(squeezed.contains(row), "no {row} in {squeezed}");
+}
+
+#[test]
 fn retrieval_alone_is_scored_and_can_fail() {
     let test = TestEnvironment::new();
     let file = test.path("questions.jsonl");

@@ -45,6 +45,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         understood: None,
         chunks: None,
         broken: (!right).then_some(BrokenLink::NotFound),
+        stressed: Vec::new(),
         usage: RunUsage {
             wall_ms: 200 + id as u64,
             tokens_generated: 20,
