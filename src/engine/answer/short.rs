@@ -1,5 +1,6 @@
 //! The short answer of a reply: where it is stated, and where a sentence ends.
 
+use super::citations::without_marks;
 use crate::corpus::{language, sentences, split_words};
 use crate::index::is_content_word;
 
@@ -44,8 +45,10 @@ pub fn short_answer(reply: &str) -> Option<String> {
         .filter(|short| !short.is_empty())
 }
 
-/// Returns the first sentence of what follows a phrase, without markup and the final period.
+/// Returns the first sentence of what follows a phrase, without markup, marks of sources and the
+/// final period.
 pub fn tidy(text: &str) -> String {
+    let text = &without_marks(text);
     let inside = text.trim().trim_start_matches(MARKUP);
     let inside = inside
         .trim_start_matches(':')
@@ -259,6 +262,8 @@ mod tests {
                 Some("the word “Norme”"),
             ),
             ("So the answer is 5\" or 6.", Some("5\" or 6")),
+            ("So the answer is Lorby [1].", Some("Lorby")),
+            ("So the answer is [2].", None),
             ("No answer is given.", None),
             ("Answer the question: who?", None),
             ("The answer isn't known.", None),
