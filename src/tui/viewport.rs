@@ -163,7 +163,7 @@ impl Content {
     /// Number of rows of the foot that stay in sight at a height, its first ones: they leave most
     /// of it.
     fn foot(&self, height: usize) -> usize {
-        self.foot.min(height / 3)
+        self.foot.min(height.div_ceil(3))
     }
 
     /// The rows in sight, from top to bottom.
@@ -464,9 +464,9 @@ mod tests {
         assert_eq!(rows(&content, &scroll), [4, 5, 6, 7, 19]);
         scroll.show(9..10, &content, 5);
         assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 19]);
-        content.foot = 2;
-        assert_eq!(rows(&content, &scroll), [4, 7, 8, 9, 18], "its first row");
-        scroll.show(17..18, &content, 5);
+        content.foot = 3;
+        assert_eq!(rows(&content, &scroll), [4, 7, 8, 17, 18], "its first rows");
+        scroll.show(16..17, &content, 5);
         assert_eq!(rows(&content, &scroll), [4, 15, 16, 17, 18]);
         scroll.show(19..20, &content, 5);
         assert_eq!(rows(&content, &scroll), [4, 16, 17, 18, 19], "all of it");

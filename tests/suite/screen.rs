@@ -120,12 +120,19 @@ fn too_small_a_screen_says_so_and_waits() {
 }
 
 #[test]
-fn a_small_screen_has_a_pane_the_question_and_the_keys() {
+fn a_small_screen_has_the_question_its_answer_and_the_keys() {
     let mut screen = answered();
     for (width, height) in [(40, 10), (59, 12), (80, 15)] {
         let text = screen.text(width, height);
-        let has = ["1 Answer", "Mira Oakes", "i to type", "? help"].map(|one| text.contains(one));
-        assert_eq!(has, [true; 4], "{text}");
+        let parts = [
+            "1 Answer",
+            "Mira Oakes",
+            "answer  Aldmouth",
+            "i to type",
+            "? help",
+        ];
+        let has = parts.map(|one| text.contains(one));
+        assert_eq!(has, [true; 5], "{text}");
     }
 }
 

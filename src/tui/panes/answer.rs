@@ -17,6 +17,8 @@ use crate::tui::viewport::{Content, Scroll};
 use super::ready;
 use super::sentences::{self, INDENT};
 
+/// Rows of a short answer that stays in sight.
+const MAX_ANSWER_ROWS: usize = 2;
 /// Maximum rows of the question that stay in sight above its answer.
 const MAX_HEAD_ROWS: usize = 2;
 
@@ -144,11 +146,11 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     sentences::rows(&mut page, run);
     match &run.outcome {
         Some(outcome) => {
-            answer_rows(&mut page, run);
+            whole_rows(&mut page, run);
             outcome_rows(&mut page, outcome);
             changed_rows(&mut page, run);
             practice_row(&mut page, run);
-            verdict_rows(&mut page, run);
+            foot_rows(&mut page, run);
         }
         None if !scene.ui.is_in_progress(run) => {
             note(&mut page, Tone::Quiet, "■ the recording ends here");
@@ -194,20 +196,40 @@ fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
     }
 }
 
-/// The short answer, where it is not the whole text.
-fn answer_rows(page: &mut Page<'_>, run: &Run) {
+/// The text of an answer that has no sentences.
+fn whole_rows(page: &mut Page<'_>, run: &Run) {
     let whole = run.text.trim();
     if run.steps.is_empty() && !whole.is_empty() {
         page.text(Tone::Text, INDENT, whole);
     }
-    if run.answer.is_empty() || run.answer == text::one_line(whole) {
+}
+
+/// The short answer, where it is not the whole text, and the verdict: they stay in sight.
+fn foot_rows(page: &mut Page<'_>, run: &Run) {
+    let answer = Some(&run.answer)
+        .filter(|answer| !answer.is_empty() && **answer != text::one_line(run.text.trim()));
+    if answer.is_none() && run.verdict.is_none() {
         return;
     }
 
     page.gap();
+    let mut start = page.content.rows.len();
+    if let Some(answer) = answer {
+        answer_rows(page, answer);
+    }
+    let verdict = page.content.rows.len();
+    // a long answer would leave no room for the verdict
+    if verdict - start > MAX_ANSWER_ROWS {
+        start = verdict;
+    }
+    verdict_rows(page, run);
+    page.content.foot = page.content.rows.len() - start;
+}
+
+fn answer_rows(page: &mut Page<'_>, answer: &str) {
     let name = format!("{INDENT}answer  ");
     let room = page.cells.saturating_sub(name.len());
-    for (at, range) in text::wrap(&run.answer, room).into_iter().enumerate() {
+    for (at, range) in text::wrap(answer, room).into_iter().enumerate() {
         let name = if at == 0 {
             name.clone()
         } else {
@@ -215,12 +237,12 @@ fn answer_rows(page: &mut Page<'_>, run: &Run) {
         };
         page.line(Line::from(vec![
             page.span(Tone::Quiet, name),
-            page.span(Tone::Strong, run.answer[range].to_owned()),
+            page.span(Tone::Strong, answer[range].to_owned()),
         ]));
     }
 }
 
-/// Says whether the answer can be trusted, why, and what to press next; it stays in sight.
+/// Says whether the answer can be trusted, why, and what to press next.
 fn verdict_rows(page: &mut Page<'_>, run: &Run) {
     let (Some(verdict), Some(words)) = (&run.verdict, run.verdict_line()) else {
         return;
@@ -235,8 +257,6 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
     let room = page.cells.saturating_sub(INDENT.len());
     let next = page.span(Tone::Quiet, text::clip(&next, room).into_owned());
 
-    page.gap();
-    let before = page.content.rows.len();
     page.text(tone, INDENT, &words);
     match page.content.rows.last_mut() {
         Some(row) if row.line.width() + 3 + next.width() <= page.cells => {
@@ -244,7 +264,6 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
         }
         Some(_) | None => page.line(vec![Span::raw(INDENT), next]),
     }
-    page.content.foot = page.content.rows.len() - before;
 }
 
 /// Returns the action that shows most about a verdict, and what it does.
