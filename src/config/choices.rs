@@ -455,6 +455,45 @@ impl SettingType for GpuLayers {
     }
 }
 
+/// Whether a run retrieves before it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtStart {
+    /// Unless a probe of the generator decides what is searched for.
+    Auto,
+    /// Always, or never.
+    Fixed(bool),
+}
+
+impl AtStart {
+    /// Returns whether it does, with a probe of the generator or without.
+    pub fn retrieves(self, has_probe: bool) -> bool {
+        match self {
+            Self::Auto => !has_probe,
+            Self::Fixed(retrieves) => retrieves,
+        }
+    }
+}
+
+impl SettingType for AtStart {
+    fn takes() -> String {
+        "`auto`, true or false".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) if text == "auto" => Some(Self::Auto),
+            other => bool::from_value(other).map(Self::Fixed),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::String("auto".to_owned()),
+            Self::Fixed(retrieves) => retrieves.to_value(),
+        }
+    }
+}
+
 /// Threshold of a gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GateThreshold {

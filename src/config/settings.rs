@@ -176,9 +176,10 @@ settings! {
     retriever: RetrieverSettings, for ProbeJournal {
         /// Kind of retrieval.
         kind: RetrieverKind = RetrieverKind::Hybrid;
-        /// Retrieve for the question before anything is written; otherwise only for sentences that
-        /// the gate finds uncertain.
-        at_start: bool = true;
+        /// Retrieve for the question before anything is written: `true`; `false` retrieves only for
+        /// sentences that the gate finds uncertain, and `auto` does where a probe of the generator
+        /// is the gate.
+        at_start: AtStart = AtStart::Fixed(true);
         /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31", and
         /// phrases of their chunks, such as "has:sail not:storm"; empty takes all.
         filter: DocumentFilter = DocumentFilter::default();

@@ -120,12 +120,12 @@ fn shares(list: &[ScoredChunk]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DocumentFilter, RetrieverKind};
+    use crate::config::{AtStart, DocumentFilter, RetrieverKind};
 
     fn settings() -> RetrieverSettings {
         RetrieverSettings {
             kind: RetrieverKind::Hybrid,
-            at_start: true,
+            at_start: AtStart::Fixed(true),
             filter: DocumentFilter::default(),
             k: 3,
             pool: 10,

@@ -240,7 +240,8 @@ fn search_and_answer(
     confirmed: &[String],
 ) -> Result<Answered, RunError> {
     let config = run.tools.config;
-    let passages = if context::needs_corpus(config) && config.retriever.at_start {
+    let at_start = config.retriever.at_start.retrieves(run.tools.probe.is_ok());
+    let passages = if context::needs_corpus(config) && at_start {
         let need = Need {
             confirmed,
             uncertain: None,

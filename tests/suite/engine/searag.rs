@@ -124,8 +124,10 @@ fn number(row: &Value, key: &str) -> u64 {
     row[key].as_u64().expect("a whole number")
 }
 
-const SEARAG: [(&str, &str); 3] = [
+/// SEARAG as with a probe of the generator: nothing is read before a sentence is uncertain.
+const SEARAG: [(&str, &str); 4] = [
     ("preset", "searag"),
+    ("retriever.at_start", "false"),
     ("query.kind", "uncertainty_aware"),
     ("gate.kind", "token_entropy"),
 ];
@@ -180,6 +182,20 @@ fn passages_of_a_later_sentence_are_judged_with_the_last_one() {
         judged.iter().all(|user| user.contains(&sought)),
         "{judged:?}"
     );
+}
+
+#[test]
+fn without_a_probe_an_answer_begins_with_passages() {
+    let settings = [("preset", "searag")];
+    let question = "Where was the teacher of Mira Oakes born?";
+    let (outcome, events) = run(&config(&settings), &mut uncertain(), question, usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::Completed);
+    let first = events.iter().find_map(|event| match event {
+        RunEvent::RetrievalFinished { step, .. } => Some(*step),
+        _ => None,
+    });
+    assert_eq!(first, Some(0), "before the first sentence");
+    assert_eq!(steps(&events)[0].1, "Tam Reeve was born in Aldmouth.");
 }
 
 #[test]
