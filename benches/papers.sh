@@ -2,12 +2,13 @@
 # The small versions of the papers' tables for benches/papers.md: sh benches/papers.sh PROGRAM MODEL.gguf DATA [OUT]
 #
 # MODEL is an instruct model, DATA a folder with xquad/xquad.en.json (google-deepmind/xquad),
-# nq_oracle/nq-open-oracle.jsonl.gz (nelson-liu/lost-in-the-middle) and evouna_nq/NQ.json (wangcunxiang/QA-Eval).
+# nq_oracle/nq-open-oracle.jsonl.gz (nelson-liu/lost-in-the-middle), evouna_nq/NQ.json (wangcunxiang/QA-Eval), and for chains
+# of facts hotpotqa/questions.jsonl over the files of hotpotqa/docs, and musique/musique.json (its published records).
 # Each report is a file of OUT (target/papers). A command continues with its journal after a stop, and one whose
 # report is there is not repeated, so that the same command goes on until all are there. NICE sets the priority.
 set -eu
 [ $# -ge 3 ] || {
-    sed -n '2,8s/^# //p' "$0" >&2
+    sed -n '2,9s/^# //p' "$0" >&2
     exit 2
 }
 program=$1 model=$2 data=$3 out=${4:-target/papers}
@@ -40,9 +41,19 @@ for judge in generator words; do
         --set chunker.max_tokens=512 \
         --set retriever.kind=bm25 --set retriever.k=2 --set utility.samples=5
 done
-report dense-rag $nq --limit 40 --paper dense-rag:9 $small --set retriever.k=2 --set chunker.max_tokens=64 \
+report dense-rag $nq --limit 80 --paper dense-rag:9 $small --set retriever.k=2 --set chunker.max_tokens=64 \
     --set understanding.check_rephrasings=off
 for k in 3 10; do
-    report "chunkrag-naive-$k" "$xquad" --documents all --limit 40 --preset naive $small --set answer.prompt=qa_short --set retriever.k=$k
+    report "chunkrag-naive-$k" "$xquad" --documents all --limit 24 --preset naive $small --set answer.prompt=qa_short \
+        --set chunker.max_tokens=128 --set retriever.k=$k
 done
-report chunkrag "$xquad" --documents all --limit 40 --preset chunkrag-paper $small
+report chunkrag "$xquad" --documents all --limit 24 --preset chunkrag-paper $small
+
+# One paragraph a chunk. SEARAG drafts each sentence first, or (searag-first) reads before it writes, as it does for a model
+# without a probe.
+steps="$small --set chunker.max_tokens=256 --set answer.prompt=step_by_step"
+hotpot="$data/hotpotqa/questions.jsonl --corpus $data/hotpotqa/docs --limit 80"
+report searag-drafts $hotpot --preset closed-book,naive,searag $steps --set retriever.at_start=false
+report searag-first $hotpot --preset searag $steps --set retriever.at_start=true
+report musique "$data/musique/musique.json" --documents all --limit 60 --preset naive,searag $steps --set retriever.at_start=true
+report single-facts "$xquad" --documents all --limit 40 --preset naive,searag $steps --set retriever.at_start=true
