@@ -1,12 +1,13 @@
 //! `ragscope search`: the chunks of a corpus that match a query, with the scores that ranked them.
 
+use std::io;
 use std::path::PathBuf;
 
 use crate::config::DocumentFilter;
 use crate::event::{Hit, Ranked, harmless};
 use crate::host::search_settings;
 use crate::story::text::one_line;
-use crate::story::{find_order, words};
+use crate::story::{find_order, mark_orders, words};
 
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_asked;
@@ -46,7 +47,11 @@ impl Work<'_> {
 
         let out = &mut *self.observer.out;
         if out.json {
-            out.json_line(&retrieval)?;
+            // through text, in which a number has the digits of its own type
+            let text = serde_json::to_string(&retrieval).map_err(io::Error::from)?;
+            let mut found = serde_json::from_str(&text).map_err(io::Error::from)?;
+            mark_orders(&mut found, "hits");
+            out.json_line(&found)?;
             return Ok(Exit::Done);
         }
         if retrieval.hits.is_empty() {

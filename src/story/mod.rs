@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Run`] | a question and everything that happened to it |
 //! | [`Lookup`], [`Funnel`] | a query, its hits, and what each stage made of them |
-//! | [`find_order`] | what a passage says to the model instead of the reader |
+//! | [`find_order`], [`mark_orders`] | what a passage says to the model instead of the reader |
 //! | [`Step`] | a sentence of the answer, with the sentences that it replaced |
 //! | [`Refinement`] | the measured contexts, round by round |
 //! | [`RecordedThread`] | the recorded runs of a thread, in their order |
@@ -38,7 +38,7 @@ pub use diagnosis::{ChainLink, Diagnosis, Expected, FoundPassage, Tried, sign};
 pub use funnel::{Funnel, Mark, Narrowed};
 pub use inquiry::{Inquiry, Settings};
 pub use lookup::Lookup;
-pub use orders::find_order;
+pub use orders::{find_order, mark_orders};
 pub use passage_trace::{PassageTrace, TraceRow};
 pub use progress::TextProgress;
 pub use question::{FollowUp, Rewritten};

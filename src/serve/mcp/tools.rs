@@ -134,10 +134,7 @@ impl ToolName {
                 self.arguments::<StatusArguments>(arguments)?;
                 Ok(to_json(&engine.status())?)
             }
-            Self::Search => {
-                let found = queue::search(self.arguments(arguments)?, engine, caller).await?;
-                Ok(to_json(&found)?)
-            }
+            Self::Search => queue::search(self.arguments(arguments)?, engine, caller).await,
             Self::Ask => ask(self.arguments(arguments)?, engine, caller).await,
             Self::Explain => explain(self.arguments(arguments)?, engine, caller).await,
             Self::Measure => measure(self.arguments(arguments)?, engine, caller).await,

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::config::{Config, RetrieverKind};
 use crate::event::{
-    Ask, Command, Embedding, Event, Hit, Outcome, Problem, Record, Retrieval, RunEvent,
-    SessionEvent, Side, Thread, Turn, Verdict,
+    Ask, Command, Embedding, Event, Hit, Outcome, Problem, Record, RunEvent, SessionEvent, Side,
+    Thread, Turn, Verdict,
 };
 use crate::host::{DocumentFlags, search_settings};
+use crate::story::mark_orders;
 
 use super::caller::Caller;
 use super::engine::SharedEngine;
@@ -79,7 +80,7 @@ pub async fn search(
     request: SearchRequest,
     engine: &SharedEngine,
     caller: &Caller,
-) -> Result<Option<Retrieval>, Refusal> {
+) -> Result<Value, Refusal> {
     if request.query.trim().is_empty() {
         let advice = "pass a question or keywords";
         return Err(Refusal::invalid("the query is empty", advice));
@@ -103,6 +104,8 @@ pub async fn search(
     if let Some(retrieval) = &mut found {
         retrieval.hits.truncate(limit as usize);
     }
+    let mut found = to_json(&found)?;
+    mark_orders(&mut found, "hits");
     Ok(found)
 }
 
@@ -214,7 +217,9 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
             .filter(|event| matches!(event, RunEvent::Warned { .. }))
             .collect(),
     };
-    Ok(to_json(&answer)?)
+    let mut answer = to_json(&answer)?;
+    mark_orders(&mut answer, "sources");
+    Ok(answer)
 }
 
 /// Returns the settings of the server with these on top.

@@ -52,6 +52,11 @@ fn a_passage_that_addresses_the_model_is_marked() {
     let found = test.run(["search", "notes", QUESTION]).succeeds();
     let found = found.prints_in_order(&["orders.md:1", &format!("\n    {marked}\n")]);
     assert_eq!(found.stdout.matches("addresses").count(), 1);
+    let found = test.run(["search", "notes", QUESTION, "--json"]).succeeds();
+    let found: serde_json::Value = serde_json::from_str(&found.stdout).expect("one object");
+    let hits = found["hits"].as_array().expect("a list").iter();
+    let orders: Vec<_> = hits.filter_map(|hit| hit["order"].as_str()).collect();
+    assert_eq!(orders, [order]);
     test.run([
         "explain",
         "notes",
