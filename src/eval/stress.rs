@@ -12,7 +12,7 @@ use crate::letters;
 use crate::story::{Expected, Inquiry, Lookup, Run};
 
 /// A change of the chunks in the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Disturbance {
     /// The same chunks again: what the others are compared with, since no stage runs.
@@ -25,6 +25,17 @@ pub enum Disturbance {
     Distracted,
     /// Without the chunks that hold the evidence: the right answer is a refusal.
     Removed,
+}
+
+impl Disturbance {
+    /// All of them, in the order in which they are asked.
+    const ALL: [Self; 5] = [
+        Self::Same,
+        Self::Reversed,
+        Self::Middle,
+        Self::Distracted,
+        Self::Removed,
+    ];
 }
 
 impl fmt::Display for Disturbance {
@@ -132,38 +143,31 @@ pub struct StressSummary {
 }
 
 impl StressSummary {
-    /// Sums up the answers of each question.
-    pub(super) fn all<'a>(questions: impl Iterator<Item = &'a [Stressed]>) -> Vec<Self> {
-        let pairs = questions.flat_map(|answers| {
-            let same = answers.first();
-            same.into_iter()
-                .flat_map(move |same| answers.iter().map(move |one| (same, one)))
-        });
+    /// Sums up the answers of each question, disturbance by disturbance.
+    pub(super) fn all(questions: &[&[Stressed]]) -> Vec<Self> {
+        let summaries = Disturbance::ALL.map(|disturbance| Self::new(disturbance, questions));
+        let mut asked = Vec::from(summaries);
+        asked.retain(|summary| summary.questions > 0);
+        asked
+    }
 
-        let mut summaries: Vec<Self> = Vec::new();
-        for (same, one) in pairs {
-            let known = summaries
-                .iter()
-                .position(|known| known.disturbance == one.disturbance);
-            let at = known.unwrap_or_else(|| {
-                summaries.push(Self {
-                    disturbance: one.disturbance,
-                    questions: 0,
-                    right: 0,
-                    refused: 0,
-                    lost: 0,
-                    gained: 0,
-                });
-                summaries.len() - 1
-            });
-            let summary = &mut summaries[at];
-            summary.questions += 1;
-            summary.right += usize::from(one.is_right);
-            summary.refused += usize::from(one.is_refused);
-            summary.lost += usize::from(same.is_right && !one.is_right);
-            summary.gained += usize::from(!same.is_right && one.is_right);
+    fn new(disturbance: Disturbance, questions: &[&[Stressed]]) -> Self {
+        let pairs = questions.iter().filter_map(|answers| {
+            let disturbed = answers.iter().find(|one| one.disturbance == disturbance)?;
+            Some((answers.first()?, disturbed))
+        });
+        let pairs: Vec<(&Stressed, &Stressed)> = pairs.collect();
+        let count = |is: fn(&Stressed, &Stressed) -> bool| {
+            let counted = pairs.iter().filter(|(same, disturbed)| is(same, disturbed));
+            counted.count()
+        };
+        Self {
+            disturbance,
+            questions: pairs.len(),
+            right: count(|_, disturbed| disturbed.is_right),
+            refused: count(|_, disturbed| disturbed.is_refused),
+            lost: count(|same, disturbed| same.is_right && !disturbed.is_right),
+            gained: count(|same, disturbed| !same.is_right && disturbed.is_right),
         }
-        summaries.sort_by_key(|summary| summary.disturbance);
-        summaries
     }
 }

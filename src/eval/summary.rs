@@ -11,7 +11,7 @@ use super::metrics::{
     standard_deviation,
 };
 use super::row::{ContextUtility, Row};
-use super::stress::StressSummary;
+use super::stress::{StressSummary, Stressed};
 use crate::story::BrokenLink;
 
 /// Upper ends of the intervals of DENSE, nats; 0.2 is the paper's threshold.
@@ -175,6 +175,8 @@ impl PresetSummary {
             .iter()
             .filter_map(|metric| UncertaintySummary::new(*metric, rows));
 
+        let stressed: Vec<&[Stressed]> = rows.iter().map(|row| &row.stressed[..]).collect();
+
         Self {
             preset: preset.to_owned(),
             answered: rows.len(),
@@ -196,7 +198,7 @@ impl PresetSummary {
             }),
             dense: DenseInterval::all(rows),
             broken: count_broken(rows),
-            stress: StressSummary::all(rows.iter().map(|row| &row.stressed[..])),
+            stress: StressSummary::all(&stressed),
             cost: Values::from_fn(|metric: CostMetric| {
                 let compute = metric.declaration().compute;
                 mean(rows.iter().map(|row| compute(&row.usage)))
