@@ -47,6 +47,8 @@ for k in 3 10; do
     report "chunkrag-naive-$k" "$xquad" --documents all --limit 24 --preset naive $small --set answer.prompt=qa_short \
         --set chunker.max_tokens=128 --set retriever.k=$k
 done
+report chunkrag-naive-grounded "$xquad" --documents all --limit 24 --preset naive $small --set answer.prompt=qa_grounded \
+    --set chunker.max_tokens=128 --set retriever.k=3
 report chunkrag "$xquad" --documents all --limit 24 --preset chunkrag-paper $small
 
 # One paragraph a chunk. SEARAG drafts each sentence first, or (searag-first) reads before it writes, as it does for a model
