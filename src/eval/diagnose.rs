@@ -239,17 +239,21 @@ pub(super) fn is_said(expected: &Expected, run: &Run) -> bool {
     if is_refused(run) {
         return false;
     }
-    let text = normalise(&without_marks(&run.text));
-    let holds = |answer: &String| letters::holds(&text, &normalise(answer));
+    let texts = [&run.text, &run.answer].map(|text| normalise(&without_marks(text)));
+    let holds = |answer: &String| {
+        let answer = normalise(answer);
+        texts.iter().any(|text| letters::holds(text, &answer))
+    };
     let agrees = |passage: &String| {
         let is_passage = passage.split_whitespace().count() >= MIN_PASSAGE_WORDS;
         is_passage && agrees(passage, &run.question, &without_marks(&run.text))
     };
-    let named = expected.answers.iter();
-    // without answers of their own, the passages say what is right
-    let passages = expected.passages.iter();
-    let mut passages = passages.filter(|_| expected.answers.is_empty());
-    named.chain(&expected.passages).any(holds) || passages.any(agrees)
+    // a passage of several may be said beside a wrong answer
+    if !expected.answers.is_empty() {
+        return expected.answers.iter().any(holds);
+    }
+    let mut passages = expected.passages.iter();
+    passages.any(|passage| holds(passage) || agrees(passage))
 }
 
 /// Returns whether an answer says what a passage does: beside the words of the question it has all

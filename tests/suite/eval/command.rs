@@ -151,6 +151,12 @@ fn wrong_answers_are_counted_by_their_first_broken_link() {
             "Lorbymouth",
             "Tam Reeve was born in Lorbymouth.",
         ),
+        // what holds the evidence does not hold the answer for that
+        (
+            "Who built the Heron?",
+            "Ulick Miroden",
+            "The Heron was built in 1911.",
+        ),
     ];
     let lines = questions.map(|(question, answer, evidence)| {
         let line = serde_json::json!({
@@ -165,7 +171,7 @@ fn wrong_answers_are_counted_by_their_first_broken_link() {
     let arguments: Vec<&str> = arguments.split(' ').chain(set.split(' ')).collect();
     let ended = test.run(&arguments).succeeds();
     let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
-    let expected = serde_json::json!({"not_in_corpus": 1, "not_found": 1});
+    let expected = serde_json::json!({"not_in_corpus": 1, "not_found": 1, "unread": 1});
     assert_eq!(report["presets"][0]["broken"], expected, "{}", ended.stdout);
 
     let in_text: Vec<&str> = arguments
