@@ -162,7 +162,7 @@ fn preset_name(generator: &str) -> String {
 /// Returns SEARAG with these thresholds.
 fn preset_text(found: &Calibration) -> String {
     format!(
-        "# SEARAG for {}: the gate compares the token entropy with a threshold from {} of its own sentences.\n[retriever]\nkind = \"hybrid\"\nat_start = true\n\n[gate]\nkind = \"token_entropy\"\nthreshold = {:.3}\n\n[query]\nkind = \"in_turn\"\n",
+        "# SEARAG for {}: the gate compares the token entropy with a threshold from {} of its own sentences.\n[retriever]\nkind = \"hybrid\"\n\n[gate]\nkind = \"token_entropy\"\nthreshold = {:.3}\n\n[query]\nkind = \"in_turn\"\n",
         found.generator, found.sentences, found.token_entropy_threshold
     )
 }

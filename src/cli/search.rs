@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::DocumentFilter;
-use crate::event::{Hit, Ranked, harmless};
+use crate::event::{Hit, Ranked, harmless, json_value};
 use crate::host::search_settings;
 use crate::story::text::one_line;
 use crate::story::{find_order, mark_orders, words};
@@ -47,9 +47,7 @@ impl Work<'_> {
 
         let out = &mut *self.observer.out;
         if out.json {
-            // through text, in which a number has the digits of its own type
-            let text = serde_json::to_string(&retrieval).map_err(io::Error::from)?;
-            let mut found = serde_json::from_str(&text).map_err(io::Error::from)?;
+            let mut found = json_value(&retrieval).map_err(io::Error::from)?;
             mark_orders(&mut found, "hits");
             out.json_line(&found)?;
             return Ok(Exit::Done);

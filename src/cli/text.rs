@@ -2,14 +2,14 @@
 
 use std::io;
 
-use crate::event::{Decision, Event, Hit, Outcome, Ranked, Record, RunEvent, harmless};
+use crate::event::{
+    Decision, Event, FENCE, Hit, Outcome, Ranked, Record, RunEvent, ends_in_code, harmless,
+};
 use crate::story::text::one_line;
 use crate::story::{Lookup, Origin, Run, Step, words};
 
 use super::output::Output;
 
-/// The sign in front of a block of code, and behind it.
-const FENCE: &str = "```";
 /// The sign behind a cell of a table.
 const CELL_END: char = '|';
 
@@ -315,8 +315,7 @@ impl RunText {
 /// Returns where the last paragraph, list, table or block of code ends that another one follows.
 fn end_of_blocks(text: &str) -> Option<usize> {
     let ends = text.match_indices("\n\n").map(|(at, gap)| at + gap.len());
-    let is_outside_code = |end: &usize| text[..*end].matches(FENCE).count().is_multiple_of(2);
-    ends.filter(is_outside_code).last()
+    ends.filter(|end| !ends_in_code(&text[..*end])).last()
 }
 
 /// Returns the passages of a context, below the number of chunks that were retrieved.

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::answer::Citation;
 use super::run::RunEvent;
+use super::text::FENCE;
 use super::understanding::VariedChunk;
 use super::utility::Utility;
 
@@ -200,7 +201,7 @@ impl Sentence {
             return renumber(text, &self.labels);
         };
         // a block of code is as it was written
-        if text.contains("```") {
+        if text.contains(FENCE) {
             return text.to_owned();
         }
         let mut numbered = String::with_capacity(text.len());

@@ -1,5 +1,16 @@
 use std::borrow::Cow;
 
+use serde::Serialize;
+use serde_json::Value;
+
+/// The sign in front of a block of code, and behind it.
+pub const FENCE: &str = "```";
+
+/// Returns whether a text ends inside of a block of code.
+pub fn ends_in_code(text: &str) -> bool {
+    !text.matches(FENCE).count().is_multiple_of(2)
+}
+
 /// Returns text that is safe to show: escape sequences and control characters of documents, file
 /// names and model output become visible signs, so that they never control the terminal. Line ends
 /// and tabs stay.
@@ -42,6 +53,15 @@ fn visible(c: char) -> Option<char> {
         _ if c == SOFT_HYPHEN => None,
         _ => Some(char::REPLACEMENT_CHARACTER),
     }
+}
+
+/// Returns the value that `--json` prints: through its text, in which a number has the digits of
+/// its own type.
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn json_value(value: &impl Serialize) -> serde_json::Result<Value> {
+    serde_json::from_str(&serde_json::to_string(value)?)
 }
 
 /// Writes the characters of JSON that a terminal would act on as escapes. They only occur in its

@@ -2,7 +2,7 @@
 
 use crate::corpus::sentences;
 use crate::engine::run::Sentence;
-use crate::event::{Flow, RunEvent, Uncertainty};
+use crate::event::{Flow, RunEvent, Uncertainty, ends_in_code};
 use crate::llm::Token;
 
 use super::attribution::Attribution;
@@ -130,8 +130,8 @@ impl<'a> Steps<'a> {
     /// Returns whether `next` opens a new sentence. The splitter runs only where a sentence can
     /// end, since it costs more than a token does.
     fn begins_sentence(&self, next: &str) -> bool {
-        let is_inside_code = !self.raw.matches("```").count().is_multiple_of(2);
-        if is_inside_code || next.trim().is_empty() || self.raw.trim().is_empty() {
+        let is_blank = next.trim().is_empty() || self.raw.trim().is_empty();
+        if is_blank || ends_in_code(&self.raw) {
             return false;
         }
         let leading = next.len() - next.trim_start().len();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::config::{Config, RetrieverKind};
 use crate::event::{
     Ask, Command, Embedding, Event, Hit, Outcome, Problem, Record, RunEvent, SessionEvent, Side,
-    Thread, Turn, Verdict,
+    Thread, Turn, Verdict, json_value,
 };
 use crate::host::{DocumentFlags, search_settings};
 use crate::story::mark_orders;
@@ -228,13 +228,11 @@ fn check(engine: &SharedEngine, overrides: &[(String, String)]) -> Result<Config
     layers.config().map_err(invalid)
 }
 
-/// Returns the value that `--json` prints: through its text, in which a number has the digits of
-/// its own type.
+/// Returns the value that `--json` prints.
 ///
 /// # Errors
 /// A value that JSON cannot hold.
 pub fn to_json(value: &impl Serialize) -> Result<Value, Problem> {
-    serde_json::to_string(value)
-        .and_then(|text| serde_json::from_str(&text))
+    json_value(value)
         .map_err(|error| Problem::without_advice(format!("the result cannot be written ({error})")))
 }
