@@ -55,7 +55,8 @@ report chunkrag "$xquad" --documents all --limit 24 --preset chunkrag-paper $sma
 # without a probe.
 steps="$small --set chunker.max_tokens=256 --set answer.prompt=step_by_step"
 hotpot="$data/hotpotqa/questions.jsonl --corpus $data/hotpotqa/docs --limit 80"
-report searag-drafts $hotpot --preset closed-book,naive,searag $steps --set retriever.at_start=false
+report searag-others $hotpot --preset closed-book,naive $steps
+report searag-drafts $hotpot --preset searag $steps --set retriever.at_start=false
 report searag-first $hotpot --preset searag $steps --set retriever.at_start=true
 report musique "$data/musique/musique.json" --documents all --limit 60 --preset naive,searag $steps --set retriever.at_start=true
 report single-facts "$xquad" --documents all --limit 40 --preset naive,searag $steps --set retriever.at_start=true
