@@ -129,6 +129,8 @@ settings! {
         overlap_tokens: u32 = 16, in 0..=65_536;
         /// fixed: maximum sentences per chunk; 0 = no limit.
         max_sentences: u32 = 0, in 0..=65_536;
+        /// fixed: whether a chunk that would cut a paragraph may be half longer to hold it.
+        keep_paragraphs: bool = true;
         /// semantic: minimum cosine similarity of neighbouring sentences in one chunk; pN is the
         /// Nth percentile of the similarities in a document: with p75 a quarter of the neighbours
         /// join, whatever the embedder.
@@ -461,6 +463,7 @@ impl ChunkerSettings {
             ChunkerKind::Semantic => Self {
                 overlap_tokens: defaults.overlap_tokens,
                 max_sentences: defaults.max_sentences,
+                keep_paragraphs: defaults.keep_paragraphs,
                 ..self.clone()
             },
             // adaptive chunking re-chunks for a question, not in the index

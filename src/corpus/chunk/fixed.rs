@@ -2,7 +2,9 @@
 //! break.
 //!
 //! A chunk takes pieces while they fit and ends at the deepest break in its second half. The next
-//! one begins with the last sentences of the one before.
+//! one begins with the last sentences of the one before. With `chunker.keep_paragraphs`, a chunk
+//! that would cut a paragraph takes the rest of it, if it gets at most half longer by that: a
+//! paragraph holds one thought, and its first sentence says whom the others are about.
 
 use std::ops::Range;
 
@@ -24,6 +26,10 @@ pub struct FixedSplit {
     /// Maximum number of sentences of a chunk; 0 sets no limit.
     #[serde(default)]
     pub sentences: u32,
+    /// Whether a chunk may be half longer for the end of a paragraph. Indexes of before have no
+    /// such chunks.
+    #[serde(default)]
+    pub keeps_paragraphs: bool,
 }
 
 impl FixedSplit {
@@ -32,12 +38,13 @@ impl FixedSplit {
             tokens: settings.max_tokens,
             overlap_tokens: settings.overlap_tokens,
             sentences: settings.max_sentences,
+            keeps_paragraphs: settings.keep_paragraphs,
         }
     }
 }
 
-/// Splits a document into chunks of at most `split.tokens` tokens, and of no more than the embedder
-/// reads.
+/// Splits a document into chunks of at most `split.tokens` tokens, half more for the end of a
+/// paragraph that is kept, and of no more than the embedder reads.
 pub fn fixed_chunks(document: &Document, split: FixedSplit, counter: &TokenCounter) -> Vec<Chunk> {
     let ranges = FixedChunker::new(document, split, counter).chunks();
     chunks_at(document, &ranges, counter)
@@ -47,6 +54,8 @@ struct FixedChunker<'a> {
     splitter: Splitter<'a>,
     overlap_tokens: u32,
     max_sentences: u32,
+    /// Maximum number of tokens of a chunk that ends with its paragraph.
+    max_paragraph_tokens: u32,
 }
 
 impl<'a> FixedChunker<'a> {
@@ -57,9 +66,18 @@ impl<'a> FixedChunker<'a> {
         } else {
             split.sentences
         };
+        let max_tokens = splitter.max_tokens;
+        let max_paragraph_tokens = if split.keeps_paragraphs && split.sentences == 0 {
+            max_tokens
+                .saturating_add(max_tokens / 2)
+                .min(counter.max_text_tokens())
+        } else {
+            max_tokens
+        };
         Self {
-            overlap_tokens: split.overlap_tokens.min(splitter.max_tokens / 2),
+            overlap_tokens: split.overlap_tokens.min(max_tokens / 2),
             max_sentences,
+            max_paragraph_tokens,
             splitter,
         }
     }
@@ -117,10 +135,39 @@ impl<'a> FixedChunker<'a> {
             tokens += piece.tokens;
             if tokens > self.splitter.max_tokens || !self.splitter.is_short(start..piece.range.end)
             {
-                return self.fit_end(pieces, first, start, best.0);
+                let kept = (best.1 < Break::Paragraph)
+                    .then(|| self.paragraph_end(pieces, start, next, tokens))
+                    .flatten();
+                return kept.unwrap_or_else(|| self.fit_end(pieces, first, start, best.0));
             }
         }
         self.fit_end(pieces, first, start, pieces.len())
+    }
+
+    /// Returns one past the last piece of the paragraph that holds the piece `at`; `None` where the
+    /// chunk that begins at `start` and has `tokens` tokens with that piece gets too long by it.
+    fn paragraph_end(
+        &self,
+        pieces: &[Piece],
+        start: usize,
+        at: usize,
+        mut tokens: u32,
+    ) -> Option<usize> {
+        let mut end = at + 1;
+        while tokens <= self.max_paragraph_tokens {
+            let Some(next) = pieces
+                .get(end)
+                .filter(|next| next.before < Break::Paragraph)
+            else {
+                let whole = start..pieces[end - 1].range.end;
+                let fits = self.splitter.is_short(whole.clone())
+                    && self.splitter.tokens(whole) <= self.max_paragraph_tokens;
+                return fits.then_some(end);
+            };
+            tokens += next.tokens;
+            end += 1;
+        }
+        None
     }
 
     /// Returns the end, moved back while the whole has too many tokens: a word that was split into

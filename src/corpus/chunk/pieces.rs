@@ -39,7 +39,7 @@ pub(super) struct Piece {
 pub(super) struct Splitter<'a> {
     pub document: &'a Document,
     pub counter: &'a TokenCounter,
-    /// Maximum number of tokens of a chunk, and of a piece.
+    /// Maximum number of tokens of a chunk, and of a piece that is no row.
     pub max_tokens: u32,
 }
 
@@ -54,13 +54,14 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns all pieces of the document, in order.
+    /// Returns all pieces of the document, in order. A row is one piece as long as the embedder
+    /// reads it whole, however short the chunks are: its values say nothing without its name.
     pub fn all(&self) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut at = 0;
         for row in self.document.rows() {
             self.add_sentences(at..row.start, &mut pieces);
-            match self.piece(row.clone(), &pieces) {
+            match self.piece_within(self.counter.max_text_tokens(), row.clone(), &pieces) {
                 Some(piece) => pieces.push(piece),
                 None => self.add_sentences(row.clone(), &mut pieces),
             }
@@ -83,10 +84,15 @@ impl<'a> Splitter<'a> {
 
     /// Returns a part behind these pieces as one; `None` when it is longer than a chunk.
     fn piece(&self, range: Range<usize>, pieces: &[Piece]) -> Option<Piece> {
+        self.piece_within(self.max_tokens, range, pieces)
+    }
+
+    /// Returns a part behind these pieces as one; `None` when it has more tokens than `limit`.
+    fn piece_within(&self, limit: u32, range: Range<usize>, pieces: &[Piece]) -> Option<Piece> {
         let tokens = self
             .is_short(range.clone())
             .then(|| self.tokens(range.clone()))
-            .filter(|tokens| *tokens <= self.max_tokens)?;
+            .filter(|tokens| *tokens <= limit)?;
         Some(Piece {
             before: self.break_before(pieces, range.start),
             range,

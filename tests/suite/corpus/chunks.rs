@@ -23,31 +23,57 @@ static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
 });
 
 fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
-    fixed_chunks(
-        document,
-        FixedSplit {
-            tokens,
-            overlap_tokens,
-            sentences: 0,
-        },
-        &COUNTER,
-    )
+    chunks_and_paragraphs(document, tokens, overlap_tokens, false)
+}
+
+fn chunks_and_paragraphs(
+    document: &Document,
+    tokens: u32,
+    overlap_tokens: u32,
+    keeps_paragraphs: bool,
+) -> Vec<Chunk> {
+    let split = FixedSplit {
+        tokens,
+        overlap_tokens,
+        sentences: 0,
+        keeps_paragraphs,
+    };
+    fixed_chunks(document, split, &COUNTER)
 }
 
 fn document(path: &str, file: impl AsRef<[u8]>) -> Document {
     Document::new(path, file.as_ref().to_vec()).expect("a document")
 }
 
-/// Checks the properties of the chunks of any UTF-8 file whose text is the file itself.
+/// Checks the properties of the chunks of any UTF-8 file whose text is the file itself, and returns
+/// those that cut paragraphs.
 #[track_caller]
 fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<Chunk> {
-    let chunks = chunks(document, tokens, overlap);
     let limit = tokens.min(COUNTER.max_text_tokens()).max(16);
+    let longest = limit.saturating_mul(3) / 2;
+    check_chunks(file, document, [tokens, overlap, limit, longest], true);
+    check_chunks(file, document, [tokens, overlap, limit, limit], false)
+}
+
+/// Returns whether a text is one row of a table, which may be as long as the embedder reads.
+fn is_row(text: &str) -> bool {
+    text.starts_with('|')
+        && !text.contains('\n')
+        && COUNTER.count(text) <= COUNTER.max_text_tokens()
+}
+
+fn check_chunks(
+    file: &[u8],
+    document: &Document,
+    [tokens, overlap, limit, longest]: [u32; 4],
+    keeps_paragraphs: bool,
+) -> Vec<Chunk> {
+    let chunks = chunks_and_paragraphs(document, tokens, overlap, keeps_paragraphs);
     let (mut begun, mut after) = (0, 0);
     for (index, chunk) in chunks.iter().enumerate() {
         assert!(
-            chunk.tokens <= limit,
-            "{} tokens, {limit} allowed",
+            chunk.tokens <= longest || is_row(&chunk.text),
+            "{} tokens, {longest} allowed",
             chunk.tokens
         );
         assert_eq!(chunk.tokens, COUNTER.count(&chunk.text));
@@ -180,6 +206,38 @@ fn chunks_end_at_the_deepest_break() {
 }
 
 #[test]
+fn a_paragraph_that_is_half_longer_than_a_chunk_stays_whole() {
+    let sentence = |topic: &str| {
+        format!("The keeper of the {topic} lit the lamp every evening before the fog came in. ")
+    };
+    let paragraph = |topic: &str, times: usize| sentence(topic).repeat(times).trim_end().to_owned();
+    let text = format!(
+        "{}\n\n{}\n\n{}\n",
+        paragraph("north", 5),
+        paragraph("south", 9),
+        paragraph("west", 1)
+    );
+    let ends = |keeps_paragraphs: bool| -> Vec<bool> {
+        chunks_and_paragraphs(&document("a.md", &text), 64, 0, keeps_paragraphs)
+            .iter()
+            .map(|chunk| {
+                let [_, end] = chunk
+                    .bytes
+                    .map(|at| usize::try_from(at).expect("in memory"));
+                text[end..].trim().is_empty() || text[end..].starts_with("\n\n")
+            })
+            .collect()
+    };
+
+    assert_eq!(
+        ends(true),
+        [true, false, true, true],
+        "the second is too long"
+    );
+    assert_eq!(ends(false), [false, true, false, false, true]);
+}
+
+#[test]
 fn rows_are_whole_and_have_the_names_of_their_columns() {
     // the cells hold ends of sentences and of lines, and the overlap is shorter than a row
     let cells = |row: u32| {
@@ -246,14 +304,23 @@ fn rows_are_whole_and_have_the_names_of_their_columns() {
 }
 
 #[test]
-fn a_row_that_is_longer_than_a_chunk_is_split() {
-    let note = "The lamp was repaired by Ann. ".repeat(40);
-    let text = format!("| Id | Note |\n|---|---|\n| 1 | {note}|\n| 2 | short |\n");
-    let chunks = chunks(&document("a.md", &text), 64, 16);
-    assert!(chunks.len() > 4);
-    assert!(chunks.iter().all(|chunk| chunk.tokens <= 64));
-    let last = chunks.last().expect("a chunk");
+fn only_a_row_that_is_longer_than_the_embedder_reads_is_split() {
+    let chunks_of = |times: usize| {
+        let note = "The lamp was repaired by Ann. ".repeat(times);
+        let text = format!("| Id | Note |\n|---|---|\n| 1 | {note}|\n| 2 | short |\n");
+        chunks(&document("a.md", &text), 64, 16)
+    };
+    let split = chunks_of(100);
+    assert!(split.len() > 4);
+    assert!(split.iter().all(|chunk| chunk.tokens <= 64));
+    let last = split.last().expect("a chunk");
     assert!(last.text.ends_with("| Id: 2 | Note: short |"), "{last:?}");
+
+    let whole = chunks_of(40);
+    let with_row = |chunk: &&Chunk| chunk.text.contains("Ann");
+    let rows: Vec<&Chunk> = whole.iter().filter(with_row).collect();
+    assert_eq!(rows.len(), 1, "{whole:#?}");
+    assert!(rows[0].tokens > 64 && rows[0].text.contains("Id: 1"));
 }
 
 #[test]
@@ -389,7 +456,8 @@ proptest! {
             let mut after = 0;
             for place in sentences.join(&document, &near, cut, &COUNTER) {
                 prop_assert!(document.text[after..place.start].trim().is_empty());
-                prop_assert!(COUNTER.count(&document.text[place.clone()]) <= tokens.clamp(16, COUNTER.max_text_tokens()));
+                let text = &document.text[place.clone()];
+                prop_assert!(is_row(text) || COUNTER.count(text) <= tokens.clamp(16, COUNTER.max_text_tokens()));
                 after = place.end;
             }
             prop_assert!(document.text[after..].trim().is_empty());

@@ -110,6 +110,7 @@ fn no_element_multiplies_its_document() {
             tokens: 64,
             overlap_tokens: 0,
             sentences: 0,
+            keeps_paragraphs: true,
         };
         let chunks = corpus::fixed_chunks(&document, split, &counter);
         let kept: usize = chunks
