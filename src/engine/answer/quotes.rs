@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, NearestSentence, RunEvent};
+use crate::event::{Citation, NearestSentence, RunEvent, embedded_text};
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
@@ -108,6 +108,16 @@ impl RankedSentences {
             })
         });
         nearest.collect()
+    }
+
+    /// Returns the best `count` sentences, each behind the names of its place.
+    pub fn best_texts(&self, passages: &Passages, count: usize) -> Vec<String> {
+        let best = self.0.iter().take(count);
+        let placed = best.map(|one| {
+            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            embedded_text(&chunk.document, &chunk.headings, one.text())
+        });
+        placed.collect()
     }
 
     /// Returns the largest score of a sentence: its similarity and its share of the question's

@@ -4,7 +4,7 @@ use crate::config::AnswerPrompt;
 use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
-use crate::event::{RunEvent, Support, logistic};
+use crate::event::{QuestionKind, RunEvent, Support, logistic};
 use crate::index::short_text_language;
 use crate::llm::LlmError;
 use crate::methods::{JudgementKind, ModelCalls as _};
@@ -15,6 +15,15 @@ use super::quotes::RankedSentences;
 /// parameters gave answerable questions of SQuAD 0.29 and unanswerable ones 0.28 in the mean, where
 /// one of 1.5 billion gave 0.58 and 0.45.
 const MIN_PARAMETERS: u64 = 1_000_000_000;
+
+/// Sentences that the generator judges, one at a time: beside others a sentence about something
+/// near is taken for the answer. On 51 questions about SQuAD's tuning articles, 30 of them
+/// answerable, the best of three has an AUROC of 0.84, and the whole context at once of 0.64.
+const MAX_JUDGED: usize = 3;
+
+/// Probability that a sentence states the answer from which no other is judged: each takes a second
+/// of the wait for the first word, with 1.5 billion parameters on two cores.
+const SURELY_STATED: f32 = 0.75;
 
 /// The score of sentences that cannot be compared with the question word by word, nor by an
 /// embedder of one language: it decides nothing, and the generator alone is heard.
@@ -29,6 +38,7 @@ const NEUTRAL_SCORE: f32 = 0.66;
 pub fn measure(
     run: &mut Run<'_>,
     passages: &Passages,
+    kind: QuestionKind,
 ) -> Result<(Support, RankedSentences), RunError> {
     let settings = &run.tools.config.answer;
     let (prompt, min_support) = (settings.prompt, settings.min_support);
@@ -37,13 +47,20 @@ pub fn measure(
     let parameters = run.tools.generator.card().parameters;
     let can_judge = parameters == 0 || parameters >= MIN_PARAMETERS;
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge;
+    let is_translated = is_translated(run.question, passages);
     let stated = if is_asked {
-        states(run, passages)?
+        // a list is in no single sentence, and sentences are ranked by the words of one language
+        if kind == QuestionKind::Fact && !is_translated {
+            states(run, "sentence", &ranked.best_texts(passages, MAX_JUDGED))?
+        } else {
+            let texts = passages.hits.iter().map(|hit| hit.chunk.embedded_text());
+            states(run, "text", &[texts.collect::<Vec<_>>().join("\n")])?
+        }
     } else {
         None
     };
 
-    let score = if is_translated(run.question, passages) && stated.is_some() {
+    let score = if is_translated && stated.is_some() {
         NEUTRAL_SCORE
     } else {
         ranked.score()
@@ -72,15 +89,28 @@ fn is_translated(question: &str, passages: &Passages) -> bool {
     })
 }
 
-/// Returns the generator's probability that the sources state the answer; `None` when the prompt is
-/// too long.
-fn states(run: &mut Run<'_>, passages: &Passages) -> Result<Option<f32>, RunError> {
-    let prompt = context::support_prompt(run.tools.prompts, run.question, &passages.hits);
+/// Returns the generator's largest probability that one of some texts, each a `unit`, states the
+/// answer, up to the first that surely does; `None` when a prompt is too long.
+fn states(run: &mut Run<'_>, unit: &str, texts: &[String]) -> Result<Option<f32>, RunError> {
+    let mut largest: Option<f32> = None;
+    for text in texts {
+        let prompt = context::support_prompt(run.tools.prompts, run.question, unit, text);
+        let rows = match run.classify(JudgementKind::SOURCES_STATE, &[prompt]) {
+            Err(LlmError::PromptTooLong { .. }) => return Ok(None),
+            rows => rows?,
+        };
 
-    match run.classify(JudgementKind::SOURCES_STATE, &[prompt]) {
-        Err(LlmError::PromptTooLong { .. }) => Ok(None),
-        rows => Ok(rows?.first().and_then(|row| row.shares.first().copied())),
+        largest = rows
+            .first()
+            .and_then(|row| row.shares.first().copied())
+            .into_iter()
+            .chain(largest)
+            .reduce(f32::max);
+        if largest.is_some_and(|share| share >= SURELY_STATED) {
+            break;
+        }
     }
+    Ok(largest)
 }
 
 /// Returns the probability that the sources answer the question: a logistic regression over

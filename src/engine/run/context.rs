@@ -22,6 +22,10 @@ use super::values::Passages;
 /// to 92 of 100 questions about SQuAD's articles, and the first 150 of their 247 words to 86.
 const LEAST_READ: usize = 3;
 
+/// Tokens of the prompt that asks whether a sentence states the answer, which is read before the
+/// first word, too.
+const JUDGED_TOKENS: u32 = 80;
+
 /// Returns whether runs with these settings retrieve anything.
 pub fn needs_corpus(config: &Config) -> bool {
     config.retriever.kind.is_on()
@@ -153,7 +157,9 @@ fn timely_tokens(run: &Run<'_>) -> Result<Option<u32>, LlmError> {
 
     let read = saturating_u32(tools.render_instructions()?.len());
     let left = (seconds - run.elapsed().as_secs_f32()).max(0.0);
-    Ok(Some(read + (left * rate) as u32))
+    Ok(Some(
+        read + ((left * rate) as u32).saturating_sub(JUDGED_TOKENS),
+    ))
 }
 
 /// Lets a generator read the instructions of the answer, which every question shares, so that the
@@ -166,7 +172,7 @@ pub fn read_instructions(
     prompts: &Prompts,
     generator: &mut dyn LoadedGenerator,
 ) -> Result<(), LlmError> {
-    let opening = prompts.opening(PromptName::SourcesState);
+    let opening = prompts.opening(PromptName::Sources);
     let is_asked = config.answer.prompt == AnswerPrompt::Sources && !opening.is_empty();
     let is_read = generator.usage() != CallUsage::default();
     // a server keeps a cache of its own
@@ -373,12 +379,9 @@ fn fill_prompt(
     filled.into()
 }
 
-/// Returns the prompt that asks whether the sources state the answer. It begins as that of the
-/// answer does, so that the sources are read once.
-pub fn support_prompt(prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
-    let context = show_chunks(AnswerPrompt::Sources, hits).join("\n");
-    let question = dated_question(question, hits);
-    let values = [("context", context.as_str()), ("question", &question)];
+/// Returns the prompt that asks whether a text, which is a `unit`, states the answer.
+pub fn support_prompt(prompts: &Prompts, question: &str, unit: &str, text: &str) -> Prompt {
+    let values = [("context", text), ("question", question), ("unit", unit)];
     prompts.fill(PromptName::SourcesState, &values).into()
 }
 

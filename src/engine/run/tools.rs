@@ -52,7 +52,7 @@ impl Tools<'_> {
         if self.config.answer.prompt != AnswerPrompt::Sources {
             return Ok(Vec::new());
         }
-        let instructions = Prompt::user(self.prompts.opening(PromptName::SourcesState));
+        let instructions = Prompt::user(self.prompts.opening(PromptName::Sources));
         Ok(self.generator.render(&instructions)?.tokens)
     }
 
