@@ -7,7 +7,8 @@
 //! | [`trial`], [`diagnosing`], [`variants`] | runs that try a change of settings |
 //! | [`ui`] | the state that the user controls: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
-//! | [`view`] | the trait of panes and overlays, and the input of drawing |
+//! | [`scene`], [`page`] | the input of drawing, and a builder of rows |
+//! | [`view`] | the trait of panes and overlays |
 //! | [`offer`] | the folders and the model that enter takes where nothing is typed |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
 //! | [`document`] | the lines of a document, rendered |
@@ -37,9 +38,10 @@ pub mod keys;
 pub mod pane;
 pub mod layout;
 pub mod ui;
+pub mod scene;
+pub mod page;
 pub mod view;
 pub mod offer;
-pub mod page;
 pub mod document;
 pub mod panes;
 pub mod fuzzy;

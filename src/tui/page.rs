@@ -3,9 +3,9 @@
 use ratatui::text::{Line, Span};
 
 use super::keys::Action;
+use super::scene::Scene;
 use super::text;
 use super::theme::Tone;
-use super::view::Scene;
 use super::viewport::{Content, Item};
 
 /// The indent of a remark.

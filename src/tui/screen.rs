@@ -75,7 +75,7 @@ impl Screen<'_> {
         let view = panes::view(pane);
         let sign = if focused { "▸" } else { " " };
         Frame {
-            title: &format!("{sign}{} {}", pane.number(), view.title(scene)),
+            title: &format!("{sign}{} {}", pane.number(), pane.title()),
             note: &view.note(scene),
             focused,
         }

@@ -188,8 +188,7 @@ impl App {
     /// The rows of a pane in sight, and its height.
     fn pane_content(&self, pane: Pane) -> Option<(Content, usize)> {
         let area = inside(self.layout()?.pane(pane)?);
-        let scroll = self.ui.scroll(pane);
-        let content = panes::view(pane).content(&self.scene(), scroll, usize::from(area.width));
+        let content = panes::content(pane, &self.scene(), usize::from(area.width));
         Some((content, usize::from(area.height)))
     }
 

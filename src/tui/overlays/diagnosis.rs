@@ -4,14 +4,13 @@
 use ratatui::text::Line;
 
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
-use crate::tui::diagnosing::Diagnosing;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::trial::End;
 use crate::tui::view::{Copied, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::trials::{HINTS, end_row};
 
@@ -29,12 +28,24 @@ impl View for Diagnosis {
         "Diagnosis of this answer".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        let mut page = Page::new(scene, cells);
-        if let Some(diagnosing) = &scene.ui.work.diagnosing {
-            rows(&mut page, diagnosing);
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let Some(diagnosing) = &page.scene.ui.work.diagnosing else {
+            return;
+        };
+        page.text(Tone::Question, " ", &diagnosing.run().question);
+        if let Some(found) = diagnosing.so_far() {
+            found_rows(page, found, diagnosing.end);
         }
-        page.content
+
+        page.gap();
+        let stopped = "stopped; this is what was found";
+        end_row(
+            page,
+            INDENT,
+            diagnosing.end,
+            stopped,
+            &diagnosing.activity(),
+        );
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -60,23 +71,6 @@ impl View for Diagnosis {
         let tried = diagnosing.so_far()?.tried.get(selected.row)?;
         Some(Request::AskWith(tried.settings.clone()))
     }
-}
-
-fn rows(page: &mut Page<'_>, diagnosing: &Diagnosing) {
-    page.text(Tone::Question, " ", &diagnosing.run().question);
-    if let Some(found) = diagnosing.so_far() {
-        found_rows(page, found, diagnosing.end);
-    }
-
-    page.gap();
-    let stopped = "stopped; this is what was found";
-    end_row(
-        page,
-        INDENT,
-        diagnosing.end,
-        stopped,
-        &diagnosing.activity(),
-    );
 }
 
 fn found_rows(page: &mut Page<'_>, found: &Found, end: Option<End>) {

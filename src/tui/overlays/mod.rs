@@ -39,6 +39,7 @@ use crate::event::Event;
 
 use super::keys::Action;
 use super::layout;
+use super::page::Page;
 use super::state::State;
 use super::ui::TypedText;
 use super::view::{Reaction, Request, Scene, View};
@@ -86,7 +87,9 @@ impl Open {
                 typed: line_text(self.line.as_ref()),
                 ..*scene
             };
-            self.content = self.view.content(&scene, &self.scroll, cells);
+            let mut page = Page::new(&scene, cells);
+            self.view.write(&mut page, &self.scroll);
+            self.content = page.content;
             self.cells = Some(cells);
         }
 

@@ -9,7 +9,7 @@ use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 /// Cells of the column of names.
 const NAMES: usize = 11;
@@ -22,8 +22,25 @@ impl View for Report {
         "Index".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(report) = &scene.state.report else {
+            page.remark(&no_report(scene));
+            return;
+        };
+
+        for (name, value) in figures(report) {
+            let value = text::clip(&value, page.cells.saturating_sub(NAMES + 3)).into_owned();
+            page.line(Line::from(vec![
+                page.span(Tone::Quiet, format!("  {}", text::left(name, NAMES))),
+                page.span(Tone::Text, value),
+            ]));
+        }
+        page.gap();
+        skipped_rows(page, report);
+        if let Some(omitted) = words::omitted_files(report) {
+            page.remark(&omitted);
+        }
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -34,28 +51,6 @@ impl View for Report {
             .collect();
         Copied::lines("the skipped files", &lines)
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(report) = &scene.state.report else {
-        page.remark(&no_report(scene));
-        return page.content;
-    };
-
-    for (name, value) in figures(report) {
-        let value = text::clip(&value, cells.saturating_sub(NAMES + 3)).into_owned();
-        page.line(Line::from(vec![
-            page.span(Tone::Quiet, format!("  {}", text::left(name, NAMES))),
-            page.span(Tone::Text, value),
-        ]));
-    }
-    page.gap();
-    skipped_rows(&mut page, report);
-    if let Some(omitted) = words::omitted_files(report) {
-        page.remark(&omitted);
-    }
-    page.content
 }
 
 fn no_report(scene: &Scene<'_>) -> String {

@@ -10,7 +10,7 @@ use crate::tui::state::State;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{fuzzy, text};
 
 /// Cells before the title: date, preset or number of questions, sign.
@@ -46,8 +46,39 @@ impl View for Sessions {
         }
     }
 
-    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, &matching_threads(scene), scroll, cells)
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
+        let scene = page.scene;
+        let threads = matching_threads(scene);
+        let Some(sessions) = &scene.state.sessions else {
+            let words = format!("   reading the list …{}", scene.elapsed_words());
+            page.line(page.span(Tone::Quiet, words));
+            return;
+        };
+        if sessions.threads.is_empty() {
+            page.remark(&format!(
+                "No run has been recorded in {} yet. Ask something: every run is recorded.",
+                sessions.folder
+            ));
+        } else if threads.is_empty() {
+            page.line(page.span(Tone::Quiet, "  no matching thread"));
+        }
+
+        let open = open_folder(scene);
+        for (row, thread) in threads.iter().enumerate() {
+            let folder = other_folder(thread.runs.last(), open.as_deref());
+            let is_wide = page.cells >= WIDE;
+            let line = thread_row(page, thread, folder.filter(|_| is_wide));
+            page.item(Item { row, part: 0 }, line);
+            if scroll.selected.is_some_and(|selected| selected.row == row) {
+                run_rows(page, row, thread, folder.filter(|_| !is_wide));
+            }
+        }
+        if sessions.has_more {
+            let words = format!("  … reading the older ones{}", scene.elapsed_words());
+            page.line(page.span(Tone::Quiet, words));
+        } else if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
+            page.line(page.span(Tone::Quiet, "  … more: search for their words"));
+        }
     }
 
     fn size(&self) -> Size {
@@ -149,46 +180,6 @@ fn selection<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThre
     let last = thread.runs.len().checked_sub(1)?;
     let run = item.part.checked_sub(1).map_or(last, |run| run.min(last));
     Some((thread, run))
-}
-
-fn content(
-    scene: &Scene<'_>,
-    threads: &[&RecordedThread],
-    scroll: &Scroll,
-    cells: usize,
-) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(sessions) = &scene.state.sessions else {
-        let words = format!("   reading the list …{}", scene.elapsed_words());
-        page.line(page.span(Tone::Quiet, words));
-        return page.content;
-    };
-    if sessions.threads.is_empty() {
-        page.remark(&format!(
-            "No run has been recorded in {} yet. Ask something: every run is recorded.",
-            sessions.folder
-        ));
-    } else if threads.is_empty() {
-        page.line(page.span(Tone::Quiet, "  no matching thread"));
-    }
-
-    let open = open_folder(scene);
-    for (row, thread) in threads.iter().enumerate() {
-        let folder = other_folder(thread.runs.last(), open.as_deref());
-        let is_wide = cells >= WIDE;
-        let line = thread_row(&page, thread, folder.filter(|_| is_wide));
-        page.item(Item { row, part: 0 }, line);
-        if scroll.selected.is_some_and(|selected| selected.row == row) {
-            run_rows(&mut page, row, thread, folder.filter(|_| !is_wide));
-        }
-    }
-    if sessions.has_more {
-        let words = format!("  … reading the older ones{}", scene.elapsed_words());
-        page.line(page.span(Tone::Quiet, words));
-    } else if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
-        page.line(page.span(Tone::Quiet, "  … more: search for their words"));
-    }
-    page.content
 }
 
 /// Returns the row of a thread, with its folder beside its title.

@@ -14,7 +14,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::{absence, answer};
 
@@ -36,12 +36,24 @@ const MATRIX_CELL: usize = 9;
 pub struct Links;
 
 impl View for Links {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Links.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let has_links = scene.run.is_some_and(has_links);
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        if let Some(run) = scene.run {
+            if has_links {
+                linked_rows(page, run);
+            }
+            attention_rows(page, run);
+            if let Some(absence) = Links.absence(scene) {
+                page.remark(&absence);
+            }
+        } else {
+            page.remark(
+                "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
+                 answer attends to.",
+            );
+        }
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -74,28 +86,6 @@ impl View for Links {
         let passage = answer::cited_passage(scene).filter(|_| action == Action::OpenSource)?;
         Some(Request::OpenSource(passage))
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let has_links = scene.run.is_some_and(has_links);
-
-    if let Some(run) = scene.run {
-        if has_links {
-            linked_rows(&mut page, run);
-        }
-        attention_rows(&mut page, run);
-        if let Some(absence) = Links.absence(scene) {
-            page.remark(&absence);
-        }
-    } else {
-        page.remark(
-            "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
-             answer attends to.",
-        );
-    }
-
-    page.content
 }
 
 fn has_links(run: &Run) -> bool {

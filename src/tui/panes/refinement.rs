@@ -15,7 +15,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::{absence, answer};
 
@@ -28,12 +28,39 @@ const CLASS: usize = 13;
 pub struct Refinement;
 
 impl View for Refinement {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Refinement.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
+            page.remark(&nothing_measured(scene));
+            if scene.run.is_some_and(|run| can_be_measured(scene, run)) {
+                page.gap();
+                let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
+                            understand it.";
+                page.text(Tone::Quiet, "   ", what);
+            }
+            return;
+        };
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        for (row, round) in run.refinement.rounds.iter().enumerate() {
+            let is_rechunked = round
+                .measured
+                .as_ref()
+                .is_ok_and(|measured| measured.origin == ContextOrigin::Rechunked);
+            if is_rechunked {
+                rechunked_rows(page, run);
+            }
+            RoundRows { run, row, round }.write(page);
+        }
+        end_rows(page, run);
+
+        let is_selected = scene.ui.scroll(Pane::Refinement).selected.is_some();
+        if !is_selected && let Some((round, understanding)) = shown_round(run) {
+            page.gap();
+            page.line(page.span(Tone::Quiet, format!(" answers of round {}", round.round)));
+            for line in matrix(page, round, understanding, Answers::Clipped) {
+                page.line(line);
+            }
+        }
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -113,42 +140,6 @@ fn copy(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
     }
     let chunk = run.refinement.chunk(item.row, item.part)?;
     Some(Copied::new("the chunk", chunk_text(run, chunk)))
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
-        page.remark(&nothing_measured(scene));
-        if scene.run.is_some_and(|run| can_be_measured(scene, run)) {
-            page.gap();
-            let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
-                        understand it.";
-            page.text(Tone::Quiet, "   ", what);
-        }
-        return page.content;
-    };
-
-    for (row, round) in run.refinement.rounds.iter().enumerate() {
-        let is_rechunked = round
-            .measured
-            .as_ref()
-            .is_ok_and(|measured| measured.origin == ContextOrigin::Rechunked);
-        if is_rechunked {
-            rechunked_rows(&mut page, run);
-        }
-        RoundRows { run, row, round }.write(&mut page);
-    }
-    end_rows(&mut page, run);
-
-    let is_selected = scene.ui.scroll(Pane::Refinement).selected.is_some();
-    if !is_selected && let Some((round, understanding)) = shown_round(run) {
-        page.gap();
-        page.line(page.span(Tone::Quiet, format!(" answers of round {}", round.round)));
-        for line in matrix(&page, round, understanding, Answers::Clipped) {
-            page.line(line);
-        }
-    }
-    page.content
 }
 
 fn nothing_measured(scene: &Scene<'_>) -> String {

@@ -13,7 +13,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::answer;
 
@@ -38,12 +38,48 @@ const ALTERNATIVES: usize = 40;
 pub struct Uncertainty;
 
 impl View for Uncertainty {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Uncertainty.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(run) = scene.settled_run() else {
+            page.remark("The uncertainty of each sentence of an answer, and of its words.");
+            return;
+        };
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        let full_bar = full_bar(run);
+        for (row, step) in run.steps.iter().enumerate() {
+            for (version, measured) in step.uncertainties().enumerate() {
+                let name = if version == 0 {
+                    format!("s{}", step.step)
+                } else {
+                    " ↳".to_owned()
+                };
+                let line = match measured {
+                    Some(uncertainty) => {
+                        let tokens = step.tokens_of(version);
+                        measured_row(page, &name, uncertainty, full_bar, tokens)
+                    }
+                    None => open_row(page, &name, run, step),
+                };
+                page.item(Item { row, part: 0 }, line);
+            }
+        }
+        if let Some(step) = shown_step(scene, run) {
+            token_rows(page, step);
+            let region = region_of(run, step);
+            if scene.ui.panes.zoomed {
+                zoomed_rows(page, step, region);
+            } else if region.is_some() {
+                word_rows(page, "words", step.first_tokens(), region);
+            }
+            if let Some(region) = region {
+                region_row(page, region);
+            }
+        }
+        if !page.is_empty() {
+            page.gap();
+        }
+        gate_rows(page, run, full_bar);
+        whole_answer_rows(page, run);
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -66,51 +102,6 @@ impl View for Uncertainty {
         let passage = answer::cited_passage(scene).filter(|_| action == Action::OpenSource)?;
         Some(Request::OpenSource(passage))
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(run) = scene.settled_run() else {
-        page.remark("The uncertainty of each sentence of an answer, and of its words.");
-        return page.content;
-    };
-
-    let full_bar = full_bar(run);
-    for (row, step) in run.steps.iter().enumerate() {
-        for (version, measured) in step.uncertainties().enumerate() {
-            let name = if version == 0 {
-                format!("s{}", step.step)
-            } else {
-                " ↳".to_owned()
-            };
-            let line = match measured {
-                Some(uncertainty) => {
-                    let tokens = step.tokens_of(version);
-                    measured_row(&page, &name, uncertainty, full_bar, tokens)
-                }
-                None => open_row(&page, &name, run, step),
-            };
-            page.item(Item { row, part: 0 }, line);
-        }
-    }
-    if let Some(step) = shown_step(scene, run) {
-        token_rows(&mut page, step);
-        let region = region_of(run, step);
-        if scene.ui.panes.zoomed {
-            zoomed_rows(&mut page, step, region);
-        } else if region.is_some() {
-            word_rows(&mut page, "words", step.first_tokens(), region);
-        }
-        if let Some(region) = region {
-            region_row(&mut page, region);
-        }
-    }
-    if !page.is_empty() {
-        page.gap();
-    }
-    gate_rows(&mut page, run, full_bar);
-    whole_answer_rows(&mut page, run);
-    page.content
 }
 
 /// Writes the measures of the whole answer: of its tokens, of its context, and of sampled answers.
