@@ -22,7 +22,7 @@ pub struct Item {
 }
 
 /// One row, and the item that it belongs to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Row {
     pub line: Line<'static>,
     pub item: Option<Item>,
@@ -60,9 +60,7 @@ impl Content {
     pub fn line(&mut self, line: impl Into<Line<'static>>) {
         self.rows.push(Row {
             line: line.into(),
-            item: None,
-            number: None,
-            target: None,
+            ..Row::default()
         });
     }
 
@@ -70,9 +68,8 @@ impl Content {
     pub fn document_line(&mut self, number: u32, line: impl Into<Line<'static>>) {
         self.rows.push(Row {
             line: line.into(),
-            item: None,
             number: Some(number),
-            target: None,
+            ..Row::default()
         });
     }
 
@@ -81,8 +78,7 @@ impl Content {
         self.rows.push(Row {
             line: line.into(),
             item: Some(item),
-            number: None,
-            target: None,
+            ..Row::default()
         });
     }
 
@@ -101,17 +97,6 @@ impl Content {
     /// An empty row.
     pub fn gap(&mut self) {
         self.line("");
-    }
-
-    /// Text in one look, wrapped at `cells`, with `indent` before each row.
-    pub fn paragraph(&mut self, content: &str, style: Style, indent: &str, cells: usize) {
-        let inner = cells.saturating_sub(text::width(indent));
-        for row in text::wrap(content, inner) {
-            self.line(Line::from(vec![
-                Span::raw(indent.to_owned()),
-                Span::styled(content[row].to_owned(), style),
-            ]));
-        }
     }
 
     /// The items in their order, each once.

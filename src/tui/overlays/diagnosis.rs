@@ -1,8 +1,6 @@
 //! The diagnosis of an answer: the chain from the file to it, its first broken link, and the
 //! changes that were tried, while they are.
 
-use ratatui::text::Line;
-
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
@@ -109,22 +107,13 @@ fn link_rows(page: &mut Page<'_>, link: &ChainLink) {
         Some(false) => Tone::Warning,
         None => Tone::Quiet,
     };
-    let before = INDENT.len() + 2 + NAME;
-    let room = page.cells.saturating_sub(before);
-    for (at, range) in text::wrap(&link.evidence, room).into_iter().enumerate() {
-        let evidence = page.span(tone, link.evidence[range].to_owned());
-        let name = if at == 0 {
-            let sign = sign(link.holds);
-            let name = text::left(link.name, NAME);
-            vec![
-                page.span(tone, format!("{INDENT}{sign} ")),
-                page.span(Tone::Quiet, name),
-            ]
-        } else {
-            vec![" ".repeat(before).into()]
-        };
-        page.line(Line::from([name, vec![evidence]].concat()));
-    }
+    let sign = format!("{INDENT}{} ", sign(link.holds));
+    let name = vec![
+        page.span(tone, sign),
+        page.span(Tone::Quiet, text::left(link.name, NAME)),
+    ];
+    let room = page.cells.saturating_sub(INDENT.len() + 2 + NAME);
+    page.named(name, tone, &link.evidence, room);
 }
 
 fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {

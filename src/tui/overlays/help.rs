@@ -1,7 +1,5 @@
 //! The help overlay.
 
-use ratatui::text::Line;
-
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
@@ -92,13 +90,12 @@ fn actions_with_keys(scene: &Scene<'_>, context: Context) -> impl Iterator<Item 
 
 fn action_rows(page: &mut Page<'_>, action: Action, key_cells: usize) {
     let signs = page.scene.keymap.signs(action);
-    let doc = action.info().doc;
+    let signs = format!("   {}", text::left(&signs, key_cells));
     let room = page.cells.saturating_sub(key_cells + 4);
-    for (at, range) in text::wrap(doc, room).into_iter().enumerate() {
-        let signs = if at == 0 { &signs } else { "" };
-        page.line(Line::from(vec![
-            page.span(Tone::Key, format!("   {}", text::left(signs, key_cells))),
-            page.span(Tone::Text, &doc[range]),
-        ]));
-    }
+    page.named(
+        vec![page.span(Tone::Key, signs)],
+        Tone::Text,
+        action.info().doc,
+        room,
+    );
 }

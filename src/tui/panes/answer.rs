@@ -1,6 +1,6 @@
 //! The answer pane: the question, the sentences with their citations, and how the run ended.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use crate::event::{CorpusCard, Outcome, Verdict, VerdictKind};
 use crate::story::Run;
@@ -218,19 +218,9 @@ fn foot_rows(page: &mut Page<'_>, run: &Run) {
 }
 
 fn answer_rows(page: &mut Page<'_>, answer: &str) {
-    let name = format!("{INDENT}answer  ");
-    let room = page.cells.saturating_sub(name.len());
-    for (at, range) in text::wrap(answer, room).into_iter().enumerate() {
-        let name = if at == 0 {
-            name.clone()
-        } else {
-            " ".repeat(name.len())
-        };
-        page.line(Line::from(vec![
-            page.span(Tone::Quiet, name),
-            page.span(Tone::Strong, answer[range].to_owned()),
-        ]));
-    }
+    let name = page.span(Tone::Quiet, format!("{INDENT}answer  "));
+    let room = page.cells.saturating_sub(name.width());
+    page.named(vec![name], Tone::Strong, answer, room);
 }
 
 /// Says whether the answer can be trusted, why, and what to press next.
