@@ -72,14 +72,10 @@ impl Screen<'_> {
         let is_target = arranged.focused == pane && self.overlay.is_none();
         let focused = is_target && arranged.focus == Focus::Panes;
 
-        let view = panes::view(pane);
         let sign = if focused { "▸" } else { " " };
-        Frame {
-            title: &format!("{sign}{} {}", pane.number(), pane.title()),
-            note: &view.note(scene),
-            focused,
-        }
-        .draw(scene, area, buffer);
+        let title = format!("{sign}{} {}", pane.number(), pane.title());
+        let note = panes::view(pane).note(scene);
+        draw_frame(scene, &title, &note, focused, area, buffer);
 
         let rows = inside(area);
         let window = Window {
@@ -124,42 +120,34 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
         .render(middle, buffer);
 }
 
-/// The frame of a pane or an overlay.
-struct Frame<'a> {
-    title: &'a str,
-    /// Omitted when it does not fit.
-    note: &'a str,
+/// Draws the frame of a pane or an overlay; the note is omitted when it does not fit.
+fn draw_frame(
+    scene: &Scene<'_>,
+    title: &str,
+    note: &str,
     focused: bool,
-}
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let (border, title_tone) = if focused {
+        (Tone::Focus, Tone::Focus)
+    } else {
+        (Tone::Border, Tone::Strong)
+    };
+    let room = usize::from(area.width).saturating_sub(6);
+    let title = text::clip(title, room);
+    let note_fits = !note.is_empty() && text::width(&title) + text::width(note) + 4 <= room;
 
-impl Frame<'_> {
-    fn draw(&self, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-        let border = if self.focused {
-            Tone::Focus
-        } else {
-            Tone::Border
-        };
-        let title_tone = if self.focused {
-            Tone::Focus
-        } else {
-            Tone::Strong
-        };
-        let room = usize::from(area.width).saturating_sub(6);
-        let title = text::clip(self.title, room);
-        let note_fits =
-            !self.note.is_empty() && text::width(&title) + text::width(self.note) + 4 <= room;
-
-        let mut block = Block::new()
-            .borders(Borders::ALL)
-            .border_type(BorderType::Rounded)
-            .border_style(scene.style(border))
-            .title(Line::from(scene.span(title_tone, format!("{title} "))));
-        if note_fits {
-            let note = Line::from(scene.span(Tone::Quiet, format!(" {} ", self.note)));
-            block = block.title(note.alignment(Alignment::Right));
-        }
-        block.render(area, buffer);
+    let mut block = Block::new()
+        .borders(Borders::ALL)
+        .border_type(BorderType::Rounded)
+        .border_style(scene.style(border))
+        .title(Line::from(scene.span(title_tone, format!("{title} "))));
+    if note_fits {
+        let note = Line::from(scene.span(Tone::Quiet, format!(" {note} ")));
+        block = block.title(note.alignment(Alignment::Right));
     }
+    block.render(area, buffer);
 }
 
 fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Buffer) {
@@ -172,12 +160,8 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
     Clear.render(area, buffer);
     buffer.set_style(area, scene.theme.screen());
 
-    Frame {
-        title: &format!(" {}", open.view.title(scene)),
-        note: "",
-        focused: true,
-    }
-    .draw(scene, area, buffer);
+    let title = format!(" {}", open.view.title(scene));
+    draw_frame(scene, &title, "", true, area, buffer);
     draw_overlay_input(scene, open, inside(area), buffer);
 
     Window {

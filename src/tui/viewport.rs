@@ -21,6 +21,12 @@ pub struct Item {
     pub part: usize,
 }
 
+impl Item {
+    pub const fn new(row: usize, part: usize) -> Self {
+        Self { row, part }
+    }
+}
+
 /// One row, and the item that it belongs to.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
@@ -395,7 +401,7 @@ mod tests {
     fn content(rows: usize) -> Content {
         let mut content = Content::default();
         for row in 0..rows {
-            content.item(Item { row, part: 0 }, format!("row {row}"));
+            content.item(Item::new(row, 0), format!("row {row}"));
         }
         content
     }
@@ -407,21 +413,15 @@ mod tests {
         for _ in 0..8 {
             scroll.select_by(1, &content, 5);
         }
-        assert_eq!(
-            (scroll.selected, scroll.top),
-            (Some(Item { row: 7, part: 0 }), 3)
-        );
+        assert_eq!((scroll.selected, scroll.top), (Some(Item::new(7, 0)), 3));
         scroll.select_by(-100, &content, 5);
-        assert_eq!(
-            (scroll.selected, scroll.top),
-            (Some(Item { row: 0, part: 0 }), 0)
-        );
+        assert_eq!((scroll.selected, scroll.top), (Some(Item::new(0, 0)), 0));
     }
 
     #[test]
     fn an_item_of_several_rows_is_one_match() {
         let mut content = content(3);
-        content.item(Item { row: 2, part: 0 }, "more of row 2");
+        content.item(Item::new(2, 0), "more of row 2");
         content.line("a row");
         content.line("a row");
         assert_eq!(content.matching("row"), [0, 1, 2, 4, 5]);

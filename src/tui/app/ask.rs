@@ -265,10 +265,7 @@ impl App {
             self.override_setting("preset", &suggestion.preset);
         }
         if self.scene().offers_questions() {
-            self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item {
-                row: number,
-                part: 0,
-            });
+            self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item::new(number, 0));
         }
         self.notify(suggestion.shows);
     }

@@ -200,10 +200,7 @@ impl App {
             Pane::Retrieval | Pane::Links | Pane::Refinement => return,
         };
         let selected = self.ui.scroll(pane).selected;
-        let sentence = selected.map(|item| Item {
-            row: item.row,
-            part: 0,
-        });
+        let sentence = selected.map(|item| Item::new(item.row, 0));
 
         let is_same =
             |known: Option<Item>| known.map(|item| item.row) == sentence.map(|item| item.row);
@@ -245,7 +242,7 @@ impl App {
             None => lookup.label(hit.chunk.id).is_some(),
         };
         let at = lookup.hits().iter().position(is_source)?;
-        Some(Item { row, part: at + 1 })
+        Some(Item::new(row, at + 1))
     }
 
     /// Shows the stage of the run `by` stages further on; the last or the first where none is

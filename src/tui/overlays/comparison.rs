@@ -396,6 +396,6 @@ fn preset_rows(page: &mut Page<'_>) {
             page.span(Tone::Text, format!("    {name}")),
             page.span(Tone::Quiet, asked),
         ]);
-        page.item(Item { row, part: 0 }, line);
+        page.item(Item::new(row, 0), line);
     }
 }

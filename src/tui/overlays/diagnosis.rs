@@ -125,6 +125,6 @@ fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {
             page.text(tone, INDENT, &words[range]);
         }
     } else {
-        page.item_hanging(Item { row, part: 0 }, tone, INDENT, "  ", &words);
+        page.item_hanging(Item::new(row, 0), tone, INDENT, "  ", &words);
     }
 }

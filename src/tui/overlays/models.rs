@@ -85,7 +85,7 @@ impl View for Models {
                 let title = format!("  To download (list of {})", list.made);
                 page.line(page.span(Tone::Strong, title));
             }
-            let item = Item { row, part: 0 };
+            let item = Item::new(row, 0);
             page.item(item, entry_row(page, list, entry));
             if scroll.selected == Some(item) {
                 for detail in details(list, entry) {
@@ -176,7 +176,7 @@ impl View for Models {
         let Some(row) = self.wanted.take() else {
             return;
         };
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         if let Some(rows) = content.rows_of(item) {
             scroll.selected = Some(item);
             scroll.show(rows, content, height);

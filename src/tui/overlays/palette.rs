@@ -24,7 +24,7 @@ impl View for Palette {
     fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
         let scene = page.scene;
         for (row, entry) in matching_entries(scene).into_iter().enumerate() {
-            page.item(Item { row, part: 0 }, entry_row(page, &entry));
+            page.item(Item::new(row, 0), entry_row(page, &entry));
         }
         if page.is_empty() {
             page.line(scene.span(Tone::Quiet, "  no matching command"));

@@ -31,7 +31,7 @@ impl View for Prompts {
             if row > 0 {
                 page.gap();
             }
-            page.item(Item { row, part: 0 }, head_row(page, row, call));
+            page.item(Item::new(row, 0), head_row(page, row, call));
             page.clip(Tone::Quiet, &format!("  {}", usage_words(call)));
             prompt_rows(page, call);
         }

@@ -68,7 +68,7 @@ impl View for Sessions {
             let folder = other_folder(thread.runs.last(), open.as_deref());
             let is_wide = page.cells >= WIDE;
             let line = thread_row(page, thread, folder.filter(|_| is_wide));
-            page.item(Item { row, part: 0 }, line);
+            page.item(Item::new(row, 0), line);
             if scroll.selected.is_some_and(|selected| selected.row == row) {
                 run_rows(page, row, thread, folder.filter(|_| !is_wide));
             }
@@ -215,7 +215,7 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
 /// question, the answer.
 fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Option<&str>) {
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
         let answer = text::clip(answer(run), room).into_owned();
         let indent = Span::raw(" ".repeat(BEFORE_TITLE));
@@ -228,7 +228,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
     }
 
     for (at, run) in thread.runs.iter().enumerate() {
-        let item = Item { row, part: at + 1 };
+        let item = Item::new(row, at + 1);
         let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
         let question = text::clip(&run.question, room).into_owned();
         let rest = room.saturating_sub(text::width(&question) + 2);
@@ -242,7 +242,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
         page.item(item, line);
     }
     let part = thread.runs.len();
-    folder_row(page, Item { row, part }, folder);
+    folder_row(page, Item::new(row, part), folder);
 }
 
 /// Names the folder of a thread that is not the open one.

@@ -177,7 +177,7 @@ fn matching_settings(page: &mut Page<'_>, scroll: &Scroll, typed: &str) {
 
 /// Writes a setting; below the selected one its explanation and that of each choice.
 fn setting_rows(page: &mut Page<'_>, scroll: &Scroll, row: usize, setting: &Setting) {
-    let item = Item { row, part: 0 };
+    let item = Item::new(row, 0);
     let value = setting.text(&page.scene.ui.next_run.config());
     page.item(item, setting_row(page, setting, &value));
     if scroll.selected != Some(item) {

@@ -23,7 +23,7 @@ const HALF_BAR: usize = 8;
 /// Cells before the values of the summary.
 const INDENT: usize = 12;
 /// The item that changes the reference answer; beliefs follow.
-const REFERENCE: Item = Item { row: 0, part: 0 };
+const REFERENCE: Item = Item::new(0, 0);
 
 /// The utility of a run's context (ΔSePer).
 pub struct Utility;
@@ -238,10 +238,7 @@ impl Figures<'_> {
     fn belief_rows(&self, page: &mut Page<'_>, scroll: &Scroll) {
         page.line(page.span(Tone::Strong, "  the model's answers, by context"));
         for (at, belief) in self.utility.beliefs.iter().enumerate() {
-            let item = Item {
-                row: at + 1,
-                part: 0,
-            };
+            let item = Item::new(at + 1, 0);
             page.item(item, self.belief_row(page, belief));
             if scroll.selected == Some(item) {
                 sample_rows(page, item, belief);

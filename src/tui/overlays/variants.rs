@@ -36,7 +36,7 @@ impl View for Variants {
         for (row, variant) in variants.all.iter().enumerate() {
             if let Some(run) = &variant.run {
                 let line = variant_row(page, &variant.name, run, &variants.run);
-                page.item(Item { row, part: 0 }, line);
+                page.item(Item::new(row, 0), line);
             }
         }
         page.text(Tone::Quiet, INDENT, &agreement(variants));

@@ -365,7 +365,7 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
         }
         let room = page.cells.saturating_sub(line.width());
         line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
-        page.item(Item { row: *row, part: 0 }, line);
+        page.item(Item::new(*row, 0), line);
         ablation_row(page, *row, step);
     }
 
@@ -381,7 +381,7 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
 /// Writes the shares of a sentence's chunks, and the sentence beside them or, where it does not
 /// fit, below.
 fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
-    let item = Item { row, part: 0 };
+    let item = Item::new(row, 0);
     let mut line = attention_row(page, step);
     let sentence = text::one_line(step.text.trim());
     if line.width() + text::width(&sentence) <= page.cells {
@@ -397,7 +397,7 @@ fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
 /// Writes what leaving out the chunks does to a sentence.
 fn ablation_row(page: &mut Page<'_>, row: usize, step: &Step) {
     if let Some(words) = words::ablation(step) {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         page.item_text(item, Tone::Text, SENTENCE_INDENT, &words);
     }
 }

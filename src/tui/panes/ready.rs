@@ -58,7 +58,7 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
     page.text(Tone::Quiet, "   ", &heads);
     let taken = scene.ui.scroll(Pane::Answer).selected;
     for (row, offer) in offers.iter().enumerate() {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         let sign = if taken.map_or(row == 0, |taken| taken == item) {
             "▸"
         } else {
@@ -296,7 +296,7 @@ fn suggestion_rows(page: &mut Page<'_>) {
     let next = scene.keymap.sign(Action::HistoryForward);
     page.line(page.span(Tone::Quiet, format!("   for example (press {next}):")));
     for (row, suggestion) in scene.ui.question.suggestions.iter().enumerate() {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         let preset = format!("  {}", suggestion.preset);
         let room = page.cells.saturating_sub(6 + text::width(&preset));
         let question = text::clip(&suggestion.question, room);

@@ -386,10 +386,7 @@ impl LookupRows<'_> {
             } else if at == 0 && has_merged {
                 page.line(scene.span(Tone::Quiet, " as retrieved:"));
             }
-            let item = Item {
-                row: self.row,
-                part: at + 1,
-            };
+            let item = Item::new(self.row, at + 1);
             let pinning = self.pins.pinning(&hit.chunk);
             let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
             page.item(item, self.hit_row(hit, best, pinning));

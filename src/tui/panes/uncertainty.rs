@@ -60,7 +60,7 @@ impl View for Uncertainty {
                     }
                     None => open_row(page, &name, run, step),
                 };
-                page.item(Item { row, part: 0 }, line);
+                page.item(Item::new(row, 0), line);
             }
         }
         if let Some(step) = shown_step(scene, run) {
