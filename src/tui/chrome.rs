@@ -518,7 +518,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     let beside = match &field.error {
         Some(error) => {
             // what was typed stays in sight
-            let room = left.saturating_sub(text::width(field.typed_text()) as u16 + 3);
+            let room = left.saturating_sub(text::width(field.text.as_str()) as u16 + 3);
             let error = text::clip(error, usize::from(room)).into_owned();
             Line::from(vec![scene.span(Tone::Warning, error), Span::raw(" ")])
         }
@@ -729,7 +729,7 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
         if open.is_stopped_by_back(scene) {
             rename(&mut hints, Action::Back, "stop");
         }
-        if open.content().items().next().is_none() {
+        if open.content.items().next().is_none() {
             hints.retain(|(action, _)| *action != Action::Choose);
         }
         return hints;

@@ -165,7 +165,7 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
     draw_overlay_input(scene, open, inside(area), buffer);
 
     Window {
-        content: open.content(),
+        content: &open.content,
         scroll: &open.scroll,
         theme: scene.theme,
         focused: true,
@@ -176,7 +176,7 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
 
 /// The typed line above the rows, and a rule below it.
 fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut Buffer) {
-    let Some(input) = open.line() else {
+    let Some(input) = &open.line else {
         return;
     };
     let line = Rect {

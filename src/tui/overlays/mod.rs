@@ -56,8 +56,9 @@ pub struct Open {
     pub view: Box<dyn View>,
     pub scroll: Scroll,
     /// The line that filters its rows, while it is there.
-    line: Option<TypedText>,
-    content: Content,
+    pub line: Option<TypedText>,
+    /// Its rows, as they were prepared.
+    pub content: Content,
     /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,
     /// The overlay that help was opened over.
@@ -84,7 +85,7 @@ impl Open {
         let cells = usize::from(self.columns(screen).saturating_sub(2));
         if self.view.is_live() || self.cells != Some(cells) {
             let scene = Scene {
-                typed: line_text(self.line.as_ref()),
+                typed: self.typed_text(),
                 ..*scene
             };
             let mut page = Page::new(&scene, cells);
@@ -102,23 +103,9 @@ impl Open {
         self.cells = None;
     }
 
-    /// Returns its rows, as they were prepared.
-    pub fn content(&self) -> &Content {
-        &self.content
-    }
-
-    /// Returns the line that filters its rows, while it is there.
-    pub fn line(&self) -> Option<&TypedText> {
-        self.line.as_ref()
-    }
-
-    pub fn line_mut(&mut self) -> Option<&mut TypedText> {
-        self.line.as_mut()
-    }
-
     /// Returns the text of that line; empty where there is none.
     pub fn typed_text(&self) -> &str {
-        line_text(self.line.as_ref())
+        self.line.as_ref().map_or("", TypedText::as_str)
     }
 
     /// Begins the line that filters its rows. Returns whether it has one that a search begins.
@@ -201,10 +188,6 @@ impl Open {
             columns
         }
     }
-}
-
-fn line_text(line: Option<&TypedText>) -> &str {
-    line.map_or("", TypedText::as_str)
 }
 
 /// Returns the screen without header, input and status, which stay visible.
