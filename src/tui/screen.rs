@@ -2,11 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::{Block, BorderType, Borders, Clear, Paragraph, Widget, Wrap};
 
 use super::hyperlinks::Placed;
-use super::layout::{Layout, SMALLEST, inside};
+use super::layout::{Layout, SMALLEST, inside, split_left, split_top};
 use super::overlays::Open;
 use super::pane::Pane;
 use super::theme::Tone;
@@ -179,25 +179,12 @@ fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut B
     let Some(input) = &open.line else {
         return;
     };
-    let line = Rect {
-        height: 1.min(area.height),
-        ..area
-    };
-    let typed = Rect {
-        x: line.x + 3.min(line.width),
-        width: line.width.saturating_sub(3),
-        ..line
-    };
-    let rule = Rect {
-        y: line.y + 1,
-        ..line
-    };
-
-    Line::from(scene.span(Tone::Focus, " > ")).render(line, buffer);
+    let [line, rule] = split_top(area, 1);
+    let [sign, typed] = split_left(line, 3);
+    scene.span(Tone::Focus, " > ").render(sign, buffer);
     input.draw(typed, buffer, scene.style(Tone::Text), true);
-    Span::styled(
-        "─".repeat(usize::from(rule.width)),
-        scene.style(Tone::Border),
-    )
-    .render(rule, buffer);
+    let width = usize::from(rule.width);
+    scene
+        .span(Tone::Border, "─".repeat(width))
+        .render(rule, buffer);
 }

@@ -185,14 +185,11 @@ impl App {
     /// Moves in the rows below the typed line, or through the folders of before.
     pub(super) fn move_below_input(&mut self, by: isize) {
         let purpose = self.ui.field.as_ref().map(|field| &field.purpose);
+        let overlay = self.overlay.as_ref();
+        let has_line = overlay.is_some_and(|open| open.line.is_some());
         if purpose == Some(&Purpose::Folder) {
             self.take_recent_folder(by);
-        } else if purpose.is_none()
-            && self
-                .overlay
-                .as_ref()
-                .is_some_and(|open| open.line.is_some())
-        {
+        } else if purpose.is_none() && has_line {
             self.change_scroll(|scroll, content, height| scroll.select_by(by, content, height));
         }
     }

@@ -169,14 +169,9 @@ impl Open {
     /// Returns the area of its rows: inside the frame, below the typed line.
     pub fn rows_area(&self, screen: Rect) -> Rect {
         let inside = layout::inside(self.frame(screen));
-        if self.line.is_none() {
-            return inside;
-        }
-        let taken = INPUT_ROWS.min(inside.height);
-        Rect {
-            y: inside.y + taken,
-            height: inside.height - taken,
-            ..inside
+        match self.line {
+            None => inside,
+            Some(_) => layout::split_top(inside, INPUT_ROWS)[1],
         }
     }
 
