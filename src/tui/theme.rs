@@ -265,13 +265,12 @@ fn put_over(
 }
 
 fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> Result<Style, String> {
-    let mut style = Style::default();
-    if let Some(name) = &look.fg {
-        style.fg = Some(colour(name, palette)?);
-    }
-    if let Some(name) = &look.bg {
-        style.bg = Some(colour(name, palette)?);
-    }
+    let colour = |name: &String| colour(name, palette);
+    let mut style = Style {
+        fg: look.fg.as_ref().map(colour).transpose()?,
+        bg: look.bg.as_ref().map(colour).transpose()?,
+        ..Style::default()
+    };
 
     let modifiers = [
         (look.bold, Modifier::BOLD),

@@ -14,7 +14,7 @@ use crate::tui::state::{Model, State};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
+use crate::tui::view::{Copied, Reaction, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells of the columns besides the name.
@@ -98,10 +98,6 @@ impl View for Models {
             let legend = "★ the largest with room in memory for the models beside it; without a GPU, one that reads three sources in 8 s";
             page.text(Tone::Quiet, "  ", legend);
         }
-    }
-
-    fn size(&self) -> Size {
-        Size::with_max_rows(110, 60)
     }
 
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {

@@ -153,8 +153,7 @@ impl Columns {
         let has_both = cells >= 90;
         let bar = if has_both { BAR + 2 } else { 0 };
         let reason = reason_cells(run);
-        let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
-        let longest = widths.max().unwrap_or(0).min(cells / 2);
+        let longest = location_cells(run, cells);
         // names are whole before there are ranks
         let scores = 7 + 7 + 7;
         let ranks = GUTTER + longest + scores + RANKS + bar + reason < cells;
@@ -181,8 +180,7 @@ impl Columns {
     /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to
     /// the locations when it is too little for them.
     fn fit(&mut self, run: &Run) {
-        let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
-        let location = widths.max().unwrap_or(0).min(self.cells / 2);
+        let location = location_cells(run, self.cells);
         let Some(left) = self.location.checked_sub(location) else {
             return;
         };
@@ -199,6 +197,12 @@ impl Columns {
 fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &Hit)> {
     let lookups = run.lookups.iter();
     lookups.flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, hit)))
+}
+
+/// Returns the cells of the longest location of a run, at most half of all.
+fn location_cells(run: &Run, cells: usize) -> usize {
+    let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
+    widths.max().unwrap_or(0).min(cells / 2)
 }
 
 /// Returns the cells of the longest reason of a run, with the gap in front of it.
@@ -449,9 +453,7 @@ impl LookupRows<'_> {
         line.push_span(scene.span(tone, numbers));
         if columns.has_both || dropped.is_none() {
             line.push_span(Span::raw("  "));
-            for span in scene.bar(hit.fused.score / best, BAR) {
-                line.push_span(span);
-            }
+            line.spans.extend(scene.bar(hit.fused.score / best, BAR));
         }
         if let Some(reason) = dropped {
             let reason = format!("  {}", words::drop_reason(reason, self.lookup));

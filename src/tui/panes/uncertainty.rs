@@ -125,19 +125,14 @@ fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
 }
 
 fn perplexity(run: &Run) -> Option<String> {
-    let logprobs: Vec<f32> = run
-        .steps
-        .iter()
-        .flat_map(|step| &step.tokens)
-        .map(|token| token.logprob)
-        .collect();
+    let logprobs: Vec<f32> = run.tokens().map(|token| token.logprob).collect();
     if logprobs.is_empty() {
         return None;
     }
 
     let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
     // a line may break behind a hyphen, and what rounds to zero is not a negative number
-    let shown = format!("{:.2}", (mean * 100.0).round() / 100.0 + 0.0).replace('-', "\u{2212}");
+    let shown = format!("{:.2}", words::hundredths(mean)).replace('-', "\u{2212}");
     Some(format!(
         "perplexity {:.2}, mean log-probability {shown} nats",
         (-mean).exp()
@@ -318,10 +313,7 @@ fn highest(step: &Step) -> f32 {
 
 fn token_rows(page: &mut Page<'_>, step: &Step) {
     let tokens = step.first_tokens();
-    let top = tokens
-        .iter()
-        .map(|token| token.entropy)
-        .fold(FULL_SPARK, f32::max);
+    let top = highest_sign(tokens);
     let name = format!(" tokens of s{}  ", step.step);
     let room = page.cells.saturating_sub(text::width(&name)).max(1);
 
@@ -350,6 +342,12 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
         }
         page.line(line);
     }
+}
+
+/// The entropy of the highest sign of the sparkline.
+fn highest_sign(tokens: &[Token]) -> f32 {
+    let entropies = tokens.iter().map(|token| token.entropy);
+    entropies.fold(FULL_SPARK, f32::max)
 }
 
 /// The uncertain region of a regenerated sentence, which the query was made of.
@@ -398,10 +396,7 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
     let alternatives = if has_alternatives { ALTERNATIVES } else { 0 };
     let columns = (page.cells / (TOKEN_COLUMN + alternatives)).max(1);
     let per_column = tokens.len().div_ceil(columns).max(1);
-    let top = tokens
-        .iter()
-        .map(|token| token.entropy)
-        .fold(FULL_SPARK, f32::max);
+    let top = highest_sign(tokens);
 
     let head = format!(
         " {}{:>6}{:>6}  {}{}",
