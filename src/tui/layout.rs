@@ -71,7 +71,8 @@ impl PaneNeeds {
     /// Returns the share of a pane in the width of its row, in hundredths, for the steps to have an
     /// effect.
     fn width(&self, pane: Pane) -> u16 {
-        (f64::from(pane.slot().width) * 100.0 * factor(self.steps[pane as usize])) as u16
+        let (_, width) = pane.slot();
+        (f64::from(width) * 100.0 * factor(self.steps[pane as usize])) as u16
     }
 
     /// Returns what panes beside each other need.
@@ -192,7 +193,7 @@ fn open_panes(width: u16, needs: Needs) -> Vec<Pane> {
 fn all(body: Rect, needs: &PaneNeeds, open: &[Pane]) -> Vec<(Pane, Rect)> {
     let in_row = |row: SlotRow| -> Vec<Pane> {
         let panes = open.iter().copied();
-        panes.filter(|pane| pane.slot().row == row).collect()
+        panes.filter(|pane| pane.slot().0 == row).collect()
     };
     let [upper, lower] = [in_row(SlotRow::Upper), in_row(SlotRow::Lower)];
     if lower.is_empty() {

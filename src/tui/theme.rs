@@ -114,8 +114,6 @@ impl Depth {
 /// A look for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
-    /// The name by which it was loaded.
-    pub name: String,
     styles: Vec<Style>,
 }
 
@@ -159,10 +157,7 @@ impl Theme {
             .map(|tone| looks.get(tone.name()).copied().unwrap_or_default())
             .map(|style| at_depth(style, depth))
             .collect();
-        Ok(Self {
-            name: name.to_owned(),
-            styles,
-        })
+        Ok(Self { styles })
     }
 
     /// The names that can be chosen: built-in ones, then the user's.

@@ -193,14 +193,6 @@ impl Content {
 }
 
 impl Scroll {
-    /// A window that keeps to the end.
-    pub fn following() -> Self {
-        Self {
-            follow: true,
-            ..Self::default()
-        }
-    }
-
     /// Moves the window by rows.
     pub fn by(&mut self, rows: isize, content: &Content, height: usize) {
         let last_top = content.rows.len().saturating_sub(height);
@@ -429,7 +421,10 @@ mod tests {
 
     #[test]
     fn following_ends_when_the_user_scrolls() {
-        let mut scroll = Scroll::following();
+        let mut scroll = Scroll {
+            follow: true,
+            ..Scroll::default()
+        };
         assert_eq!(content(20).top(&scroll, 5), 15);
         scroll.by(-2, &content(20), 5);
         assert_eq!(content(30).top(&scroll, 5), 13);
@@ -443,7 +438,10 @@ mod tests {
         let rows = |content: &Content, scroll: &Scroll| -> Vec<usize> {
             content.in_sight(scroll, 5).collect()
         };
-        let mut scroll = Scroll::following();
+        let mut scroll = Scroll {
+            follow: true,
+            ..Scroll::default()
+        };
         assert_eq!(rows(&content, &scroll), [4, 16, 17, 18, 19]);
         content.start = Some(4);
         assert_eq!(rows(&content, &scroll), [4, 5, 6, 7, 19]);

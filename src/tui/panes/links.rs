@@ -106,20 +106,15 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
         return;
     };
 
-    let linked = Linked {
-        run,
-        lookup,
-        document,
-    };
     let chosen = &document.chunks[at];
-    linked.rows(page, chosen, " ");
+    linked_row(page, run, lookup, document, chosen, " ");
     for link in &chosen.links {
         let other = (link.to as usize)
             .checked_sub(document.first as usize)
             .and_then(|at| document.chunks.get(at));
         if let Some(other) = other {
             let weight = format!("   {} ", words::score(link.weight, 2));
-            linked.rows(page, other, &weight);
+            linked_row(page, run, lookup, document, other, &weight);
         }
     }
     page.gap();
@@ -165,39 +160,35 @@ fn first_part(chunk: &ChunkText) -> u64 {
     chunk.parts.first().map_or(chunk.id, |part| part.chunk)
 }
 
-/// A document with its links, as a lookup of a run retrieved it.
-struct Linked<'a> {
-    run: &'a Run,
-    lookup: &'a Lookup,
-    document: &'a DocumentLinks,
-}
+/// Writes `[2] people.md:12  its text`; the text below the location where there is little room
+/// beside it.
+fn linked_row(
+    page: &mut Page<'_>,
+    run: &Run,
+    lookup: &Lookup,
+    document: &DocumentLinks,
+    chunk: &LinkedChunk,
+    before: &str,
+) {
+    let label = lookup.label(chunk.chunk);
+    let label = label.map_or_else(String::new, |label| format!("[{label}] "));
+    let location = words::location(&document.document, chunk.lines, chunk.place.as_ref());
 
-impl Linked<'_> {
-    /// Writes `[2] people.md:12  its text`; the text below the location where there is little room
-    /// beside it.
-    fn rows(&self, page: &mut Page<'_>, chunk: &LinkedChunk, before: &str) {
-        let label = self
-            .lookup
-            .label(chunk.chunk)
-            .map_or_else(String::new, |label| format!("[{label}] "));
-        let location = words::location(&self.document.document, chunk.lines, chunk.place.as_ref());
+    let mut line = Line::from(page.span(Tone::Strong, before));
+    line.push_span(page.span(Tone::Citation, label));
+    let indent = line.width();
+    let location = text::clip_start(&location, page.cells.saturating_sub(indent)).into_owned();
+    line.push_span(page.span(Tone::Text, location));
 
-        let mut line = Line::from(page.span(Tone::Strong, before));
-        line.push_span(page.span(Tone::Citation, label));
-        let indent = line.width();
-        let location = text::clip_start(&location, page.cells.saturating_sub(indent)).into_owned();
-        line.push_span(page.span(Tone::Text, location));
-
-        let words = text_of(self.run, chunk.chunk).unwrap_or_default();
-        let beside = page.cells.saturating_sub(line.width() + 3);
-        if beside >= MIN_TEXT {
-            let words = text::clip(&words, beside);
-            line.push_span(page.span(Tone::Quiet, format!("  {words}")));
-            page.line(line);
-        } else {
-            page.line(line);
-            page.clip(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
-        }
+    let words = text_of(run, chunk.chunk).unwrap_or_default();
+    let beside = page.cells.saturating_sub(line.width() + 3);
+    if beside >= MIN_TEXT {
+        let words = text::clip(&words, beside);
+        line.push_span(page.span(Tone::Quiet, format!("  {words}")));
+        page.line(line);
+    } else {
+        page.line(line);
+        page.clip(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
     }
 }
 

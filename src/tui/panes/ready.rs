@@ -190,7 +190,7 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
             ])
         }
         Model::Ready { card, wall_ms } => {
-            let took = wall_ms.map_or(String::new(), |ms| format!(" in {}", text::duration(ms)));
+            let took = format!(" in {}", text::duration(*wall_ms));
             let server = match card.server.as_str() {
                 "" => String::new(),
                 can_do => format!(", on {}: {can_do}", card.device),
