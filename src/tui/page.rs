@@ -76,7 +76,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes words behind a name, wrapped at `room` cells, each row after the first as far in.
-    pub fn named(&mut self, name: Vec<Span<'static>>, tone: Tone, words: &str, room: usize) {
+    pub fn text_behind(&mut self, name: Vec<Span<'static>>, tone: Tone, words: &str, room: usize) {
         let mut line = Line::from(name);
         let indent = " ".repeat(line.width());
         for range in text::wrap(words, room) {

@@ -1,5 +1,5 @@
-//! [`View`], the trait that each pane and overlay implements in its own file. A view changes nothing
-//! itself: it returns a [`Request`].
+//! [`View`], the trait that each pane and overlay implements in its own file. A view changes
+//! nothing itself: it returns a [`Request`].
 
 use std::path::PathBuf;
 

@@ -89,12 +89,12 @@ impl Key {
             KeyCode::Char(c) if self.modifiers == KeyModifiers::CONTROL => {
                 format!("^{}", c.to_ascii_uppercase())
             }
-            _ => self.with_modifiers(self.named().map(|(.., sign)| *sign)),
+            _ => self.with_modifiers(self.entry().map(|(.., sign)| *sign)),
         }
     }
 
     /// Returns the entry of a key that has a name.
-    fn named(self) -> Option<&'static (&'static str, KeyCode, &'static str)> {
+    fn entry(self) -> Option<&'static (&'static str, KeyCode, &'static str)> {
         NAMES.iter().find(|(_, known, _)| *known == self.code)
     }
 
@@ -117,7 +117,7 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.with_modifiers(self.named().map(|(name, ..)| *name)))
+        f.write_str(&self.with_modifiers(self.entry().map(|(name, ..)| *name)))
     }
 }
 

@@ -113,7 +113,7 @@ fn link_rows(page: &mut Page<'_>, link: &ChainLink) {
         page.span(Tone::Quiet, text::left(link.name, NAME)),
     ];
     let room = page.cells.saturating_sub(INDENT.len() + 2 + NAME);
-    page.named(name, tone, &link.evidence, room);
+    page.text_behind(name, tone, &link.evidence, room);
 }
 
 fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {

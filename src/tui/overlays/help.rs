@@ -92,7 +92,7 @@ fn action_rows(page: &mut Page<'_>, action: Action, key_cells: usize) {
     let signs = page.scene.keymap.signs(action);
     let signs = format!("   {}", text::left(&signs, key_cells));
     let room = page.cells.saturating_sub(key_cells + 4);
-    page.named(
+    page.text_behind(
         vec![page.span(Tone::Key, signs)],
         Tone::Text,
         action.info().doc,

@@ -57,7 +57,7 @@ pub struct Open {
     pub scroll: Scroll,
     /// The line that filters its rows, while it is there.
     pub line: Option<TypedText>,
-    /// Its rows, as they were prepared.
+    /// The rows, as they were prepared.
     pub content: Content,
     /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,

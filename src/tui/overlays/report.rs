@@ -121,8 +121,8 @@ fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
     file_rows(page, (Tone::Quiet, "·"), noted.collect());
 }
 
-/// Writes files, each with its remark, which is wrapped beside it. The column of paths is as wide as
-/// the longest, at most half of the page.
+/// Writes files, each with its remark, which is wrapped beside it. The column of paths is as wide
+/// as the longest, at most half of the page.
 fn file_rows(page: &mut Page<'_>, (tone, sign): (Tone, &str), files: Vec<(&str, &str)>) {
     let longest = files.iter().map(|(path, _)| text::width(path)).max();
     let path_cells = longest.unwrap_or(0).min(page.cells / 2);
@@ -133,7 +133,7 @@ fn file_rows(page: &mut Page<'_>, (tone, sign): (Tone, &str), files: Vec<(&str, 
             page.span(Tone::Text, text::left(&path, path_cells)),
             Span::raw("  "),
         ];
-        page.named(
+        page.text_behind(
             name,
             Tone::Quiet,
             remark,

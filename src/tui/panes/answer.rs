@@ -220,7 +220,7 @@ fn foot_rows(page: &mut Page<'_>, run: &Run) {
 fn answer_rows(page: &mut Page<'_>, answer: &str) {
     let name = page.span(Tone::Quiet, format!("{INDENT}answer  "));
     let room = page.cells.saturating_sub(name.width());
-    page.named(vec![name], Tone::Strong, answer, room);
+    page.text_behind(vec![name], Tone::Strong, answer, room);
 }
 
 /// Says whether the answer can be trusted, why, and what to press next.
