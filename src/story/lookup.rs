@@ -18,8 +18,6 @@ pub struct Lookup {
     /// The sentence that the lookup is for, from 1; 0 before the first.
     pub step: u32,
     pub query: String,
-    /// The query writer.
-    pub writer: String,
     /// The words of the query, with the origin of each.
     pub words: Vec<QueryWord>,
     /// The uncertain part of the sentence that the query is for.
@@ -66,7 +64,6 @@ impl Lookup {
     pub(super) fn set_query(
         &mut self,
         query: &str,
-        writer: &str,
         words: &[QueryWord],
         region: Option<UncertainRegion>,
     ) {
@@ -76,7 +73,6 @@ impl Lookup {
         };
 
         self.query = one_line(query);
-        self.writer = one_line(writer);
         self.words = words.iter().map(harmless).collect();
         self.region = region;
     }

@@ -95,17 +95,8 @@ impl Refinement {
         self.begin(step, round, Ok(understanding), &measured.chunks);
     }
 
-    pub(super) fn add_unmeasured(
-        &mut self,
-        step: u32,
-        round: u32,
-        reason: Unmeasured,
-        chunks: &[VariedChunk],
-    ) {
-        self.begin(step, round, Err(reason), chunks);
-    }
-
-    fn begin(
+    /// Begins a round whose context was measured, or could not be.
+    pub(super) fn begin(
         &mut self,
         step: u32,
         round: u32,

@@ -90,10 +90,6 @@ impl Step {
         });
     }
 
-    pub(super) fn push(&mut self, token: Token) {
-        self.tokens.push(token);
-    }
-
     /// Returns the sentence as the model wrote it, with the labels of its prompt; a sentence that
     /// was reused from an earlier run as it stands there.
     pub fn raw_text(&self) -> String {
@@ -160,9 +156,7 @@ impl Step {
 
     /// Returns the tokens of the first version of the sentence: those that a query was made of.
     pub fn first_tokens(&self) -> &[Token] {
-        self.replaced
-            .first()
-            .map_or(&self.tokens, |replaced| &replaced.tokens)
+        self.tokens_of(0)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::event::{CorpusCard, ModelCard, ModelRole, Outcome};
 use crate::story::{Phase, Run, words};
 
 use super::keys::Action;
-use super::layout::Layout;
+use super::layout::{Layout, split_left, split_right};
 use super::offer::offers;
 use super::overlays::{self, Open};
 use super::pane::Pane;
@@ -167,19 +167,7 @@ fn model_name(card: &ModelCard) -> String {
 
 /// Draws one line at the left, one at the right.
 fn ends(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
-    let right_width = (right.width() as u16).min(area.width);
-    let room = area.width - right_width;
-
-    let left_area = Rect {
-        width: room,
-        ..area
-    };
-    let right_area = Rect {
-        x: area.x + room,
-        width: right_width,
-        ..area
-    };
-
+    let [left_area, right_area] = split_right(area, right.width() as u16);
     (&left).render(left_area, buffer);
     (&right).render(right_area, buffer);
 }
@@ -197,12 +185,9 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     ));
 
     if let Some(total) = progress.total.filter(|total| *total > 0) {
-        for span in scene.bar(
-            progress.done as f32 / total as f32,
-            (width / 6).clamp(8, 30),
-        ) {
-            line.push_span(span);
-        }
+        let share = progress.done as f32 / total as f32;
+        line.spans
+            .extend(scene.bar(share, (width / 6).clamp(8, 30)));
     }
 
     line.push_span(scene.span(Tone::Text, format!("  {}", words::index_done(progress))));
@@ -339,20 +324,8 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         Tone::Quiet
     };
 
-    scene.span(tone, PROMPT).render(
-        Rect {
-            height: 1.min(area.height),
-            ..area
-        },
-        buffer,
-    );
-
-    let taken = (text::width(PROMPT) as u16).min(area.width);
-    let area = Rect {
-        x: area.x + taken,
-        width: area.width - taken,
-        ..area
-    };
+    let [prompt, area] = split_left(area, text::width(PROMPT) as u16);
+    scene.span(tone, PROMPT).render(prompt, buffer);
 
     if area.width > 1 && area.height > 0 {
         question_text(scene, area, buffer);
@@ -409,6 +382,8 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
 const MIN_HINTS: usize = 10;
 /// Cells after each hint.
 const HINT_GAP: usize = 2;
+/// A key with what it does.
+type KeyHint = (Action, &'static str);
 
 /// Draws the state of the screen at the left, and the keys to press at the right.
 pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mut Buffer) {
@@ -416,8 +391,8 @@ pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mu
         return field_line(scene, field, area, buffer);
     }
 
-    let (left, hints) = status_parts(scene, overlay, area);
-    ends(left, hint_line(hints), area, buffer);
+    let (left, keys) = status_parts(scene, overlay, area);
+    ends(left, hint_line(scene, keys), area, buffer);
 }
 
 /// Returns the key whose hint is at a place of the status line.
@@ -430,16 +405,14 @@ pub fn hint_at(
     if !area.contains(position) || scene.ui.field.is_some() {
         return None;
     }
-    let (_, hints) = status_parts(scene, overlay, area);
+    let (_, keys) = status_parts(scene, overlay, area);
 
-    let ends: Vec<(Action, usize)> = hints
-        .iter()
-        .scan(0, |end, hint| {
-            *end += hint.width() + HINT_GAP;
-            Some((hint.action, *end))
-        })
-        .collect();
-
+    let mut end = 0;
+    let ends = keys.into_iter().map(|key| {
+        end += hint_width(scene, key);
+        (key.0, end)
+    });
+    let ends: Vec<(Action, usize)> = ends.collect();
     let (_, width) = *ends.last()?;
     let start = usize::from(area.right()).checked_sub(width)?;
     let cell = usize::from(position.x).checked_sub(start)?;
@@ -447,12 +420,12 @@ pub fn hint_at(
     Some(action)
 }
 
-/// Returns the state of the screen in words, and the hints that fit beside it.
+/// Returns the state of the screen in words, and the keys that fit beside it.
 fn status_parts(
     scene: &Scene<'_>,
     overlay: Option<&Open>,
     area: Rect,
-) -> (Line<'static>, Vec<Hint>) {
+) -> (Line<'static>, Vec<KeyHint>) {
     let mut left = Line::from(" ");
     for banner in banners(scene) {
         left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
@@ -475,8 +448,8 @@ fn status_parts(
         }
     });
 
-    let hints = hints(scene, overlay, width.saturating_sub(left.width() + 2));
-    (left, hints)
+    let keys = fitting_keys(scene, overlay, width.saturating_sub(left.width() + 2));
+    (left, keys)
 }
 
 /// Returns the number of warnings and errors that the user has not seen, with the key that shows
@@ -511,50 +484,35 @@ fn notice_span(scene: &Scene<'_>, notice: &Notice, room: usize) -> Span<'static>
 
 fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer) {
     let label = field.label();
-    let taken = (text::width(&label) as u16).min(area.width);
-    scene.span(Tone::Focus, label).render(area, buffer);
+    let [label_area, area] = split_left(area, text::width(&label) as u16);
+    scene.span(Tone::Focus, label).render(label_area, buffer);
 
-    let left = area.width - taken;
     let beside = match &field.error {
         Some(error) => {
             // what was typed stays in sight
-            let room = left.saturating_sub(text::width(field.typed_text()) as u16 + 3);
-            let error = text::clip(error, usize::from(room)).into_owned();
-            Line::from(vec![scene.span(Tone::Warning, error), Span::raw(" ")])
+            let typed = text::width(field.text.as_str()) as u16 + 3;
+            let room = usize::from(area.width.saturating_sub(typed));
+            let error = scene.span(Tone::Warning, text::clip(error, room));
+            Line::from(vec![error, Span::raw(" ")])
         }
-        None => field_hints(scene, &field.purpose),
+        None => hint_line(scene, field_keys(&field.purpose)),
     };
-    let right = (beside.width() as u16).min(left);
-    let room = left - right;
-    if room > 0 {
-        let typed = Rect {
-            x: area.x + taken,
-            width: room,
-            ..area
-        };
+
+    let [typed, beside_area] = split_right(area, beside.width() as u16);
+    if typed.width > 0 {
         let style = scene.style(Tone::Text);
         field.text.draw(typed, buffer, style, true);
     }
-    let beside_area = Rect {
-        x: area.right() - right,
-        width: right,
-        ..area
-    };
     (&beside).render(beside_area, buffer);
 }
 
-fn field_hints(scene: &Scene<'_>, purpose: &Purpose) -> Line<'static> {
-    let of_folder: &[(Action, &str)] = match purpose {
+fn field_keys(purpose: &Purpose) -> Vec<KeyHint> {
+    let of_folder: &[KeyHint] = match purpose {
         Purpose::Folder => &[(Action::NextPane, "complete"), (Action::FieldUp, "before")],
         _ => &[],
     };
-    let mut hints = Line::default();
     let always = [(Action::Accept, "accept"), (Action::Back, "cancel")];
-    for (action, what) in of_folder.iter().copied().chain(always) {
-        hints.spans.extend(scene.hint(action, what));
-        hints.push_span(Span::raw("  "));
-    }
-    hints
+    [of_folder, &always].concat()
 }
 
 /// Returns the modes that the user must not forget.
@@ -642,56 +600,41 @@ fn ended_words(run: &Run) -> &'static str {
     }
 }
 
-/// A key with what it does.
-struct Hint {
-    action: Action,
-    spans: [Span<'static>; 2],
+/// Returns the cells that a key takes with what it does.
+fn hint_width(scene: &Scene<'_>, (action, what): KeyHint) -> usize {
+    let hint = scene.hint(action, what);
+    hint.iter().map(Span::width).sum::<usize>() + HINT_GAP
 }
 
-impl Hint {
-    fn width(&self) -> usize {
-        self.spans.iter().map(Span::width).sum()
-    }
-}
-
-/// Returns as many hints as fit, the most important first.
-fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<Hint> {
-    let mut fitting = Vec::new();
-
+/// Returns as many keys as fit, the most important first.
+fn fitting_keys(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<KeyHint> {
     let mut taken = 0;
-    for (action, what) in useful_keys(scene, overlay) {
-        let hint = Hint {
-            action,
-            spans: scene.hint(action, what),
-        };
-        taken += hint.width() + HINT_GAP;
-        if taken > cells {
-            break;
-        }
-        fitting.push(hint);
-    }
-
-    fitting
+    let keys = useful_keys(scene, overlay).into_iter();
+    keys.take_while(|key| {
+        taken += hint_width(scene, *key);
+        taken <= cells
+    })
+    .collect()
 }
 
-fn hint_line(hints: Vec<Hint>) -> Line<'static> {
+fn hint_line(scene: &Scene<'_>, keys: Vec<KeyHint>) -> Line<'static> {
     let mut line = Line::default();
-    for hint in hints {
-        line.spans.extend(hint.spans);
+    for (action, what) in keys {
+        line.spans.extend(scene.hint(action, what));
         line.push_span(Span::raw(" ".repeat(HINT_GAP)));
     }
     line
 }
 
 /// The keys of the question line.
-const INPUT_KEYS: &[(Action, &str)] = &[
+const INPUT_KEYS: &[KeyHint] = &[
     (Action::HelpKey, "help"),
     (Action::Palette, "palette"),
     (Action::Ask, "ask"),
     (Action::NextPane, "panes"),
 ];
 /// The keys of a replay.
-const REPLAY_KEYS: &[(Action, &str)] = &[
+const REPLAY_KEYS: &[KeyHint] = &[
     (Action::Help, "help"),
     (Action::Play, "play"),
     (Action::Step, "step"),
@@ -699,7 +642,7 @@ const REPLAY_KEYS: &[(Action, &str)] = &[
     (Action::Quit, "quit"),
 ];
 /// The keys of a replay that the list of threads started.
-const LISTED_REPLAY_KEYS: &[(Action, &str)] = &[
+const LISTED_REPLAY_KEYS: &[KeyHint] = &[
     (Action::Help, "help"),
     (Action::Play, "play"),
     (Action::Step, "step"),
@@ -707,7 +650,7 @@ const LISTED_REPLAY_KEYS: &[(Action, &str)] = &[
     (Action::Quit, "back to the session"),
 ];
 /// The keys of the panes.
-const PANE_KEYS: &[(Action, &str)] = &[
+const PANE_KEYS: &[KeyHint] = &[
     (Action::Help, "help"),
     (Action::Palette, "palette"),
     (Action::FocusInput, "ask"),
@@ -722,14 +665,14 @@ const PANE_KEYS: &[(Action, &str)] = &[
     (Action::Search, "search"),
 ];
 
-fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'static str)> {
+fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<KeyHint> {
     if let Some(open) = overlay {
         let mut hints = open.hints().to_vec();
         // one key stops what the overlay does, and closes it after that
         if open.is_stopped_by_back(scene) {
             rename(&mut hints, Action::Back, "stop");
         }
-        if open.content().items().next().is_none() {
+        if open.content.items().next().is_none() {
             hints.retain(|(action, _)| *action != Action::Choose);
         }
         return hints;
@@ -745,7 +688,7 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
         Focus::Panes if scene.ui.player.is_some() => REPLAY_KEYS,
         Focus::Panes => PANE_KEYS,
     };
-    let mut keys: Vec<(Action, &str)> = stop.into_iter().chain(keys.iter().copied()).collect();
+    let mut keys: Vec<KeyHint> = stop.into_iter().chain(keys.iter().copied()).collect();
     // an empty question takes what is offered
     if scene.ui.question.text.is_empty()
         && let Some(offer) = offers(scene).first()
@@ -756,7 +699,7 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
 }
 
 /// Changes what is said of a key.
-fn rename(keys: &mut [(Action, &'static str)], action: Action, what: &'static str) {
+fn rename(keys: &mut [KeyHint], action: Action, what: &'static str) {
     let of_action = keys.iter_mut().filter(|(known, _)| *known == action);
     of_action.for_each(|(_, words)| *words = what);
 }

@@ -1,11 +1,10 @@
 //! A diagnosis in progress: the method asks for one thing after the other, and begins again with
 //! what is known whenever the engine has answered.
 
-use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::event::{Command, Event, Operation, OtherFiles, SessionEvent, TracedLookup};
 use crate::story::{Diagnosis, Expected, Inquiry, Run, Settings};
 
-use super::trial::{End, Trial, is_stopped};
+use super::trial::{self, End, is_stopped};
 
 /// Names the first broken link of a run, and tries what changes it.
 pub type Diagnose =
@@ -41,7 +40,7 @@ pub struct Diagnosing {
     known: Known,
     /// `None` once it has ended.
     wanted: Option<Wanted>,
-    trial: Trial,
+    trial: Run,
     /// `None` while it has not ended.
     pub end: Option<End>,
 }
@@ -55,7 +54,7 @@ impl Diagnosing {
             expected,
             known: Known::default(),
             wanted: None,
-            trial: Trial::default(),
+            trial: Run::default(),
             end: None,
         }
     }
@@ -80,7 +79,7 @@ impl Diagnosing {
             Some(Wanted::Run(_)) if change.is_empty() => {
                 "searching a passage that answers the question".to_owned()
             }
-            Some(Wanted::Run(_)) => format!("trying {change}: {}", self.trial.run.activity()),
+            Some(Wanted::Run(_)) => format!("trying {change}: {}", self.trial.activity()),
         }
     }
 
@@ -114,7 +113,7 @@ impl Diagnosing {
         }
         match (event, wanted) {
             (SessionEvent::TrialProgressed { .. }, Wanted::Run(settings)) => {
-                let Some(run) = self.trial.receive(event) else {
+                let Some(run) = trial::receive(&mut self.trial, event) else {
                     return false;
                 };
                 if is_stopped(&run) {
@@ -141,17 +140,9 @@ impl Diagnosing {
 
     fn command(&self, wanted: &Wanted) -> Command {
         match wanted {
-            Wanted::Run(settings) => Trial::command(&self.run, settings),
+            Wanted::Run(settings) => trial::command(&self.run, settings),
             Wanted::Ranks { phrase, queries } => {
-                let ranking = |setting: &&Setting| setting.is_read_by(SettingReader::Ranking);
-                let settings = SETTINGS.iter().filter(ranking);
-                let text =
-                    |setting: &Setting| (setting.key.to_owned(), setting.text(&self.run.settings));
-                Command::TracePassage {
-                    phrase: phrase.clone(),
-                    queries: queries.clone(),
-                    overrides: settings.map(text).collect(),
-                }
+                trial::trace_command(&self.run, phrase, queries.clone())
             }
             Wanted::OtherFiles(phrase) => Command::SearchOtherFiles {
                 phrase: phrase.clone(),

@@ -129,7 +129,8 @@ async fn at(wake: Option<Instant>) {
     }
 }
 
-fn lost(what: &str, error: &dyn std::error::Error) -> Problem {
+/// The problem of a screen that lacks something.
+pub fn unusable(what: &str, error: &dyn std::error::Error) -> Problem {
     Problem::new(
         format!("{what} ({error})"),
         "use `ragscope ask`, which needs no terminal",
@@ -143,7 +144,7 @@ where
 {
     terminal
         .autoresize()
-        .map_err(|error| lost("cannot ask the terminal for its size", &error))?;
+        .map_err(|error| unusable("cannot ask the terminal for its size", &error))?;
     let size = terminal.get_frame().area();
 
     app.resize(size.width, size.height);
@@ -158,7 +159,7 @@ where
 }
 
 fn cannot_draw(error: &dyn std::error::Error) -> Problem {
-    lost("cannot draw on the terminal", error)
+    unusable("cannot draw on the terminal", error)
 }
 
 /// The time of the next frame.

@@ -1,6 +1,6 @@
 //! The layout of a screen of a given size: a pure function, so that drawing and the mouse agree.
 
-use ratatui::layout::{Constraint, Layout as Split, Position, Rect};
+use ratatui::layout::{Constraint, Layout as Split, Margin, Position, Rect};
 
 use super::pane::{Pane, SlotRow};
 
@@ -71,7 +71,8 @@ impl PaneNeeds {
     /// Returns the share of a pane in the width of its row, in hundredths, for the steps to have an
     /// effect.
     fn width(&self, pane: Pane) -> u16 {
-        (f64::from(pane.slot().width) * 100.0 * factor(self.steps[pane as usize])) as u16
+        let (_, width) = pane.slot();
+        (f64::from(width) * 100.0 * factor(self.steps[pane as usize])) as u16
     }
 
     /// Returns what panes beside each other need.
@@ -192,7 +193,7 @@ fn open_panes(width: u16, needs: Needs) -> Vec<Pane> {
 fn all(body: Rect, needs: &PaneNeeds, open: &[Pane]) -> Vec<(Pane, Rect)> {
     let in_row = |row: SlotRow| -> Vec<Pane> {
         let panes = open.iter().copied();
-        panes.filter(|pane| pane.slot().row == row).collect()
+        panes.filter(|pane| pane.slot().0 == row).collect()
     };
     let [upper, lower] = [in_row(SlotRow::Upper), in_row(SlotRow::Lower)];
     if lower.is_empty() {
@@ -250,7 +251,7 @@ fn divide(area: Rect, shares: [u16; 2], needs: [RowNeed; 2]) -> [Rect; 2] {
     let rows = f64::from(total) * weights[0] / (weights[0] + weights[1]).max(1.0);
     let most = total.saturating_sub(MIN_PANE_ROWS);
     let rows = (rows.round() as u16).clamp(MIN_PANE_ROWS.min(most), most);
-    Split::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area)
+    split_top(area, rows)
 }
 
 impl Layout {
@@ -280,12 +281,22 @@ impl Layout {
 
 /// Returns the area inside a frame.
 pub fn inside(frame: Rect) -> Rect {
-    Rect {
-        x: frame.x + 1.min(frame.width),
-        y: frame.y + 1.min(frame.height),
-        width: frame.width.saturating_sub(2),
-        height: frame.height.saturating_sub(2),
-    }
+    frame.inner(Margin::new(1, 1))
+}
+
+/// Returns the first rows of an area, and the others.
+pub fn split_top(area: Rect, rows: u16) -> [Rect; 2] {
+    Split::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area)
+}
+
+/// Returns the first cells of an area, and the others.
+pub fn split_left(area: Rect, cells: u16) -> [Rect; 2] {
+    Split::horizontal([Constraint::Length(cells), Constraint::Min(0)]).areas(area)
+}
+
+/// Returns the last cells of an area behind the others.
+pub fn split_right(area: Rect, cells: u16) -> [Rect; 2] {
+    Split::horizontal([Constraint::Min(0), Constraint::Length(cells)]).areas(area)
 }
 
 /// Returns the frame of an overlay in the middle of the screen.

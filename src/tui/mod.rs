@@ -7,7 +7,8 @@
 //! | [`trial`], [`diagnosing`], [`variants`] | runs that try a change of settings |
 //! | [`ui`] | the state that the user controls: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
-//! | [`view`] | the trait of panes and overlays, and the input of drawing |
+//! | [`scene`], [`page`] | the input of drawing, and a builder of rows |
+//! | [`view`] | the trait of panes and overlays |
 //! | [`offer`] | the folders and the model that enter takes where nothing is typed |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
 //! | [`document`] | the lines of a document, rendered |
@@ -37,9 +38,10 @@ pub mod keys;
 pub mod pane;
 pub mod layout;
 pub mod ui;
+pub mod scene;
+pub mod page;
 pub mod view;
 pub mod offer;
-pub mod page;
 pub mod document;
 pub mod panes;
 pub mod fuzzy;
@@ -69,7 +71,7 @@ use crate::event::{Command, Problem, Record, StopFlag};
 
 pub use app::App;
 use app::Effect;
-use event_loop::{After, Inputs, drive};
+use event_loop::{After, Inputs, drive, unusable};
 pub use options::{Options, Suggestion};
 use pdf_page::PdfPage;
 use terminal::TerminalGuard;
@@ -132,7 +134,7 @@ fn show(
         .enable_time()
         .build()
         .map_err(|error| unusable("cannot start the screen", &error))?;
-    let guard = TerminalGuard::new(app.options().config.screen.mouse)
+    let guard = TerminalGuard::new(app.options.config.screen.mouse)
         .map_err(|error| unusable("the screen needs a terminal", &error))?;
     let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout()))
         .map_err(|error| unusable("cannot use the terminal", &error))?;
@@ -171,13 +173,6 @@ fn show(
             "please report it",
         ))
     }
-}
-
-fn unusable(what: &str, error: &std::io::Error) -> Problem {
-    Problem::new(
-        format!("{what} ({error})"),
-        "use `ragscope ask`, which needs no terminal",
-    )
 }
 
 /// Carries out an effect.
@@ -223,7 +218,7 @@ fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
 
     let mut command = editor::command(&editor, path, line);
 
-    match guard.leave_to(app.takes_mouse(), || command.status()) {
+    match guard.leave_to(app.ui.mouse, || command.status()) {
         Ok(Ok(status)) if status.success() => {}
         Ok(Ok(status)) => app.refuse(format!("`{editor}` ended with {status}")),
         Ok(Err(error)) | Err(error) => {
@@ -235,7 +230,7 @@ fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
 
 /// Stops the process as a shell does; the terminal is the shell's until it continues the process.
 fn suspend(app: &mut App, guard: &TerminalGuard) -> After {
-    match guard.leave_to(app.takes_mouse(), terminal::stop_process) {
+    match guard.leave_to(app.ui.mouse, terminal::stop_process) {
         Ok(Ok(())) => {}
         Ok(Err(error)) | Err(error) => app.refuse(format!("cannot suspend: {error}")),
     }
@@ -250,20 +245,20 @@ fn show_page(
     guard: &TerminalGuard,
     pictures: &OnceCell<Picker>,
 ) -> After {
-    let setting = app.pictures();
+    let setting = app.options.config.screen.pictures;
 
     let ask = || guard.pause_reading(|| pdf_page::ask_terminal(setting));
-    match PdfPage::new(file, page, pictures.get_or_init(ask), app.area()) {
+    match PdfPage::new(file, page, pictures.get_or_init(ask), app.size) {
         Ok(page) => app.show_page(page),
         // after the last page there is nothing to draw
-        Err(_) if app.has_page() => return After::Continue,
+        Err(_) if app.page.is_some() => return After::Continue,
         Err(error) => app.refuse(error.to_string()),
     }
     After::Redraw
 }
 
 fn remember(question: &str, app: &mut App) {
-    let file = app.options().paths.history_file();
+    let file = app.options.paths.history_file();
     let line = serde_json::Value::from(question).to_string();
     if let Err(error) = terminal::append_line(&file, &line) {
         app.refuse(format!(

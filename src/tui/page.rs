@@ -3,9 +3,9 @@
 use ratatui::text::{Line, Span};
 
 use super::keys::Action;
+use super::scene::Scene;
 use super::text;
 use super::theme::Tone;
-use super::view::Scene;
 use super::viewport::{Content, Item};
 
 /// The indent of a remark.
@@ -50,17 +50,16 @@ impl<'a> Page<'a> {
 
     /// Writes wrapped text, with `indent` before each row.
     pub fn text(&mut self, tone: Tone, indent: &str, words: &str) {
-        let style = self.scene.style(tone);
-        self.content.paragraph(words, style, indent, self.cells);
+        let room = self.cells.saturating_sub(text::width(indent));
+        for range in text::wrap(words, room) {
+            let words = self.span(tone, &words[range]);
+            self.line(vec![Span::raw(indent.to_owned()), words]);
+        }
     }
 
     /// Writes wrapped text that belongs to an item.
     pub fn item_text(&mut self, item: Item, tone: Tone, indent: &str, words: &str) {
-        let room = self.cells.saturating_sub(text::width(indent));
-        for range in text::wrap(words, room) {
-            let words = self.span(tone, words[range].to_owned());
-            self.item(item, Line::from(vec![Span::raw(indent.to_owned()), words]));
-        }
+        self.item_hanging(item, tone, indent, "", words);
     }
 
     /// Writes wrapped text that belongs to an item, each row after the first by `hang` further in.
@@ -73,6 +72,16 @@ impl<'a> Page<'a> {
             let words = self.span(tone, words[range].to_owned());
             let indent = Span::raw(format!("{indent}{hang}"));
             self.item(item, Line::from(vec![indent, words]));
+        }
+    }
+
+    /// Writes words behind a name, wrapped at `room` cells, each row after the first as far in.
+    pub fn text_behind(&mut self, name: Vec<Span<'static>>, tone: Tone, words: &str, room: usize) {
+        let mut line = Line::from(name);
+        let indent = " ".repeat(line.width());
+        for range in text::wrap(words, room) {
+            line.push_span(self.span(tone, &words[range]));
+            self.line(std::mem::replace(&mut line, Line::from(indent.clone())));
         }
     }
 

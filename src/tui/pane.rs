@@ -10,14 +10,6 @@ pub enum Pane {
     Refinement,
 }
 
-/// The slot of a pane on a screen that shows all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
-    pub row: SlotRow,
-    /// Share of the row's width, relative to its neighbours.
-    pub width: u16,
-}
-
 /// The two rows of panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotRow {
@@ -51,15 +43,15 @@ impl Pane {
         self as usize + 1
     }
 
-    /// Returns its slot on a screen that shows all panes.
-    pub fn slot(self) -> Slot {
-        let (row, width) = match self {
+    /// Returns its row on a screen that shows all panes, and its share of the row's width, relative
+    /// to its neighbours.
+    pub fn slot(self) -> (SlotRow, u16) {
+        match self {
             Self::Answer => (SlotRow::Upper, 11),
             Self::Uncertainty => (SlotRow::Upper, 10),
             Self::Retrieval => (SlotRow::Lower, 11),
             Self::Links | Self::Refinement => (SlotRow::Lower, 5),
-        };
-        Slot { row, width }
+        }
     }
 
     /// Returns whether the pane keeps its end visible while rows are added.

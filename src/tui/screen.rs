@@ -2,11 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::{Block, BorderType, Borders, Clear, Paragraph, Widget, Wrap};
 
 use super::hyperlinks::Placed;
-use super::layout::{Layout, SMALLEST, inside};
+use super::layout::{Layout, SMALLEST, inside, split_left, split_top};
 use super::overlays::Open;
 use super::pane::Pane;
 use super::theme::Tone;
@@ -72,14 +72,10 @@ impl Screen<'_> {
         let is_target = arranged.focused == pane && self.overlay.is_none();
         let focused = is_target && arranged.focus == Focus::Panes;
 
-        let view = panes::view(pane);
         let sign = if focused { "▸" } else { " " };
-        Frame {
-            title: &format!("{sign}{} {}", pane.number(), view.title(scene)),
-            note: &view.note(scene),
-            focused,
-        }
-        .draw(scene, area, buffer);
+        let title = format!("{sign}{} {}", pane.number(), pane.title());
+        let note = panes::view(pane).note(scene);
+        draw_frame(scene, &title, &note, focused, area, buffer);
 
         let rows = inside(area);
         let window = Window {
@@ -124,42 +120,34 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
         .render(middle, buffer);
 }
 
-/// The frame of a pane or an overlay.
-struct Frame<'a> {
-    title: &'a str,
-    /// Omitted when it does not fit.
-    note: &'a str,
+/// Draws the frame of a pane or an overlay; the note is omitted when it does not fit.
+fn draw_frame(
+    scene: &Scene<'_>,
+    title: &str,
+    note: &str,
     focused: bool,
-}
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let (border, title_tone) = if focused {
+        (Tone::Focus, Tone::Focus)
+    } else {
+        (Tone::Border, Tone::Strong)
+    };
+    let room = usize::from(area.width).saturating_sub(6);
+    let title = text::clip(title, room);
+    let note_fits = !note.is_empty() && text::width(&title) + text::width(note) + 4 <= room;
 
-impl Frame<'_> {
-    fn draw(&self, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-        let border = if self.focused {
-            Tone::Focus
-        } else {
-            Tone::Border
-        };
-        let title_tone = if self.focused {
-            Tone::Focus
-        } else {
-            Tone::Strong
-        };
-        let room = usize::from(area.width).saturating_sub(6);
-        let title = text::clip(self.title, room);
-        let note_fits =
-            !self.note.is_empty() && text::width(&title) + text::width(self.note) + 4 <= room;
-
-        let mut block = Block::new()
-            .borders(Borders::ALL)
-            .border_type(BorderType::Rounded)
-            .border_style(scene.style(border))
-            .title(Line::from(scene.span(title_tone, format!("{title} "))));
-        if note_fits {
-            let note = Line::from(scene.span(Tone::Quiet, format!(" {} ", self.note)));
-            block = block.title(note.alignment(Alignment::Right));
-        }
-        block.render(area, buffer);
+    let mut block = Block::new()
+        .borders(Borders::ALL)
+        .border_type(BorderType::Rounded)
+        .border_style(scene.style(border))
+        .title(Line::from(scene.span(title_tone, format!("{title} "))));
+    if note_fits {
+        let note = Line::from(scene.span(Tone::Quiet, format!(" {note} ")));
+        block = block.title(note.alignment(Alignment::Right));
     }
+    block.render(area, buffer);
 }
 
 fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Buffer) {
@@ -172,16 +160,12 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
     Clear.render(area, buffer);
     buffer.set_style(area, scene.theme.screen());
 
-    Frame {
-        title: &format!(" {}", open.view.title(scene)),
-        note: "",
-        focused: true,
-    }
-    .draw(scene, area, buffer);
+    let title = format!(" {}", open.view.title(scene));
+    draw_frame(scene, &title, "", true, area, buffer);
     draw_overlay_input(scene, open, inside(area), buffer);
 
     Window {
-        content: open.content(),
+        content: &open.content,
         scroll: &open.scroll,
         theme: scene.theme,
         focused: true,
@@ -192,28 +176,15 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
 
 /// The typed line above the rows, and a rule below it.
 fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut Buffer) {
-    let Some(input) = open.line() else {
+    let Some(input) = &open.line else {
         return;
     };
-    let line = Rect {
-        height: 1.min(area.height),
-        ..area
-    };
-    let typed = Rect {
-        x: line.x + 3.min(line.width),
-        width: line.width.saturating_sub(3),
-        ..line
-    };
-    let rule = Rect {
-        y: line.y + 1,
-        ..line
-    };
-
-    Line::from(scene.span(Tone::Focus, " > ")).render(line, buffer);
+    let [line, rule] = split_top(area, 1);
+    let [sign, typed] = split_left(line, 3);
+    scene.span(Tone::Focus, " > ").render(sign, buffer);
     input.draw(typed, buffer, scene.style(Tone::Text), true);
-    Span::styled(
-        "─".repeat(usize::from(rule.width)),
-        scene.style(Tone::Border),
-    )
-    .render(rule, buffer);
+    let width = usize::from(rule.width);
+    scene
+        .span(Tone::Border, "─".repeat(width))
+        .render(rule, buffer);
 }

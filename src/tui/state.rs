@@ -20,11 +20,13 @@ const MAX_UPDATED: usize = 10_000;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
     /// The file is being read; `fraction` is in 0..=1.
-    Loading { file: String, fraction: f32 },
-    /// Ready; `wall_ms` is None when only a run named it.
+    Loading {
+        file: String,
+        fraction: f32,
+    },
     Ready {
         card: Box<ModelCard>,
-        wall_ms: Option<u64>,
+        wall_ms: u64,
     },
 }
 
@@ -108,7 +110,7 @@ impl State {
                 fraction,
             } => self.model_loading(*role, file, *fraction),
             SessionEvent::ModelLoaded { model, wall_ms } => {
-                self.model_ready(model, Some(*wall_ms));
+                self.model_ready(model, *wall_ms);
             }
             SessionEvent::CorpusOpened { corpus } => self.corpus_opened(corpus),
             SessionEvent::IndexProgressed { progress } => {
@@ -285,7 +287,7 @@ impl State {
         self.models.insert(role, Model::Loading { file, fraction });
     }
 
-    fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {
+    fn model_ready(&mut self, card: &ModelCard, wall_ms: u64) {
         let card = ModelCard {
             name: one_line(&card.name),
             file: one_line(&card.file),

@@ -114,8 +114,6 @@ impl Depth {
 /// A look for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
-    /// The name by which it was loaded.
-    pub name: String,
     styles: Vec<Style>,
 }
 
@@ -159,10 +157,7 @@ impl Theme {
             .map(|tone| looks.get(tone.name()).copied().unwrap_or_default())
             .map(|style| at_depth(style, depth))
             .collect();
-        Ok(Self {
-            name: name.to_owned(),
-            styles,
-        })
+        Ok(Self { styles })
     }
 
     /// The names that can be chosen: built-in ones, then the user's.
@@ -265,13 +260,12 @@ fn put_over(
 }
 
 fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> Result<Style, String> {
-    let mut style = Style::default();
-    if let Some(name) = &look.fg {
-        style.fg = Some(colour(name, palette)?);
-    }
-    if let Some(name) = &look.bg {
-        style.bg = Some(colour(name, palette)?);
-    }
+    let colour = |name: &String| colour(name, palette);
+    let mut style = Style {
+        fg: look.fg.as_ref().map(colour).transpose()?,
+        bg: look.bg.as_ref().map(colour).transpose()?,
+        ..Style::default()
+    };
 
     let modifiers = [
         (look.bold, Modifier::BOLD),

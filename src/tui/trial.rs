@@ -1,6 +1,6 @@
 //! Runs that try a change of settings: they are neither recorded nor in the thread.
 
-use crate::config::{SETTINGS, Setting};
+use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::event::{Ask, Command, Operation, Outcome, SessionEvent};
 use crate::story::{Run, Settings};
 
@@ -30,40 +30,44 @@ impl End {
     }
 }
 
-/// A run that tries a change, while it is written.
-#[derive(Debug, Clone, Default)]
-pub struct Trial {
-    pub run: Run,
+/// Returns the command that asks the question of a run with these settings on top of its own.
+pub fn command(run: &Run, settings: &Settings) -> Command {
+    // a preset sets others, so it comes first
+    let mut overrides = vec![("preset".to_owned(), run.preset.clone())];
+    overrides.extend(settings_of(run, |setting| {
+        setting.key != "preset" && setting.read_later().is_none()
+    }));
+    overrides.extend(settings.iter().cloned());
+    Command::Try(Ask {
+        overrides,
+        ..Ask::new(run.standalone())
+    })
 }
 
-impl Trial {
-    /// Returns the command that asks the question of a run with these settings on top of its own.
-    pub fn command(run: &Run, settings: &Settings) -> Command {
-        let of_run = |setting: &&Setting| setting.key != "preset" && setting.read_later().is_none();
-        let own = SETTINGS.iter().filter(of_run);
-        let own = own.map(|setting| (setting.key.to_owned(), setting.text(&run.settings)));
-
-        // a preset sets others, so it comes first
-        let mut overrides = vec![("preset".to_owned(), run.preset.clone())];
-        overrides.extend(own);
-        overrides.extend(settings.iter().cloned());
-        Command::Try(Ask {
-            overrides,
-            ..Ask::new(run.standalone())
-        })
+/// Returns the command that finds the chunks with a phrase, with their ranks for these queries by
+/// the settings of a run.
+pub fn trace_command(run: &Run, phrase: &str, queries: Vec<(u32, String)>) -> Command {
+    Command::TracePassage {
+        phrase: phrase.to_owned(),
+        queries,
+        overrides: settings_of(run, |setting| setting.is_read_by(SettingReader::Ranking)),
     }
+}
 
-    /// Takes in an event, and returns the run once it is over.
-    pub fn receive(&mut self, event: &SessionEvent) -> Option<Run> {
-        let SessionEvent::TrialProgressed { event } = event else {
-            return None;
-        };
-        self.run.apply(event, 0);
-        self.run
-            .outcome
-            .is_some()
-            .then(|| std::mem::take(&mut self.run))
-    }
+fn settings_of(run: &Run, is_wanted: impl Fn(&Setting) -> bool) -> Settings {
+    let wanted = SETTINGS.iter().filter(|setting| is_wanted(setting));
+    wanted
+        .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
+        .collect()
+}
+
+/// Takes an event into a run that tries a change, and returns the run once it is over.
+pub fn receive(trial: &mut Run, event: &SessionEvent) -> Option<Run> {
+    let SessionEvent::TrialProgressed { event } = event else {
+        return None;
+    };
+    trial.apply(event, 0);
+    trial.outcome.is_some().then(|| std::mem::take(trial))
 }
 
 /// Returns whether the user stopped a run.

@@ -4,7 +4,7 @@ use crate::config::{AnswerPrompt, Location, LocationPart};
 use crate::event::{Command, Event, Operation, Scope};
 use crate::story::{Run, Settings};
 
-use super::trial::{End, Trial, is_stopped};
+use super::trial::{self, End, is_stopped};
 
 /// A change with its run.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Variant {
 pub struct Variants {
     pub run: Run,
     pub all: Vec<Variant>,
-    trial: Trial,
+    trial: Run,
     /// `None` while there are runs to come.
     pub end: Option<End>,
 }
@@ -30,7 +30,7 @@ impl Variants {
         Self {
             all: variants(run),
             run: run.clone(),
-            trial: Trial::default(),
+            trial: Run::default(),
             end: None,
         }
     }
@@ -38,15 +38,15 @@ impl Variants {
     /// Returns the finished runs, and that of the change that is being tried once it writes.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         let finished = self.all.iter().filter_map(|variant| variant.run.as_ref());
-        let is_written = self.end.is_none() && !self.trial.run.steps.is_empty();
-        finished.chain(is_written.then_some(&self.trial.run))
+        let is_written = self.end.is_none() && !self.trial.steps.is_empty();
+        finished.chain(is_written.then_some(&self.trial))
     }
 
     /// Returns what is being done; empty once it has ended.
     pub fn activity(&self) -> String {
         let next = self.all.iter().find(|variant| variant.run.is_none());
         match next.filter(|_| self.end.is_none()) {
-            Some(next) => format!("trying {}: {}", next.name, self.trial.run.activity()),
+            Some(next) => format!("trying {}: {}", next.name, self.trial.activity()),
             None => String::new(),
         }
     }
@@ -54,7 +54,7 @@ impl Variants {
     /// Returns the command for the next variant.
     pub fn next_command(&mut self) -> Option<Command> {
         let next = self.all.iter().find(|variant| variant.run.is_none());
-        let command = next.map(|next| Trial::command(&self.run, &next.settings));
+        let command = next.map(|next| trial::command(&self.run, &next.settings));
         if command.is_none() {
             self.end = Some(End::Finished);
         }
@@ -71,7 +71,7 @@ impl Variants {
         }
         self.end = End::from_event(event, &[Operation::Diagnose]);
 
-        let Some(run) = self.trial.receive(event) else {
+        let Some(run) = trial::receive(&mut self.trial, event) else {
             return false;
         };
         if is_stopped(&run) {

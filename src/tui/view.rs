@@ -1,31 +1,27 @@
-//! [`View`], the trait that each pane and overlay implements in its own file, and [`Scene`], the
-//! input of drawing. A view changes nothing itself: it returns a [`Request`].
+//! [`View`], the trait that each pane and overlay implements in its own file. A view changes
+//! nothing itself: it returns a [`Request`].
 
 use std::path::PathBuf;
 
-use ratatui::style::Style;
-use ratatui::text::Span;
-
 use crate::event::{ChunkText, Event, Hit, LocalModel, Place, RunSummary};
+use crate::guide;
 
-use super::keys::{Action, Context, Keymap};
-use super::options::Options;
-use super::pane::Pane;
+use super::keys::{Action, Context};
+use super::page::Page;
+pub use super::scene::Scene;
 use super::state::State;
-use super::text;
-use super::theme::{Theme, Tone};
-use super::ui::{Focus, Purpose, Ui};
+use super::ui::Purpose;
 use super::viewport::{Content, Scroll};
-use crate::guide::Page;
-use crate::story::Run;
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
 pub trait View {
-    /// Returns the title in the frame.
-    fn title(&self, scene: &Scene<'_>) -> String;
+    /// Returns the title in the frame of an overlay; a pane has its own.
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        String::new()
+    }
 
-    /// Returns the rows at a width of `cells`.
-    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content;
+    /// Writes the rows.
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll);
 
     /// Returns a remark at the right of the title.
     fn note(&self, _scene: &Scene<'_>) -> String {
@@ -228,7 +224,7 @@ pub enum Request {
     /// Stop the trials of changes.
     StopTrials,
     /// Open a page of the guide.
-    OpenGuide(&'static Page),
+    OpenGuide(&'static guide::Page),
     /// Run an action of the panes.
     Perform(Action),
 }
@@ -242,104 +238,4 @@ pub enum Reaction {
     /// Select the first item.
     SelectFirst,
     Close,
-}
-
-/// The input of drawing.
-#[derive(Clone, Copy)]
-pub struct Scene<'a> {
-    pub state: &'a State,
-    /// The run on the screen.
-    pub run: Option<&'a Run>,
-    pub ui: &'a Ui,
-    pub theme: &'a Theme,
-    pub keymap: &'a Keymap,
-    pub options: &'a Options,
-    /// The text of the line that filters the overlay; empty where there is none.
-    pub typed: &'a str,
-    /// True when `state` is that of an earlier moment.
-    pub frozen: bool,
-    /// True where text that is struck through also needs marks: in ASCII and in saved text.
-    pub marks_struck: bool,
-    /// True when a recorded run is played that the list of threads started.
-    pub is_played_from_list: bool,
-}
-
-impl<'a> Scene<'a> {
-    /// The run on the screen; `None` while a question waits to become one.
-    pub fn settled_run(&self) -> Option<&'a Run> {
-        self.run.filter(|_| self.ui.work.pending.is_none())
-    }
-
-    /// Returns the number of a run on the screen: its place in the order in which keys go through
-    /// the runs.
-    pub fn run_number(&self, run: &Run) -> usize {
-        let mut order = self.state.order().into_iter();
-        let place = order.position(|at| self.state.runs[at].id == run.id);
-        place.map_or(0, |place| place + 1)
-    }
-
-    /// Returns whether questions are offered in place of an answer.
-    pub fn offers_questions(&self) -> bool {
-        self.run.is_none()
-            && self.ui.work.pending.is_none()
-            && !self.ui.question.suggestions.is_empty()
-    }
-
-    /// Returns how long the present work takes, as ` · 12 s`; empty in its first second.
-    pub fn elapsed_words(&self) -> String {
-        let since = self.ui.work.since;
-        let elapsed = since.map(|since| self.ui.clock.saturating_sub(since));
-        let seconds = elapsed.map_or(0, |elapsed| elapsed.as_secs());
-        if seconds == 0 {
-            String::new()
-        } else if seconds < 60 {
-            format!(" · {seconds} s")
-        } else {
-            format!(" · {}", text::duration(seconds * 1000))
-        }
-    }
-
-    /// The look of a role.
-    pub fn style(&self, tone: Tone) -> Style {
-        self.theme.style(tone)
-    }
-
-    /// Text in the look of a role.
-    pub fn span(&self, tone: Tone, content: impl Into<String>) -> Span<'static> {
-        Span::styled(content.into(), self.theme.style(tone))
-    }
-
-    /// A bar of `cells` cells, filled to `share` in 0..=1.
-    pub fn bar(&self, share: f32, cells: usize) -> [Span<'static>; 2] {
-        let (filled, rest) = text::bar(share, cells);
-        [self.span(Tone::Bar, filled), self.span(Tone::Track, rest)]
-    }
-
-    /// The hit that is selected in Retrieval.
-    pub fn selected_hit(&self) -> Option<&'a Hit> {
-        let item = self.ui.scroll(Pane::Retrieval).selected?;
-        self.run?
-            .lookups
-            .get(item.row)?
-            .hits()
-            .get(item.part.checked_sub(1)?)
-    }
-
-    /// The keys that run an action of the panes from here: in the question line a key that leaves
-    /// it comes first.
-    pub fn keys_from_here(&self, action: Action) -> String {
-        let sign = self.keymap.sign(action);
-        match self.ui.panes.focus {
-            Focus::Input => format!("{} {sign}", self.keymap.sign(Action::Back)),
-            Focus::Panes => sign,
-        }
-    }
-
-    /// A key with what it does, as `key what it does`.
-    pub fn hint(&self, action: Action, what: &str) -> [Span<'static>; 2] {
-        [
-            self.span(Tone::Key, self.keymap.sign(action)),
-            self.span(Tone::Quiet, format!(" {what}")),
-        ]
-    }
 }

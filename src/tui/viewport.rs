@@ -21,8 +21,14 @@ pub struct Item {
     pub part: usize,
 }
 
+impl Item {
+    pub const fn new(row: usize, part: usize) -> Self {
+        Self { row, part }
+    }
+}
+
 /// One row, and the item that it belongs to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Row {
     pub line: Line<'static>,
     pub item: Option<Item>,
@@ -60,9 +66,7 @@ impl Content {
     pub fn line(&mut self, line: impl Into<Line<'static>>) {
         self.rows.push(Row {
             line: line.into(),
-            item: None,
-            number: None,
-            target: None,
+            ..Row::default()
         });
     }
 
@@ -70,9 +74,8 @@ impl Content {
     pub fn document_line(&mut self, number: u32, line: impl Into<Line<'static>>) {
         self.rows.push(Row {
             line: line.into(),
-            item: None,
             number: Some(number),
-            target: None,
+            ..Row::default()
         });
     }
 
@@ -81,8 +84,7 @@ impl Content {
         self.rows.push(Row {
             line: line.into(),
             item: Some(item),
-            number: None,
-            target: None,
+            ..Row::default()
         });
     }
 
@@ -101,17 +103,6 @@ impl Content {
     /// An empty row.
     pub fn gap(&mut self) {
         self.line("");
-    }
-
-    /// Text in one look, wrapped at `cells`, with `indent` before each row.
-    pub fn paragraph(&mut self, content: &str, style: Style, indent: &str, cells: usize) {
-        let inner = cells.saturating_sub(text::width(indent));
-        for row in text::wrap(content, inner) {
-            self.line(Line::from(vec![
-                Span::raw(indent.to_owned()),
-                Span::styled(content[row].to_owned(), style),
-            ]));
-        }
     }
 
     /// The items in their order, each once.
@@ -202,14 +193,6 @@ impl Content {
 }
 
 impl Scroll {
-    /// A window that keeps to the end.
-    pub fn following() -> Self {
-        Self {
-            follow: true,
-            ..Self::default()
-        }
-    }
-
     /// Moves the window by rows.
     pub fn by(&mut self, rows: isize, content: &Content, height: usize) {
         let last_top = content.rows.len().saturating_sub(height);
@@ -410,7 +393,7 @@ mod tests {
     fn content(rows: usize) -> Content {
         let mut content = Content::default();
         for row in 0..rows {
-            content.item(Item { row, part: 0 }, format!("row {row}"));
+            content.item(Item::new(row, 0), format!("row {row}"));
         }
         content
     }
@@ -422,21 +405,15 @@ mod tests {
         for _ in 0..8 {
             scroll.select_by(1, &content, 5);
         }
-        assert_eq!(
-            (scroll.selected, scroll.top),
-            (Some(Item { row: 7, part: 0 }), 3)
-        );
+        assert_eq!((scroll.selected, scroll.top), (Some(Item::new(7, 0)), 3));
         scroll.select_by(-100, &content, 5);
-        assert_eq!(
-            (scroll.selected, scroll.top),
-            (Some(Item { row: 0, part: 0 }), 0)
-        );
+        assert_eq!((scroll.selected, scroll.top), (Some(Item::new(0, 0)), 0));
     }
 
     #[test]
     fn an_item_of_several_rows_is_one_match() {
         let mut content = content(3);
-        content.item(Item { row: 2, part: 0 }, "more of row 2");
+        content.item(Item::new(2, 0), "more of row 2");
         content.line("a row");
         content.line("a row");
         assert_eq!(content.matching("row"), [0, 1, 2, 4, 5]);
@@ -444,7 +421,10 @@ mod tests {
 
     #[test]
     fn following_ends_when_the_user_scrolls() {
-        let mut scroll = Scroll::following();
+        let mut scroll = Scroll {
+            follow: true,
+            ..Scroll::default()
+        };
         assert_eq!(content(20).top(&scroll, 5), 15);
         scroll.by(-2, &content(20), 5);
         assert_eq!(content(30).top(&scroll, 5), 13);
@@ -458,7 +438,10 @@ mod tests {
         let rows = |content: &Content, scroll: &Scroll| -> Vec<usize> {
             content.in_sight(scroll, 5).collect()
         };
-        let mut scroll = Scroll::following();
+        let mut scroll = Scroll {
+            follow: true,
+            ..Scroll::default()
+        };
         assert_eq!(rows(&content, &scroll), [4, 16, 17, 18, 19]);
         content.start = Some(4);
         assert_eq!(rows(&content, &scroll), [4, 5, 6, 7, 19]);

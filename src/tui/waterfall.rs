@@ -38,7 +38,7 @@ pub fn rows(scene: &Scene<'_>, height: u16) -> u16 {
 
 /// Returns the pane that shows a stage, and the stage's place in it.
 pub fn place_of(run: &Run, kind: StageKind) -> (Pane, Option<Item>) {
-    let item = |row, part| Some(Item { row, part });
+    let item = |row, part| Some(Item::new(row, part));
     match kind {
         StageKind::Search { lookup } | StageKind::Grade { lookup } => {
             (Pane::Retrieval, item(lookup, 1))

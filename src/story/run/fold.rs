@@ -78,10 +78,10 @@ impl Run {
             RunEvent::QueryWritten {
                 step,
                 query,
-                writer,
                 words,
                 region,
-            } => self.lookup(*step).set_query(query, writer, words, *region),
+                ..
+            } => self.lookup(*step).set_query(query, words, *region),
             RunEvent::RetrievalFinished { step, retrieval } => {
                 self.lookup(*step).set_retrieval(retrieval);
             }
@@ -133,9 +133,7 @@ impl Run {
                 round,
                 reason,
                 chunks,
-            } => self
-                .refinement
-                .add_unmeasured(*step, *round, *reason, chunks),
+            } => self.refinement.begin(*step, *round, Err(*reason), chunks),
             RunEvent::ContextEvaluated {
                 step,
                 round,
@@ -358,7 +356,7 @@ impl Run {
     }
 
     fn add_token(&mut self, step: u32, token: Token) {
-        self.step(step).push(token);
+        self.step(step).tokens.push(token);
         let text = self.step(step).raw_text();
         self.step(step).text = self.numbering.number_text(step, &text);
     }

@@ -1,14 +1,14 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
-use crate::config::{SETTINGS, SettingReader, UnderstandingKind};
-use crate::event::{Ask, Command, Hit, LeftOut, Outcome, Part, Thread};
+use crate::config::UnderstandingKind;
+use crate::event::{Ask, Command, Hit, LeftOut, Outcome, Part};
 use crate::story::{Origin, PassageTrace, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Purpose};
 use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
-use crate::tui::{overlays, text};
+use crate::tui::{overlays, text, trial};
 
 use super::base::App;
 use super::effect::Effect;
@@ -16,20 +16,9 @@ use super::effect::Effect;
 /// Words of the selected hit that are suggested as the passage to trace.
 const OFFERED_WORDS: usize = 12;
 
-/// A question with the settings of this run alone.
-#[derive(Default)]
-pub(super) struct Asked {
-    pub question: String,
-    /// The sentences that the answer begins with.
-    pub confirmed: Vec<String>,
-    /// Settings besides those changed on the screen.
-    pub settings: Vec<(String, String)>,
-    pub thread: Thread,
-}
-
 impl App {
     pub(super) fn ask(&mut self) {
-        let question = self.ui.question.typed_text().trim().to_owned();
+        let question = self.ui.question.text.as_str().trim().to_owned();
         if question.is_empty() {
             if !self.take_offer() {
                 self.refuse("type a question first");
@@ -45,10 +34,10 @@ impl App {
         }
         self.ui.panes.release();
         let thread = self.continued_thread(&question);
-        self.put(Asked {
+        self.put(Ask {
             question,
             thread,
-            ..Asked::default()
+            ..Ask::default()
         });
     }
 
@@ -57,10 +46,10 @@ impl App {
             return;
         }
         match self.shown_question() {
-            Some(question) => self.put(Asked {
+            Some(question) => self.put(Ask {
                 question,
                 thread: self.repeated_thread(),
-                ..Asked::default()
+                ..Ask::default()
             }),
             None => self.refuse("nothing has been asked yet"),
         }
@@ -84,10 +73,10 @@ impl App {
             return;
         };
 
-        self.put(Asked {
+        self.put(Ask {
             question: run.question.clone(),
             confirmed: first_sentences(run, selected.row),
-            settings: Vec::new(),
+            overrides: Vec::new(),
             thread: self.repeated_thread(),
         });
     }
@@ -100,10 +89,10 @@ impl App {
             return;
         };
 
-        let asked = Asked {
+        let asked = Ask {
             question: run.question.clone(),
             confirmed: first_sentences(run, whole_sentences(run)),
-            settings: vec![("preset".to_owned(), run.preset.clone())],
+            overrides: vec![("preset".to_owned(), run.preset.clone())],
             thread: self.repeated_thread(),
         };
         if self.has_engine() {
@@ -134,11 +123,11 @@ impl App {
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let question = run.question.clone();
         if self.has_engine() {
-            self.put(Asked {
+            self.put(Ask {
                 question,
-                settings: settings.to_vec(),
+                overrides: settings.to_vec(),
                 thread: self.repeated_thread(),
-                ..Asked::default()
+                ..Ask::default()
             });
             self.focus(pane);
         }
@@ -172,11 +161,11 @@ impl App {
             return;
         };
         if self.has_engine() {
-            self.put(Asked {
+            self.put(Ask {
                 question,
-                settings,
+                overrides: settings,
                 thread: self.repeated_thread(),
-                ..Asked::default()
+                ..Ask::default()
             });
             self.open(overlays::Comparison);
         }
@@ -188,7 +177,7 @@ impl App {
 
     /// Sends a question to the engine with the settings changed on the screen; it replaces one that
     /// is being answered.
-    fn put(&mut self, asked: Asked) {
+    fn put(&mut self, asked: Ask) {
         if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
         }
@@ -206,13 +195,8 @@ impl App {
         }
 
         self.ui.work.pending = Some(text::many_lines(&asked.question));
-        let overrides = [self.ui.next_run.overrides.clone(), asked.settings].concat();
-        self.send(Command::Ask(Ask {
-            question: asked.question,
-            confirmed: asked.confirmed,
-            overrides,
-            thread: asked.thread,
-        }));
+        let overrides = [self.ui.next_run.overrides.clone(), asked.overrides].concat();
+        self.send(Command::Ask(Ask { overrides, ..asked }));
     }
 
     /// Focuses the question line, which takes a selected suggestion.
@@ -265,10 +249,7 @@ impl App {
             self.override_setting("preset", &suggestion.preset);
         }
         if self.scene().offers_questions() {
-            self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item {
-                row: number,
-                part: 0,
-            });
+            self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item::new(number, 0));
         }
         self.notify(suggestion.shows);
     }
@@ -294,7 +275,7 @@ impl App {
             return None;
         }
 
-        let typed = self.ui.question.typed_text();
+        let typed = self.ui.question.text.as_str();
         let suggestions = &self.ui.question.suggestions;
         let place_of = |question: &str| {
             suggestions
@@ -311,10 +292,6 @@ impl App {
 
         let next = last.map_or(0, |last| (last + 1) % suggestions.len().max(1));
         (next < suggestions.len()).then_some(next)
-    }
-
-    pub(super) fn newline(&mut self) {
-        self.ui.question.text.insert("\n");
     }
 
     pub(super) fn history_back(&mut self) {
@@ -334,15 +311,7 @@ impl App {
         }
     }
 
-    pub(super) fn previous_run(&mut self) {
-        self.go_to_run(-1, "this is the first run");
-    }
-
-    pub(super) fn next_run(&mut self) {
-        self.go_to_run(1, "this is the last run");
-    }
-
-    fn go_to_run(&mut self, by: isize, at_end: &str) {
+    pub(super) fn go_to_run(&mut self, by: isize, at_end: &str) {
         let shown = self.shown_state();
         let order = shown.order();
         let at = self.ui.work.turn.or(shown.latest);
@@ -360,15 +329,8 @@ impl App {
         self.ui.panes.reset_scrolls();
     }
 
-    pub(super) fn reindex(&mut self) {
-        self.index_folder(false, "updating the index");
-    }
-
-    pub(super) fn rebuild(&mut self) {
-        self.index_folder(true, "rebuilding the index");
-    }
-
-    fn index_folder(&mut self, rebuild: bool, message: &str) {
+    /// Updates the index of the folder, or rebuilds it.
+    pub(super) fn index_folder(&mut self, rebuild: bool, message: &str) {
         if self.has_engine() {
             self.ui.next_run.note_indexing();
             self.ui.work.is_indexing_asked = true;
@@ -430,8 +392,7 @@ impl App {
     /// Stops the measurement of a context, which another use of the engine would wait for.
     pub(super) fn stop_measuring(&mut self) {
         if self.ui.work.measuring.is_some() {
-            self.effects.push(Effect::Stop);
-            self.notify("stopping …");
+            self.stop();
         }
     }
 
@@ -454,20 +415,10 @@ impl App {
             return;
         };
 
-        let queries = PassageTrace::queries(run);
-        // with the settings of the run that is shown
-        let overrides = SETTINGS
-            .iter()
-            .filter(|setting| setting.is_read_by(SettingReader::Ranking))
-            .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
-            .collect();
+        let command = trial::trace_command(run, phrase, PassageTrace::queries(run));
         self.state.traced = None;
         self.stop_measuring();
-        self.send(Command::TracePassage {
-            phrase: phrase.to_owned(),
-            queries,
-            overrides,
-        });
+        self.send(command);
         self.open(overlays::PassageTrace);
     }
 }

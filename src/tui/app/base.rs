@@ -34,19 +34,19 @@ pub struct App {
     pub(super) behind: Option<Behind>,
     /// The records of a run of the demo that come one stage after the other.
     pub(super) pace: Pace,
-    pub(super) ui: Ui,
+    pub(in crate::tui) ui: Ui,
     pub(super) overlay: Option<Open>,
     /// The rows of the panes on the screen, as of the last frame.
     pub(super) rows: Vec<PaneRows>,
     /// The page of a PDF that is shown in the place of everything else.
-    pub(super) page: Option<PdfPage>,
+    pub(in crate::tui) page: Option<PdfPage>,
     pub(super) theme: Theme,
     pub(super) keymap: Keymap,
-    pub(super) options: Options,
+    pub(in crate::tui) options: Options,
     pub(super) depth: Depth,
     pub(super) is_ascii: bool,
     pub(super) addresses: Addresses,
-    pub(super) size: Rect,
+    pub(in crate::tui) size: Rect,
     pub(super) effects: Vec<Effect>,
     pub(super) changed: bool,
 }
@@ -148,10 +148,6 @@ impl App {
         self.changed = true;
     }
 
-    pub(in crate::tui) fn options(&self) -> &Options {
-        &self.options
-    }
-
     /// Returns the input of drawing.
     pub(super) fn scene(&self) -> Scene<'_> {
         let state = self.shown_state();
@@ -195,7 +191,7 @@ impl App {
         if self.ui.field.is_some() {
             contexts.push(Context::Field);
         } else if let Some(open) = &self.overlay {
-            if open.line().is_some() {
+            if open.line.is_some() {
                 contexts.push(Context::Field);
             } else {
                 contexts.extend_from_slice(open.view.contexts());

@@ -9,15 +9,6 @@ pub(super) struct Opening {
     pub(super) records: Vec<Record>,
 }
 
-impl Opening {
-    pub(super) fn new(run: String) -> Self {
-        Self {
-            run,
-            records: Vec::new(),
-        }
-    }
-}
-
 /// The session behind a run that is played from the list of threads.
 pub(super) struct Behind {
     pub(super) state: State,

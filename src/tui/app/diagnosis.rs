@@ -115,7 +115,8 @@ impl App {
         }
     }
 
-    pub(super) fn stop_trials(&mut self) {
+    /// Stops what the engine does for the user.
+    pub(super) fn stop(&mut self) {
         self.effects.push(Effect::Stop);
         self.notify("stopping …");
     }

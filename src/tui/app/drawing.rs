@@ -69,7 +69,7 @@ impl App {
         let panes = self.layout().map_or(Vec::new(), |layout| layout.panes);
         let build = |(pane, frame)| {
             let cells = usize::from(inside(frame).width);
-            let content = panes::view(pane).content(scene, self.ui.scroll(pane), cells);
+            let content = panes::content(pane, scene, cells);
             PaneRows { pane, content }
         };
         panes.into_iter().map(build).collect()

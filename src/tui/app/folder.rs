@@ -69,7 +69,13 @@ impl App {
     /// Completes the path that is typed, as far as the folders there agree.
     pub(super) fn complete(&mut self) {
         let folder = |field: &&Field| field.purpose == Purpose::Folder;
-        let Some(typed) = self.ui.field.as_ref().filter(folder).map(Field::typed_text) else {
+        let Some(typed) = self
+            .ui
+            .field
+            .as_ref()
+            .filter(folder)
+            .map(|field| field.text.as_str())
+        else {
             return;
         };
         let (parent, begun) = typed.rsplit_once('/').unwrap_or((".", typed));
@@ -106,7 +112,7 @@ impl App {
         };
         let at = recent
             .iter()
-            .position(|folder| folder == field.typed_text());
+            .position(|folder| folder == field.text.as_str());
         let next = match at {
             Some(at) => at.checked_add_signed(-by),
             None => Some(0),

@@ -63,7 +63,7 @@ impl App {
             return Some(&mut field.text);
         }
         match &mut self.overlay {
-            Some(open) => open.line_mut(),
+            Some(open) => open.line.as_mut(),
             None => is_at_question.then_some(&mut self.ui.question.text),
         }
     }

@@ -48,10 +48,6 @@ impl App {
         }
     }
 
-    pub(super) fn zoom(&mut self) {
-        self.ui.panes.zoomed = !self.ui.panes.zoomed;
-    }
-
     /// Makes the focused pane larger by steps, or smaller.
     pub(super) fn resize_pane(&mut self, by: i8) {
         let is_alone = self.layout().is_none_or(|layout| layout.panes.len() < 2);
@@ -70,22 +66,6 @@ impl App {
             let extreme = if by > 0 { "large" } else { "small" };
             self.refuse(format!("{} is as {extreme} as it can be", pane.title()));
         }
-    }
-
-    pub(super) fn half_page_down(&mut self) {
-        self.scroll_by(|height| height / 2);
-    }
-
-    pub(super) fn half_page_up(&mut self) {
-        self.scroll_by(|height| -(height / 2));
-    }
-
-    pub(super) fn page_down(&mut self) {
-        self.scroll_by(|height| height - 1);
-    }
-
-    pub(super) fn page_up(&mut self) {
-        self.scroll_by(|height| 1 - height);
     }
 
     pub(super) fn top(&mut self) {
@@ -135,7 +115,7 @@ impl App {
         });
     }
 
-    fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {
+    pub(super) fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {
         self.change_scroll(|scroll, content, height| {
             scroll.by(rows(height as isize), content, height);
         });
@@ -171,9 +151,7 @@ impl App {
         self.prepare_overlay();
         if let Some(mut open) = self.overlay.take() {
             let height = usize::from(open.rows_area(self.size).height);
-            let mut scroll = open.scroll.clone();
-            change(&mut scroll, open.content(), height);
-            open.scroll = scroll;
+            change(&mut open.scroll, &open.content, height);
             self.overlay = Some(open);
             return;
         }
@@ -188,8 +166,7 @@ impl App {
     /// The rows of a pane in sight, and its height.
     fn pane_content(&self, pane: Pane) -> Option<(Content, usize)> {
         let area = inside(self.layout()?.pane(pane)?);
-        let scroll = self.ui.scroll(pane);
-        let content = panes::view(pane).content(&self.scene(), scroll, usize::from(area.width));
+        let content = panes::content(pane, &self.scene(), usize::from(area.width));
         Some((content, usize::from(area.height)))
     }
 
@@ -201,10 +178,7 @@ impl App {
             Pane::Retrieval | Pane::Links | Pane::Refinement => return,
         };
         let selected = self.ui.scroll(pane).selected;
-        let sentence = selected.map(|item| Item {
-            row: item.row,
-            part: 0,
-        });
+        let sentence = selected.map(|item| Item::new(item.row, 0));
 
         let is_same =
             |known: Option<Item>| known.map(|item| item.row) == sentence.map(|item| item.row);
@@ -246,7 +220,7 @@ impl App {
             None => lookup.label(hit.chunk.id).is_some(),
         };
         let at = lookup.hits().iter().position(is_source)?;
-        Some(Item { row, part: at + 1 })
+        Some(Item::new(row, at + 1))
     }
 
     /// Shows the stage of the run `by` stages further on; the last or the first where none is
@@ -300,7 +274,7 @@ impl App {
             .ui
             .field
             .as_ref()
-            .map(|field| field.typed_text().to_owned());
+            .map(|field| field.text.as_str().to_owned());
         self.ui.search.needle = typed.unwrap_or_default();
         self.go_to_match(Match::Here);
     }
@@ -376,7 +350,7 @@ impl App {
             let stop = self.keymap.sign(Action::Back);
             self.refuse(format!("not finished: {quit} again quits, {stop} stops it"));
         } else {
-            self.quit_now();
+            self.effects.push(Effect::Quit);
         }
     }
 
@@ -387,12 +361,8 @@ impl App {
             let quit = self.keymap.sign(Action::QuitNow);
             self.notify(format!("{quit} again quits"));
         } else {
-            self.quit_now();
+            self.effects.push(Effect::Quit);
         }
-    }
-
-    fn quit_now(&mut self) {
-        self.effects.push(Effect::Quit);
     }
 
     /// Closes the topmost window; then stops the run; then leaves search, zoom, input, selection
@@ -413,14 +383,12 @@ impl App {
                 None => self.close_overlay(),
             }
         } else if self.ui.work.is_running() {
-            self.effects.push(Effect::Stop);
             self.ui.work.pending = None;
-            self.notify("stopping …");
+            self.stop();
         } else if self.leave_tour() {
         } else if self.ui.panes.focus == Focus::Panes && self.is_preparing() {
             // what is done stays, and the next update continues from there
-            self.effects.push(Effect::Stop);
-            self.notify("stopping …");
+            self.stop();
         } else if self.ui.panes.focus == Focus::Input {
             self.ui.panes.focus = Focus::Panes;
         } else if self.frozen.is_some() {

@@ -51,7 +51,7 @@ impl App {
         let selected = self.ui.scroll(Pane::Answer).selected;
         let row = selected.map_or(0, |item| item.row);
         let row = row.saturating_add_signed(by).min(count - 1);
-        self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item { row, part: 0 });
+        self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item::new(row, 0));
         self.show_selected();
         true
     }

@@ -33,7 +33,7 @@ impl App {
     /// Opens the palette on the pages of the guide.
     pub(in crate::tui) fn open_guide(&mut self) {
         self.open(overlays::Palette);
-        if let Some(line) = self.overlay.as_mut().and_then(Open::line_mut) {
+        if let Some(line) = self.overlay.as_mut().and_then(|open| open.line.as_mut()) {
             line.insert(overlays::GUIDE);
         }
         self.select_first();
@@ -121,7 +121,7 @@ impl App {
                 self.overlay = None;
             }
             Request::AskWith(settings) => self.ask_with(settings),
-            Request::StopTrials => self.stop_trials(),
+            Request::StopTrials => self.stop(),
             Request::Preset(name) => self.choose_preset(&name),
             Request::Theme(name) => {
                 self.notify(format!("theme {name}"));
@@ -149,7 +149,7 @@ impl App {
                 self.ui.field = Some(Field { error, ..field });
             }
         } else if let Some(open) = &self.overlay
-            && open.line().is_some()
+            && open.line.is_some()
         {
             let stays_open = open.stays_open();
             // the entries depend on what is typed, so they are asked for before the overlay goes
@@ -168,7 +168,7 @@ impl App {
     /// # Errors
     /// The reason that it is refused, for the user.
     fn accept_field(&mut self, field: &Field) -> Result<(), String> {
-        let typed = field.typed_text().trim();
+        let typed = field.text.as_str().trim();
         match &field.purpose {
             Purpose::Search => self.go_to_match(Match::Here),
             Purpose::Setting(key) => self.try_override(key, typed)?,
@@ -185,17 +185,13 @@ impl App {
     /// Moves in the rows below the typed line, or through the folders of before.
     pub(super) fn move_below_input(&mut self, by: isize) {
         let purpose = self.ui.field.as_ref().map(|field| &field.purpose);
+        let overlay = self.overlay.as_ref();
+        let has_line = overlay.is_some_and(|open| open.line.is_some());
         if purpose == Some(&Purpose::Folder) {
             self.take_recent_folder(by);
-        } else if purpose.is_none() && self.has_overlay_input() {
+        } else if purpose.is_none() && has_line {
             self.change_scroll(|scroll, content, height| scroll.select_by(by, content, height));
         }
-    }
-
-    fn has_overlay_input(&self) -> bool {
-        self.overlay
-            .as_ref()
-            .is_some_and(|open| open.line().is_some())
     }
 
     /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as
@@ -260,11 +256,6 @@ impl App {
             first_line: passage.first_line,
             last_line: passage.last_line,
         });
-    }
-
-    /// Returns whether the screen captures the mouse.
-    pub(in crate::tui) fn takes_mouse(&self) -> bool {
-        self.ui.mouse
     }
 
     /// Returns the reason that the document itself is unavailable; `None` when it can be requested.
@@ -400,13 +391,9 @@ impl App {
         }
     }
 
-    fn take_mouse(&mut self, taken: bool) {
+    pub(super) fn take_mouse(&mut self, taken: bool) {
         self.ui.mouse = taken;
         self.effects.push(Effect::Mouse(taken));
-    }
-
-    pub(super) fn toggle_mouse(&mut self) {
-        self.take_mouse(!self.ui.mouse);
     }
 
     pub(super) fn save_run(&mut self) {

@@ -2,10 +2,8 @@
 
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use crate::config::Pictures;
 use crate::tui::ascii;
 use crate::tui::pdf_page::{PageKey, PdfPage};
 use crate::tui::theme::Tone;
@@ -18,21 +16,6 @@ impl App {
     pub(in crate::tui) fn show_page(&mut self, page: PdfPage) {
         self.page = Some(page);
         self.changed = true;
-    }
-
-    /// Returns whether a page is shown.
-    pub(in crate::tui) fn has_page(&self) -> bool {
-        self.page.is_some()
-    }
-
-    /// Returns how pictures reach the terminal.
-    pub(in crate::tui) fn pictures(&self) -> Pictures {
-        self.options.config.screen.pictures
-    }
-
-    /// Returns the area of the screen.
-    pub(in crate::tui) fn area(&self) -> Rect {
-        self.size
     }
 
     /// Turns or leaves the page that is shown. Returns whether there is one, which takes all keys.

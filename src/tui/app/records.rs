@@ -131,20 +131,15 @@ impl App {
             _ => String::new(),
         };
 
+        let ready = || format!("{}{asks_again}", words::index_ready(report));
         match change {
             _ if report.corpus.documents == 0 => {
                 let shows = self.keymap.sign(Action::IndexReport);
                 self.notify(format!("nothing to read in this folder: {shows} says why"));
             }
-            Some(_) if is_first => {
-                let ready = words::index_ready(report);
-                self.notify(format!("{ready}{asks_again}"));
-            }
+            Some(_) if is_first => self.notify(ready()),
             Some(change) => self.notify(format!("{change}{asks_again}")),
-            None if report.embedded > 0 => {
-                let ready = words::index_ready(report);
-                self.notify(format!("{ready}{asks_again}"));
-            }
+            None if report.embedded > 0 => self.notify(ready()),
             None if is_asked => {
                 let files = words::quantity(report.corpus.documents, "file");
                 self.notify(format!("up to date: {files}, nothing changed"));

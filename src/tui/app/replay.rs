@@ -127,7 +127,12 @@ impl App {
     pub(super) fn step(&mut self) {
         match self.ui.player.as_mut().and_then(Player::step) {
             Some(record) => self.fold(&record),
-            None => self.at_the_end(),
+            None => {
+                let play = self.keymap.sign(Action::Play);
+                self.notify(format!(
+                    "this is the end of the recording: {play} plays it again"
+                ));
+            }
         }
     }
 
@@ -140,13 +145,6 @@ impl App {
         } else {
             self.state = fold_all(player.step_back());
         }
-    }
-
-    fn at_the_end(&mut self) {
-        let play = self.keymap.sign(Action::Play);
-        self.notify(format!(
-            "this is the end of the recording: {play} plays it again"
-        ));
     }
 
     pub(super) fn change_speed(&mut self, factor: f64) {

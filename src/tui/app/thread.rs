@@ -123,7 +123,10 @@ impl App {
         if is_here {
             self.request_run(&played);
         }
-        self.opening = Some(Opening::new(played.run));
+        self.opening = Some(Opening {
+            run: played.run,
+            records: Vec::new(),
+        });
     }
 
     /// Requests the records of a recorded run.

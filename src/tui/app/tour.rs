@@ -9,7 +9,7 @@ impl App {
     /// Begins the tour, or continues it: at a stop with a question that is not asked yet, it asks
     /// it.
     pub(super) fn tour(&mut self) {
-        let is_asked = self.ui.question.typed_text().trim().is_empty();
+        let is_asked = self.ui.question.text.as_str().trim().is_empty();
         if self.is_tour_at_question() && !is_asked {
             self.ask();
         } else {

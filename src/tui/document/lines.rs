@@ -95,11 +95,11 @@ impl Lines {
     }
 
     /// Returns a line as it is.
-    pub(super) fn plain(&self, at: usize, look: Look, cells: usize) -> Vec<Row> {
+    pub(super) fn plain(&self, at: usize, look: Look) -> Styled {
         let range = self.line(at);
         let mut words = Styled::default();
         words.push(&self.text[range.clone()], range, look);
-        words.wrap(cells)
+        words
     }
 }
 

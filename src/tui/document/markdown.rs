@@ -411,7 +411,7 @@ impl<'a> Renderer<'a> {
 
     fn finish(self, breaks: &[usize]) -> Vec<Drawn> {
         let rows = |(at, line): (usize, Line)| match line {
-            Line::Unknown => self.lines.plain(at, Look::QUIET, self.cells),
+            Line::Unknown => self.lines.plain(at, Look::QUIET).wrap(self.cells),
             Line::Words {
                 lead,
                 words,

@@ -35,9 +35,9 @@ pub fn render(
             let is_fence = is_fence(&lines.text[lines.line(at)], language);
             is_code ^= is_fence;
             let words = if is_fence {
-                plain(lines, at, Look::QUIET)
+                lines.plain(at, Look::QUIET)
             } else if is_code {
-                plain(lines, at, CODE)
+                lines.plain(at, CODE)
             } else {
                 inline(lines, at, language)
             };
@@ -55,13 +55,6 @@ pub fn render(
     drawn
 }
 
-fn plain(lines: &Lines, at: usize, look: Look) -> Styled {
-    let range = lines.line(at);
-    let mut words = Styled::default();
-    words.push(&lines.text[range.clone()], range, look);
-    words
-}
-
 /// Returns the rows of a line of a heading: its title without marks, nothing for a line of signs.
 fn title_rows(lines: &Lines, at: usize, title: &HeadingLines, cells: usize) -> Vec<Row> {
     let range = lines.line(at);
@@ -72,7 +65,7 @@ fn title_rows(lines: &Lines, at: usize, title: &HeadingLines, cells: usize) -> V
         return if is_rule {
             Vec::new()
         } else {
-            plain(lines, at, look).wrap(cells)
+            lines.plain(at, look).wrap(cells)
         };
     };
 

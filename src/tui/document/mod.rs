@@ -22,7 +22,7 @@ pub use styled::{Look, Piece, Row};
 /// Returns every line as it is.
 pub fn draw_raw(lines: &Lines, cells: usize) -> Vec<Drawn> {
     (0..lines.count())
-        .map(|at| Drawn::new(lines.plain(at, Look::TEXT, cells)))
+        .map(|at| Drawn::new(lines.plain(at, Look::TEXT).wrap(cells)))
         .collect()
 }
 

@@ -27,7 +27,7 @@ pub fn render(lines: &Lines, rows: &[TableRow], from_line: u32, cells: usize) ->
     }
 
     let is_text = |(at, drawn): (usize, Option<Drawn>)| {
-        drawn.unwrap_or_else(|| Drawn::new(lines.plain(at, Look::new(Tone::Strong), cells)))
+        drawn.unwrap_or_else(|| Drawn::new(lines.plain(at, Look::new(Tone::Strong)).wrap(cells)))
     };
     drawn.into_iter().enumerate().map(is_text).collect()
 }

@@ -22,11 +22,11 @@ macro_rules! action_list {
     ($then:ident) => {
         $then! {
             Ask = "ask" Input ["enter"] "ask the question" => App::ask;
-            Newline = "newline" Input ["ctrl-j", "shift-enter", "alt-enter"] "insert a line break" => App::newline;
+            Newline = "newline" Input ["ctrl-j", "shift-enter", "alt-enter"] "insert a line break" => |app| app.ui.question.text.insert("\n");
             HistoryBack = "history-back" Input ["up"] "previous question" => App::history_back;
             HistoryForward = "history-forward" Input ["down"] "next question" => App::history_forward;
-            ScrollUp = "scroll-up" Input ["pageup"] "scroll the pane up by a page" => App::page_up;
-            ScrollDown = "scroll-down" Input ["pagedown"] "scroll the pane down by a page" => App::page_down;
+            ScrollUp = "scroll-up" Input ["pageup"] "scroll the pane up by a page" => |app| app.scroll_by(|height| 1 - height);
+            ScrollDown = "scroll-down" Input ["pagedown"] "scroll the pane down by a page" => |app| app.scroll_by(|height| height - 1);
 
             FocusInput = "focus-input" Panes ["i"] "type a question" => App::focus_input;
             OpenSelected = "open-selected" Panes ["enter"] "open the source of what is selected, or type a question" => App::open_selected;
@@ -38,9 +38,9 @@ macro_rules! action_list {
             Filter = "filter" Panes ["f"] "choose the documents to retrieve from" => App::type_filter;
             OpenSource = "open-source" Panes ["o"] "open the source of the selected hit or citation" => |app| app.act_or(Action::OpenSource, "nothing to open: select a hit or a sentence with a citation");
             OpenFolder = "open-folder" Panes ["O"] "open another folder of documents" => App::open_folder;
-            Zoom = "zoom" Panes ["z"] "zoom the pane in or out" => App::zoom;
-            PreviousRun = "previous-run" Panes ["["] "previous run of the thread, then of the thread before" => App::previous_run;
-            NextRun = "next-run" Panes ["]"] "next run of the thread, then of the thread after" => App::next_run;
+            Zoom = "zoom" Panes ["z"] "zoom the pane in or out" => |app| app.ui.panes.zoomed = !app.ui.panes.zoomed;
+            PreviousRun = "previous-run" Panes ["["] "previous run of the thread, then of the thread before" => |app| app.go_to_run(-1, "this is the first run");
+            NextRun = "next-run" Panes ["]"] "next run of the thread, then of the thread after" => |app| app.go_to_run(1, "this is the last run");
             PreviousStage = "previous-stage" Panes ["{"] "show the previous stage of the run" => |app| app.go_to_stage(-1);
             NextStage = "next-stage" Panes ["}"] "show the next stage of the run" => |app| app.go_to_stage(1);
             RewriteFollowUps = "rewrite-follow-ups" Panes ["t"] "rewrite follow-up questions to stand alone, or use them as asked" => App::toggle_follow_ups;
@@ -62,8 +62,8 @@ macro_rules! action_list {
             SaveThread = "save-thread" Panes ["ctrl-s"] "export the thread as Markdown" => App::save_thread;
             SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
             SavePicture = "save-picture" Panes ["P"] "save the screen as an SVG picture" => App::save_picture;
-            Reindex = "reindex" Panes ["u"] "update the index" => App::reindex;
-            Rebuild = "rebuild-index" Panes [] "delete the index and rebuild it" => App::rebuild;
+            Reindex = "reindex" Panes ["u"] "update the index" => |app| app.index_folder(false, "updating the index");
+            Rebuild = "rebuild-index" Panes [] "delete the index and rebuild it" => |app| app.index_folder(true, "rebuilding the index");
             Answer = "pane-answer" Panes ["1"] "Answer" => |app| app.focus(Pane::Answer);
             Uncertainty = "pane-uncertainty" Panes ["2"] "Uncertainty" => |app| app.focus(Pane::Uncertainty);
             Retrieval = "pane-retrieval" Panes ["3"] "Retrieval" => |app| app.focus(Pane::Retrieval);
@@ -99,17 +99,17 @@ macro_rules! action_list {
             Up = "up" Reading ["k", "up"] "move up" => |app| app.select_by(-1);
             Top = "top" Reading ["g", "home"] "go to the top" => App::top;
             Bottom = "bottom" Reading ["G", "end"] "go to the end" => App::bottom;
-            HalfDown = "half-page-down" Reading ["ctrl-d"] "scroll down by half a page" => App::half_page_down;
-            HalfUp = "half-page-up" Reading ["ctrl-u"] "scroll up by half a page" => App::half_page_up;
-            PageDown = "page-down" Reading ["pagedown"] "scroll down by a page" => App::page_down;
-            PageUp = "page-up" Reading ["pageup"] "scroll up by a page" => App::page_up;
+            HalfDown = "half-page-down" Reading ["ctrl-d"] "scroll down by half a page" => |app| app.scroll_by(|height| height / 2);
+            HalfUp = "half-page-up" Reading ["ctrl-u"] "scroll up by half a page" => |app| app.scroll_by(|height| -(height / 2));
+            PageDown = "page-down" Reading ["pagedown"] "scroll down by a page" => |app| app.scroll_by(|height| height - 1);
+            PageUp = "page-up" Reading ["pageup"] "scroll up by a page" => |app| app.scroll_by(|height| 1 - height);
             Search = "search" Reading ["/"] "search in the pane" => App::open_search;
             NextMatch = "next-match" Reading ["n"] "next match" => |app| app.go_to_match(look::Match::Next);
             PreviousMatch = "previous-match" Reading ["N"] "previous match" => |app| app.go_to_match(look::Match::Previous);
             Copy = "copy" Reading ["y"] "copy the selection, or the answer (OSC 52)" => App::copy;
             Edit = "edit" Reading ["e"] "open the document in $VISUAL or $EDITOR, at the line" => App::edit_source;
             Freeze = "freeze" Reading ["F"] "freeze or resume the display" => App::freeze;
-            Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
+            Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => |app| app.take_mouse(!app.ui.mouse);
             PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette);
             Help = "help" Reading ["?"] "show the keys that work here" => App::open_help;
             Guide = "guide" Reading ["H"] "read the guide" => |app| app.open_guide();

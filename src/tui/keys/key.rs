@@ -85,46 +85,39 @@ impl Key {
 
     /// The key in short, for hints: `^P`, `↑`.
     pub fn sign(self) -> String {
-        let name = match self.code {
-            KeyCode::Char(c) if self.modifiers == KeyModifiers::CONTROL => {
-                return format!("^{}", c.to_ascii_uppercase());
-            }
-            code => NAMES
-                .iter()
-                .find(|(_, known, _)| *known == code)
-                .map_or_else(|| self.plain(), |(.., sign)| (*sign).to_owned()),
-        };
-        self.with_modifiers(&name)
-    }
-
-    fn plain(self) -> String {
         match self.code {
-            KeyCode::Char(c) => c.to_string(),
-            KeyCode::F(number) => format!("f{number}"),
-            code => NAMES
-                .iter()
-                .find(|(_, known, _)| *known == code)
-                .map_or(String::new(), |(name, ..)| (*name).to_owned()),
+            KeyCode::Char(c) if self.modifiers == KeyModifiers::CONTROL => {
+                format!("^{}", c.to_ascii_uppercase())
+            }
+            _ => self.with_modifiers(self.entry().map(|(.., sign)| *sign)),
         }
     }
 
-    fn with_modifiers(self, name: &str) -> String {
+    /// Returns the entry of a key that has a name.
+    fn entry(self) -> Option<&'static (&'static str, KeyCode, &'static str)> {
+        NAMES.iter().find(|(_, known, _)| *known == self.code)
+    }
+
+    /// Returns a name, or else the character or number of the key, behind its modifiers.
+    fn with_modifiers(self, name: Option<&str>) -> String {
+        let name = match (name, self.code) {
+            (Some(name), _) => name.to_owned(),
+            (None, KeyCode::Char(c)) => c.to_string(),
+            (None, KeyCode::F(number)) => format!("f{number}"),
+            (None, _) => String::new(),
+        };
         MODIFIERS
             .iter()
             .filter(|(_, modifier)| self.modifiers.contains(*modifier))
             .map(|(modifier, _)| format!("{modifier}-"))
-            .chain([name.to_owned()])
+            .chain([name])
             .collect()
     }
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = NAMES
-            .iter()
-            .find(|(_, known, _)| *known == self.code)
-            .map_or_else(|| self.plain(), |(name, ..)| (*name).to_owned());
-        f.write_str(&self.with_modifiers(&name))
+        f.write_str(&self.with_modifiers(self.entry().map(|(name, ..)| *name)))
     }
 }
 

@@ -28,12 +28,7 @@ impl Keymap {
         let mut keys = BTreeMap::new();
 
         for action in Action::ALL {
-            let declared = action.info().keys.iter();
-            let parsed = declared.map(|key| {
-                key.parse()
-                    .map_err(|hint| wrong(format!("unknown key `{key}`{hint}")))
-            });
-            keys.insert(*action, parsed.collect::<Result<_, Problem>>()?);
+            keys.insert(*action, parse_keys(action.info().keys, "")?);
         }
 
         Ok(Self {
@@ -80,12 +75,8 @@ impl Keymap {
                 return Err(wrong(format!("{origin}: unknown action `{name}`{hint}")));
             };
 
-            let parsed = names.iter().map(|key| {
-                key.parse()
-                    .map_err(|hint| wrong(format!("{origin}: {name}: unknown key `{key}`{hint}")))
-            });
-            self.keys
-                .insert(*action, parsed.collect::<Result<_, Problem>>()?);
+            let keys = parse_keys(&names, &format!("{origin}: {name}: "))?;
+            self.keys.insert(*action, keys);
         }
 
         self.check_single_meanings(origin)?;
@@ -157,6 +148,17 @@ impl Keymap {
             sign
         }
     }
+}
+
+/// Reads keys by their names; `origin` begins what is said of an unknown one.
+fn parse_keys(names: &[impl AsRef<str>], origin: &str) -> Result<Vec<Key>, Problem> {
+    let names = names.iter().map(AsRef::as_ref);
+    names
+        .map(|key: &str| {
+            let unknown = |hint| wrong(format!("{origin}unknown key `{key}`{hint}"));
+            key.parse().map_err(unknown)
+        })
+        .collect()
 }
 
 /// The problem of a keymap that names what does not exist.

@@ -12,7 +12,7 @@ use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 /// Cells of the column of names.
 const NAMES: usize = 12;
@@ -44,8 +44,27 @@ impl View for Comparison {
         "Runs of this question side by side".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let runs = runs_to_compare(scene, page.cells);
+        let Some(first) = runs.first() else {
+            page.remark("Nothing has been asked yet.");
+            return;
+        };
+
+        page.text(Tone::Question, "  ", first.standalone());
+        page.gap();
+        let numbers = runs.iter().map(|run| number_cell(scene, run)).collect();
+        table_rows(page, numbers, &runs);
+
+        let hidden = runs_of_question(scene).count() - runs.len();
+        if hidden > 0 {
+            let hidden = text::quantity(hidden as u64, "older run");
+            let words = format!("{hidden} of this question not shown: too many for this width");
+            page.text(Tone::Quiet, "  ", &words);
+        }
+        page.gap();
+        preset_rows(page);
     }
 
     fn size(&self) -> Size {
@@ -78,30 +97,6 @@ impl View for Comparison {
         let settings = vec![("preset".to_owned(), preset.name.clone())];
         Some(Request::AskWith(settings))
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let runs = runs_to_compare(scene, cells);
-    let Some(first) = runs.first() else {
-        page.remark("Nothing has been asked yet.");
-        return page.content;
-    };
-
-    page.text(Tone::Question, "  ", first.standalone());
-    page.gap();
-    let numbers = runs.iter().map(|run| number_cell(scene, run)).collect();
-    table_rows(&mut page, numbers, &runs);
-
-    let hidden = runs_of_question(scene).count() - runs.len();
-    if hidden > 0 {
-        let hidden = text::quantity(hidden as u64, "older run");
-        let words = format!("{hidden} of this question not shown: too many for this width");
-        page.text(Tone::Quiet, "  ", &words);
-    }
-    page.gap();
-    preset_rows(&mut page);
-    page.content
 }
 
 /// Returns the number of runs that fit beside each other.
@@ -401,6 +396,6 @@ fn preset_rows(page: &mut Page<'_>) {
             page.span(Tone::Text, format!("    {name}")),
             page.span(Tone::Quiet, asked),
         ]);
-        page.item(Item { row, part: 0 }, line);
+        page.item(Item::new(row, 0), line);
     }
 }

@@ -1,17 +1,14 @@
 //! The diagnosis of an answer: the chain from the file to it, its first broken link, and the
 //! changes that were tried, while they are.
 
-use ratatui::text::Line;
-
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
-use crate::tui::diagnosing::Diagnosing;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::trial::End;
 use crate::tui::view::{Copied, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::trials::{HINTS, end_row};
 
@@ -29,12 +26,24 @@ impl View for Diagnosis {
         "Diagnosis of this answer".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        let mut page = Page::new(scene, cells);
-        if let Some(diagnosing) = &scene.ui.work.diagnosing {
-            rows(&mut page, diagnosing);
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let Some(diagnosing) = &page.scene.ui.work.diagnosing else {
+            return;
+        };
+        page.text(Tone::Question, " ", &diagnosing.run().question);
+        if let Some(found) = diagnosing.so_far() {
+            found_rows(page, found, diagnosing.end);
         }
-        page.content
+
+        page.gap();
+        let stopped = "stopped; this is what was found";
+        end_row(
+            page,
+            INDENT,
+            diagnosing.end,
+            stopped,
+            &diagnosing.activity(),
+        );
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -60,23 +69,6 @@ impl View for Diagnosis {
         let tried = diagnosing.so_far()?.tried.get(selected.row)?;
         Some(Request::AskWith(tried.settings.clone()))
     }
-}
-
-fn rows(page: &mut Page<'_>, diagnosing: &Diagnosing) {
-    page.text(Tone::Question, " ", &diagnosing.run().question);
-    if let Some(found) = diagnosing.so_far() {
-        found_rows(page, found, diagnosing.end);
-    }
-
-    page.gap();
-    let stopped = "stopped; this is what was found";
-    end_row(
-        page,
-        INDENT,
-        diagnosing.end,
-        stopped,
-        &diagnosing.activity(),
-    );
 }
 
 fn found_rows(page: &mut Page<'_>, found: &Found, end: Option<End>) {
@@ -115,22 +107,13 @@ fn link_rows(page: &mut Page<'_>, link: &ChainLink) {
         Some(false) => Tone::Warning,
         None => Tone::Quiet,
     };
-    let before = INDENT.len() + 2 + NAME;
-    let room = page.cells.saturating_sub(before);
-    for (at, range) in text::wrap(&link.evidence, room).into_iter().enumerate() {
-        let evidence = page.span(tone, link.evidence[range].to_owned());
-        let name = if at == 0 {
-            let sign = sign(link.holds);
-            let name = text::left(link.name, NAME);
-            vec![
-                page.span(tone, format!("{INDENT}{sign} ")),
-                page.span(Tone::Quiet, name),
-            ]
-        } else {
-            vec![" ".repeat(before).into()]
-        };
-        page.line(Line::from([name, vec![evidence]].concat()));
-    }
+    let sign = format!("{INDENT}{} ", sign(link.holds));
+    let name = vec![
+        page.span(tone, sign),
+        page.span(Tone::Quiet, text::left(link.name, NAME)),
+    ];
+    let room = page.cells.saturating_sub(INDENT.len() + 2 + NAME);
+    page.text_behind(name, tone, &link.evidence, room);
 }
 
 fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {
@@ -142,6 +125,6 @@ fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {
             page.text(tone, INDENT, &words[range]);
         }
     } else {
-        page.item_hanging(Item { row, part: 0 }, tone, INDENT, "  ", &words);
+        page.item_hanging(Item::new(row, 0), tone, INDENT, "  ", &words);
     }
 }

@@ -2,18 +2,19 @@
 
 use ratatui::text::Line;
 
-use crate::guide::{Page, unwrap_paragraphs};
+use crate::guide::{self, unwrap_paragraphs};
 use crate::tui::document::{self, Lines};
+use crate::tui::page::Page;
 use crate::tui::view::{Copied, Scene, Size, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 /// A page of the guide, rendered as the source viewer renders Markdown.
 pub struct Guide {
-    page: &'static Page,
+    page: &'static guide::Page,
 }
 
 impl Guide {
-    pub fn new(page: &'static Page) -> Self {
+    pub fn new(page: &'static guide::Page) -> Self {
         Self { page }
     }
 }
@@ -23,21 +24,19 @@ impl View for Guide {
         format!("Guide: {}", self.page.topic)
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
         const MARGIN: usize = 2;
         let text = unwrap_paragraphs(&self.page.markdown());
         let lines = Lines::from_text(&text);
-        let drawn = document::render_markdown(&lines, &[], cells.saturating_sub(2 * MARGIN));
+        let drawn = document::render_markdown(&lines, &[], page.cells.saturating_sub(2 * MARGIN));
 
-        let mut content = Content::default();
         for row in drawn.into_iter().flat_map(|line| line.rows) {
             let mut spans = vec![" ".repeat(MARGIN).into()];
             for piece in row {
-                piece.spans(scene, &[], &mut spans);
+                piece.spans(page.scene, &[], &mut spans);
             }
-            content.line(Line::from(spans));
+            page.line(Line::from(spans));
         }
-        content
     }
 
     fn size(&self) -> Size {

@@ -1,13 +1,11 @@
 //! The help overlay.
 
-use ratatui::text::Line;
-
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 /// The keys that work where help was called.
 pub struct Help {
@@ -20,8 +18,42 @@ impl View for Help {
         "Keys that work here".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, &self.contexts, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let widest = self
+            .contexts
+            .iter()
+            .flat_map(|context| actions_with_keys(scene, *context))
+            .map(|action| text::width(&scene.keymap.signs(action)))
+            .max();
+        let key_cells = widest.unwrap_or(0) + 2;
+
+        for context in &self.contexts {
+            if !page.is_empty() {
+                page.gap();
+            }
+            page.line(scene.span(Tone::Strong, format!(" {}", context.title())));
+            for action in actions_with_keys(scene, *context) {
+                if let Some(group) = group(action) {
+                    page.gap();
+                    page.text(Tone::Quiet, "   ", group);
+                }
+                action_rows(page, action, key_cells);
+            }
+        }
+
+        page.gap();
+        page.hint(
+            Action::Guide,
+            "opens the guide: pages on documents, models, presets, settings and more",
+        );
+        page.gap();
+        page.text(
+            Tone::Quiet,
+            " ",
+            "Change keys in keymap.toml; `ragscope paths` prints where it goes. Select text with the mouse while it is off, or with shift \
+             held.",
+        );
     }
 
     fn size(&self) -> Size {
@@ -32,44 +64,6 @@ impl View for Help {
         // the key that opened help closes it
         matches!(action, Action::Help | Action::HelpKey).then_some(Request::Close)
     }
-}
-
-fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let widest = contexts
-        .iter()
-        .flat_map(|context| actions_with_keys(scene, *context))
-        .map(|action| text::width(&scene.keymap.signs(action)))
-        .max();
-    let key_cells = widest.unwrap_or(0) + 2;
-
-    for context in contexts {
-        if !page.is_empty() {
-            page.gap();
-        }
-        page.line(scene.span(Tone::Strong, format!(" {}", context.title())));
-        for action in actions_with_keys(scene, *context) {
-            if let Some(group) = group(action) {
-                page.gap();
-                page.text(Tone::Quiet, "   ", group);
-            }
-            action_rows(&mut page, action, key_cells);
-        }
-    }
-
-    page.gap();
-    page.hint(
-        Action::Guide,
-        "opens the guide: pages on documents, models, presets, settings and more",
-    );
-    page.gap();
-    page.text(
-        Tone::Quiet,
-        " ",
-        "Change keys in keymap.toml; `ragscope paths` prints where it goes. Select text with the mouse while it is off, or with shift \
-         held.",
-    );
-    page.content
 }
 
 /// Returns the heading above an action that begins a group.
@@ -96,13 +90,12 @@ fn actions_with_keys(scene: &Scene<'_>, context: Context) -> impl Iterator<Item 
 
 fn action_rows(page: &mut Page<'_>, action: Action, key_cells: usize) {
     let signs = page.scene.keymap.signs(action);
-    let doc = action.info().doc;
+    let signs = format!("   {}", text::left(&signs, key_cells));
     let room = page.cells.saturating_sub(key_cells + 4);
-    for (at, range) in text::wrap(doc, room).into_iter().enumerate() {
-        let signs = if at == 0 { &signs } else { "" };
-        page.line(Line::from(vec![
-            page.span(Tone::Key, format!("   {}", text::left(signs, key_cells))),
-            page.span(Tone::Text, &doc[range]),
-        ]));
-    }
+    page.text_behind(
+        vec![page.span(Tone::Key, signs)],
+        Tone::Text,
+        action.info().doc,
+        room,
+    );
 }

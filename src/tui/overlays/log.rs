@@ -3,7 +3,7 @@
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 /// Warnings and errors, the latest first.
 pub struct Log;
@@ -13,8 +13,22 @@ impl View for Log {
         "Warnings and errors".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        if scene.state.log.is_empty() {
+            page.remark("No warnings or errors so far.");
+        }
+
+        for entry in scene.state.log.iter().rev() {
+            let (tone, sign) = match entry.failed {
+                Some(_) => (Tone::Bad, "✗"),
+                None => (Tone::Warning, "!"),
+            };
+            page.text(tone, "  ", &format!("{sign} {}", entry.problem));
+            if let Some(advice) = &entry.problem.advice {
+                page.text(Tone::Text, "    ", advice);
+            }
+        }
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -26,24 +40,4 @@ impl View for Log {
             .collect();
         Copied::lines("the log", &lines)
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    if scene.state.log.is_empty() {
-        page.remark("No warnings or errors so far.");
-    }
-
-    for entry in scene.state.log.iter().rev() {
-        let (tone, sign) = match entry.failed {
-            Some(_) => (Tone::Bad, "✗"),
-            None => (Tone::Warning, "!"),
-        };
-        page.text(tone, "  ", &format!("{sign} {}", entry.problem));
-        if let Some(advice) = &entry.problem.advice {
-            page.text(Tone::Text, "    ", advice);
-        }
-    }
-
-    page.content
 }

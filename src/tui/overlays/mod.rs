@@ -39,6 +39,7 @@ use crate::event::Event;
 
 use super::keys::Action;
 use super::layout;
+use super::page::Page;
 use super::state::State;
 use super::ui::TypedText;
 use super::view::{Reaction, Request, Scene, View};
@@ -55,8 +56,9 @@ pub struct Open {
     pub view: Box<dyn View>,
     pub scroll: Scroll,
     /// The line that filters its rows, while it is there.
-    line: Option<TypedText>,
-    content: Content,
+    pub line: Option<TypedText>,
+    /// The rows, as they were prepared.
+    pub content: Content,
     /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,
     /// The overlay that help was opened over.
@@ -83,10 +85,12 @@ impl Open {
         let cells = usize::from(self.columns(screen).saturating_sub(2));
         if self.view.is_live() || self.cells != Some(cells) {
             let scene = Scene {
-                typed: line_text(self.line.as_ref()),
+                typed: self.typed_text(),
                 ..*scene
             };
-            self.content = self.view.content(&scene, &self.scroll, cells);
+            let mut page = Page::new(&scene, cells);
+            self.view.write(&mut page, &self.scroll);
+            self.content = page.content;
             self.cells = Some(cells);
         }
 
@@ -99,23 +103,9 @@ impl Open {
         self.cells = None;
     }
 
-    /// Returns its rows, as they were prepared.
-    pub fn content(&self) -> &Content {
-        &self.content
-    }
-
-    /// Returns the line that filters its rows, while it is there.
-    pub fn line(&self) -> Option<&TypedText> {
-        self.line.as_ref()
-    }
-
-    pub fn line_mut(&mut self) -> Option<&mut TypedText> {
-        self.line.as_mut()
-    }
-
     /// Returns the text of that line; empty where there is none.
     pub fn typed_text(&self) -> &str {
-        line_text(self.line.as_ref())
+        self.line.as_ref().map_or("", TypedText::as_str)
     }
 
     /// Begins the line that filters its rows. Returns whether it has one that a search begins.
@@ -179,14 +169,9 @@ impl Open {
     /// Returns the area of its rows: inside the frame, below the typed line.
     pub fn rows_area(&self, screen: Rect) -> Rect {
         let inside = layout::inside(self.frame(screen));
-        if self.line.is_none() {
-            return inside;
-        }
-        let taken = INPUT_ROWS.min(inside.height);
-        Rect {
-            y: inside.y + taken,
-            height: inside.height - taken,
-            ..inside
+        match self.line {
+            None => inside,
+            Some(_) => layout::split_top(inside, INPUT_ROWS)[1],
         }
     }
 
@@ -198,10 +183,6 @@ impl Open {
             columns
         }
     }
-}
-
-fn line_text(line: Option<&TypedText>) -> &str {
-    line.map_or("", TypedText::as_str)
 }
 
 /// Returns the screen without header, input and status, which stay visible.

@@ -14,7 +14,7 @@ use crate::tui::state::{Model, State};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
+use crate::tui::view::{Copied, Reaction, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells of the columns besides the name.
@@ -57,12 +57,47 @@ impl View for Models {
         }
     }
 
-    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, scroll, cells)
-    }
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
+        let scene = page.scene;
+        if let Some(progress) = &scene.state.pull {
+            page.text(Tone::Strong, "  ", &words::pull_progress(progress));
+            let back = scene.keymap.sign(Action::Back);
+            let quit = scene.keymap.sign(Action::Quit);
+            page.text(
+                Tone::Quiet,
+                "  ",
+                &format!("{back} stops the download, {quit} closes this list while it continues"),
+            );
+            page.gap();
+        }
+        let Some(list) = &scene.state.model_list else {
+            let words = format!("   looking for models …{}", scene.elapsed_words());
+            page.line(page.span(Tone::Quiet, words));
+            return;
+        };
 
-    fn size(&self) -> Size {
-        Size::with_max_rows(110, 60)
+        for (row, entry) in entries(list).enumerate() {
+            if row == 0 && !list.local.is_empty() {
+                page.line(page.span(Tone::Strong, "  On this machine"));
+            }
+            if row == list.local.len() && !list.offered.is_empty() {
+                page.gap();
+                let title = format!("  To download (list of {})", list.made);
+                page.line(page.span(Tone::Strong, title));
+            }
+            let item = Item::new(row, 0);
+            page.item(item, entry_row(page, list, entry));
+            if scroll.selected == Some(item) {
+                for detail in details(list, entry) {
+                    page.item_text(item, Tone::Quiet, "      ", &detail);
+                }
+            }
+        }
+        if list.offered.iter().any(|model| model.is_best) {
+            page.gap();
+            let legend = "★ the largest with room in memory for the models beside it; without a GPU, one that reads three sources in 8 s";
+            page.text(Tone::Quiet, "  ", legend);
+        }
     }
 
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
@@ -137,7 +172,7 @@ impl View for Models {
         let Some(row) = self.wanted.take() else {
             return;
         };
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         if let Some(rows) = content.rows_of(item) {
             scroll.selected = Some(item);
             scroll.show(rows, content, height);
@@ -163,50 +198,6 @@ fn entries(list: &ModelList) -> impl Iterator<Item = Entry<'_>> {
 fn selection<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
     let list = scene.state.model_list.as_ref()?;
     entries(list).nth(scroll.selected?.row)
-}
-
-fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    if let Some(progress) = &scene.state.pull {
-        page.text(Tone::Strong, "  ", &words::pull_progress(progress));
-        let back = scene.keymap.sign(Action::Back);
-        let quit = scene.keymap.sign(Action::Quit);
-        page.text(
-            Tone::Quiet,
-            "  ",
-            &format!("{back} stops the download, {quit} closes this list while it continues"),
-        );
-        page.gap();
-    }
-    let Some(list) = &scene.state.model_list else {
-        let words = format!("   looking for models …{}", scene.elapsed_words());
-        page.line(page.span(Tone::Quiet, words));
-        return page.content;
-    };
-
-    for (row, entry) in entries(list).enumerate() {
-        if row == 0 && !list.local.is_empty() {
-            page.line(page.span(Tone::Strong, "  On this machine"));
-        }
-        if row == list.local.len() && !list.offered.is_empty() {
-            page.gap();
-            let title = format!("  To download (list of {})", list.made);
-            page.line(page.span(Tone::Strong, title));
-        }
-        let item = Item { row, part: 0 };
-        page.item(item, entry_row(&page, list, entry));
-        if scroll.selected == Some(item) {
-            for detail in details(list, entry) {
-                page.item_text(item, Tone::Quiet, "      ", &detail);
-            }
-        }
-    }
-    if list.offered.iter().any(|model| model.is_best) {
-        page.gap();
-        let legend = "★ the largest with room in memory for the models beside it; without a GPU, one that reads three sources in 8 s";
-        page.text(Tone::Quiet, "  ", legend);
-    }
-    page.content
 }
 
 fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'static> {

@@ -7,7 +7,7 @@ use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Filter, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{fuzzy, text};
 
 /// Every command by name, filtered by the typed text.
@@ -21,8 +21,14 @@ impl View for Palette {
         "Commands".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, matching_entries(scene), cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        for (row, entry) in matching_entries(scene).into_iter().enumerate() {
+            page.item(Item::new(row, 0), entry_row(page, &entry));
+        }
+        if page.is_empty() {
+            page.line(scene.span(Tone::Quiet, "  no matching command"));
+        }
     }
 
     fn size(&self) -> Size {
@@ -143,17 +149,6 @@ const NAMES: usize = 18;
 /// Cells of the keys, and of what separates the columns.
 const KEYS: usize = 9;
 const MARGINS: usize = 3;
-
-fn content(scene: &Scene<'_>, entries: Vec<Entry>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    for (row, entry) in entries.into_iter().enumerate() {
-        page.item(Item { row, part: 0 }, entry_row(&page, &entry));
-    }
-    if page.is_empty() {
-        page.line(scene.span(Tone::Quiet, "  no matching command"));
-    }
-    page.content
-}
 
 fn entry_row(page: &Page<'_>, entry: &Entry) -> Line<'static> {
     let keys = match entry {

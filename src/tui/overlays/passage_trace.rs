@@ -4,11 +4,12 @@ use crate::event::{Event, Operation, SessionEvent};
 use crate::story::words::LOST;
 use crate::story::{self, TraceRow};
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Reaction, Scene, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 /// The chunks that contain a phrase: their rank in each list, and the result of each stage.
 pub struct PassageTrace;
@@ -18,8 +19,26 @@ impl View for PassageTrace {
         "Trace a passage".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let (Some(run), Some(traced)) = (scene.run, &scene.state.traced) else {
+            let words = if scene.ui.work.live.is_some() {
+                let stop = scene.keymap.sign(Action::Back);
+                format!(
+                    "Waiting for the answer: {stop} closes this, and once more stops the answer."
+                )
+            } else {
+                format!("Searching …{}", scene.elapsed_words())
+            };
+            page.remark(&words);
+            return;
+        };
+
+        let phrase = text::clip(&traced.phrase, page.cells.saturating_sub(6)).into_owned();
+        page.line(scene.span(Tone::Strong, format!(" “{phrase}”")));
+        for row in story::PassageTrace::new(run, &traced.phrase, &traced.lookups).rows() {
+            trace_row(page, row);
+        }
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
@@ -42,29 +61,8 @@ impl View for PassageTrace {
     }
 }
 
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
-    let (Some(run), Some(traced)) = (scene.run, &scene.state.traced) else {
-        content.gap();
-        let words = if scene.ui.work.live.is_some() {
-            let stop = scene.keymap.sign(Action::Back);
-            format!("Waiting for the answer: {stop} closes this, and once more stops the answer.")
-        } else {
-            format!("Searching …{}", scene.elapsed_words())
-        };
-        content.paragraph(&words, scene.style(Tone::Quiet), "   ", cells);
-        return content;
-    };
-
-    let phrase = text::clip(&traced.phrase, cells.saturating_sub(6)).into_owned();
-    content.line(scene.span(Tone::Strong, format!(" “{phrase}”")));
-    for row in story::PassageTrace::new(run, &traced.phrase, &traced.lookups).rows() {
-        trace_row(scene, row, cells, &mut content);
-    }
-    content
-}
-
-fn trace_row(scene: &Scene<'_>, row: TraceRow, cells: usize, content: &mut Content) {
+fn trace_row(page: &mut Page<'_>, row: TraceRow) {
+    let cells = page.cells;
     match row {
         TraceRow::Query { step, text: query } => {
             let name = match step {
@@ -72,20 +70,20 @@ fn trace_row(scene: &Scene<'_>, row: TraceRow, cells: usize, content: &mut Conte
                 step => format!(" s{step} "),
             };
             let query = text::clip(&query, cells.saturating_sub(12));
-            content.gap();
-            content.line(Line::from(vec![
-                scene.span(Tone::Quiet, name),
-                scene.span(Tone::Text, format!("“{query}”")),
+            page.gap();
+            page.line(Line::from(vec![
+                page.span(Tone::Quiet, name),
+                page.span(Tone::Text, format!("“{query}”")),
             ]));
         }
         TraceRow::Missing(says) => {
             let says = format!("{LOST} {says}");
-            content.paragraph(&says, scene.style(Tone::Warning), "   ", cells);
+            page.text(Tone::Warning, "   ", &says);
         }
         TraceRow::Chunk(location) => {
             let location = format!("   {location}");
             let shown = text::clip(&location, cells.saturating_sub(1)).into_owned();
-            content.line(scene.span(Tone::Strong, shown));
+            page.line(page.span(Tone::Strong, shown));
         }
         TraceRow::Fact {
             name,
@@ -95,10 +93,10 @@ fn trace_row(scene: &Scene<'_>, row: TraceRow, cells: usize, content: &mut Conte
             let tone = if is_loss { Tone::Warning } else { Tone::Text };
             let sign = if is_loss { LOST } else { " " };
             let fact = text::clip(&fact, cells.saturating_sub(20)).into_owned();
-            content.line(Line::from(vec![
-                scene.span(tone, format!("   {sign} ")),
-                scene.span(Tone::Quiet, text::left(name, 12)),
-                scene.span(tone, fact),
+            page.line(Line::from(vec![
+                page.span(tone, format!("   {sign} ")),
+                page.span(Tone::Quiet, text::left(name, 12)),
+                page.span(tone, fact),
             ]));
         }
     }

@@ -7,7 +7,7 @@ use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 /// The exact text of every model call of the run.
 pub struct Prompts;
@@ -17,8 +17,24 @@ impl View for Prompts {
         "Prompts of this run".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let calls = scene.run.map_or(&[][..], |run| &run.calls);
+
+        if calls.is_empty() {
+            page.remark(
+                "No model has been called yet. Every call of a run appears here with the exact text that the model read.",
+            );
+        }
+
+        for (row, call) in calls.iter().enumerate() {
+            if row > 0 {
+                page.gap();
+            }
+            page.item(Item::new(row, 0), head_row(page, row, call));
+            page.clip(Tone::Quiet, &format!("  {}", usage_words(call)));
+            prompt_rows(page, call);
+        }
     }
 
     fn size(&self) -> Size {
@@ -33,28 +49,6 @@ impl View for Prompts {
             &call.prompt,
         ))
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let calls = scene.run.map_or(&[][..], |run| &run.calls);
-
-    if calls.is_empty() {
-        page.remark(
-            "No model has been called yet. Every call of a run appears here with the exact text that the model read.",
-        );
-    }
-
-    for (row, call) in calls.iter().enumerate() {
-        if row > 0 {
-            page.gap();
-        }
-        page.item(Item { row, part: 0 }, head_row(&page, row, call));
-        page.clip(Tone::Quiet, &format!("  {}", usage_words(call)));
-        prompt_rows(&mut page, call);
-    }
-
-    page.content
 }
 
 fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {

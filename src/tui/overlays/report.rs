@@ -9,7 +9,7 @@ use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 /// Cells of the column of names.
 const NAMES: usize = 11;
@@ -22,8 +22,25 @@ impl View for Report {
         "Index".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(report) = &scene.state.report else {
+            page.remark(&no_report(scene));
+            return;
+        };
+
+        for (name, value) in figures(report) {
+            let value = text::clip(&value, page.cells.saturating_sub(NAMES + 3)).into_owned();
+            page.line(Line::from(vec![
+                page.span(Tone::Quiet, format!("  {}", text::left(name, NAMES))),
+                page.span(Tone::Text, value),
+            ]));
+        }
+        page.gap();
+        skipped_rows(page, report);
+        if let Some(omitted) = words::omitted_files(report) {
+            page.remark(&omitted);
+        }
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -34,28 +51,6 @@ impl View for Report {
             .collect();
         Copied::lines("the skipped files", &lines)
     }
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(report) = &scene.state.report else {
-        page.remark(&no_report(scene));
-        return page.content;
-    };
-
-    for (name, value) in figures(report) {
-        let value = text::clip(&value, cells.saturating_sub(NAMES + 3)).into_owned();
-        page.line(Line::from(vec![
-            page.span(Tone::Quiet, format!("  {}", text::left(name, NAMES))),
-            page.span(Tone::Text, value),
-        ]));
-    }
-    page.gap();
-    skipped_rows(&mut page, report);
-    if let Some(omitted) = words::omitted_files(report) {
-        page.remark(&omitted);
-    }
-    page.content
 }
 
 fn no_report(scene: &Scene<'_>) -> String {
@@ -112,59 +107,37 @@ fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
         let files = text::quantity(report.skipped.len() as u64, "file");
         page.line(page.span(Tone::Strong, format!("  {files} skipped")));
     }
-    let path_cells = cells_of(page, report.skipped.iter().map(|file| file.path.as_str()));
-    for file in &report.skipped {
-        let sign = page.span(Tone::Warning, "  ✗ ");
-        file_rows(
-            page,
-            sign,
-            &text::clip_start(&file.path, path_cells),
-            path_cells,
-            &file.reason,
-        );
-    }
+    let skipped = report.skipped.iter();
+    let skipped = skipped.map(|file| (file.path.as_str(), file.reason.as_str()));
+    file_rows(page, (Tone::Warning, "✗"), skipped.collect());
 
     if !report.noted.is_empty() {
         let files = text::quantity(report.noted.len() as u64, "file");
         page.gap();
         page.line(page.span(Tone::Strong, format!("  {files} read with a remark")));
     }
-    let path_cells = cells_of(page, report.noted.iter().map(|file| file.path.as_str()));
-    for file in &report.noted {
-        let sign = page.span(Tone::Quiet, "  · ");
-        file_rows(
-            page,
-            sign,
-            &text::clip_start(&file.path, path_cells),
-            path_cells,
-            &file.note,
+    let noted = report.noted.iter();
+    let noted = noted.map(|file| (file.path.as_str(), file.note.as_str()));
+    file_rows(page, (Tone::Quiet, "·"), noted.collect());
+}
+
+/// Writes files, each with its remark, which is wrapped beside it. The column of paths is as wide
+/// as the longest, at most half of the page.
+fn file_rows(page: &mut Page<'_>, (tone, sign): (Tone, &str), files: Vec<(&str, &str)>) {
+    let longest = files.iter().map(|(path, _)| text::width(path)).max();
+    let path_cells = longest.unwrap_or(0).min(page.cells / 2);
+    for (path, remark) in files {
+        let path = text::clip_start(path, path_cells);
+        let name = vec![
+            page.span(tone, format!("  {sign} ")),
+            page.span(Tone::Text, text::left(&path, path_cells)),
+            Span::raw("  "),
+        ];
+        page.text_behind(
+            name,
+            Tone::Quiet,
+            remark,
+            page.cells.saturating_sub(path_cells + 7),
         );
-    }
-}
-
-/// Returns the cells of a column of paths: those of the longest, at most half of the page.
-fn cells_of<'a>(page: &Page<'_>, paths: impl Iterator<Item = &'a str>) -> usize {
-    let longest = paths.map(text::width).max().unwrap_or(0);
-    longest.min(page.cells / 2)
-}
-
-/// Writes a file with its remark, which is wrapped beside it.
-fn file_rows(
-    page: &mut Page<'_>,
-    sign: Span<'static>,
-    path: &str,
-    path_cells: usize,
-    remark: &str,
-) {
-    let remark_cells = page.cells.saturating_sub(path_cells + 7);
-    let mut start = vec![sign, page.span(Tone::Text, text::left(path, path_cells))];
-
-    let indent = Span::raw(" ".repeat(path_cells + 4));
-    for range in text::wrap(remark, remark_cells) {
-        start.push(page.span(Tone::Quiet, format!("  {}", &remark[range])));
-        page.line(Line::from(std::mem::replace(
-            &mut start,
-            vec![indent.clone()],
-        )));
     }
 }

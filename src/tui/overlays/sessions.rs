@@ -10,7 +10,7 @@ use crate::tui::state::State;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{fuzzy, text};
 
 /// Cells before the title: date, preset or number of questions, sign.
@@ -46,8 +46,39 @@ impl View for Sessions {
         }
     }
 
-    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, &matching_threads(scene), scroll, cells)
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
+        let scene = page.scene;
+        let threads = matching_threads(scene);
+        let Some(sessions) = &scene.state.sessions else {
+            let words = format!("   reading the list …{}", scene.elapsed_words());
+            page.line(page.span(Tone::Quiet, words));
+            return;
+        };
+        if sessions.threads.is_empty() {
+            page.remark(&format!(
+                "No run has been recorded in {} yet. Ask something: every run is recorded.",
+                sessions.folder
+            ));
+        } else if threads.is_empty() {
+            page.line(page.span(Tone::Quiet, "  no matching thread"));
+        }
+
+        let open = open_folder(scene);
+        for (row, thread) in threads.iter().enumerate() {
+            let folder = other_folder(thread.runs.last(), open.as_deref());
+            let is_wide = page.cells >= WIDE;
+            let line = thread_row(page, thread, folder.filter(|_| is_wide));
+            page.item(Item::new(row, 0), line);
+            if scroll.selected.is_some_and(|selected| selected.row == row) {
+                run_rows(page, row, thread, folder.filter(|_| !is_wide));
+            }
+        }
+        if sessions.has_more {
+            let words = format!("  … reading the older ones{}", scene.elapsed_words());
+            page.line(page.span(Tone::Quiet, words));
+        } else if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
+            page.line(page.span(Tone::Quiet, "  … more: search for their words"));
+        }
     }
 
     fn size(&self) -> Size {
@@ -151,46 +182,6 @@ fn selection<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThre
     Some((thread, run))
 }
 
-fn content(
-    scene: &Scene<'_>,
-    threads: &[&RecordedThread],
-    scroll: &Scroll,
-    cells: usize,
-) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(sessions) = &scene.state.sessions else {
-        let words = format!("   reading the list …{}", scene.elapsed_words());
-        page.line(page.span(Tone::Quiet, words));
-        return page.content;
-    };
-    if sessions.threads.is_empty() {
-        page.remark(&format!(
-            "No run has been recorded in {} yet. Ask something: every run is recorded.",
-            sessions.folder
-        ));
-    } else if threads.is_empty() {
-        page.line(page.span(Tone::Quiet, "  no matching thread"));
-    }
-
-    let open = open_folder(scene);
-    for (row, thread) in threads.iter().enumerate() {
-        let folder = other_folder(thread.runs.last(), open.as_deref());
-        let is_wide = cells >= WIDE;
-        let line = thread_row(&page, thread, folder.filter(|_| is_wide));
-        page.item(Item { row, part: 0 }, line);
-        if scroll.selected.is_some_and(|selected| selected.row == row) {
-            run_rows(&mut page, row, thread, folder.filter(|_| !is_wide));
-        }
-    }
-    if sessions.has_more {
-        let words = format!("  … reading the older ones{}", scene.elapsed_words());
-        page.line(page.span(Tone::Quiet, words));
-    } else if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
-        page.line(page.span(Tone::Quiet, "  … more: search for their words"));
-    }
-    page.content
-}
-
 /// Returns the row of a thread, with its folder beside its title.
 fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) -> Line<'static> {
     let last = thread.runs.last();
@@ -224,7 +215,7 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
 /// question, the answer.
 fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Option<&str>) {
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
         let answer = text::clip(answer(run), room).into_owned();
         let indent = Span::raw(" ".repeat(BEFORE_TITLE));
@@ -237,7 +228,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
     }
 
     for (at, run) in thread.runs.iter().enumerate() {
-        let item = Item { row, part: at + 1 };
+        let item = Item::new(row, at + 1);
         let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
         let question = text::clip(&run.question, room).into_owned();
         let rest = room.saturating_sub(text::width(&question) + 2);
@@ -251,7 +242,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
         page.item(item, line);
     }
     let part = thread.runs.len();
-    folder_row(page, Item { row, part }, folder);
+    folder_row(page, Item::new(row, part), folder);
 }
 
 /// Names the folder of a thread that is not the open one.

@@ -6,7 +6,7 @@ use crate::tui::page::Page;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{fuzzy, text};
 
 /// Cells before and after the names.
@@ -23,14 +23,13 @@ impl View for Settings {
         "Settings".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        let mut page = Page::new(scene, cells);
-        if scene.typed.is_empty() {
-            every_setting(&mut page, scroll);
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
+        let typed = page.scene.typed;
+        if typed.is_empty() {
+            every_setting(page, scroll);
         } else {
-            matching_settings(&mut page, scroll, scene.typed);
+            matching_settings(page, scroll, typed);
         }
-        page.content
     }
 
     fn size(&self) -> Size {
@@ -178,7 +177,7 @@ fn matching_settings(page: &mut Page<'_>, scroll: &Scroll, typed: &str) {
 
 /// Writes a setting; below the selected one its explanation and that of each choice.
 fn setting_rows(page: &mut Page<'_>, scroll: &Scroll, row: usize, setting: &Setting) {
-    let item = Item { row, part: 0 };
+    let item = Item::new(row, 0);
     let value = setting.text(&page.scene.ui.next_run.config());
     page.item(item, setting_row(page, setting, &value));
     if scroll.selected != Some(item) {

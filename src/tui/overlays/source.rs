@@ -107,8 +107,40 @@ impl View for Source {
         self.location()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        rows(self, scene, cells)
+    /// The document, each line with its number.
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        if let Some((tone, words)) = remark(self, scene) {
+            page.text(tone, "  ", &words);
+            page.gap();
+        }
+        let Some(document) = &self.document else {
+            return;
+        };
+
+        let lines = Lines::from_source(document);
+        let last = document.from_line as usize + document.lines.len();
+        let gutter = Gutter {
+            digits: last.to_string().len().max(3),
+            chunk: self.chunk,
+            passage: [document.first_line, document.last_line],
+            marks: document::marks(document, &lines, &self.cited),
+        };
+        let room = page.cells.saturating_sub(gutter.digits + 5);
+        let drawn = if scene.ui.raw_sources {
+            document::draw_raw(&lines, room)
+        } else {
+            document::render(document, &lines, room)
+        };
+
+        for ((at, line), number) in drawn.into_iter().enumerate().zip(document.from_line..) {
+            if let Some(caption) = caption(document, number) {
+                let words = format!("  {:>1$} ── {caption} ──", "", gutter.digits);
+                page.line(page.span(Tone::Quiet, words));
+            }
+            gutter.rows(line, number, shown_number(document, number), page);
+            gutter.left_out(lines.omitted_bytes(at), page);
+        }
     }
 
     fn size(&self) -> Size {
@@ -263,43 +295,6 @@ impl Source {
 
 fn is_pdf(document: &Document) -> bool {
     document.path.to_lowercase().ends_with(".pdf")
-}
-
-/// The document, each line with its number.
-fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    if let Some((tone, words)) = remark(view, scene) {
-        page.text(tone, "  ", &words);
-        page.gap();
-    }
-    let Some(document) = &view.document else {
-        return page.content;
-    };
-
-    let lines = Lines::from_source(document);
-    let last = document.from_line as usize + document.lines.len();
-    let gutter = Gutter {
-        digits: last.to_string().len().max(3),
-        chunk: view.chunk,
-        passage: [document.first_line, document.last_line],
-        marks: document::marks(document, &lines, &view.cited),
-    };
-    let room = cells.saturating_sub(gutter.digits + 5);
-    let drawn = if scene.ui.raw_sources {
-        document::draw_raw(&lines, room)
-    } else {
-        document::render(document, &lines, room)
-    };
-
-    for ((at, line), number) in drawn.into_iter().enumerate().zip(document.from_line..) {
-        if let Some(caption) = caption(document, number) {
-            let words = format!("  {:>1$} ── {caption} ──", "", gutter.digits);
-            page.line(page.span(Tone::Quiet, words));
-        }
-        gutter.rows(line, number, shown_number(document, number), &mut page);
-        gutter.left_out(lines.omitted_bytes(at), &mut page);
-    }
-    page.content
 }
 
 /// Returns the number to show at a line: that of the row in a sheet, and of the line elsewhere.

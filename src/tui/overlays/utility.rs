@@ -15,7 +15,7 @@ use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 /// Cells of a bar of a chunk: half of it for each sign.
 const HALF_BAR: usize = 8;
@@ -23,7 +23,7 @@ const HALF_BAR: usize = 8;
 /// Cells before the values of the summary.
 const INDENT: usize = 12;
 /// The item that changes the reference answer; beliefs follow.
-const REFERENCE: Item = Item { row: 0, part: 0 };
+const REFERENCE: Item = Item::new(0, 0);
 
 /// The utility of a run's context (ΔSePer).
 pub struct Utility;
@@ -33,8 +33,46 @@ impl View for Utility {
         "Context utility: how much the context helped".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, scroll, cells)
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(run) = scene.run else {
+            page.remark("Nothing has been asked yet.");
+            return;
+        };
+
+        let is_measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
+        if is_measuring && run.unfinished_utility.is_none() {
+            let samples = scene.ui.next_run.config().utility.samples;
+            page.remark(&format!(
+                "Sampling {samples} answers per context: without documents, with all chunks, with each chunk alone, and without each chunk …"
+            ));
+            page.gap();
+            page.remark(&progress_words(scene));
+        } else if let Some(utility) = run.utility() {
+            if is_measuring {
+                page.remark(&progress_words(scene));
+                page.gap();
+            } else if run.unfinished_utility.is_some() {
+                page.remark(&stopped_words(run, utility));
+                page.gap();
+            }
+            let figures = Figures { run, utility };
+            figures.summary_rows(page);
+            figures.chunk_rows(page);
+            figures.belief_rows(page, scroll);
+        } else if let Some(reason) = why_not(run) {
+            page.remark(reason);
+        } else if scene.ui.player.is_some() {
+            page.remark(
+                "A replay has no models. To measure, open the folder and ask the question there.",
+            );
+        } else {
+            let measure = scene.keymap.sign(Action::Utility);
+            let log = scene.keymap.sign(Action::Log);
+            page.remark(&format!(
+                "The measurement was stopped or failed: {measure} measures again, {log} says what failed."
+            ));
+        }
     }
 
     fn size(&self) -> Size {
@@ -82,49 +120,6 @@ impl View for Utility {
             _ => Reaction::Nothing,
         }
     }
-}
-
-fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(run) = scene.run else {
-        page.remark("Nothing has been asked yet.");
-        return page.content;
-    };
-
-    let is_measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
-    if is_measuring && run.unfinished_utility.is_none() {
-        let samples = scene.ui.next_run.config().utility.samples;
-        page.remark(&format!(
-            "Sampling {samples} answers per context: without documents, with all chunks, with each chunk alone, and without each chunk …"
-        ));
-        page.gap();
-        page.remark(&progress_words(scene));
-    } else if let Some(utility) = run.utility() {
-        if is_measuring {
-            page.remark(&progress_words(scene));
-            page.gap();
-        } else if run.unfinished_utility.is_some() {
-            page.remark(&stopped_words(run, utility));
-            page.gap();
-        }
-        let figures = Figures { run, utility };
-        figures.summary_rows(&mut page);
-        figures.chunk_rows(&mut page);
-        figures.belief_rows(&mut page, scroll);
-    } else if let Some(reason) = why_not(run) {
-        page.remark(reason);
-    } else if scene.ui.player.is_some() {
-        page.remark(
-            "A replay has no models. To measure, open the folder and ask the question there.",
-        );
-    } else {
-        let measure = scene.keymap.sign(Action::Utility);
-        let log = scene.keymap.sign(Action::Log);
-        page.remark(&format!(
-            "The measurement was stopped or failed: {measure} measures again, {log} says what failed."
-        ));
-    }
-    page.content
 }
 
 fn progress_words(scene: &Scene<'_>) -> String {
@@ -243,10 +238,7 @@ impl Figures<'_> {
     fn belief_rows(&self, page: &mut Page<'_>, scroll: &Scroll) {
         page.line(page.span(Tone::Strong, "  the model's answers, by context"));
         for (at, belief) in self.utility.beliefs.iter().enumerate() {
-            let item = Item {
-                row: at + 1,
-                part: 0,
-            };
+            let item = Item::new(at + 1, 0);
             page.item(item, self.belief_row(page, belief));
             if scroll.selected == Some(item) {
                 sample_rows(page, item, belief);

@@ -10,7 +10,7 @@ use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::variants::{Variant, Variants as Tried};
 use crate::tui::view::{Copied, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::comparison::{Cell, columns_that_fit, comparable, table_rows};
 use super::trials::{HINTS, end_row};
@@ -27,12 +27,30 @@ impl View for Variants {
         "What if: variants of this run".to_owned()
     }
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        let mut page = Page::new(scene, cells);
-        if let Some(variants) = &scene.ui.work.variants {
-            rows(&mut page, variants);
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let Some(variants) = &page.scene.ui.work.variants else {
+            return;
+        };
+        page.text(Tone::Question, INDENT, &variants.run.question);
+        page.gap();
+        for (row, variant) in variants.all.iter().enumerate() {
+            if let Some(run) = &variant.run {
+                let line = variant_row(page, &variant.name, run, &variants.run);
+                page.item(Item::new(row, 0), line);
+            }
         }
-        page.content
+        page.text(Tone::Quiet, INDENT, &agreement(variants));
+        end_row(page, INDENT, variants.end, "stopped", &variants.activity());
+
+        let all = std::iter::once(&variants.run).chain(variants.runs());
+        let runs: Vec<&Run> = all.take(columns_that_fit(page.cells)).collect();
+        if runs.len() > 1 {
+            page.gap();
+            let names = variants.all.iter().map(|variant| variant.name.as_str());
+            let names = std::iter::once("this run").chain(names);
+            let names = names.map(|name| Cell::new(Tone::Strong, name));
+            table_rows(page, names.take(runs.len()).collect(), &runs);
+        }
     }
 
     fn size(&self) -> Size {
@@ -65,29 +83,6 @@ impl View for Variants {
         let selected = scroll.selected.filter(|_| action == Action::Choose)?;
         let variant = variants.all.get(selected.row)?;
         Some(Request::AskWith(variant.settings.clone()))
-    }
-}
-
-fn rows(page: &mut Page<'_>, variants: &Tried) {
-    page.text(Tone::Question, INDENT, &variants.run.question);
-    page.gap();
-    for (row, variant) in variants.all.iter().enumerate() {
-        if let Some(run) = &variant.run {
-            let line = variant_row(page, &variant.name, run, &variants.run);
-            page.item(Item { row, part: 0 }, line);
-        }
-    }
-    page.text(Tone::Quiet, INDENT, &agreement(variants));
-    end_row(page, INDENT, variants.end, "stopped", &variants.activity());
-
-    let all = std::iter::once(&variants.run).chain(variants.runs());
-    let runs: Vec<&Run> = all.take(columns_that_fit(page.cells)).collect();
-    if runs.len() > 1 {
-        page.gap();
-        let names = variants.all.iter().map(|variant| variant.name.as_str());
-        let names = std::iter::once("this run").chain(names);
-        let names = names.map(|name| Cell::new(Tone::Strong, name));
-        table_rows(page, names.take(runs.len()).collect(), &runs);
     }
 }
 

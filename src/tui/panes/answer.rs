@@ -1,6 +1,6 @@
 //! The answer pane: the question, the sentences with their citations, and how the run ended.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use crate::event::{CorpusCard, Outcome, Verdict, VerdictKind};
 use crate::story::Run;
@@ -12,7 +12,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::Scroll;
 
 use super::ready;
 use super::sentences::{self, INDENT};
@@ -26,12 +26,46 @@ const MAX_HEAD_ROWS: usize = 2;
 pub struct Answer;
 
 impl View for Answer {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Answer.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        if let Some(question) = &scene.ui.work.pending {
+            question_rows(page, question);
+            page.gap();
+            let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
+            page.text(Tone::Quiet, INDENT, &waits);
+            return;
+        }
+        let Some(run) = scene.run else {
+            return ready::rows(page);
+        };
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        earlier_rows(page, run);
+        let start = page.content.rows.len();
+        question_rows(page, &run.question);
+        let asked = start..page.content.rows.len().min(start + MAX_HEAD_ROWS);
+        page.content.heads.push(asked);
+        page.content.start = run.outcome.as_ref().map(|_| start);
+        follow_up_rows(page, run);
+        page.gap();
+        without_documents_row(page, run);
+        sentences::rows(page, run);
+        match &run.outcome {
+            Some(outcome) => {
+                whole_rows(page, run);
+                outcome_rows(page, outcome);
+                changed_rows(page, run);
+                practice_row(page, run);
+                foot_rows(page, run);
+            }
+            None if !scene.ui.is_in_progress(run) => {
+                note(page, Tone::Quiet, "■ the recording ends here");
+            }
+            None if run.steps.is_empty() => {
+                let words = format!("{} …{}", run.activity(), scene.elapsed_words());
+                page.text(Tone::Quiet, INDENT, &words);
+            }
+            None => {}
+        }
     }
 
     fn note(&self, scene: &Scene<'_>) -> String {
@@ -121,49 +155,6 @@ pub(super) fn copy_sentence(scene: &Scene<'_>) -> Option<Copied> {
     ))
 }
 
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    if let Some(question) = &scene.ui.work.pending {
-        question_rows(&mut page, question);
-        page.gap();
-        let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
-        page.text(Tone::Quiet, INDENT, &waits);
-        return page.content;
-    }
-    let Some(run) = scene.run else {
-        return ready::content(scene, cells);
-    };
-
-    earlier_rows(&mut page, run);
-    let start = page.content.rows.len();
-    question_rows(&mut page, &run.question);
-    let asked = start..page.content.rows.len().min(start + MAX_HEAD_ROWS);
-    page.content.heads.push(asked);
-    page.content.start = run.outcome.as_ref().map(|_| start);
-    follow_up_rows(&mut page, run);
-    page.gap();
-    without_documents_row(&mut page, run);
-    sentences::rows(&mut page, run);
-    match &run.outcome {
-        Some(outcome) => {
-            whole_rows(&mut page, run);
-            outcome_rows(&mut page, outcome);
-            changed_rows(&mut page, run);
-            practice_row(&mut page, run);
-            foot_rows(&mut page, run);
-        }
-        None if !scene.ui.is_in_progress(run) => {
-            note(&mut page, Tone::Quiet, "■ the recording ends here");
-        }
-        None if run.steps.is_empty() => {
-            let words = format!("{} …{}", run.activity(), scene.elapsed_words());
-            page.text(Tone::Quiet, INDENT, &words);
-        }
-        None => {}
-    }
-    page.content
-}
-
 fn question_rows(page: &mut Page<'_>, question: &str) {
     page.text(Tone::Question, " ", question);
 }
@@ -227,19 +218,9 @@ fn foot_rows(page: &mut Page<'_>, run: &Run) {
 }
 
 fn answer_rows(page: &mut Page<'_>, answer: &str) {
-    let name = format!("{INDENT}answer  ");
-    let room = page.cells.saturating_sub(name.len());
-    for (at, range) in text::wrap(answer, room).into_iter().enumerate() {
-        let name = if at == 0 {
-            name.clone()
-        } else {
-            " ".repeat(name.len())
-        };
-        page.line(Line::from(vec![
-            page.span(Tone::Quiet, name),
-            page.span(Tone::Strong, answer[range].to_owned()),
-        ]));
-    }
+    let name = page.span(Tone::Quiet, format!("{INDENT}answer  "));
+    let room = page.cells.saturating_sub(name.width());
+    page.text_behind(vec![name], Tone::Strong, answer, room);
 }
 
 /// Says whether the answer can be trusted, why, and what to press next.

@@ -14,7 +14,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::{absence, answer};
 
@@ -36,12 +36,24 @@ const MATRIX_CELL: usize = 9;
 pub struct Links;
 
 impl View for Links {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Links.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let has_links = scene.run.is_some_and(has_links);
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        if let Some(run) = scene.run {
+            if has_links {
+                linked_rows(page, run);
+            }
+            attention_rows(page, run);
+            if let Some(absence) = Links.absence(scene) {
+                page.remark(&absence);
+            }
+        } else {
+            page.remark(
+                "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
+                 answer attends to.",
+            );
+        }
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -76,28 +88,6 @@ impl View for Links {
     }
 }
 
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let has_links = scene.run.is_some_and(has_links);
-
-    if let Some(run) = scene.run {
-        if has_links {
-            linked_rows(&mut page, run);
-        }
-        attention_rows(&mut page, run);
-        if let Some(absence) = Links.absence(scene) {
-            page.remark(&absence);
-        }
-    } else {
-        page.remark(
-            "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
-             answer attends to.",
-        );
-    }
-
-    page.content
-}
-
 fn has_links(run: &Run) -> bool {
     run.lookups
         .iter()
@@ -116,20 +106,15 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
         return;
     };
 
-    let linked = Linked {
-        run,
-        lookup,
-        document,
-    };
     let chosen = &document.chunks[at];
-    linked.rows(page, chosen, " ");
+    linked_row(page, run, lookup, document, chosen, " ");
     for link in &chosen.links {
         let other = (link.to as usize)
             .checked_sub(document.first as usize)
             .and_then(|at| document.chunks.get(at));
         if let Some(other) = other {
             let weight = format!("   {} ", words::score(link.weight, 2));
-            linked.rows(page, other, &weight);
+            linked_row(page, run, lookup, document, other, &weight);
         }
     }
     page.gap();
@@ -175,39 +160,35 @@ fn first_part(chunk: &ChunkText) -> u64 {
     chunk.parts.first().map_or(chunk.id, |part| part.chunk)
 }
 
-/// A document with its links, as a lookup of a run retrieved it.
-struct Linked<'a> {
-    run: &'a Run,
-    lookup: &'a Lookup,
-    document: &'a DocumentLinks,
-}
+/// Writes `[2] people.md:12  its text`; the text below the location where there is little room
+/// beside it.
+fn linked_row(
+    page: &mut Page<'_>,
+    run: &Run,
+    lookup: &Lookup,
+    document: &DocumentLinks,
+    chunk: &LinkedChunk,
+    before: &str,
+) {
+    let label = lookup.label(chunk.chunk);
+    let label = label.map_or_else(String::new, |label| format!("[{label}] "));
+    let location = words::location(&document.document, chunk.lines, chunk.place.as_ref());
 
-impl Linked<'_> {
-    /// Writes `[2] people.md:12  its text`; the text below the location where there is little room
-    /// beside it.
-    fn rows(&self, page: &mut Page<'_>, chunk: &LinkedChunk, before: &str) {
-        let label = self
-            .lookup
-            .label(chunk.chunk)
-            .map_or_else(String::new, |label| format!("[{label}] "));
-        let location = words::location(&self.document.document, chunk.lines, chunk.place.as_ref());
+    let mut line = Line::from(page.span(Tone::Strong, before));
+    line.push_span(page.span(Tone::Citation, label));
+    let indent = line.width();
+    let location = text::clip_start(&location, page.cells.saturating_sub(indent)).into_owned();
+    line.push_span(page.span(Tone::Text, location));
 
-        let mut line = Line::from(page.span(Tone::Strong, before));
-        line.push_span(page.span(Tone::Citation, label));
-        let indent = line.width();
-        let location = text::clip_start(&location, page.cells.saturating_sub(indent)).into_owned();
-        line.push_span(page.span(Tone::Text, location));
-
-        let words = text_of(self.run, chunk.chunk).unwrap_or_default();
-        let beside = page.cells.saturating_sub(line.width() + 3);
-        if beside >= MIN_TEXT {
-            let words = text::clip(&words, beside);
-            line.push_span(page.span(Tone::Quiet, format!("  {words}")));
-            page.line(line);
-        } else {
-            page.line(line);
-            page.clip(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
-        }
+    let words = text_of(run, chunk.chunk).unwrap_or_default();
+    let beside = page.cells.saturating_sub(line.width() + 3);
+    if beside >= MIN_TEXT {
+        let words = text::clip(&words, beside);
+        line.push_span(page.span(Tone::Quiet, format!("  {words}")));
+        page.line(line);
+    } else {
+        page.line(line);
+        page.clip(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
     }
 }
 
@@ -375,7 +356,7 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
         }
         let room = page.cells.saturating_sub(line.width());
         line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
-        page.item(Item { row: *row, part: 0 }, line);
+        page.item(Item::new(*row, 0), line);
         ablation_row(page, *row, step);
     }
 
@@ -391,7 +372,7 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
 /// Writes the shares of a sentence's chunks, and the sentence beside them or, where it does not
 /// fit, below.
 fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
-    let item = Item { row, part: 0 };
+    let item = Item::new(row, 0);
     let mut line = attention_row(page, step);
     let sentence = text::one_line(step.text.trim());
     if line.width() + text::width(&sentence) <= page.cells {
@@ -407,7 +388,7 @@ fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
 /// Writes what leaving out the chunks does to a sentence.
 fn ablation_row(page: &mut Page<'_>, row: usize, step: &Step) {
     if let Some(words) = words::ablation(step) {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         page.item_text(item, Tone::Text, SENTENCE_INDENT, &words);
     }
 }

@@ -11,8 +11,11 @@ mod retrieval;
 mod links;
 mod refinement;
 
+use super::page::Page;
 use super::pane::Pane;
+use super::scene::Scene;
 use super::view::View;
+use super::viewport::Content;
 
 /// The view of a pane.
 pub fn view(pane: Pane) -> &'static dyn View {
@@ -23,4 +26,11 @@ pub fn view(pane: Pane) -> &'static dyn View {
         Pane::Links => &links::Links,
         Pane::Refinement => &refinement::Refinement,
     }
+}
+
+/// Returns the rows of a pane at a width of `cells`.
+pub fn content(pane: Pane, scene: &Scene<'_>, cells: usize) -> Content {
+    let mut page = Page::new(scene, cells);
+    view(pane).write(&mut page, scene.ui.scroll(pane));
+    page.content
 }

@@ -12,7 +12,7 @@ use crate::tui::state::{Entry, Model};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::Scene;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::viewport::Item;
 
 /// The words above the folders to open.
 const WHAT_IT_IS: &str = "ragscope answers questions about a folder of documents with a language model, and shows how it arrived at each answer: what it was unsure of, what it searched for, and which lines support it.";
@@ -20,33 +20,33 @@ const WHAT_IT_IS: &str = "ragscope answers questions about a folder of documents
 /// Questions that are answered in ways of their own.
 const KINDS: &str = "Besides questions: \"What is in this folder?\", \"Summarise report.pdf\", \"Compare A with B\", \"List all invoices\".";
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
+/// Writes what there is before the first question.
+pub(super) fn rows(page: &mut Page<'_>) {
+    let scene = page.scene;
     page.gap();
     let offers = offers(scene);
     if scene.state.corpus.is_none() && !offers.is_empty() {
         page.content.start = Some(0);
         page.text(Tone::Text, "   ", WHAT_IT_IS);
         page.gap();
-        folder_rows(&mut page, &offers);
+        folder_rows(page, &offers);
         page.gap();
     }
     for (role, model) in &scene.state.models {
-        page.line(model_row(&page, *role, model));
+        page.line(model_row(page, *role, model));
     }
     if let Some(corpus) = &scene.state.corpus {
-        page.line(corpus_row(&page, corpus));
+        page.line(corpus_row(page, corpus));
     }
-    practice_rows(&mut page);
+    practice_rows(page);
     page.gap();
 
-    last_failure(&mut page);
+    last_failure(page);
     page.text(Tone::Text, "   ", &next_step(scene));
     if is_ready(scene) && !is_empty_folder(scene) {
-        suggestion_rows(&mut page);
-        kind_rows(&mut page);
+        suggestion_rows(page);
+        kind_rows(page);
     }
-    page.content
 }
 
 /// Writes the folders that can be opened, the one that enter takes with a sign.
@@ -58,7 +58,7 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
     page.text(Tone::Quiet, "   ", &heads);
     let taken = scene.ui.scroll(Pane::Answer).selected;
     for (row, offer) in offers.iter().enumerate() {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         let sign = if taken.map_or(row == 0, |taken| taken == item) {
             "▸"
         } else {
@@ -190,7 +190,7 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
             ])
         }
         Model::Ready { card, wall_ms } => {
-            let took = wall_ms.map_or(String::new(), |ms| format!(" in {}", text::duration(ms)));
+            let took = format!(" in {}", text::duration(*wall_ms));
             let server = match card.server.as_str() {
                 "" => String::new(),
                 can_do => format!(", on {}: {can_do}", card.device),
@@ -296,7 +296,7 @@ fn suggestion_rows(page: &mut Page<'_>) {
     let next = scene.keymap.sign(Action::HistoryForward);
     page.line(page.span(Tone::Quiet, format!("   for example (press {next}):")));
     for (row, suggestion) in scene.ui.question.suggestions.iter().enumerate() {
-        let item = Item { row, part: 0 };
+        let item = Item::new(row, 0);
         let preset = format!("  {}", suggestion.preset);
         let room = page.cells.saturating_sub(6 + text::width(&preset));
         let question = text::clip(&suggestion.question, room);

@@ -15,7 +15,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::{absence, answer};
 
@@ -28,12 +28,39 @@ const CLASS: usize = 13;
 pub struct Refinement;
 
 impl View for Refinement {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Refinement.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
+            page.remark(&nothing_measured(scene));
+            if scene.run.is_some_and(|run| can_be_measured(scene, run)) {
+                page.gap();
+                let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
+                            understand it.";
+                page.text(Tone::Quiet, "   ", what);
+            }
+            return;
+        };
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        for (row, round) in run.refinement.rounds.iter().enumerate() {
+            let is_rechunked = round
+                .measured
+                .as_ref()
+                .is_ok_and(|measured| measured.origin == ContextOrigin::Rechunked);
+            if is_rechunked {
+                rechunked_rows(page, run);
+            }
+            RoundRows { run, row, round }.write(page);
+        }
+        end_rows(page, run);
+
+        let is_selected = scene.ui.scroll(Pane::Refinement).selected.is_some();
+        if !is_selected && let Some((round, understanding)) = shown_round(run) {
+            page.gap();
+            page.line(page.span(Tone::Quiet, format!(" answers of round {}", round.round)));
+            for line in matrix(page, round, understanding, Answers::Clipped) {
+                page.line(line);
+            }
+        }
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -113,42 +140,6 @@ fn copy(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
     }
     let chunk = run.refinement.chunk(item.row, item.part)?;
     Some(Copied::new("the chunk", chunk_text(run, chunk)))
-}
-
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
-        page.remark(&nothing_measured(scene));
-        if scene.run.is_some_and(|run| can_be_measured(scene, run)) {
-            page.gap();
-            let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
-                        understand it.";
-            page.text(Tone::Quiet, "   ", what);
-        }
-        return page.content;
-    };
-
-    for (row, round) in run.refinement.rounds.iter().enumerate() {
-        let is_rechunked = round
-            .measured
-            .as_ref()
-            .is_ok_and(|measured| measured.origin == ContextOrigin::Rechunked);
-        if is_rechunked {
-            rechunked_rows(&mut page, run);
-        }
-        RoundRows { run, row, round }.write(&mut page);
-    }
-    end_rows(&mut page, run);
-
-    let is_selected = scene.ui.scroll(Pane::Refinement).selected.is_some();
-    if !is_selected && let Some((round, understanding)) = shown_round(run) {
-        page.gap();
-        page.line(page.span(Tone::Quiet, format!(" answers of round {}", round.round)));
-        for line in matrix(&page, round, understanding, Answers::Clipped) {
-            page.line(line);
-        }
-    }
-    page.content
 }
 
 fn nothing_measured(scene: &Scene<'_>) -> String {
@@ -248,17 +239,20 @@ impl RoundRows<'_> {
             let item = self.item(self.round.chunks.len() + at + 1);
             page.item(item, self.added_row(page, added));
             if selected == Some(item) {
-                Detail::text(chunk_text(self.run, added.chunk)).write(page, item);
+                write_detail(
+                    page,
+                    item,
+                    "",
+                    Tone::Text,
+                    chunk_text(self.run, added.chunk),
+                );
             }
         }
     }
 
     /// The round itself (0) or a part of it.
     fn item(&self, part: usize) -> Item {
-        Item {
-            row: self.row,
-            part,
-        }
+        Item::new(self.row, part)
     }
 
     fn head_row(&self, page: &Page<'_>, measured: &Understanding) -> Line<'static> {
@@ -323,40 +317,27 @@ impl RoundRows<'_> {
 
         for chunk in &self.round.chunks {
             let is_dropped = change.dropped.contains(&chunk.chunk);
-            Detail {
-                tone: if is_dropped {
-                    Tone::Dropped
-                } else {
-                    Tone::Text
-                },
-                name: if is_dropped { "- " } else { "  " },
-                words: chunk_text(self.run, chunk.chunk),
-            }
-            .write(page, head);
+            let (name, tone) = if is_dropped {
+                ("- ", Tone::Dropped)
+            } else {
+                ("  ", Tone::Text)
+            };
+            write_detail(page, head, name, tone, chunk_text(self.run, chunk.chunk));
         }
 
         for added in &change.added {
-            Detail {
-                tone: Tone::Text,
-                name: "+ ",
-                words: chunk_text(self.run, added.chunk),
-            }
-            .write(page, head);
+            let words = chunk_text(self.run, added.chunk);
+            write_detail(page, head, "+ ", Tone::Text, words);
         }
     }
 
     fn chunk_row(&self, page: &Page<'_>, chunk: &VariedChunk) -> Line<'static> {
         let change = self.round.change.as_ref();
         let is_dropped = change.is_some_and(|change| change.dropped.contains(&chunk.chunk));
-        let sign = if is_dropped {
-            page.span(Tone::Warning, "-")
+        let (sign, tone) = if is_dropped {
+            (page.span(Tone::Warning, "-"), Tone::Dropped)
         } else {
-            Span::raw(" ")
-        };
-        let tone = if is_dropped {
-            Tone::Dropped
-        } else {
-            Tone::Text
+            (Span::raw(" "), Tone::Text)
         };
         let label = text::left(&format!("[{}]", chunk.label), GUTTER - 3);
 
@@ -410,47 +391,39 @@ impl RoundRows<'_> {
     /// Writes the rows below a selected chunk: its text, its rephrasing, the answers with and
     /// without it.
     fn chunk_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
-        Detail::text(chunk_text(self.run, chunk.chunk)).write(page, item);
+        write_detail(
+            page,
+            item,
+            "",
+            Tone::Text,
+            chunk_text(self.run, chunk.chunk),
+        );
         self.rephrasing_details(page, item, chunk);
         self.reply_details(page, item, chunk);
 
         if let Some(known) = self.class(chunk.chunk)
             && let Some(without) = &known.without
         {
-            Detail {
-                tone: Tone::Text,
-                name: "answer without it  ",
-                words: shown_reply(without),
-            }
-            .write(page, item);
+            let words = shown_reply(without);
+            write_detail(page, item, "answer without it  ", Tone::Text, words);
             let agreement = known.agreement.unwrap_or_default();
             let words = format!("agreement with the original answer: {agreement:.1} of 1");
-            Detail::remark(&words).write(page, item);
+            write_detail(page, item, "", Tone::Quiet, &words);
         }
     }
 
     fn rephrasing_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
         if let Some(rephrasing) = &chunk.rephrasing {
-            Detail {
-                tone: Tone::Text,
-                name: "rephrased  ",
-                words: rephrasing,
-            }
-            .write(page, item);
+            write_detail(page, item, "rephrased  ", Tone::Text, rephrasing);
         } else if let Some(fault) = chunk.fault {
             let words = format!("{} (tried {} times)", no_variant(fault), chunk.attempts);
-            Detail {
-                tone: Tone::Warning,
-                name: "",
-                words: &words,
-            }
-            .write(page, item);
+            write_detail(page, item, "", Tone::Warning, &words);
         }
 
         if let Some([forward, backward]) = chunk.entailed {
             let words =
                 format!("entailed by the chunk {forward:.2}, entails the chunk {backward:.2}");
-            Detail::remark(&words).write(page, item);
+            write_detail(page, item, "", Tone::Quiet, &words);
         }
     }
 
@@ -463,66 +436,31 @@ impl RoundRows<'_> {
             .and_then(|reply| measured.replies.get(reply as usize));
         let Some(reply) = reply else { return };
 
-        let is_certain = chunk.certain == Some(true);
-        Detail {
-            tone: if is_certain {
-                Tone::Text
-            } else {
-                Tone::Warning
-            },
-            name: "with the rephrasing  ",
-            words: shown_reply(reply),
-        }
-        .write(page, item);
-        Detail {
-            tone: Tone::Quiet,
-            name: "original answer  ",
-            words: measured
-                .replies
-                .first()
-                .map_or("", |reply| shown_reply(reply)),
-        }
-        .write(page, item);
+        let tone = match chunk.certain {
+            Some(true) => Tone::Text,
+            Some(false) | None => Tone::Warning,
+        };
+        let reply = shown_reply(reply);
+        write_detail(page, item, "with the rephrasing  ", tone, reply);
+        let original = measured.replies.first();
+        let original = original.map_or("", |reply| shown_reply(reply));
+        write_detail(page, item, "original answer  ", Tone::Quiet, original);
     }
 }
 
-/// Words below a selected row, behind a quiet name.
-struct Detail<'a> {
-    tone: Tone,
-    name: &'a str,
-    words: &'a str,
-}
-
-impl<'a> Detail<'a> {
-    fn text(words: &'a str) -> Self {
-        Self {
-            tone: Tone::Text,
-            name: "",
-            words,
-        }
-    }
-
-    fn remark(words: &'a str) -> Self {
-        Self {
-            tone: Tone::Quiet,
-            name: "",
-            words,
-        }
-    }
-
-    fn write(&self, page: &mut Page<'_>, item: Item) {
-        let whole = format!("{}{}", self.name, self.words.trim());
-        for range in text::wrap(&whole, page.cells.saturating_sub(GUTTER + 1)) {
-            let split = self.name.len().clamp(range.start, range.end);
-            page.item(
-                item,
-                Line::from(vec![
-                    Span::raw(" ".repeat(GUTTER)),
-                    page.span(Tone::Quiet, &whole[range.start..split]),
-                    page.span(self.tone, &whole[split..range.end]),
-                ]),
-            );
-        }
+/// Writes words below a selected row, behind a quiet name.
+fn write_detail(page: &mut Page<'_>, item: Item, name: &str, tone: Tone, words: &str) {
+    let whole = format!("{name}{}", words.trim());
+    for range in text::wrap(&whole, page.cells.saturating_sub(GUTTER + 1)) {
+        let split = name.len().clamp(range.start, range.end);
+        page.item(
+            item,
+            Line::from(vec![
+                Span::raw(" ".repeat(GUTTER)),
+                page.span(Tone::Quiet, &whole[range.start..split]),
+                page.span(tone, &whole[split..range.end]),
+            ]),
+        );
     }
 }
 

@@ -6,11 +6,12 @@ use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
 use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll, patch_line};
+use crate::tui::viewport::{Item, Scroll, patch_line};
 
 use super::{absence, funnel};
 
@@ -30,12 +31,41 @@ const ZOOMED_ROWS: usize = 6;
 pub struct Retrieval;
 
 impl View for Retrieval {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Retrieval.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(run) = scene.settled_run() else {
+            page.remark(
+                "The retrieved chunks: their scores and ranks, and why each was kept or dropped.",
+            );
+            return;
+        };
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        if run.lookups.is_empty() {
+            let says = self.absence(scene);
+            let says = says.unwrap_or_else(|| "nothing has been retrieved yet".to_owned());
+            page.remark(&says);
+        }
+
+        if let Some(rewritten) = &run.rewritten {
+            page.line(funnel::rewriting_row(scene, rewritten, page.cells));
+        }
+
+        let columns = Columns::at(page.cells, run);
+        let pins = Pins::for_next_run(scene);
+        for (row, lookup) in run.lookups.iter().enumerate() {
+            if row > 0 {
+                page.gap();
+            }
+            let rows = LookupRows {
+                scene,
+                run,
+                lookup,
+                row,
+                columns: &columns,
+                pins: &pins,
+            };
+            rows.write(page);
+        }
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -106,47 +136,6 @@ impl View for Retrieval {
     }
 }
 
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
-    let Some(run) = scene.settled_run() else {
-        content.gap();
-        let what =
-            "The retrieved chunks: their scores and ranks, and why each was kept or dropped.";
-        content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
-        return content;
-    };
-
-    if run.lookups.is_empty() {
-        content.gap();
-        let says = Retrieval.absence(scene);
-        let says = says.unwrap_or_else(|| "nothing has been retrieved yet".to_owned());
-        content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
-    }
-
-    if let Some(rewritten) = &run.rewritten {
-        content.line(funnel::rewriting_row(scene, rewritten, cells));
-    }
-
-    let columns = Columns::at(cells, run);
-    let pins = Pins::for_next_run(scene);
-    for (row, lookup) in run.lookups.iter().enumerate() {
-        if row > 0 {
-            content.gap();
-        }
-        let rows = LookupRows {
-            scene,
-            run,
-            lookup,
-            row,
-            columns: &columns,
-            pins: &pins,
-        };
-        rows.write(&mut content);
-    }
-
-    content
-}
-
 /// The columns that fit the width.
 struct Columns {
     cells: usize,
@@ -164,8 +153,7 @@ impl Columns {
         let has_both = cells >= 90;
         let bar = if has_both { BAR + 2 } else { 0 };
         let reason = reason_cells(run);
-        let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
-        let longest = widths.max().unwrap_or(0).min(cells / 2);
+        let longest = location_cells(run, cells);
         // names are whole before there are ranks
         let scores = 7 + 7 + 7;
         let ranks = GUTTER + longest + scores + RANKS + bar + reason < cells;
@@ -192,8 +180,7 @@ impl Columns {
     /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to
     /// the locations when it is too little for them.
     fn fit(&mut self, run: &Run) {
-        let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
-        let location = widths.max().unwrap_or(0).min(self.cells / 2);
+        let location = location_cells(run, self.cells);
         let Some(left) = self.location.checked_sub(location) else {
             return;
         };
@@ -210,6 +197,12 @@ impl Columns {
 fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &Hit)> {
     let lookups = run.lookups.iter();
     lookups.flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, hit)))
+}
+
+/// Returns the cells of the longest location of a run, at most half of all.
+fn location_cells(run: &Run, cells: usize) -> usize {
+    let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
+    widths.max().unwrap_or(0).min(cells / 2)
 }
 
 /// Returns the cells of the longest reason of a run, with the gap in front of it.
@@ -277,36 +270,36 @@ struct LookupRows<'a> {
 }
 
 impl LookupRows<'_> {
-    fn write(&self, content: &mut Content) {
+    fn write(&self, page: &mut Page<'_>) {
         let scene = self.scene;
         let cells = self.columns.cells;
-        content.line(self.query_row());
-        origin_rows(scene, self.lookup, cells, content);
+        page.line(self.query_row());
+        origin_rows(page, self.lookup);
         let Some(retrieval) = &self.lookup.retrieval else {
-            content.line(scene.span(Tone::Quiet, "       retrieving …"));
+            page.line(scene.span(Tone::Quiet, "       retrieving …"));
             return;
         };
 
         let found = fusion_words(self.run, self.lookup, retrieval);
         let found = text::clip(&found, cells.saturating_sub(1)).into_owned();
-        content.line(scene.span(Tone::Quiet, format!(" {found}")));
+        page.line(scene.span(Tone::Quiet, format!(" {found}")));
         if let Some(filtered) = &retrieval.filter {
             let filtered = format!(" only {}", words::filter(filtered));
             let filtered = text::clip(&filtered, cells.saturating_sub(1)).into_owned();
-            content.line(scene.span(Tone::Warning, filtered));
+            page.line(scene.span(Tone::Warning, filtered));
         }
         if let Some(utility) = self.lookup.utility {
-            content.line(self.utility_row(utility));
+            page.line(self.utility_row(utility));
         }
         if retrieval.hits.is_empty() {
-            content.gap();
+            page.gap();
             let words = self.no_hits_words();
-            content.paragraph(&words, scene.style(Tone::Text), "   ", cells);
+            page.text(Tone::Text, "   ", &words);
             return;
         }
 
         for line in funnel::lines(scene, self.lookup, cells) {
-            content.line(line);
+            page.line(line);
         }
         let left_out = self.lookup.left_out.iter();
         let left_out: Vec<String> = left_out
@@ -314,14 +307,14 @@ impl LookupRows<'_> {
             .collect();
         let left_out = left_out.join(" · ");
         if scene.ui.panes.zoomed {
-            content.paragraph(&left_out, scene.style(Tone::Quiet), " ", cells);
+            page.text(Tone::Quiet, " ", &left_out);
         } else if !left_out.is_empty() {
             let left_out = text::clip(&left_out, cells.saturating_sub(2)).into_owned();
-            content.line(scene.span(Tone::Quiet, format!(" {left_out}")));
+            page.line(scene.span(Tone::Quiet, format!(" {left_out}")));
         }
-        self.hit_rows(&retrieval.hits, content);
+        self.hit_rows(&retrieval.hits, page);
         if let Some(context) = &self.lookup.context {
-            content.line(self.context_row(context));
+            page.line(self.context_row(context));
         }
     }
 
@@ -375,9 +368,9 @@ impl LookupRows<'_> {
         retrieval.is_some_and(|retrieval| retrieval.filter.is_some())
     }
 
-    fn hit_rows(&self, hits: &[Hit], content: &mut Content) {
+    fn hit_rows(&self, hits: &[Hit], page: &mut Page<'_>) {
         let scene = self.scene;
-        content.line(scene.span(Tone::Quiet, head(self.columns)));
+        page.line(scene.span(Tone::Quiet, head(self.columns)));
         let best = hits
             .iter()
             .map(|hit| hit.fused.score)
@@ -393,31 +386,28 @@ impl LookupRows<'_> {
         for at in merged.into_iter().chain(0..found) {
             let hit = &hits[at];
             if Some(at) == first_merged {
-                content.line(scene.span(Tone::Quiet, " merged with linked chunks:"));
+                page.line(scene.span(Tone::Quiet, " merged with linked chunks:"));
             } else if at == 0 && has_merged {
-                content.line(scene.span(Tone::Quiet, " as retrieved:"));
+                page.line(scene.span(Tone::Quiet, " as retrieved:"));
             }
-            let item = Item {
-                row: self.row,
-                part: at + 1,
-            };
+            let item = Item::new(self.row, at + 1);
             let pinning = self.pins.pinning(&hit.chunk);
             let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
-            content.item(item, self.hit_row(hit, best, pinning));
+            page.item(item, self.hit_row(hit, best, pinning));
             let location = GUTTER..GUTTER + text::width(&self.shown_location(hit));
             let place = hit.chunk.place(hit.chunk.lines);
             let fragment = fragment(hit.chunk.lines[0], place.as_ref());
-            content.target(location, &hit.chunk.document, fragment);
+            page.content.target(location, &hit.chunk.document, fragment);
             if let Some(order) = self.lookup.order(hit.chunk.id) {
                 let room = self.columns.cells.saturating_sub(GUTTER + 1);
                 let order = words::order(order);
                 let indented = format!("{}{}", " ".repeat(GUTTER), text::clip(&order, room));
-                content.item(item, Line::from(scene.span(Tone::Warning, indented)));
+                page.item(item, Line::from(scene.span(Tone::Warning, indented)));
             }
             if is_selected {
-                self.detail_rows(hit, item, pinning, content);
+                self.detail_rows(hit, item, pinning, page);
             } else if scene.ui.panes.zoomed {
-                self.text_rows(hit, item, content);
+                self.text_rows(hit, item, page);
             }
         }
     }
@@ -463,9 +453,7 @@ impl LookupRows<'_> {
         line.push_span(scene.span(tone, numbers));
         if columns.has_both || dropped.is_none() {
             line.push_span(Span::raw("  "));
-            for span in scene.bar(hit.fused.score / best, BAR) {
-                line.push_span(span);
-            }
+            line.spans.extend(scene.bar(hit.fused.score / best, BAR));
         }
         if let Some(reason) = dropped {
             let reason = format!("  {}", words::drop_reason(reason, self.lookup));
@@ -498,7 +486,7 @@ impl LookupRows<'_> {
     }
 
     /// Writes the text of a hit beside its row where the table leaves room, else below it.
-    fn text_rows(&self, hit: &Hit, item: Item, content: &mut Content) {
+    fn text_rows(&self, hit: &Hit, item: Item, page: &mut Page<'_>) {
         let columns = self.columns;
         let words = in_one_line(&hit.chunk);
         let is_beside = columns.text > 0;
@@ -524,7 +512,7 @@ impl LookupRows<'_> {
             }
             let mut line = Line::from(" ".repeat(indent));
             line.spans.extend(self.highlight(&row).spans);
-            content.item(item, line);
+            page.item(item, line);
         }
     }
 
@@ -535,7 +523,7 @@ impl LookupRows<'_> {
 
     /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its
     /// text.
-    fn detail_rows(&self, hit: &Hit, item: Item, pinning: Option<Pinning>, content: &mut Content) {
+    fn detail_rows(&self, hit: &Hit, item: Item, pinning: Option<Pinning>, page: &mut Page<'_>) {
         let scene = self.scene;
         let indent = " ".repeat(GUTTER);
         let cells = self.columns.cells.saturating_sub(GUTTER + 1);
@@ -544,7 +532,7 @@ impl LookupRows<'_> {
                 let line = highlighted_row(scene, &words[range], tone, highlighted);
                 let mut indented = Line::from(indent.clone());
                 indented.spans.extend(line.spans);
-                content.item(item, indented);
+                page.item(item, indented);
             }
         };
 
@@ -619,7 +607,7 @@ fn highlighted_row(
 }
 
 /// Writes the author of an uncertain sentence's query, and the origin of its words.
-fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut Content) {
+fn origin_rows(page: &mut Page<'_>, lookup: &Lookup) {
     if lookup.step == 0 || lookup.words.is_empty() {
         return;
     }
@@ -633,7 +621,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
             WordOrigin::UncertainRegion => "the unsure words",
         };
         let text: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
-        let part = if scene.ui.panes.zoomed {
+        let part = if page.scene.ui.panes.zoomed {
             format!("{origin} \"{}\"", text.join(" "))
         } else {
             origin.to_owned()
@@ -643,7 +631,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
         }
     }
     let words = format!("searched with {}", parts.join(" and "));
-    content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
+    page.text(Tone::Quiet, " ", &words);
 }
 
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {

@@ -104,10 +104,7 @@ impl<'a> Sentence<'a> {
     }
 
     fn item(&self) -> Item {
-        Item {
-            row: self.row,
-            part: 0,
-        }
+        Item::new(self.row, 0)
     }
 
     fn rows(&self, page: &mut Page<'_>, rows: Vec<Row>) {
@@ -121,10 +118,7 @@ impl<'a> Sentence<'a> {
 
         if is_selected {
             for (at, citation) in self.step.citations.iter().enumerate() {
-                let item = Item {
-                    row: self.row,
-                    part: at + 1,
-                };
+                let item = Item::new(self.row, at + 1);
                 citation_rows(page, item, citation);
             }
         }

@@ -13,7 +13,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::answer;
 
@@ -38,12 +38,48 @@ const ALTERNATIVES: usize = 40;
 pub struct Uncertainty;
 
 impl View for Uncertainty {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        Pane::Uncertainty.title().to_owned()
-    }
+    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+        let scene = page.scene;
+        let Some(run) = scene.settled_run() else {
+            page.remark("The uncertainty of each sentence of an answer, and of its words.");
+            return;
+        };
 
-    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
-        content(scene, cells)
+        let full_bar = full_bar(run);
+        for (row, step) in run.steps.iter().enumerate() {
+            for (version, measured) in step.uncertainties().enumerate() {
+                let name = if version == 0 {
+                    format!("s{}", step.step)
+                } else {
+                    " ↳".to_owned()
+                };
+                let line = match measured {
+                    Some(uncertainty) => {
+                        let tokens = step.tokens_of(version);
+                        measured_row(page, &name, uncertainty, full_bar, tokens)
+                    }
+                    None => open_row(page, &name, run, step),
+                };
+                page.item(Item::new(row, 0), line);
+            }
+        }
+        if let Some(step) = shown_step(scene, run) {
+            token_rows(page, step);
+            let region = region_of(run, step);
+            if scene.ui.panes.zoomed {
+                zoomed_rows(page, step, region);
+            } else if region.is_some() {
+                word_rows(page, "words", step.first_tokens(), region);
+            }
+            if let Some(region) = region {
+                region_row(page, region);
+            }
+        }
+        if !page.is_empty() {
+            page.gap();
+        }
+        gate_rows(page, run, full_bar);
+        whole_answer_rows(page, run);
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
@@ -68,51 +104,6 @@ impl View for Uncertainty {
     }
 }
 
-fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut page = Page::new(scene, cells);
-    let Some(run) = scene.settled_run() else {
-        page.remark("The uncertainty of each sentence of an answer, and of its words.");
-        return page.content;
-    };
-
-    let full_bar = full_bar(run);
-    for (row, step) in run.steps.iter().enumerate() {
-        for (version, measured) in step.uncertainties().enumerate() {
-            let name = if version == 0 {
-                format!("s{}", step.step)
-            } else {
-                " ↳".to_owned()
-            };
-            let line = match measured {
-                Some(uncertainty) => {
-                    let tokens = step.tokens_of(version);
-                    measured_row(&page, &name, uncertainty, full_bar, tokens)
-                }
-                None => open_row(&page, &name, run, step),
-            };
-            page.item(Item { row, part: 0 }, line);
-        }
-    }
-    if let Some(step) = shown_step(scene, run) {
-        token_rows(&mut page, step);
-        let region = region_of(run, step);
-        if scene.ui.panes.zoomed {
-            zoomed_rows(&mut page, step, region);
-        } else if region.is_some() {
-            word_rows(&mut page, "words", step.first_tokens(), region);
-        }
-        if let Some(region) = region {
-            region_row(&mut page, region);
-        }
-    }
-    if !page.is_empty() {
-        page.gap();
-    }
-    gate_rows(&mut page, run, full_bar);
-    whole_answer_rows(&mut page, run);
-    page.content
-}
-
 /// Writes the measures of the whole answer: of its tokens, of its context, and of sampled answers.
 fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
     if run.outcome.is_none() || !page.scene.ui.panes.zoomed {
@@ -134,19 +125,14 @@ fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
 }
 
 fn perplexity(run: &Run) -> Option<String> {
-    let logprobs: Vec<f32> = run
-        .steps
-        .iter()
-        .flat_map(|step| &step.tokens)
-        .map(|token| token.logprob)
-        .collect();
+    let logprobs: Vec<f32> = run.tokens().map(|token| token.logprob).collect();
     if logprobs.is_empty() {
         return None;
     }
 
     let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
     // a line may break behind a hyphen, and what rounds to zero is not a negative number
-    let shown = format!("{:.2}", (mean * 100.0).round() / 100.0 + 0.0).replace('-', "\u{2212}");
+    let shown = format!("{:.2}", words::hundredths(mean)).replace('-', "\u{2212}");
     Some(format!(
         "perplexity {:.2}, mean log-probability {shown} nats",
         (-mean).exp()
@@ -327,10 +313,7 @@ fn highest(step: &Step) -> f32 {
 
 fn token_rows(page: &mut Page<'_>, step: &Step) {
     let tokens = step.first_tokens();
-    let top = tokens
-        .iter()
-        .map(|token| token.entropy)
-        .fold(FULL_SPARK, f32::max);
+    let top = highest_sign(tokens);
     let name = format!(" tokens of s{}  ", step.step);
     let room = page.cells.saturating_sub(text::width(&name)).max(1);
 
@@ -359,6 +342,12 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
         }
         page.line(line);
     }
+}
+
+/// The entropy of the highest sign of the sparkline.
+fn highest_sign(tokens: &[Token]) -> f32 {
+    let entropies = tokens.iter().map(|token| token.entropy);
+    entropies.fold(FULL_SPARK, f32::max)
 }
 
 /// The uncertain region of a regenerated sentence, which the query was made of.
@@ -407,10 +396,7 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
     let alternatives = if has_alternatives { ALTERNATIVES } else { 0 };
     let columns = (page.cells / (TOKEN_COLUMN + alternatives)).max(1);
     let per_column = tokens.len().div_ceil(columns).max(1);
-    let top = tokens
-        .iter()
-        .map(|token| token.entropy)
-        .fold(FULL_SPARK, f32::max);
+    let top = highest_sign(tokens);
 
     let head = format!(
         " {}{:>6}{:>6}  {}{}",

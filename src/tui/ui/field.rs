@@ -50,11 +50,6 @@ impl Field {
         field
     }
 
-    /// Returns the line as typed.
-    pub fn typed_text(&self) -> &str {
-        self.text.as_str()
-    }
-
     /// Returns the label before the line.
     pub fn label(&self) -> String {
         match &self.purpose {

@@ -97,9 +97,8 @@ impl Panes {
 }
 
 fn start_of(pane: Pane) -> Scroll {
-    if pane.is_following() {
-        Scroll::following()
-    } else {
-        Scroll::default()
+    Scroll {
+        follow: pane.is_following(),
+        ..Scroll::default()
     }
 }

@@ -48,11 +48,6 @@ impl QuestionLine {
         }
     }
 
-    /// Returns the question as typed so far.
-    pub fn typed_text(&self) -> &str {
-        self.text.as_str()
-    }
-
     /// Replaces the typed text.
     pub fn set(&mut self, question: &str) {
         self.text = TypedText::new(question);
@@ -93,7 +88,7 @@ impl QuestionLine {
             None if self.history.is_empty() => return,
             None => Recalled {
                 at: self.history.len() - 1,
-                draft: self.typed_text().to_owned(),
+                draft: self.text.as_str().to_owned(),
             },
         };
         self.text = TypedText::new(&self.history[recalled.at]);
@@ -119,7 +114,7 @@ impl QuestionLine {
     /// Returns the rows that the question takes on a screen of this width.
     pub fn rows(&self, columns: u16) -> u16 {
         let cells = usize::from(columns).saturating_sub(text::width(PROMPT) + 1);
-        let rows = text::wrap(self.typed_text(), cells).len();
+        let rows = text::wrap(self.text.as_str(), cells).len();
         u16::try_from(rows).unwrap_or(u16::MAX)
     }
 }

@@ -1,0 +1,115 @@
+//! The input of drawing: the state with the run on the screen, and the looks and keys of the user.
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::event::Hit;
+use crate::story::Run;
+
+use super::keys::{Action, Keymap};
+use super::options::Options;
+use super::pane::Pane;
+use super::state::State;
+use super::text;
+use super::theme::{Theme, Tone};
+use super::ui::{Focus, Ui};
+
+/// The input of drawing.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    pub state: &'a State,
+    /// The run on the screen.
+    pub run: Option<&'a Run>,
+    pub ui: &'a Ui,
+    pub theme: &'a Theme,
+    pub keymap: &'a Keymap,
+    pub options: &'a Options,
+    /// The text of the line that filters the overlay; empty where there is none.
+    pub typed: &'a str,
+    /// True when `state` is that of an earlier moment.
+    pub frozen: bool,
+    /// True where text that is struck through also needs marks: in ASCII and in saved text.
+    pub marks_struck: bool,
+    /// True when a recorded run is played that the list of threads started.
+    pub is_played_from_list: bool,
+}
+
+impl<'a> Scene<'a> {
+    /// The run on the screen; `None` while a question waits to become one.
+    pub fn settled_run(&self) -> Option<&'a Run> {
+        self.run.filter(|_| self.ui.work.pending.is_none())
+    }
+
+    /// Returns the number of a run on the screen: its place in the order in which keys go through
+    /// the runs.
+    pub fn run_number(&self, run: &Run) -> usize {
+        let mut order = self.state.order().into_iter();
+        let place = order.position(|at| self.state.runs[at].id == run.id);
+        place.map_or(0, |place| place + 1)
+    }
+
+    /// Returns whether questions are offered in place of an answer.
+    pub fn offers_questions(&self) -> bool {
+        self.run.is_none()
+            && self.ui.work.pending.is_none()
+            && !self.ui.question.suggestions.is_empty()
+    }
+
+    /// Returns how long the present work takes, as ` · 12 s`; empty in its first second.
+    pub fn elapsed_words(&self) -> String {
+        let since = self.ui.work.since;
+        let elapsed = since.map(|since| self.ui.clock.saturating_sub(since));
+        let seconds = elapsed.map_or(0, |elapsed| elapsed.as_secs());
+        if seconds == 0 {
+            String::new()
+        } else if seconds < 60 {
+            format!(" · {seconds} s")
+        } else {
+            format!(" · {}", text::duration(seconds * 1000))
+        }
+    }
+
+    /// The look of a role.
+    pub fn style(&self, tone: Tone) -> Style {
+        self.theme.style(tone)
+    }
+
+    /// Text in the look of a role.
+    pub fn span(&self, tone: Tone, content: impl Into<String>) -> Span<'static> {
+        Span::styled(content.into(), self.theme.style(tone))
+    }
+
+    /// A bar of `cells` cells, filled to `share` in 0..=1.
+    pub fn bar(&self, share: f32, cells: usize) -> [Span<'static>; 2] {
+        let (filled, rest) = text::bar(share, cells);
+        [self.span(Tone::Bar, filled), self.span(Tone::Track, rest)]
+    }
+
+    /// The hit that is selected in Retrieval.
+    pub fn selected_hit(&self) -> Option<&'a Hit> {
+        let item = self.ui.scroll(Pane::Retrieval).selected?;
+        self.run?
+            .lookups
+            .get(item.row)?
+            .hits()
+            .get(item.part.checked_sub(1)?)
+    }
+
+    /// The keys that run an action of the panes from here: in the question line a key that leaves
+    /// it comes first.
+    pub fn keys_from_here(&self, action: Action) -> String {
+        let sign = self.keymap.sign(action);
+        match self.ui.panes.focus {
+            Focus::Input => format!("{} {sign}", self.keymap.sign(Action::Back)),
+            Focus::Panes => sign,
+        }
+    }
+
+    /// A key with what it does, as `key what it does`.
+    pub fn hint(&self, action: Action, what: &str) -> [Span<'static>; 2] {
+        [
+            self.span(Tone::Key, self.keymap.sign(action)),
+            self.span(Tone::Quiet, format!(" {what}")),
+        ]
+    }
+}
