@@ -296,9 +296,13 @@ fn raw_params(params: ContextParams, threads: u32) -> sys::llama_context_params 
 }
 
 impl Context {
-    /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the
-    /// reason is in its log.
-    pub fn new(model: &Arc<LlamaModel>, params: ContextParams, stop: &StopFlag) -> Option<Self> {
+    /// Creates a context. The error is why llama.cpp refuses, mostly because memory is exhausted.
+    pub fn new(
+        model: &Arc<LlamaModel>,
+        params: ContextParams,
+        stop: &StopFlag,
+    ) -> Result<Self, String> {
+        log::clear_errors();
         let stop = Rc::new(stop.clone());
         let reader: Rc<ReaderCell> = Rc::default();
 
@@ -314,8 +318,9 @@ impl Context {
             unsafe { sys::llama_init_from_model(model_pointer(model), raw) }
         });
 
-        Some(Self {
-            raw: NonNull::new(raw)?,
+        let refused = || log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
+        Ok(Self {
+            raw: NonNull::new(raw).ok_or_else(refused)?,
             stop,
             reader,
             model: Arc::clone(model),
@@ -627,7 +632,7 @@ pub(super) fn measure(
         ..params
     };
     let (model, _) = load_model(backend, file, params, &mut |_| true)?;
-    let context = Context::new(&Arc::new(model), context, &StopFlag::default())?;
+    let context = Context::new(&Arc::new(model), context, &StopFlag::default()).ok()?;
     Some(context.buffers().to_vec())
 }
 

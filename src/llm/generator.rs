@@ -12,7 +12,7 @@ use super::draft::prompt_lookup;
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::gguf::Metadata;
-use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
+use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement, load_with_context};
 use super::numbers::{self, Blocks, Sampler};
 use super::role::{Generator, LoadedGenerator, Tap as _};
 use super::runtime::Runtime;
@@ -22,7 +22,7 @@ use super::template::thought::Splitter;
 use super::template::{Opening, Template};
 use super::tree::Job;
 use super::values::{Completion, Decoding, End, Prompt, Rendered, Taps, Token};
-use super::{fit, log, model_file, reply_start};
+use super::{log, model_file, reply_start};
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{
     Alternative, CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32,
@@ -100,21 +100,19 @@ pub fn load_linker(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaGenerator, LlmError> {
-    let unusable = |reason: String| LlmError::Unusable {
-        path: file.display().to_string(),
-        reason,
-    };
     let mut request = LoadRequest {
         runtime,
         file,
         stop,
         progress,
     };
-    let (mut loaded, context, params) = load_with_context(&mut request, settings)?;
+    let options = options(&Metadata::read(file)?, settings);
+    let (mut loaded, context, params) = load_with_context(&mut request, options, &|loaded| {
+        context(loaded, settings, stop)
+    })?;
     if is_encoder(&loaded) {
-        return Err(unusable(
-            "it turns text into vectors and writes none".to_owned(),
-        ));
+        let reason = "it turns text into vectors and writes none";
+        return Err(LlmError::unusable(file, reason));
     }
 
     let template = Template::choose(&loaded.model, settings)?;
@@ -144,8 +142,8 @@ pub fn load_linker(
         params,
     };
     generator.learn_reply_start().map_err(|error| match error {
-        LlmError::Backend(reason) => unusable(reason),
-        LlmError::Settings(problem) => unusable(problem.error),
+        LlmError::Backend(reason) => LlmError::unusable(file, reason),
+        LlmError::Settings(problem) => LlmError::unusable(file, problem.error),
         other => other,
     })?;
     Ok(generator)
@@ -158,19 +156,14 @@ fn is_encoder(loaded: &Loaded) -> bool {
     loaded.metadata.flag(&causal) == Some(false)
 }
 
-/// Loads a model and creates its context, with half the layers on the device each time that the
-/// context finds no room beside them.
-fn load_with_context(
-    request: &mut LoadRequest,
-    settings: &GeneratorSettings,
-) -> Result<(Loaded, Context, ContextParams), LlmError> {
-    let placement = Placement::for_generator(settings);
-    let metadata = Metadata::read(request.file)?;
+/// Returns how a model is loaded, and the context that it will have.
+fn options<'s>(metadata: &Metadata, settings: &'s GeneratorSettings) -> LoadOptions<'s> {
     let trained = metadata.trained_context_tokens().unwrap_or(0);
     let trained = u32::try_from(trained).unwrap_or(u32::MAX);
-    let options = LoadOptions {
+
+    LoadOptions {
         role: ModelRole::Generator,
-        placement,
+        placement: Placement::for_generator(settings),
         context: ContextParams {
             purpose: Purpose::Generate,
             context_tokens: match settings.context_tokens {
@@ -189,21 +182,6 @@ fn load_with_context(
             cache_type: settings.kv_cache_type,
         },
         can_shorten: settings.context_tokens == 0,
-    };
-
-    let mut max_layers = u32::MAX;
-    loop {
-        let mut loaded = load::load(request, options, max_layers)?;
-        match context(&loaded, settings, request.stop) {
-            Ok((context, params)) => {
-                loaded.card.device_bytes += loaded.device_bytes(context.buffers());
-                return Ok((loaded, context, params));
-            }
-            Err(_) if loaded.card.gpu_layers > 0 && placement.can_shrink() => {
-                max_layers = fit::fewer(loaded.card.gpu_layers);
-            }
-            Err(error) => return Err(error),
-        }
     }
 }
 
@@ -249,17 +227,15 @@ fn context(
     };
 
     loop {
-        log::clear_errors();
-        if let Some(context) = Context::new(&loaded.model, params, stop) {
-            return Ok((context, params));
+        let reason = match Context::new(&loaded.model, params, stop) {
+            Ok(context) => return Ok((context, params)),
+            Err(reason) => reason,
+        };
+        if loaded.card.gpu_layers > 0 {
+            return Err(loaded.no_room(&reason));
         }
         let tokens = params.context_tokens;
-        let is_on_gpu = loaded.card.gpu_layers > 0;
-        if settings.context_tokens > 0 || is_on_gpu || tokens <= 2 * CONTEXT_STEP {
-            let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-            if is_on_gpu {
-                return Err(loaded.no_room(&reason));
-            }
+        if settings.context_tokens > 0 || tokens <= 2 * CONTEXT_STEP {
             return Err(LlmError::settings(
                 format!("no room for a context of {tokens} tokens ({reason})"),
                 "lower generator.context_tokens",

@@ -92,14 +92,8 @@ pub enum Value {
 
 impl Value {
     fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Unsigned(_)
-            | Self::Signed(_)
-            | Self::Float(_)
-            | Self::Bool(_)
-            | Self::List(_) => None,
-        }
+        let Self::Text(text) = self else { return None };
+        Some(text)
     }
 }
 
@@ -110,17 +104,14 @@ impl Metadata {
     /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason
     /// otherwise.
     pub fn read(file: &Path) -> Result<Self, LlmError> {
-        let path = file.display().to_string();
-        let unusable = |reason: String| LlmError::Unusable {
-            path: path.clone(),
-            reason,
-        };
-
-        let file = File::open(file).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => LlmError::Missing { path: path.clone() },
+        let unusable = |reason: String| LlmError::unusable(file, reason);
+        let opened = File::open(file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => LlmError::Missing {
+                path: file.display().to_string(),
+            },
             _ => unusable(format!("it cannot be opened: {error}")),
         })?;
-        let about = file
+        let about = opened
             .metadata()
             .map_err(|error| unusable(format!("it cannot be read: {error}")))?;
         if !about.is_file() {
@@ -128,7 +119,7 @@ impl Metadata {
         }
 
         let reader = GgufReader {
-            input: BufReader::with_capacity(1 << 16, file),
+            input: BufReader::with_capacity(1 << 16, opened),
             position: 0,
             file_bytes: about.len(),
             items: 0,

@@ -18,9 +18,9 @@ use super::ffi::{
 use super::generator::{Continuation, KEPT_CELLS, LlamaGenerator, Writer};
 use super::role::{Generator as _, Tap};
 use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
+use super::template;
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
-use super::{log, template};
 use crate::event::{Flow, StopError, lock};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
@@ -410,16 +410,13 @@ impl LlamaGenerator {
                 attention: Attention::Unfused,
                 ..self.params
             };
-            log::clear_errors();
-
             let stop = self.evaluator.context.stop_flag();
-            let Some(context) = Context::new(&self.model, params, stop) else {
-                let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-                return Err(LlmError::settings(
+            let context = Context::new(&self.model, params, stop).map_err(|reason| {
+                LlmError::settings(
                     format!("no room for a second context, which attention needs ({reason})"),
                     "lower generator.context_tokens",
-                ));
-            };
+                )
+            })?;
 
             let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
             self.unfused = Some(Evaluator {
