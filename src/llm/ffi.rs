@@ -768,10 +768,10 @@ static CRASH: Crash = Crash {
 const RESTORED: &[u8] =
     b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[?25h";
 
-/// Makes a crash of llama.cpp restore the terminal and say what was in use, in place of ggml's
+/// Makes a crash of llama.cpp restore the terminal and name the models in use, in place of ggml's
 /// backtrace by a debugger. To be called before the terminal becomes raw.
 #[cfg(unix)]
-pub(super) fn contain_crashes() {
+pub fn contain_crashes() {
     use nix::libc;
 
     let mut terminal = std::mem::MaybeUninit::<libc::termios>::zeroed();
@@ -812,7 +812,7 @@ pub(super) fn contain_crashes() {
 }
 
 #[cfg(not(unix))]
-pub(super) fn contain_crashes() {}
+pub fn contain_crashes() {}
 
 /// Sets the sentence of a crash from now on.
 #[cfg(unix)]

@@ -51,7 +51,7 @@ mod open;
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use error::LlmError;
-pub use ffi::CrashName;
+pub use ffi::{CrashName, contain_crashes};
 pub use generator::{LlamaGenerator, load_generator, load_linker};
 pub use isolated::IsolatedGenerator;
 pub use judge::{LlamaClassifier, load_entailment_judge};
@@ -64,7 +64,7 @@ pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
 pub use role::{
     Embedder, EntailmentJudge, Generator, LoadedGenerator, OpenGenerator, Reranker, Scorer, Tap,
 };
-pub use runtime::{Device, Runtime, contain_crashes};
+pub use runtime::{Device, Runtime};
 pub use template::{TEMPLATE_ADVICE, jinja, sandbox};
 pub use threads::limit_spinning;
 pub use values::{
