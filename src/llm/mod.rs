@@ -60,7 +60,7 @@ pub use no_embedder::NoEmbedder;
 pub use numbers::{Random, dot};
 pub use open::open_generator;
 pub use prefixes::prefixes_of;
-pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
+pub use reranker::{RerankerLoad, load_reranker};
 pub use role::{
     Embedder, EntailmentJudge, Generator, LoadedGenerator, OpenGenerator, Reranker, Scorer, Tap,
 };
