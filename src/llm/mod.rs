@@ -27,6 +27,7 @@ pub mod discover;
 mod template;
 mod numbers;
 mod stream;
+mod growing;
 mod tree;
 mod schedule;
 mod draft;

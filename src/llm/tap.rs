@@ -243,7 +243,7 @@ impl RowReader for TappedWriter<'_> {
 
         let next = self.writer.row(job, position, row);
         let first_token = &mut self.first_tokens[job];
-        if first_token.is_none() && self.writer.continuations[job].has_word() {
+        if first_token.is_none() && self.writer.continuations[job].reply.has_word() {
             *first_token = Some(position + 1);
         }
         next
@@ -298,7 +298,7 @@ impl Tap for LlamaGenerator {
 
         let TappedWriter { writer, read, .. } = writer;
         let continuations = writer.continuations;
-        let tokens_of = |one: &Continuation| one.tokens.len() + one.thought_tokens;
+        let tokens_of = |one: &Continuation| one.reply.tokens.len() + one.thought_tokens;
         let generated = continuations.iter().map(tokens_of).sum();
         self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
 
