@@ -513,7 +513,7 @@ impl<'a> Writer<'a> {
     /// that end its thoughts when they take too long.
     fn next(&mut self, job: usize, sampled: i32) -> i32 {
         let continuation = &mut self.continuations[job];
-        let is_too_long = continuation.reply.is_in_thoughts()
+        let is_too_long = continuation.reply.splitter.is_in_thoughts()
             && continuation.thought_tokens >= self.thinking_tokens;
         if !is_too_long {
             return sampled;
@@ -532,7 +532,7 @@ impl Continuation {
             JobEnd::ContextFull => End::ContextFull,
             JobEnd::Done | JobEnd::Stopped => End::Stopped,
         };
-        if self.reply.is_in_thoughts() {
+        if self.reply.splitter.is_in_thoughts() {
             self.reply.close_thoughts();
         }
         self.reply.finish(otherwise)
@@ -540,12 +540,12 @@ impl Continuation {
 
     /// Takes the end of the turn. Returns the text that was held back, and whether it is a thought.
     fn end_turn(&mut self, stops: &[String]) -> (String, bool) {
-        let is_thought = !self.reply.is_in_answer();
+        let is_thought = !self.reply.splitter.is_in_answer();
         let thought = self.reply.end_turn(End::Turn, stops);
         if is_thought {
             (thought, true)
         } else {
-            (self.reply.take_rest(), false)
+            (self.reply.answer.take_rest(), false)
         }
     }
 }
@@ -578,7 +578,7 @@ impl RowReader for Writer<'_> {
     fn draft<'p>(&self, job: usize, path: &'p [i32]) -> &'p [i32] {
         let continuation = &self.continuations[job];
         // what is read of the first word is announced before its row, which no draft can be
-        if continuation.reply.has_word() && continuation.forced.is_empty() {
+        if continuation.reply.answer.has_word() && continuation.forced.is_empty() {
             prompt_lookup(path)
         } else {
             &[]
@@ -604,7 +604,7 @@ impl RowReader for Writer<'_> {
             continuation.end_turn(&self.stops)
         } else {
             // the marks of thoughts are control tokens in some vocabularies
-            let shows_control = !continuation.reply.is_in_answer();
+            let shows_control = !continuation.reply.splitter.is_in_answer();
             let vocabulary = self.model.vocab();
             let bytes = vocabulary.token_to_piece(LlamaToken(id), shows_control, None);
             let max_tokens = self.decoding.max_tokens;

@@ -8,8 +8,8 @@ use super::values::{Completion, End, Token};
 pub(super) struct GrowingReply {
     /// The reply with its thoughts.
     whole: Stream,
-    splitter: Splitter,
-    answer: Stream,
+    pub splitter: Splitter,
+    pub answer: Stream,
     /// The tokens of the answer.
     pub tokens: Vec<Token>,
     thoughts: String,
@@ -28,26 +28,11 @@ impl GrowingReply {
         }
     }
 
-    /// Returns whether everything that follows is the answer.
-    pub fn is_in_answer(&self) -> bool {
-        self.splitter.is_in_answer()
-    }
-
-    /// Returns whether the reply is inside of thoughts.
-    pub fn is_in_thoughts(&self) -> bool {
-        self.splitter.is_in_thoughts()
-    }
-
-    /// Returns whether a token of the answer that is not white space was taken.
-    pub fn has_word(&self) -> bool {
-        self.answer.has_word()
-    }
-
     /// Takes the bytes of a token. Returns the text that is released, and whether it is a thought.
     pub fn add(&mut self, bytes: &[u8], stops: &[String], max_tokens: u32) -> (String, bool) {
-        let was_in_answer = self.is_in_answer();
+        let was_in_answer = self.splitter.is_in_answer();
         let thought = self.push(bytes, stops);
-        if !was_in_answer && !self.is_in_answer() {
+        if !was_in_answer && !self.splitter.is_in_answer() {
             return (thought, true);
         }
 
@@ -64,7 +49,7 @@ impl GrowingReply {
     /// Takes the bytes of a token, and returns what they add to the thoughts.
     fn push(&mut self, bytes: &[u8], stops: &[String]) -> String {
         let mut thought = String::new();
-        let is_stopped = if self.is_in_answer() {
+        let is_stopped = if self.splitter.is_in_answer() {
             self.answer.push(bytes, stops)
         } else {
             self.whole.push(bytes, &[]);
@@ -94,18 +79,13 @@ impl GrowingReply {
     }
 
     /// Ends the turn. Of what was held back as the start of a mark, returns the thought; the answer
-    /// is part of [`Self::take_rest`].
+    /// is part of its rest.
     pub fn end_turn(&mut self, end: End, stops: &[String]) -> String {
         self.end = Some(end);
         let held = self.splitter.finish();
         self.thoughts.push_str(&held.thought);
         self.answer.push(held.answer.as_bytes(), stops);
         held.thought
-    }
-
-    /// Takes the text of the answer that is new, all of it.
-    pub fn take_rest(&mut self) -> String {
-        self.answer.take_rest()
     }
 
     /// Returns the completion; one without an end ends `otherwise`.

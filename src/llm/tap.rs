@@ -243,7 +243,7 @@ impl RowReader for TappedWriter<'_> {
 
         let next = self.writer.row(job, position, row);
         let first_token = &mut self.first_tokens[job];
-        if first_token.is_none() && self.writer.continuations[job].reply.has_word() {
+        if first_token.is_none() && self.writer.continuations[job].reply.answer.has_word() {
             *first_token = Some(position + 1);
         }
         next

@@ -116,7 +116,7 @@ impl ServerReply {
     /// numbers of its last token.
     fn finish_turn(&mut self, end: End, observe: &mut dyn FnMut(&Token) -> Flow) -> Wish {
         self.reply.end_turn(end, &[]);
-        let text = self.reply.take_rest();
+        let text = self.reply.answer.take_rest();
 
         let Some(last) = self.reply.tokens.last().filter(|_| !text.is_empty()) else {
             return Wish::More;
