@@ -115,7 +115,7 @@ pub(super) fn try_chat(
 
     let chat = Chat {
         model: model.id.clone(),
-        is_vllm: model.is_of("vllm"),
+        is_vllm: model.owned_by == "vllm",
         likely_tokens: tried.likely_tokens,
     };
 

@@ -64,7 +64,7 @@ impl ServerEmbedder {
         let mut embedder = Self {
             card: named_card(ModelRole::Embedder, &client.host(), &model.id),
             client,
-            is_peer: model.is_of(PEER),
+            is_peer: model.owned_by == PEER,
             model: model.id,
         };
 
