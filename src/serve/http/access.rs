@@ -301,7 +301,7 @@ fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
     let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
     let agent = agent.unwrap_or_default();
     let agent = &agent[..agent.len().min(MAX_AGENT_BYTES)];
-    Client::new(format!("{address} {}", String::from_utf8_lossy(agent)))
+    Client(format!("{address} {}", String::from_utf8_lossy(agent)))
 }
 
 /// Returns whether a path needs the token: all but the description of the interface.
