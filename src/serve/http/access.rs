@@ -339,13 +339,11 @@ fn too_many() -> HttpFailure {
 }
 
 fn preflight() -> Response {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let headers = response.headers_mut();
-    let allowed = HeaderValue::from_static(ALLOWED_HEADERS);
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
-    let methods = HeaderValue::from_static(ALLOWED_METHODS);
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    response
+    let allowed = [
+        (ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
+        (ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS),
+    ];
+    (StatusCode::NO_CONTENT, allowed).into_response()
 }
 
 #[cfg(test)]
