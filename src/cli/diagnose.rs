@@ -7,7 +7,7 @@ use crate::event::{Ask, OtherFiles, Outcome, TracedLookup, harmless};
 use crate::letters;
 use crate::story::{Expected, Inquiry, Run, Settings};
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::work::Work;
 
 impl Work<'_> {
@@ -19,11 +19,10 @@ impl Work<'_> {
         expected: Option<&str>,
     ) -> Result<Exit, Stopped> {
         if expected.is_some_and(|text| letters::normalise(text).is_empty()) {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "the expected text is empty",
                 "pass the answer or a few words of its passage with --expect, or leave it out",
-            )
-            .into());
+            ));
         }
         self.prepare_silently(folders, question)?;
 

@@ -6,7 +6,7 @@ use crate::event::{Ask, harmless};
 use crate::story::words::LOST;
 use crate::story::{PassageTrace, Run, TraceRow};
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::folders::join_names;
 use super::work::Work;
 
@@ -19,11 +19,10 @@ impl Work<'_> {
         phrase: &str,
     ) -> Result<Exit, Stopped> {
         if phrase.trim().is_empty() {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "the expected text is empty",
                 "pass a few words of the missing passage with --expect",
-            )
-            .into());
+            ));
         }
         self.prepare_silently(folders, question)?;
         let (_, run) = self.ask_and_follow(&Ask::new(question))?;

@@ -31,14 +31,13 @@ impl NamedThread {
     pub fn open(name: &str, config: &Config, paths: &Paths) -> Result<Self, Stopped> {
         if name.trim().is_empty() {
             let advice = "name it with a word or a few";
-            return Err(Failure::usage("the name of the thread is empty", advice).into());
+            return Err(Stopped::usage("the name of the thread is empty", advice));
         }
         if !config.record.enabled {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "a thread consists of recorded runs, and recording is off",
                 "set record.enabled=true, or leave out --thread",
-            )
-            .into());
+            ));
         }
 
         let sessions = paths.sessions();
@@ -81,7 +80,10 @@ pub fn run(
             }
         }
         Some(ThreadsCommand::Rename { name, .. }) if name.trim().is_empty() => {
-            return Err(Failure::usage("the new name is empty", "pass a word or a few").into());
+            return Err(Stopped::usage(
+                "the new name is empty",
+                "pass a word or a few",
+            ));
         }
         Some(ThreadsCommand::Rename { thread, name }) => {
             name_thread(sessions, &find_or_fail(&threads, thread)?.id, name)?;

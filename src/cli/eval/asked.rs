@@ -67,11 +67,10 @@ impl AskedQuestions {
                 asked.limits = limits(&asked.questions, &documents);
             }
         } else if variants.iter().any(Variant::is_searching) {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 format!("{} has no passages to search", file.display()),
                 "name a folder of documents: --corpus FOLDER",
-            )
-            .into());
+            ));
         }
         Ok(asked)
     }

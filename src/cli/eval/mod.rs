@@ -43,11 +43,10 @@ pub fn run(
     }
 
     if what.paper.is_some() && flags.preset.is_some() {
-        return Err(Failure::usage(
+        return Err(Stopped::usage(
             "--paper has its own presets: those of the table's rows",
             "leave out --preset",
-        )
-        .into());
+        ));
     }
 
     let layers = evaluated_layers(what, flags, paths)?;

@@ -125,11 +125,10 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
     }
 
     if presets.is_empty() {
-        return Err(Failure::usage(
+        return Err(Stopped::usage(
             "--preset names no preset",
             "separate presets with commas, e.g. --preset naive,closed-book",
-        )
-        .into());
+        ));
     }
 
     Ok(presets)

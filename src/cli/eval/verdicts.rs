@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::calls::with_calls;
-use crate::cli::failure::{Exit, Failure, Stopped};
+use crate::cli::failure::{Exit, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{JudgeModel, Layers, Paths};
@@ -21,11 +21,10 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     let Some(file) = questions else {
-        return Err(Failure::usage(
+        return Err(Stopped::usage(
             format!("{} needs a file of EVOUNA", table.name),
             "give its NQ.json or TQ.json",
-        )
-        .into());
+        ));
     };
     let config = layers.config()?;
     let judge = match &config.judge.model {
