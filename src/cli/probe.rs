@@ -14,6 +14,7 @@ use crate::probe::{self, ProbeError};
 use crate::story::words;
 
 use super::args::{Calibrating, ProbeCommand, Shared, Training};
+use super::demo;
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
@@ -66,12 +67,7 @@ fn train(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let layers = if what.demo {
-        demo::layers(flags, paths)?
-    } else {
-        settings::layers(flags, paths)?
-    };
-
+    let layers = demo::choose_layers(what.demo, flags, paths)?;
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;
 
@@ -126,11 +122,7 @@ fn calibrate(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let mut layers = if what.demo {
-        demo::layers(flags, paths)?
-    } else {
-        settings::layers(flags, paths)?
-    };
+    let mut layers = demo::choose_layers(what.demo, flags, paths)?;
     layers.set("--limit", "probe.questions", &what.limit.to_string())?;
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;

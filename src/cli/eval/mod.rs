@@ -199,11 +199,7 @@ fn evaluated_layers(what: &Evaluation, flags: &Shared, paths: &Paths) -> Result<
         preset: None,
         ..flags.clone()
     };
-    let mut layers = if what.demo {
-        demo::layers(&without_preset, paths)?
-    } else {
-        settings::layers(&without_preset, paths)?
-    };
+    let mut layers = demo::choose_layers(what.demo, &without_preset, paths)?;
 
     if let Some(samples) = what.samples {
         let kind = if samples == 0 { "off" } else { "soft" };
