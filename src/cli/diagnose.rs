@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::eval;
-use crate::event::{Ask, OtherFiles, Outcome, TracedLookup, harmless};
+use crate::event::{Ask, OtherFiles, Outcome, TracedLookup};
 use crate::letters;
 use crate::story::{Expected, Inquiry, Run, Settings};
 
@@ -38,11 +38,7 @@ impl Work<'_> {
         let diagnosis = eval::diagnose(&run, expected, &mut asked)?;
 
         let out = &mut self.observer.out;
-        if out.json {
-            out.json_line(&diagnosis)?;
-        } else {
-            out.text(&harmless(&diagnosis.text()))?;
-        }
+        out.print_line(&diagnosis, || diagnosis.text())?;
         Ok(Exit::Done)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::event::{Ask, harmless};
+use crate::event::Ask;
 use crate::story::words::LOST;
 use crate::story::{PassageTrace, Run, TraceRow};
 
@@ -31,13 +31,8 @@ impl Work<'_> {
             self.run(|worker, publish| worker.trace_passage(phrase, &queries, &[], publish))?;
         let trace = PassageTrace::new(&run, phrase, &lookups);
 
-        if self.observer.out.json {
-            self.observer.out.json_line(&trace)?;
-        } else {
-            self.observer
-                .out
-                .text(&trace_text(&run, &trace, &join_names(folders)))?;
-        }
+        let out = &mut self.observer.out;
+        out.print_line(&trace, || trace_text(&run, &trace, &join_names(folders)))?;
         Ok(if trace.is_found() {
             Exit::Done
         } else {
@@ -84,5 +79,5 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folders: &str) -> String {
             }
         }
     }
-    harmless(&text).into_owned()
+    text
 }

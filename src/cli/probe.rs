@@ -19,7 +19,6 @@ use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
 use super::work::Work;
-use super::{demo, settings};
 
 /// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";
@@ -133,15 +132,8 @@ fn calibrate(
     let preset = preset_name(&found.generator);
     let file = paths.config.join("presets").join(format!("{preset}.toml"));
     write_preset(&file, &preset_text(&found))?;
-    if out.json {
-        out.json_pretty(&serde_json::json!({
-            "calibration": found,
-            "preset": preset,
-            "file": file,
-        }))?;
-    } else {
-        out.text(&harmless(&calibration_text(&found, &preset, &file)))?;
-    }
+    let value = serde_json::json!({ "calibration": found, "preset": preset, "file": file });
+    out.print(&value, || calibration_text(&found, &preset, &file))?;
     Ok(Exit::Done)
 }
 

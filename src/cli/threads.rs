@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths};
 use crate::corpus::fold_white_space;
-use crate::event::{Event, Thread, harmless};
+use crate::event::{Event, Thread};
 use crate::story::text::one_line;
 use crate::story::{RecordedThread, Run, last_runs, turns, words};
 use crate::trace::{TraceError, list_runs, name_thread, read_run, thread_names};
@@ -69,8 +69,10 @@ pub fn run(
 ) -> Result<Exit, Stopped> {
     let threads = list(sessions)?;
     match command {
-        None if out.json => out.json_pretty(&serde_json::json!({ "threads": threads }))?,
-        None => out.text(&harmless(&table(&threads, sessions)))?,
+        None => {
+            let value = serde_json::json!({ "threads": threads });
+            out.print(&value, || table(&threads, sessions))?;
+        }
         Some(ThreadsCommand::Show { thread }) => {
             for (at, run) in find_or_fail(&threads, thread)?.runs.iter().enumerate() {
                 if at > 0 && !out.json {

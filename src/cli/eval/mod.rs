@@ -22,7 +22,6 @@ use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
     self, DepthMetric, Ended, EvidenceCheck, PaperTable, Plan, Published, Report, Row,
 };
-use crate::event::harmless;
 use crate::files;
 use crate::trace::Journal;
 use answers::Setting;
@@ -233,12 +232,7 @@ fn print(
         out.remark(&format!("wrote {}", file.display()));
     }
 
-    if out.json {
-        out.json_pretty(report)?;
-    } else {
-        out.text(&harmless(&eval::markdown(report)))?;
-    }
-    Ok(())
+    Ok(out.print(report, || eval::markdown(report))?)
 }
 
 /// Prints the first remarks on standard error, and the number of the others.

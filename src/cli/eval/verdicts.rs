@@ -8,7 +8,6 @@ use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{JudgeModel, Layers, Paths};
 use crate::eval::verdicts::{self, VerdictTable};
-use crate::event::harmless;
 use crate::llm::bundled;
 
 /// Judges the answers of a file of EVOUNA and prints how far the judge agrees with people.
@@ -49,12 +48,9 @@ pub(super) fn run(
         })
     })?;
 
-    if out.json {
-        out.json_pretty(&serde_json::json!({ "judge": judge, "verdicts": figures }))?;
-    } else {
-        let title = format!("{}, {} answers by {judge}", table.title, judged.len());
-        out.text(&harmless(&verdicts::table(&title, &figures).markdown()))?;
-    }
+    let title = format!("{}, {} answers by {judge}", table.title, judged.len());
+    let value = serde_json::json!({ "judge": judge, "verdicts": figures });
+    out.print(&value, || verdicts::table(&title, &figures).markdown())?;
     Ok(Exit::Done)
 }
 
