@@ -34,8 +34,6 @@ pub(super) const CONTEXT_STEP: u32 = 256;
 pub(super) enum Purpose {
     /// Logits.
     Generate,
-    /// Logits, with attention that can be read.
-    Attend,
     /// One vector per sequence, pooled as the model's metadata says.
     Embed,
     /// The scores of classes, whatever the metadata says.

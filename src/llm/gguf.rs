@@ -32,8 +32,6 @@ const DEFAULT_ALIGNMENT: u64 = 32;
 /// The metadata of a GGUF file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metadata {
-    /// Version of the format, 2 or 3.
-    pub version: u32,
     /// Size of the file.
     pub file_bytes: u64,
     /// Number of tensors.
@@ -238,7 +236,7 @@ struct GgufReader<R> {
 
 impl<R: Read> GgufReader<R> {
     fn metadata(mut self) -> Result<Metadata, String> {
-        let version = self.header()?;
+        self.check_header()?;
         // a tensor takes at least its name, dimensions, kind and offset; a pair its key, kind and
         // value
         let tensors = self.count("tensors", 24)?;
@@ -255,7 +253,6 @@ impl<R: Read> GgufReader<R> {
         }
 
         let mut metadata = Metadata {
-            version,
             file_bytes: self.file_bytes,
             tensors,
             parameters: 0,
@@ -267,8 +264,8 @@ impl<R: Read> GgufReader<R> {
         Ok(metadata)
     }
 
-    /// Reads magic and version; returns the version.
-    fn header(&mut self) -> Result<u32, String> {
+    /// Reads magic and version.
+    fn check_header(&mut self) -> Result<(), String> {
         if self.file_bytes == 0 {
             return Err("the file is empty".to_owned());
         }
@@ -287,7 +284,7 @@ impl<R: Read> GgufReader<R> {
                 "GGUF version {version}, while versions 2 and 3 are known"
             ));
         }
-        Ok(version)
+        Ok(())
     }
 
     /// Reads the tensor table: adds up the parameters and checks that the data fits into the file.

@@ -12,9 +12,7 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Memory};
 use super::error::LlmError;
-use super::ffi::{
-    Attention, Batch, Context, ContextParams, Decoded, Purpose, Tensor, TensorReader,
-};
+use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Tensor, TensorReader};
 use super::generator::{Continuation, KEPT_CELLS, LlamaGenerator, Writer};
 use super::role::{Generator as _, Tap};
 use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
@@ -405,7 +403,6 @@ impl LlamaGenerator {
     pub(super) fn unfused_evaluator(&mut self) -> Result<&mut Evaluator, LlmError> {
         if self.unfused.is_none() {
             let params = ContextParams {
-                purpose: Purpose::Attend,
                 sequences: 1,
                 attention: Attention::Unfused,
                 ..self.params

@@ -35,7 +35,6 @@ pub(super) struct Props {
     pub default_generation_settings: Option<DefaultSettings>,
     pub total_slots: u32,
     pub model_path: String,
-    pub model_alias: String,
     pub model_ftype: String,
     pub bos_token: String,
     pub build_info: String,
