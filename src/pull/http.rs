@@ -78,7 +78,6 @@ pub(super) struct Subject<'a> {
 pub(super) struct Headers {
     pub linked_etag: Option<String>,
     pub linked_size: Option<u64>,
-    pub commit: Option<String>,
     pub error_code: Option<String>,
     pub content_range: Option<String>,
 }
@@ -376,8 +375,6 @@ impl Headers {
             linked_size: known
                 .linked_size
                 .or_else(|| header(response, "x-linked-size")?.parse().ok()),
-            commit: known.commit.or_else(|| header(response, "x-repo-commit")),
-
             error_code: header(response, "x-error-code"),
             content_range: header(response, "content-range"),
         };
