@@ -513,9 +513,7 @@ fn card(
 ) -> Result<ModelCard, LlmError> {
     let file_name = file.file_name().unwrap_or_default();
     let file_name = file_name.to_string_lossy().into_owned();
-    let is_bundled = bundled::models()
-        .iter()
-        .any(|listed| listed.file == file_name);
+    let is_bundled = bundled::is_listed(&file_name);
     let fingerprint = fingerprint(file, metadata.file_bytes)
         .map_err(|error| LlmError::unusable(file, error.to_string()))?;
 

@@ -56,5 +56,5 @@ pub(super) fn run(
 
 fn is_bundled(model: &str) -> bool {
     let file = Path::new(model).file_name().unwrap_or_default();
-    bundled::models().iter().any(|known| file == known.file)
+    bundled::is_listed(&file.to_string_lossy())
 }

@@ -64,7 +64,7 @@ impl ServerGenerator {
                 if !file.is_empty() {
                     file.clone_into(&mut card.file);
                 }
-                card.practice = bundled::models().iter().any(|one| one.file == card.file);
+                card.practice = bundled::is_listed(&card.file);
                 let capabilities = try_native(&client, props, &native)?;
                 (Api::Native(Box::new(native)), capabilities)
             }
