@@ -336,10 +336,6 @@ impl LoadedGenerator for LlamaGenerator {
     fn has_inside(&self) -> bool {
         true
     }
-
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
 
 impl LlamaGenerator {

@@ -373,8 +373,4 @@ impl LoadedGenerator for ServerGenerator {
     fn has_inside(&self) -> bool {
         false
     }
-
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
