@@ -108,7 +108,7 @@ pub fn load_linker(
     };
     let options = options(&Metadata::read(file)?, settings);
     let (mut loaded, context, params) = load_with_context(&mut request, options, &|loaded| {
-        context(loaded, settings, stop)
+        context(loaded, settings, options.context, stop)
     })?;
     if is_encoder(&loaded) {
         let reason = "it turns text into vectors and writes none";
@@ -170,6 +170,7 @@ fn options<'s>(metadata: &Metadata, settings: &'s GeneratorSettings) -> LoadOpti
                 0 => trained.max(CONTEXT_STEP),
                 tokens => tokens.max(CONTEXT_STEP),
             },
+            // llama.cpp aborts without room in a batch for one token of every sequence
             batch_tokens: BATCH_TOKENS,
             sequences: SEQUENCES,
             threads: settings.threads,
@@ -207,6 +208,7 @@ fn sharing(loaded: &Loaded) -> Sharing {
 fn context(
     loaded: &Loaded,
     settings: &GeneratorSettings,
+    planned: ContextParams,
     stop: &StopFlag,
 ) -> Result<(Context, ContextParams), LlmError> {
     let sequences = if has_states(loaded) {
@@ -215,15 +217,11 @@ fn context(
         SEQUENCES
     };
     let mut params = ContextParams {
-        purpose: Purpose::Generate,
         context_tokens: context_tokens(loaded, settings),
-        // llama.cpp aborts without room in a batch for one token of every sequence.
-        batch_tokens: BATCH_TOKENS,
         sequences,
-        threads: settings.threads,
         offload: loaded.card.gpu_layers > 0,
         attention: attention(loaded, settings),
-        cache_type: settings.kv_cache_type,
+        ..planned
     };
 
     loop {

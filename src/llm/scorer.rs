@@ -34,15 +34,6 @@ struct Scored {
     is_greedy: bool,
 }
 
-impl Default for Scored {
-    fn default() -> Self {
-        Self {
-            logprobs: Vec::new(),
-            is_greedy: true,
-        }
-    }
-}
-
 /// The probabilities that the reply to a prompt begins with each spelling.
 #[derive(Default)]
 pub(super) struct SpellingRow {
@@ -319,9 +310,13 @@ impl LlamaGenerator {
             .map(|reply| (reply.job, reply.targets))
             .unzip();
 
+        let unread = |_| Scored {
+            logprobs: Vec::new(),
+            is_greedy: true,
+        };
         let mut reader = TargetReader {
             jobs: &jobs,
-            scored: jobs.iter().map(|_| Scored::default()).collect(),
+            scored: jobs.iter().map(unread).collect(),
             targets,
         };
         let report = schedule::run(self.evaluator_for(&jobs), &jobs, &mut reader)?;

@@ -97,6 +97,13 @@ impl IsolatedGenerator {
         self.observed_call(request, &mut |_, _| Flow::Continue)
     }
 
+    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>, LlmError> {
+        let CallValue::Rows(rows) = self.quiet_call(request)? else {
+            return Err(other_answer());
+        };
+        Ok(rows)
+    }
+
     fn observed_call(
         &mut self,
         request: &GeneratorRequest,
@@ -194,15 +201,6 @@ impl Scorer for IsolatedGenerator {
             continuations: texts(continuations),
         };
         self.rows(&request)
-    }
-}
-
-impl IsolatedGenerator {
-    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>, LlmError> {
-        let CallValue::Rows(rows) = self.quiet_call(request)? else {
-            return Err(other_answer());
-        };
-        Ok(rows)
     }
 }
 

@@ -196,17 +196,14 @@ impl Template {
         let mut all = Vec::new();
         for part in parts::parts(&turns, prompt, tail) {
             if part.is_template {
-                all.extend(tokenize(model, &part.text, self.adds_special(&all), true));
+                // the token at the start of a prompt is added once
+                let adds_special = all.is_empty() && !self.writes_bos;
+                all.extend(tokenize(model, &part.text, adds_special, true));
             } else {
                 all.extend(self.tokenize_plain(model, &part.text));
             }
         }
         Ok(all)
-    }
-
-    /// Returns whether the token at the start of a prompt is still to be added.
-    fn adds_special(&self, so_far: &[i32]) -> bool {
-        so_far.is_empty() && !self.writes_bos
     }
 
     /// Tokenizes a text as plain text, whatever it contains.

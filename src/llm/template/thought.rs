@@ -2,6 +2,7 @@
 //! what keeps a model from writing any.
 
 use crate::config::{GeneratorSettings, Thinking};
+use crate::llm::stream::overlap;
 use crate::llm::values::Prompt;
 
 /// Place where a rendered prompt ends.
@@ -282,14 +283,6 @@ impl Splitter {
             },
         }
     }
-}
-
-/// Returns the length of the longest end of `text` that begins `mark`, in bytes, but not all of it.
-fn overlap(text: &str, mark: &str) -> usize {
-    (1..mark.len())
-        .rev()
-        .find(|end| text.ends_with(&mark[..*end]))
-        .unwrap_or(0)
 }
 
 #[cfg(test)]
