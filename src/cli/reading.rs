@@ -57,12 +57,12 @@ impl<'a> ReadFile<'a> {
             self.language,
         );
 
-        let Metadata {
-            title,
-            author,
-            date,
-        } = self.metadata;
-        let about = [("title", title), ("author", author), ("date", date)];
+        let about = self.metadata;
+        let about = [
+            ("title", &about.title),
+            ("author", &about.author),
+            ("date", &about.date),
+        ];
         for (name, value) in about {
             if let Some(value) = value {
                 text.push_str(&format!("{name}: {}\n", one_line(value)));

@@ -11,7 +11,7 @@ use crate::story::{RecordedThread, Run, last_runs, turns, words};
 use crate::trace::{TraceError, list_runs, name_thread, read_run, thread_names};
 
 use super::args::ThreadsCommand;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::output::Output;
 use super::replay;
 
@@ -115,13 +115,10 @@ fn find_or_fail<'t>(
     threads: &'t [RecordedThread],
     name: &str,
 ) -> Result<&'t RecordedThread, Stopped> {
-    let failure = || {
-        Failure::usage(
-            format!("there is no thread `{name}`"),
-            "`ragscope threads` lists them",
-        )
-    };
-    Ok(find(threads, name).ok_or_else(failure)?)
+    find(threads, name).ok_or_else(|| {
+        let error = format!("there is no thread `{name}`");
+        Stopped::usage(error, "`ragscope threads` lists them")
+    })
 }
 
 /// Returns what a question needs of the thread that it continues.
