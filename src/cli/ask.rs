@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::{FirstAnswer, RetrieverKind};
 use crate::event::{Advice as _, Ask, Event, Outcome, RunEvent, Thread};
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::folders::check_asked;
 use super::text::RunText;
 use super::threads::NamedThread;
@@ -29,11 +29,10 @@ impl Work<'_> {
     /// Updates the index, then answers one question.
     pub fn ask(mut self, question: AskedQuestion<'_>) -> Result<Exit, Stopped> {
         if question.text.trim().is_empty() {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "the question is empty",
                 "pass it in quotes after the folder",
-            )
-            .into());
+            ));
         }
 
         check_asked(question.folders, question.text)?;

@@ -11,7 +11,7 @@ use super::args::Shared;
 use super::ask::AskedQuestion;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
-use super::settings::with_flags;
+use super::settings::{self, with_flags};
 use super::text::RunText;
 use super::work::Work;
 
@@ -42,6 +42,22 @@ pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
         .add_base_layer(&demo_folder().join("ragscope.toml"))
         .map_err(not_found)?;
     with_flags(layers, flags)
+}
+
+/// Returns the settings of a command: those of the demo, or of the user alone.
+///
+/// # Errors
+/// As [`layers`].
+pub(super) fn choose_layers(
+    is_demo: bool,
+    flags: &Shared,
+    paths: &Paths,
+) -> Result<Layers, Stopped> {
+    if is_demo {
+        layers(flags, paths)
+    } else {
+        settings::layers(flags, paths)
+    }
 }
 
 /// Reads the questions prepared for the demo, in the order in which they are offered.

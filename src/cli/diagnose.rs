@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::eval;
-use crate::event::{Ask, OtherFiles, Outcome, TracedLookup, harmless};
+use crate::event::{Ask, OtherFiles, Outcome, TracedLookup};
 use crate::letters;
 use crate::story::{Expected, Inquiry, Run, Settings};
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::work::Work;
 
 impl Work<'_> {
@@ -19,11 +19,10 @@ impl Work<'_> {
         expected: Option<&str>,
     ) -> Result<Exit, Stopped> {
         if expected.is_some_and(|text| letters::normalise(text).is_empty()) {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "the expected text is empty",
                 "pass the answer or a few words of its passage with --expect, or leave it out",
-            )
-            .into());
+            ));
         }
         self.prepare_silently(folders, question)?;
 
@@ -39,11 +38,7 @@ impl Work<'_> {
         let diagnosis = eval::diagnose(&run, expected, &mut asked)?;
 
         let out = &mut self.observer.out;
-        if out.json {
-            out.json_line(&diagnosis)?;
-        } else {
-            out.text(&harmless(&diagnosis.text()))?;
-        }
+        out.print_line(&diagnosis, || diagnosis.text())?;
         Ok(Exit::Done)
     }
 }

@@ -11,7 +11,7 @@ use crate::llm::{isolated, sandbox};
 use super::args::{Arguments, Asked, ModelsCommand, Shared, Subcommands};
 use super::ask::AskedQuestion;
 use super::clean::{self, Cleaning};
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
 use super::text::RunText;
@@ -58,11 +58,10 @@ pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, 
             // too
             check_folders(&arguments.folders)?;
             call.layers()?.config()?;
-            Err(Failure::usage(
+            Err(Stopped::usage(
                 "the screen needs a terminal",
                 "use `ragscope ask FOLDER QUESTION`, or add --plain",
-            )
-            .into())
+            ))
         }
     }
 }
@@ -223,11 +222,10 @@ impl<'a> CommandCall<'a> {
 
     fn replay(self, file: &Path, repeats: bool) -> Result<Exit, Stopped> {
         if repeats {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "--loop needs the screen, and the screen a terminal",
                 "leave --loop out to print the run",
-            )
-            .into());
+            ));
         }
         replay::print(file, self.out)
     }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::event::{Ask, harmless};
+use crate::event::Ask;
 use crate::story::words::LOST;
 use crate::story::{PassageTrace, Run, TraceRow};
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::folders::join_names;
 use super::work::Work;
 
@@ -19,11 +19,10 @@ impl Work<'_> {
         phrase: &str,
     ) -> Result<Exit, Stopped> {
         if phrase.trim().is_empty() {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "the expected text is empty",
                 "pass a few words of the missing passage with --expect",
-            )
-            .into());
+            ));
         }
         self.prepare_silently(folders, question)?;
         let (_, run) = self.ask_and_follow(&Ask::new(question))?;
@@ -32,13 +31,8 @@ impl Work<'_> {
             self.run(|worker, publish| worker.trace_passage(phrase, &queries, &[], publish))?;
         let trace = PassageTrace::new(&run, phrase, &lookups);
 
-        if self.observer.out.json {
-            self.observer.out.json_line(&trace)?;
-        } else {
-            self.observer
-                .out
-                .text(&trace_text(&run, &trace, &join_names(folders)))?;
-        }
+        let out = &mut self.observer.out;
+        out.print_line(&trace, || trace_text(&run, &trace, &join_names(folders)))?;
         Ok(if trace.is_found() {
             Exit::Done
         } else {
@@ -85,5 +79,5 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folders: &str) -> String {
             }
         }
     }
-    harmless(&text).into_owned()
+    text
 }

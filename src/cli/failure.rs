@@ -40,6 +40,18 @@ pub enum Stopped {
     OutputClosed,
 }
 
+impl Stopped {
+    /// Stops with a failure of the work.
+    pub fn failure(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Failure::new(error, advice).into()
+    }
+
+    /// Stops with a failure of the command line.
+    pub fn usage(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Failure::usage(error, advice).into()
+    }
+}
+
 /// A problem, safe to show, and how the process ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {

@@ -17,20 +17,14 @@ pub fn run(topic: Option<&str>, out: &mut Output) -> Result<Exit, Stopped> {
         return Ok(Exit::Done);
     }
 
-    match topic {
-        Some(topic) => {
-            let page = find(topic)?;
-            let object =
-                json!({ "topic": page.topic, "title": page.title(), "text": page.markdown() });
-            out.json_pretty(&object)?;
-        }
-        None => {
-            let object = |page: &Page| json!({ "topic": page.topic, "title": page.title(), "about": page.about });
-            let pages: Vec<_> = PAGES.iter().map(object).collect();
-            out.json_pretty(&json!({ "pages": pages }))?;
-        }
-    }
-
+    let object = if let Some(topic) = topic {
+        let page = find(topic)?;
+        json!({ "topic": page.topic, "title": page.title(), "text": page.markdown() })
+    } else {
+        let object = |page: &Page| json!({ "topic": page.topic, "title": page.title(), "about": page.about });
+        json!({ "pages": PAGES.iter().map(object).collect::<Vec<_>>() })
+    };
+    out.json_pretty(&object)?;
     Ok(Exit::Done)
 }
 

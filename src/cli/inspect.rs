@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::config::{EmbedderSettings, Layers, Paths, assets_folder, defaults_toml};
 use crate::event::{ModelRole, Prefixes, Problem, harmless};
-use crate::llm::{FoundModel, LlmError, ModelSource, discover, prefixes_of, resolve};
+use crate::llm::{FoundModel, ModelSource, discover, prefixes_of, resolve};
 use crate::story::words;
 
 use super::args::Arguments;
@@ -68,18 +68,15 @@ impl ListedModel {
 pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let config = layers.config()?;
 
-    let used: Vec<(ModelRole, Result<PathBuf, LlmError>)> = vec![
-        (
-            ModelRole::Generator,
-            resolve(&config.generator.model, paths),
-        ),
-        (ModelRole::Embedder, resolve(&config.embedder.model, paths)),
+    let used = [
+        (ModelRole::Generator, &config.generator.model),
+        (ModelRole::Embedder, &config.embedder.model),
     ];
-
+    let used = used.map(|(role, name)| (role, resolve(name, paths).ok()));
     let used_as = |file: &PathBuf| {
-        used.iter()
-            .find(|(_, used)| used.as_ref().ok() == Some(file))
-            .map(|(role, _)| *role)
+        let mut used = used.iter();
+        let found = used.find(|(_, used)| used.as_ref() == Some(file));
+        found.map(|(role, _)| *role)
     };
 
     let listed: Vec<ListedModel> = discover(paths)
@@ -162,20 +159,12 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("assets", assets_folder()),
     ];
 
-    if out.json {
-        let object: serde_json::Map<String, serde_json::Value> = all
-            .iter()
-            .map(|(name, path)| ((*name).to_owned(), path.display().to_string().into()))
-            .collect();
-        out.json_pretty(&object)?;
-    } else {
-        let rows: Vec<[String; 2]> = all
-            .iter()
-            .map(|(name, path)| [(*name).to_owned(), path.display().to_string()])
-            .collect();
-        out.text(&harmless(&table(&rows)))?;
-    }
-
+    let rows = all.map(|(name, path)| [name.to_owned(), path.display().to_string()]);
+    let object: serde_json::Map<String, serde_json::Value> = rows
+        .iter()
+        .map(|[name, path]| (name.clone(), path.as_str().into()))
+        .collect();
+    out.print(&object, || table(&rows))?;
     Ok(Exit::Done)
 }
 

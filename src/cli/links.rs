@@ -8,7 +8,7 @@ use crate::event::{ChunkText, Link, LinkReport, harmless};
 use crate::story::text::one_line;
 use crate::story::words;
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::folders::{check_folders, join_names};
 use super::work::Work;
 
@@ -54,7 +54,10 @@ impl Work<'_> {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {
                 let error = format!("no document {document} in {}", join_names(folders));
-                return Err(Failure::new(error, "pass its path as an answer cites it").into());
+                return Err(Stopped::failure(
+                    error,
+                    "pass its path as an answer cites it",
+                ));
             }
             None if self.observer.out.json => all.iter().map(String::as_str).collect(),
             None => Vec::new(),

@@ -112,11 +112,11 @@ impl<'a> Observer<'a> {
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
         if self.out.json && !self.silent {
-            return if self.finished {
-                Ok(())
-            } else {
-                self.json(record)
-            };
+            if self.finished {
+                return Ok(());
+            }
+            self.finished = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
+            return self.out.json_line(record);
         }
 
         match &record.event {
@@ -139,10 +139,5 @@ impl<'a> Observer<'a> {
         } else {
             self.text.show(record, self.out)
         }
-    }
-
-    fn json(&mut self, record: &Record) -> io::Result<()> {
-        self.finished = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
-        self.out.json_line(record)
     }
 }

@@ -115,6 +115,32 @@ impl Output {
         self.text(&format!("{}\n", escape_json(&text)))
     }
 
+    /// Writes a result: with `--json` the value, otherwise the text.
+    pub fn print(
+        &mut self,
+        value: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> io::Result<()> {
+        if self.json {
+            self.json_pretty(value)
+        } else {
+            self.text(&harmless(&text()))
+        }
+    }
+
+    /// Writes a result as [`Self::print`] does, with `--json` on one line.
+    pub fn print_line(
+        &mut self,
+        value: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> io::Result<()> {
+        if self.json {
+            self.json_line(value)
+        } else {
+            self.text(&harmless(&text()))
+        }
+    }
+
     /// Writes a remark on standard error. Errors of writing are ignored.
     pub fn remark(&mut self, text: &str) {
         self.clear_progress();

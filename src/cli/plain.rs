@@ -21,42 +21,6 @@ Type a question and press enter. A question continues the conversation.
 /quit          leaves, as ctrl-d does; ctrl-c stops an answer
 ";
 
-/// A line that was typed.
-#[derive(Debug, PartialEq, Eq)]
-enum TypedLine<'a> {
-    Nothing,
-    Question(&'a str),
-    Source(&'a str),
-    Preset(&'a str),
-    New,
-    Help,
-    Quit,
-    Unknown(&'a str),
-}
-
-impl<'a> TypedLine<'a> {
-    fn from_text(text: &'a str) -> Self {
-        let text = text.trim();
-        let Some(command) = text.strip_prefix('/') else {
-            return if text.is_empty() {
-                Self::Nothing
-            } else {
-                Self::Question(text)
-            };
-        };
-
-        let (name, value) = command.split_once(' ').unwrap_or((command, ""));
-        match name {
-            "source" => Self::Source(value.trim()),
-            "preset" => Self::Preset(value.trim()),
-            "new" => Self::New,
-            "help" => Self::Help,
-            "quit" | "exit" => Self::Quit,
-            _ => Self::Unknown(name),
-        }
-    }
-}
-
 /// The questions so far.
 #[derive(Default)]
 struct Conversation {
@@ -105,7 +69,7 @@ impl Work<'_> {
             self.interrupt.leave_at_once(true);
             let read = io::stdin().lock().read_line(&mut line)?;
             self.interrupt.leave_at_once(false);
-            if read == 0 || !self.obey(TypedLine::from_text(&line), folders, &mut conversation)? {
+            if read == 0 || !self.obey(line.trim(), folders, &mut conversation)? {
                 return Ok(Exit::Done);
             }
         }
@@ -114,51 +78,54 @@ impl Work<'_> {
     /// Does what a line says. Returns false when the user leaves.
     fn obey(
         &mut self,
-        line: TypedLine<'_>,
+        line: &str,
         folders: &[PathBuf],
         conversation: &mut Conversation,
     ) -> Result<bool, Stopped> {
-        match line {
-            TypedLine::Nothing => {}
-            TypedLine::Question(question) => self.answer(question, folders, conversation)?,
-            TypedLine::Source(number) => match conversation.source(number) {
+        let Some(command) = line.strip_prefix('/') else {
+            if !line.is_empty() {
+                self.answer(line, folders, conversation)?;
+            }
+            return Ok(true);
+        };
+
+        let (name, value) = command.split_once(' ').unwrap_or((command, ""));
+        match name {
+            "source" => match conversation.source(value.trim()) {
                 Some(hit) => {
                     let place = words::chunk_location(&hit.chunk);
                     self.print(&format!("{place}\n{}\n", hit.chunk.text))?;
                 }
                 None => self.print("The last answer has no passage with this number.\n")?,
             },
-            TypedLine::Preset(name) => {
-                let setting = ("preset".to_owned(), name.to_owned());
-                match self
-                    .layers
-                    .with(&[setting])
-                    .and_then(|layers| layers.config())
-                {
-                    Ok(_) => {
-                        conversation.preset = Some(name.to_owned());
-                        self.print(&format!(
-                            "The next question is asked under preset {name}.\n"
-                        ))?;
-                    }
-                    Err(error) => {
-                        let advice = error.advice().unwrap_or_default();
-                        self.print(&format!("{error}\n{advice}\n"))?;
-                    }
-                }
-            }
-            TypedLine::New => {
+            "preset" => self.choose_preset(value.trim(), conversation)?,
+            "new" => {
                 conversation.runs.clear();
                 self.print("A new conversation begins.\n")?;
             }
-            TypedLine::Help => self.print(HELP)?,
-            TypedLine::Unknown(name) => {
-                self.print(&format!("/{name} is not known; /help lists what is.\n"))?;
-            }
-            TypedLine::Quit => return Ok(false),
+            "help" => self.print(HELP)?,
+            "quit" | "exit" => return Ok(false),
+            _ => self.print(&format!("/{name} is not known; /help lists what is.\n"))?,
         }
 
         Ok(true)
+    }
+
+    fn choose_preset(
+        &mut self,
+        name: &str,
+        conversation: &mut Conversation,
+    ) -> Result<(), Stopped> {
+        let setting = ("preset".to_owned(), name.to_owned());
+        let layers = self.layers.with(&[setting]);
+        if let Err(error) = layers.and_then(|layers| layers.config()) {
+            let advice = error.advice().unwrap_or_default();
+            return self.print(&format!("{error}\n{advice}\n"));
+        }
+        conversation.preset = Some(name.to_owned());
+        self.print(&format!(
+            "The next question is asked under preset {name}.\n"
+        ))
     }
 
     fn answer(
@@ -201,25 +168,5 @@ impl Work<'_> {
 
     fn print(&mut self, text: &str) -> Result<(), Stopped> {
         Ok(self.observer.out.text(&harmless(text))?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_questions_or_commands() {
-        for (text, line) in [
-            ("  \n", TypedLine::Nothing),
-            (" Where is it?\n", TypedLine::Question("Where is it?")),
-            ("/source [2]\n", TypedLine::Source("[2]")),
-            ("/preset  searag", TypedLine::Preset("searag")),
-            ("/new", TypedLine::New),
-            ("/exit", TypedLine::Quit),
-            ("/etc/passwd?", TypedLine::Unknown("etc/passwd?")),
-        ] {
-            assert_eq!(TypedLine::from_text(text), line);
-        }
     }
 }

@@ -14,11 +14,11 @@ use crate::probe::{self, ProbeError};
 use crate::story::words;
 
 use super::args::{Calibrating, ProbeCommand, Shared, Training};
+use super::demo;
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
 use super::work::Work;
-use super::{demo, settings};
 
 /// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";
@@ -66,12 +66,7 @@ fn train(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let layers = if what.demo {
-        demo::layers(flags, paths)?
-    } else {
-        settings::layers(flags, paths)?
-    };
-
+    let layers = demo::choose_layers(what.demo, flags, paths)?;
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;
 
@@ -126,11 +121,7 @@ fn calibrate(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let mut layers = if what.demo {
-        demo::layers(flags, paths)?
-    } else {
-        settings::layers(flags, paths)?
-    };
+    let mut layers = demo::choose_layers(what.demo, flags, paths)?;
     layers.set("--limit", "probe.questions", &what.limit.to_string())?;
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;
@@ -141,15 +132,8 @@ fn calibrate(
     let preset = preset_name(&found.generator);
     let file = paths.config.join("presets").join(format!("{preset}.toml"));
     write_preset(&file, &preset_text(&found))?;
-    if out.json {
-        out.json_pretty(&serde_json::json!({
-            "calibration": found,
-            "preset": preset,
-            "file": file,
-        }))?;
-    } else {
-        out.text(&harmless(&calibration_text(&found, &preset, &file)))?;
-    }
+    let value = serde_json::json!({ "calibration": found, "preset": preset, "file": file });
+    out.print(&value, || calibration_text(&found, &preset, &file))?;
     Ok(Exit::Done)
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config::CorpusSettings;
 use crate::corpus::{self, Document, ReadLine, ReadOptions};
-use crate::event::{Metadata, harmless};
+use crate::event::Metadata;
 use crate::story::text::one_line;
 use crate::story::words;
 
@@ -57,12 +57,12 @@ impl<'a> ReadFile<'a> {
             self.language,
         );
 
-        let Metadata {
-            title,
-            author,
-            date,
-        } = self.metadata;
-        let about = [("title", title), ("author", author), ("date", date)];
+        let about = self.metadata;
+        let about = [
+            ("title", &about.title),
+            ("author", &about.author),
+            ("date", &about.date),
+        ];
         for (name, value) in about {
             if let Some(value) = value {
                 text.push_str(&format!("{name}: {}\n", one_line(value)));
@@ -140,10 +140,6 @@ pub fn explain_file(
     let document = document.map_err(|skipped| failed(skipped.reason))?;
 
     let read = ReadFile::new(&document);
-    if out.json {
-        out.json_line(&read)?;
-    } else {
-        out.text(&harmless(&read.text()))?;
-    }
+    out.print_line(&read, || read.text())?;
     Ok(Exit::Done)
 }

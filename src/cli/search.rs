@@ -21,7 +21,7 @@ impl Work<'_> {
     pub fn search(mut self, folders: &[PathBuf], query: &str, limit: u32) -> Result<Exit, Stopped> {
         if query.trim().is_empty() {
             let advice = "pass it in quotes after the folder";
-            return Err(Failure::usage("the query is empty", advice).into());
+            return Err(Stopped::usage("the query is empty", advice));
         }
         check_asked(folders, query)?;
         self.observer.be_silent();

@@ -9,7 +9,7 @@ use crate::event::{Problem, harmless};
 use crate::serve::http::{HttpOptions, HttpServer, ServerEnd, load_or_generate};
 
 use super::args::Serve;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
 
@@ -48,11 +48,10 @@ fn listen(address: &str) -> Result<TcpListener, Stopped> {
     let resolved: Vec<SocketAddr> = match address.to_socket_addrs() {
         Ok(resolved) => resolved.collect(),
         Err(error) => {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 format!("{address:?} is not an address to listen on ({error})"),
                 "write it as 127.0.0.1:7411",
-            )
-            .into());
+            ));
         }
     };
 

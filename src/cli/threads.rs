@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths};
 use crate::corpus::fold_white_space;
-use crate::event::{Event, Thread, harmless};
+use crate::event::{Event, Thread};
 use crate::story::text::one_line;
 use crate::story::{RecordedThread, Run, last_runs, turns, words};
 use crate::trace::{TraceError, list_runs, name_thread, read_run, thread_names};
 
 use super::args::ThreadsCommand;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::output::Output;
 use super::replay;
 
@@ -31,14 +31,13 @@ impl NamedThread {
     pub fn open(name: &str, config: &Config, paths: &Paths) -> Result<Self, Stopped> {
         if name.trim().is_empty() {
             let advice = "name it with a word or a few";
-            return Err(Failure::usage("the name of the thread is empty", advice).into());
+            return Err(Stopped::usage("the name of the thread is empty", advice));
         }
         if !config.record.enabled {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 "a thread consists of recorded runs, and recording is off",
                 "set record.enabled=true, or leave out --thread",
-            )
-            .into());
+            ));
         }
 
         let sessions = paths.sessions();
@@ -70,8 +69,10 @@ pub fn run(
 ) -> Result<Exit, Stopped> {
     let threads = list(sessions)?;
     match command {
-        None if out.json => out.json_pretty(&serde_json::json!({ "threads": threads }))?,
-        None => out.text(&harmless(&table(&threads, sessions)))?,
+        None => {
+            let value = serde_json::json!({ "threads": threads });
+            out.print(&value, || table(&threads, sessions))?;
+        }
         Some(ThreadsCommand::Show { thread }) => {
             for (at, run) in find_or_fail(&threads, thread)?.runs.iter().enumerate() {
                 if at > 0 && !out.json {
@@ -81,7 +82,10 @@ pub fn run(
             }
         }
         Some(ThreadsCommand::Rename { name, .. }) if name.trim().is_empty() => {
-            return Err(Failure::usage("the new name is empty", "pass a word or a few").into());
+            return Err(Stopped::usage(
+                "the new name is empty",
+                "pass a word or a few",
+            ));
         }
         Some(ThreadsCommand::Rename { thread, name }) => {
             name_thread(sessions, &find_or_fail(&threads, thread)?.id, name)?;
@@ -111,13 +115,10 @@ fn find_or_fail<'t>(
     threads: &'t [RecordedThread],
     name: &str,
 ) -> Result<&'t RecordedThread, Stopped> {
-    let failure = || {
-        Failure::usage(
-            format!("there is no thread `{name}`"),
-            "`ragscope threads` lists them",
-        )
-    };
-    Ok(find(threads, name).ok_or_else(failure)?)
+    find(threads, name).ok_or_else(|| {
+        let error = format!("there is no thread `{name}`");
+        Stopped::usage(error, "`ragscope threads` lists them")
+    })
 }
 
 /// Returns what a question needs of the thread that it continues.

@@ -11,7 +11,7 @@ use crate::event::{
 use crate::index::IndexError;
 use crate::story::{Run, words};
 
-use super::failure::{Failure, Stopped};
+use super::failure::Stopped;
 use super::folders::{check_asked, join_names};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
@@ -142,11 +142,10 @@ impl<'a> Work<'a> {
 
         match updated {
             Err(IndexError::InUse { .. }) if !has_documents => {
-                return Err(Failure::new(
+                return Err(Stopped::failure(
                     format!("another ragscope is making the first index of {folders}"),
                     "ask again when it is done",
-                )
-                .into());
+                ));
             }
             Err(IndexError::InUse { .. }) => self.observer.out.remark(
                 "another ragscope has this index open; answering from its last complete state",
@@ -169,11 +168,10 @@ impl<'a> Work<'a> {
             return Ok(());
         }
 
-        Err(Failure::new(
+        Err(Stopped::failure(
             format!("no readable document in {folders}"),
             "add files that `ragscope formats` lists, or ask with --preset closed-book",
-        )
-        .into())
+        ))
     }
 
     fn report_skipped(&mut self, report: &IndexReport) {

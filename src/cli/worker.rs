@@ -2,30 +2,14 @@
 
 use std::net::SocketAddrV4;
 
-use serde::Serialize;
+use serde_json::json;
 
 use crate::config::{Config, Paths};
-use crate::event::harmless;
 use crate::llm::{Device, Runtime, rpc};
 use crate::story::words;
 
 use super::failure::{Exit, Stopped};
 use super::output::Output;
-
-/// The line that `worker --json` prints before it serves.
-#[derive(Debug, Serialize)]
-struct Serving {
-    endpoint: String,
-    devices: Vec<Served>,
-}
-
-#[derive(Debug, Serialize)]
-struct Served {
-    name: String,
-    description: String,
-    memory_bytes: u64,
-    free_bytes: u64,
-}
 
 /// Serves until the process ends.
 pub fn run(
@@ -55,34 +39,28 @@ fn announce(
     devices: &[Device],
     out: &mut Output,
 ) -> Result<(), std::io::Error> {
-    let serving = Serving {
-        endpoint: address.to_string(),
-        devices: devices
-            .iter()
-            .map(|device| Served {
-                name: device.name.clone(),
-                description: device.description.trim().to_owned(),
-                memory_bytes: device.memory_bytes,
-                free_bytes: device.free_bytes,
-            })
-            .collect(),
+    let served = |device: &Device| {
+        json!({
+            "name": device.name,
+            "description": device.description.trim(),
+            "memory_bytes": device.memory_bytes,
+            "free_bytes": device.free_bytes,
+        })
     };
-
-    if out.json {
-        return out.json_line(&serving);
-    }
-
-    for device in &serving.devices {
-        out.text(&harmless(&format!(
+    let line = |device: &Device| {
+        format!(
             "serving {} ({}), {} free of {}\n",
             device.name,
-            device.description,
+            device.description.trim(),
             words::bytes(device.free_bytes),
             words::bytes(device.memory_bytes)
-        )))?;
-    }
+        )
+    };
 
-    out.text(&format!(
-        "on the other machine: generator.rpc = [\"{address}\"]; ctrl-c ends this\n"
-    ))
+    let served: Vec<_> = devices.iter().map(served).collect();
+    let serving = json!({ "endpoint": address.to_string(), "devices": served });
+    out.print_line(&serving, || {
+        let lines: String = devices.iter().map(line).collect();
+        format!("{lines}on the other machine: generator.rpc = [\"{address}\"]; ctrl-c ends this\n")
+    })
 }

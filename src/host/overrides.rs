@@ -1,7 +1,7 @@
 //! The settings that a front end puts on top for one request.
 
 use clap::Args;
-use rmcp::schemars::JsonSchema;
+use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
 use crate::config::{Config, DocumentFilter, Layers, RetrieverKind};
@@ -10,7 +10,6 @@ use crate::event::Problem;
 /// The documents to retrieve from.
 #[derive(Debug, Clone, Default, Args, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub struct DocumentFlags {
     /// Retrieve from these paths only, e.g. `reports/**` (repeatable)
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]

@@ -77,26 +77,18 @@ impl Tee {
         );
 
         let open = lock(&self.0).open.take();
-        if let Some(UnfinishedRun {
-            run,
-            seq,
-            t_us,
-            text,
-        }) = open
-        {
-            let outcome = Outcome::Failed(problem.clone());
-            let (answer, citations, usage) = (String::new(), Vec::new(), RunUsage::default());
+        if let Some(open) = open {
             let event = RunEvent::RunFinished {
-                outcome,
-                text: text.trim().to_owned(),
-                answer,
-                citations,
-                usage,
+                outcome: Outcome::Failed(problem.clone()),
+                text: open.text.trim().to_owned(),
+                answer: String::new(),
+                citations: Vec::new(),
+                usage: RunUsage::default(),
             };
             self.publish(Record {
-                seq: seq + 1,
-                t_us,
-                run,
+                seq: open.seq + 1,
+                t_us: open.t_us,
+                run: open.run,
                 event: event.into(),
             });
         }

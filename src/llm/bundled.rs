@@ -22,6 +22,11 @@ pub fn models() -> Vec<Listed<'static>> {
     rows(LIST)
 }
 
+/// Returns whether a file of this name is bundled.
+pub fn is_listed(file: &str) -> bool {
+    models().iter().any(|listed| listed.file == file)
+}
+
 fn rows(list: &str) -> Vec<Listed<'_>> {
     list.lines().filter_map(row).collect()
 }

@@ -29,8 +29,9 @@ pub(super) enum Sharing {
     Whole,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum CellState {
+    #[default]
     Free,
     /// A job is being evaluated in it.
     Active,
@@ -39,7 +40,7 @@ enum CellState {
 }
 
 /// A sequence of the cache.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 struct Slot {
     tokens: Vec<i32>,
     /// The cell of each token.
@@ -60,20 +61,10 @@ pub(super) struct Cells {
 
 impl Cells {
     pub fn new(cells: usize, sequences: usize, sharing: Sharing) -> Self {
-        let slots = (0..sequences)
-            .map(|_| Slot {
-                tokens: Vec::new(),
-                cells: Vec::new(),
-                state: CellState::Free,
-            })
-            .collect();
-
-        let free = (0..saturating_u32(cells)).rev().collect();
-
         Self {
-            slots,
+            slots: vec![Slot::default(); sequences],
             holders: vec![0; cells],
-            free,
+            free: (0..saturating_u32(cells)).rev().collect(),
             clock: 0,
             sharing,
         }

@@ -140,14 +140,11 @@ fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf, LlmError> {
             hint,
         });
     }
-    let path_name = path.display().to_string();
     if path.is_dir() {
-        return Err(LlmError::Unusable {
-            path: path_name,
-            reason: "it is a folder".to_owned(),
-        });
+        return Err(LlmError::unusable(&path, "it is a folder"));
     }
-    Err(LlmError::Missing { path: path_name })
+    let path = path.display().to_string();
+    Err(LlmError::Missing { path })
 }
 
 fn is_file_name(name: &str) -> bool {
@@ -304,9 +301,8 @@ impl ModelFile {
             problem: None,
         };
         if is_unfinished(&model.file) {
-            let reason = "its download is not finished".to_owned();
-            let path = model.file.display().to_string();
-            model.problem = Some(LlmError::Unusable { path, reason }.to_problem());
+            let unusable = LlmError::unusable(&model.file, "its download is not finished");
+            model.problem = Some(unusable.to_problem());
             return Some(model);
         }
 

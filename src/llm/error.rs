@@ -1,6 +1,7 @@
 //! The errors of a model and of a model server.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,14 @@ impl LlmError {
     /// The error of settings that ask for what this model or this machine cannot do.
     pub(crate) fn settings(error: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::Settings(Problem::new(error, advice))
+    }
+
+    /// The error of a file that is no model, or not one that can be used.
+    pub(super) fn unusable(file: &Path, reason: impl Into<String>) -> Self {
+        Self::Unusable {
+            path: file.display().to_string(),
+            reason: reason.into(),
+        }
     }
 }
 

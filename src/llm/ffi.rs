@@ -34,8 +34,6 @@ pub(super) const CONTEXT_STEP: u32 = 256;
 pub(super) enum Purpose {
     /// Logits.
     Generate,
-    /// Logits, with attention that can be read.
-    Attend,
     /// One vector per sequence, pooled as the model's metadata says.
     Embed,
     /// The scores of classes, whatever the metadata says.
@@ -296,9 +294,13 @@ fn raw_params(params: ContextParams, threads: u32) -> sys::llama_context_params 
 }
 
 impl Context {
-    /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the
-    /// reason is in its log.
-    pub fn new(model: &Arc<LlamaModel>, params: ContextParams, stop: &StopFlag) -> Option<Self> {
+    /// Creates a context. The error is why llama.cpp refuses, mostly because memory is exhausted.
+    pub fn new(
+        model: &Arc<LlamaModel>,
+        params: ContextParams,
+        stop: &StopFlag,
+    ) -> Result<Self, String> {
+        log::clear_errors();
         let stop = Rc::new(stop.clone());
         let reader: Rc<ReaderCell> = Rc::default();
 
@@ -314,8 +316,9 @@ impl Context {
             unsafe { sys::llama_init_from_model(model_pointer(model), raw) }
         });
 
-        Some(Self {
-            raw: NonNull::new(raw)?,
+        let refused = || log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
+        Ok(Self {
+            raw: NonNull::new(raw).ok_or_else(refused)?,
             stop,
             reader,
             model: Arc::clone(model),
@@ -627,7 +630,7 @@ pub(super) fn measure(
         ..params
     };
     let (model, _) = load_model(backend, file, params, &mut |_| true)?;
-    let context = Context::new(&Arc::new(model), context, &StopFlag::default())?;
+    let context = Context::new(&Arc::new(model), context, &StopFlag::default()).ok()?;
     Some(context.buffers().to_vec())
 }
 
@@ -763,10 +766,10 @@ static CRASH: Crash = Crash {
 const RESTORED: &[u8] =
     b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[?25h";
 
-/// Makes a crash of llama.cpp restore the terminal and say what was in use, in place of ggml's
+/// Makes a crash of llama.cpp restore the terminal and name the models in use, in place of ggml's
 /// backtrace by a debugger. To be called before the terminal becomes raw.
 #[cfg(unix)]
-pub(super) fn contain_crashes() {
+pub fn contain_crashes() {
     use nix::libc;
 
     let mut terminal = std::mem::MaybeUninit::<libc::termios>::zeroed();
@@ -807,7 +810,7 @@ pub(super) fn contain_crashes() {
 }
 
 #[cfg(not(unix))]
-pub(super) fn contain_crashes() {}
+pub fn contain_crashes() {}
 
 /// Sets the sentence of a crash from now on.
 #[cfg(unix)]

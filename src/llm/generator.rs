@@ -12,17 +12,17 @@ use super::draft::prompt_lookup;
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::gguf::Metadata;
-use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
+use super::growing::GrowingReply;
+use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement, load_with_context};
 use super::numbers::{self, Blocks, Sampler};
 use super::role::{Generator, LoadedGenerator, Tap as _};
 use super::runtime::Runtime;
 use super::schedule::{Evaluator, JobEnd, LogitRow, Next, Report, RowReader};
-use super::stream::Stream;
-use super::template::thought::Splitter;
-use super::template::{Opening, Template};
+use super::template::Template;
+use super::template::thought::Opening;
 use super::tree::Job;
 use super::values::{Completion, Decoding, End, Prompt, Rendered, Taps, Token};
-use super::{fit, log, model_file, reply_start};
+use super::{log, model_file, reply_start};
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{
     Alternative, CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32,
@@ -100,21 +100,19 @@ pub fn load_linker(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaGenerator, LlmError> {
-    let unusable = |reason: String| LlmError::Unusable {
-        path: file.display().to_string(),
-        reason,
-    };
     let mut request = LoadRequest {
         runtime,
         file,
         stop,
         progress,
     };
-    let (mut loaded, context, params) = load_with_context(&mut request, settings)?;
+    let options = options(&Metadata::read(file)?, settings);
+    let (mut loaded, context, params) = load_with_context(&mut request, options, &|loaded| {
+        context(loaded, settings, options.context, stop)
+    })?;
     if is_encoder(&loaded) {
-        return Err(unusable(
-            "it turns text into vectors and writes none".to_owned(),
-        ));
+        let reason = "it turns text into vectors and writes none";
+        return Err(LlmError::unusable(file, reason));
     }
 
     let template = Template::choose(&loaded.model, settings)?;
@@ -144,8 +142,8 @@ pub fn load_linker(
         params,
     };
     generator.learn_reply_start().map_err(|error| match error {
-        LlmError::Backend(reason) => unusable(reason),
-        LlmError::Settings(problem) => unusable(problem.error),
+        LlmError::Backend(reason) => LlmError::unusable(file, reason),
+        LlmError::Settings(problem) => LlmError::unusable(file, problem.error),
         other => other,
     })?;
     Ok(generator)
@@ -158,25 +156,21 @@ fn is_encoder(loaded: &Loaded) -> bool {
     loaded.metadata.flag(&causal) == Some(false)
 }
 
-/// Loads a model and creates its context, with half the layers on the device each time that the
-/// context finds no room beside them.
-fn load_with_context(
-    request: &mut LoadRequest,
-    settings: &GeneratorSettings,
-) -> Result<(Loaded, Context, ContextParams), LlmError> {
-    let placement = Placement::for_generator(settings);
-    let metadata = Metadata::read(request.file)?;
+/// Returns how a model is loaded, and the context that it will have.
+fn options<'s>(metadata: &Metadata, settings: &'s GeneratorSettings) -> LoadOptions<'s> {
     let trained = metadata.trained_context_tokens().unwrap_or(0);
     let trained = u32::try_from(trained).unwrap_or(u32::MAX);
-    let options = LoadOptions {
+
+    LoadOptions {
         role: ModelRole::Generator,
-        placement,
+        placement: Placement::for_generator(settings),
         context: ContextParams {
             purpose: Purpose::Generate,
             context_tokens: match settings.context_tokens {
                 0 => trained.max(CONTEXT_STEP),
                 tokens => tokens.max(CONTEXT_STEP),
             },
+            // llama.cpp aborts without room in a batch for one token of every sequence
             batch_tokens: BATCH_TOKENS,
             sequences: SEQUENCES,
             threads: settings.threads,
@@ -189,21 +183,6 @@ fn load_with_context(
             cache_type: settings.kv_cache_type,
         },
         can_shorten: settings.context_tokens == 0,
-    };
-
-    let mut max_layers = u32::MAX;
-    loop {
-        let mut loaded = load::load(request, options, max_layers)?;
-        match context(&loaded, settings, request.stop) {
-            Ok((context, params)) => {
-                loaded.card.device_bytes += loaded.device_bytes(context.buffers());
-                return Ok((loaded, context, params));
-            }
-            Err(_) if loaded.card.gpu_layers > 0 && placement.can_shrink() => {
-                max_layers = fit::fewer(loaded.card.gpu_layers);
-            }
-            Err(error) => return Err(error),
-        }
     }
 }
 
@@ -229,6 +208,7 @@ fn sharing(loaded: &Loaded) -> Sharing {
 fn context(
     loaded: &Loaded,
     settings: &GeneratorSettings,
+    planned: ContextParams,
     stop: &StopFlag,
 ) -> Result<(Context, ContextParams), LlmError> {
     let sequences = if has_states(loaded) {
@@ -237,29 +217,23 @@ fn context(
         SEQUENCES
     };
     let mut params = ContextParams {
-        purpose: Purpose::Generate,
         context_tokens: context_tokens(loaded, settings),
-        // llama.cpp aborts without room in a batch for one token of every sequence.
-        batch_tokens: BATCH_TOKENS,
         sequences,
-        threads: settings.threads,
         offload: loaded.card.gpu_layers > 0,
         attention: attention(loaded, settings),
-        cache_type: settings.kv_cache_type,
+        ..planned
     };
 
     loop {
-        log::clear_errors();
-        if let Some(context) = Context::new(&loaded.model, params, stop) {
-            return Ok((context, params));
+        let reason = match Context::new(&loaded.model, params, stop) {
+            Ok(context) => return Ok((context, params)),
+            Err(reason) => reason,
+        };
+        if loaded.card.gpu_layers > 0 {
+            return Err(loaded.no_room(&reason));
         }
         let tokens = params.context_tokens;
-        let is_on_gpu = loaded.card.gpu_layers > 0;
-        if settings.context_tokens > 0 || is_on_gpu || tokens <= 2 * CONTEXT_STEP {
-            let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-            if is_on_gpu {
-                return Err(loaded.no_room(&reason));
-            }
+        if settings.context_tokens > 0 || tokens <= 2 * CONTEXT_STEP {
             return Err(LlmError::settings(
                 format!("no room for a context of {tokens} tokens ({reason})"),
                 "lower generator.context_tokens",
@@ -337,7 +311,7 @@ impl Generator for LlamaGenerator {
     }
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
-        let opening = self.template.opening(prompt);
+        let opening = self.template.thoughts.opening(prompt);
         self.template.render(&self.model, prompt, opening)
     }
 
@@ -360,10 +334,6 @@ impl LoadedGenerator for LlamaGenerator {
     fn has_inside(&self) -> bool {
         true
     }
-
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
 
 impl LlamaGenerator {
@@ -377,15 +347,12 @@ impl LlamaGenerator {
         for prompt in prompts {
             let tokens = self.render(prompt)?.tokens;
             self.check_length(tokens.len(), 1)?;
-            let thinking_tokens = match self.template.opening(prompt) {
-                Opening::Reply => self.template.thinking_tokens(),
-                Opening::Answer => 0,
-            };
+            let thoughts = self.template.thoughts.max_tokens_of(prompt);
 
             jobs.push(Job {
                 first_row: tokens.len() - 1,
                 tokens,
-                max_new_tokens: decoding.max_tokens as usize + thinking_tokens,
+                max_new_tokens: decoding.max_tokens as usize + thoughts as usize,
             });
         }
 
@@ -442,19 +409,19 @@ impl LlamaGenerator {
         generated: usize,
         in_use: usize,
     ) {
-        let reading_rate = match report {
-            Some(report) if report.evaluated >= MEASURED_TOKENS => {
-                let rate = report.evaluated as f32 / report.reading.as_secs_f32();
-                rate.max(self.usage.reading_rate)
-            }
-            Some(_) | None => self.usage.reading_rate,
-        };
+        let nothing = Report::default();
+        let report = report.unwrap_or(&nothing);
+        let mut reading_rate = self.usage.reading_rate;
+        if report.evaluated >= MEASURED_TOKENS {
+            let rate = report.evaluated as f32 / report.reading.as_secs_f32();
+            reading_rate = reading_rate.max(rate);
+        }
         self.usage = CallUsage {
             reading_rate,
-            prompt_tokens_evaluated: saturating_u32(report.map_or(0, |report| report.evaluated)),
-            prompt_tokens_reused: saturating_u32(report.map_or(0, |report| report.reused)),
+            prompt_tokens_evaluated: saturating_u32(report.evaluated),
+            prompt_tokens_reused: saturating_u32(report.reused),
             tokens_generated: saturating_u32(generated),
-            tokens_drafted: saturating_u32(report.map_or(0, |report| report.drafted)),
+            tokens_drafted: saturating_u32(report.drafted),
             wall_us: elapsed_us(started),
             context_used: saturating_u32(in_use),
             context_tokens: self.card.context_tokens,
@@ -487,6 +454,7 @@ pub(super) struct Writer<'a> {
     model: &'a LlamaModel,
     decoding: &'a Decoding,
     stops: Vec<String>,
+    /// Maximum number of tokens of the thoughts in front of an answer.
     thinking_tokens: usize,
     /// The tokens that end thoughts which are too long.
     closing: Vec<i32>,
@@ -500,17 +468,10 @@ pub(super) struct Writer<'a> {
 /// The continuation of one prompt.
 pub(super) struct Continuation {
     sampler: Sampler,
-    /// The reply as it is sampled, thoughts included.
-    reply: Stream,
-    splitter: Splitter,
-    /// The answer.
-    stream: Stream,
-    pub tokens: Vec<Token>,
-    thoughts: String,
+    pub reply: GrowingReply,
     pub thought_tokens: usize,
     /// Tokens that follow whatever the model says, the next one last.
     forced: Vec<i32>,
-    end: Option<End>,
 }
 
 impl<'a> Writer<'a> {
@@ -524,21 +485,16 @@ impl<'a> Writer<'a> {
         let continuations = (0..).zip(prompts).map(|(index, prompt)| Continuation {
             // samples of one prompt must differ, and be the same each time
             sampler: Sampler::new(decoding.temperature, decoding.seed.wrapping_add(index)),
-            reply: Stream::default(),
-            splitter: template.splitter(template.opening(prompt)),
-            stream: Stream::default(),
-            tokens: Vec::new(),
-            thoughts: String::new(),
+            reply: GrowingReply::new(template.thoughts.splitter(prompt)),
             thought_tokens: 0,
             forced: Vec::new(),
-            end: None,
         });
 
         Self {
             model,
             decoding,
             stops: [&decoding.stop.texts[..], template.stop_texts()].concat(),
-            thinking_tokens: template.thinking_tokens(),
+            thinking_tokens: template.thoughts.max_tokens as usize,
             closing: template.closing(model),
             continuations: continuations.collect(),
             blocks: Blocks::new(),
@@ -551,14 +507,13 @@ impl<'a> Writer<'a> {
     /// that end its thoughts when they take too long.
     fn next(&mut self, job: usize, sampled: i32) -> i32 {
         let continuation = &mut self.continuations[job];
-        let is_too_long = continuation.splitter.is_in_thoughts()
+        let is_too_long = continuation.reply.splitter.is_in_thoughts()
             && continuation.thought_tokens >= self.thinking_tokens;
         if !is_too_long {
             return sampled;
         }
 
-        let held = continuation.splitter.close();
-        continuation.thoughts.push_str(&held);
+        continuation.reply.close_thoughts();
         // `pop` takes the first of them first
         continuation.forced = self.closing.iter().rev().copied().collect();
         continuation.forced.pop().unwrap_or(sampled)
@@ -571,70 +526,21 @@ impl Continuation {
             JobEnd::ContextFull => End::ContextFull,
             JobEnd::Done | JobEnd::Stopped => End::Stopped,
         };
-        self.thoughts.push_str(&self.splitter.finish().thought);
-        Completion {
-            text: self.stream.finish(),
-            tokens: self.tokens,
-            thoughts: self.thoughts,
-            end: self.end.unwrap_or(otherwise),
+        if self.reply.splitter.is_in_thoughts() {
+            self.reply.close_thoughts();
         }
-    }
-
-    /// Returns whether a token of the answer that is not white space was sampled.
-    pub fn has_word(&self) -> bool {
-        self.stream.has_word()
-    }
-
-    /// Takes the bytes of a sampled token. Returns the text that is released, and whether it is a
-    /// thought.
-    fn add(&mut self, bytes: &[u8], stops: &[String], max_tokens: usize) -> (String, bool) {
-        let was_in_answer = self.splitter.is_in_answer();
-        let thought = self.push(bytes, stops);
-        let is_thought = !was_in_answer && !self.splitter.is_in_answer();
-        if is_thought {
-            return (thought, true);
-        }
-
-        if self.tokens.len() + 1 >= max_tokens {
-            self.end.get_or_insert(End::MaxTokens);
-        }
-        let text = match self.end {
-            Some(_) => self.stream.take_rest(),
-            None => self.stream.take(stops),
-        };
-        (text, false)
+        self.reply.finish(otherwise)
     }
 
     /// Takes the end of the turn. Returns the text that was held back, and whether it is a thought.
     fn end_turn(&mut self, stops: &[String]) -> (String, bool) {
-        let is_thought = !self.splitter.is_in_answer();
-        self.end = Some(End::Turn);
-        let held = self.splitter.finish();
-        self.thoughts.push_str(&held.thought);
-        self.stream.push(held.answer.as_bytes(), stops);
+        let is_thought = !self.reply.splitter.is_in_answer();
+        let thought = self.reply.end_turn(End::Turn, stops);
         if is_thought {
-            (held.thought, true)
+            (thought, true)
         } else {
-            (self.stream.take_rest(), false)
+            (self.reply.answer.take_rest(), false)
         }
-    }
-
-    /// Takes the bytes of a sampled token, and returns what they add to the thoughts.
-    fn push(&mut self, bytes: &[u8], stops: &[String]) -> String {
-        if self.splitter.is_in_answer() {
-            if self.stream.push(bytes, stops) {
-                self.end = Some(End::StopRule);
-            }
-            return String::new();
-        }
-
-        self.reply.push(bytes, &[]);
-        let parts = self.splitter.push(&self.reply.take(&[]));
-        if self.stream.push(parts.answer.as_bytes(), stops) {
-            self.end = Some(End::StopRule);
-        }
-        self.thoughts.push_str(&parts.thought);
-        parts.thought
     }
 }
 
@@ -666,7 +572,7 @@ impl RowReader for Writer<'_> {
     fn draft<'p>(&self, job: usize, path: &'p [i32]) -> &'p [i32] {
         let continuation = &self.continuations[job];
         // what is read of the first word is announced before its row, which no draft can be
-        if continuation.has_word() && continuation.forced.is_empty() {
+        if continuation.reply.answer.has_word() && continuation.forced.is_empty() {
             prompt_lookup(path)
         } else {
             &[]
@@ -676,7 +582,7 @@ impl RowReader for Writer<'_> {
     fn row(&mut self, job: usize, _position: usize, row: &LogitRow) -> Next {
         let continuation = &mut self.continuations[job];
         if self.decoding.max_tokens == 0 {
-            continuation.end = Some(End::MaxTokens);
+            continuation.reply.end = Some(End::MaxTokens);
             return Next::End;
         }
         if let Some(token) = continuation.forced.pop() {
@@ -692,10 +598,11 @@ impl RowReader for Writer<'_> {
             continuation.end_turn(&self.stops)
         } else {
             // the marks of thoughts are control tokens in some vocabularies
-            let shows_control = !continuation.splitter.is_in_answer();
+            let shows_control = !continuation.reply.splitter.is_in_answer();
             let vocabulary = self.model.vocab();
             let bytes = vocabulary.token_to_piece(LlamaToken(id), shows_control, None);
-            continuation.add(&bytes, &self.stops, self.decoding.max_tokens as usize)
+            let max_tokens = self.decoding.max_tokens;
+            continuation.reply.add(&bytes, &self.stops, max_tokens)
         };
         // The end of the turn is listed as a token only if it releases text that was held back as
         // the start of a stop text.
@@ -716,9 +623,9 @@ impl RowReader for Writer<'_> {
         if is_thought {
             continuation.thought_tokens += 1;
         } else {
-            continuation.tokens.push(token);
+            continuation.reply.tokens.push(token);
         }
-        match (flow, continuation.end) {
+        match (flow, continuation.reply.end) {
             (Flow::Stop, _) => Next::Stop,
             (Flow::Continue, Some(_)) => Next::End,
             (Flow::Continue, None) => Next::Extend(self.next(job, id)),

@@ -32,8 +32,6 @@ const DEFAULT_ALIGNMENT: u64 = 32;
 /// The metadata of a GGUF file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metadata {
-    /// Version of the format, 2 or 3.
-    pub version: u32,
     /// Size of the file.
     pub file_bytes: u64,
     /// Number of tensors.
@@ -92,14 +90,8 @@ pub enum Value {
 
 impl Value {
     fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Unsigned(_)
-            | Self::Signed(_)
-            | Self::Float(_)
-            | Self::Bool(_)
-            | Self::List(_) => None,
-        }
+        let Self::Text(text) = self else { return None };
+        Some(text)
     }
 }
 
@@ -110,17 +102,14 @@ impl Metadata {
     /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason
     /// otherwise.
     pub fn read(file: &Path) -> Result<Self, LlmError> {
-        let path = file.display().to_string();
-        let unusable = |reason: String| LlmError::Unusable {
-            path: path.clone(),
-            reason,
-        };
-
-        let file = File::open(file).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => LlmError::Missing { path: path.clone() },
+        let unusable = |reason: String| LlmError::unusable(file, reason);
+        let opened = File::open(file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => LlmError::Missing {
+                path: file.display().to_string(),
+            },
             _ => unusable(format!("it cannot be opened: {error}")),
         })?;
-        let about = file
+        let about = opened
             .metadata()
             .map_err(|error| unusable(format!("it cannot be read: {error}")))?;
         if !about.is_file() {
@@ -128,7 +117,7 @@ impl Metadata {
         }
 
         let reader = GgufReader {
-            input: BufReader::with_capacity(1 << 16, file),
+            input: BufReader::with_capacity(1 << 16, opened),
             position: 0,
             file_bytes: about.len(),
             items: 0,
@@ -247,7 +236,7 @@ struct GgufReader<R> {
 
 impl<R: Read> GgufReader<R> {
     fn metadata(mut self) -> Result<Metadata, String> {
-        let version = self.header()?;
+        self.check_header()?;
         // a tensor takes at least its name, dimensions, kind and offset; a pair its key, kind and
         // value
         let tensors = self.count("tensors", 24)?;
@@ -264,7 +253,6 @@ impl<R: Read> GgufReader<R> {
         }
 
         let mut metadata = Metadata {
-            version,
             file_bytes: self.file_bytes,
             tensors,
             parameters: 0,
@@ -276,8 +264,8 @@ impl<R: Read> GgufReader<R> {
         Ok(metadata)
     }
 
-    /// Reads magic and version; returns the version.
-    fn header(&mut self) -> Result<u32, String> {
+    /// Reads magic and version.
+    fn check_header(&mut self) -> Result<(), String> {
         if self.file_bytes == 0 {
             return Err("the file is empty".to_owned());
         }
@@ -296,7 +284,7 @@ impl<R: Read> GgufReader<R> {
                 "GGUF version {version}, while versions 2 and 3 are known"
             ));
         }
-        Ok(version)
+        Ok(())
     }
 
     /// Reads the tensor table: adds up the parameters and checks that the data fits into the file.

@@ -76,10 +76,9 @@ pub fn load_entailment_judge(
     if classifier.judgements.is_none() {
         let labels: Vec<String> = classifier.labels().into_iter().flatten().collect();
         let labels = labels.join(", ");
-        return Err(LlmError::Unusable {
-            path: file.display().to_string(),
-            reason: format!("its classes [{labels}] are not entailment, neutral and contradiction"),
-        });
+        let reason =
+            format!("its classes [{labels}] are not entailment, neutral and contradiction");
+        return Err(LlmError::unusable(file, reason));
     }
 
     Ok(classifier)
@@ -173,9 +172,7 @@ impl LlamaClassifier {
         tokens.extend(end);
         tokens
     }
-}
 
-impl LlamaClassifier {
     /// Returns a pair in the text that the model was trained on. Only the template writes special
     /// tokens; a document that is too long is truncated.
     fn in_template(&self, template: &str, query: &str, document: &str) -> Vec<i32> {

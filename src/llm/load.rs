@@ -9,7 +9,7 @@ use std::sync::Arc;
 use llama_cpp_2::model::LlamaModel;
 
 use super::error::LlmError;
-use super::ffi::{Attention, CONTEXT_STEP, ContextParams, ModelParams, ModelPart};
+use super::ffi::{Attention, CONTEXT_STEP, Context, ContextParams, ModelParams, ModelPart};
 use super::fit::{self, Need, Shape};
 use super::gguf::Metadata;
 use super::log::Buffer;
@@ -75,7 +75,7 @@ impl<'a> Placement<'a> {
     }
 
     /// Returns whether fewer layers may be on the device than were planned.
-    pub fn can_shrink(&self) -> bool {
+    fn can_shrink(&self) -> bool {
         self.gpu_layers == GpuLayers::Auto
     }
 }
@@ -96,11 +96,6 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Returns the bytes of these buffers that are on the model's devices.
-    pub fn device_bytes(&self, buffers: &[Buffer]) -> u64 {
-        device_bytes(&self.devices, buffers)
-    }
-
     /// Returns the error for a model whose context found no room beside its layers.
     pub fn no_room(&self, reason: &str) -> LlmError {
         no_room(
@@ -123,9 +118,32 @@ struct LoadPlan {
     fitting_layers: u32,
 }
 
+/// Loads a model and creates its context, with half the layers on the device each time that the
+/// context finds no room beside them.
+pub(super) fn load_with_context(
+    request: &mut LoadRequest,
+    options: LoadOptions,
+    create: &dyn Fn(&Loaded) -> Result<(Context, ContextParams), LlmError>,
+) -> Result<(Loaded, Context, ContextParams), LlmError> {
+    let mut max_layers = u32::MAX;
+    loop {
+        let mut loaded = load(request, options, max_layers)?;
+        match create(&loaded) {
+            Ok((context, params)) => {
+                loaded.card.device_bytes += device_bytes(&loaded.devices, context.buffers());
+                return Ok((loaded, context, params));
+            }
+            Err(_) if loaded.card.gpu_layers > 0 && options.placement.can_shrink() => {
+                max_layers = fit::fewer(loaded.card.gpu_layers);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Loads a model with at most `max_layers` layers on a device. Where memory cannot be allocated
 /// although it was free, half the layers are tried, as long as the settings leave the number open.
-pub(super) fn load(
+fn load(
     request: &mut LoadRequest,
     options: LoadOptions,
     max_layers: u32,
@@ -289,11 +307,9 @@ fn no_room(devices: &str, layers: u32, fitting_layers: u32, reason: &str) -> Llm
 
 /// Returns the error for a file that llama.cpp did not load.
 pub(super) fn refusal(file: &Path) -> LlmError {
-    LlmError::Unusable {
-        path: file.display().to_string(),
-        reason: log::first_error()
-            .unwrap_or_else(|| "llama.cpp refused it without a reason".to_owned()),
-    }
+    let reason = log::first_error();
+    let reason = reason.unwrap_or_else(|| "llama.cpp refused it without a reason".to_owned());
+    LlmError::unusable(file, reason)
 }
 
 /// Returns the GPUs of this machine that the setting names: none for the CPU.
@@ -497,14 +513,9 @@ fn card(
 ) -> Result<ModelCard, LlmError> {
     let file_name = file.file_name().unwrap_or_default();
     let file_name = file_name.to_string_lossy().into_owned();
-    let is_bundled = bundled::models()
-        .iter()
-        .any(|listed| listed.file == file_name);
-    let fingerprint =
-        fingerprint(file, metadata.file_bytes).map_err(|error| LlmError::Unusable {
-            path: file.display().to_string(),
-            reason: error.to_string(),
-        })?;
+    let is_bundled = bundled::is_listed(&file_name);
+    let fingerprint = fingerprint(file, metadata.file_bytes)
+        .map_err(|error| LlmError::unusable(file, error.to_string()))?;
 
     Ok(ModelCard {
         role,

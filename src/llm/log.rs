@@ -79,14 +79,12 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
     }
     let is_long = std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > MAX_BYTES);
 
-    let mut options = OpenOptions::new();
-    options.create(true);
-    if is_long {
-        options.write(true).truncate(true);
-    } else {
-        options.append(true);
-    }
-    let opened = options.open(file)?;
+    let opened = OpenOptions::new()
+        .create(true)
+        .write(is_long)
+        .truncate(is_long)
+        .append(!is_long)
+        .open(file)?;
     let mut log = lock(&LOG);
     log.file = Some(opened);
     log.path = Some(file.to_owned());

@@ -88,22 +88,14 @@ pub fn shortage(
         settings.kv_cache_type,
     );
 
-    if !settings.rpc.is_empty() {
-        // a worker that does not answer is reported by the load
-        let free_bytes = settings
-            .rpc
-            .iter()
-            .map(|endpoint| RpcWorker::ask(endpoint).map(|worker| worker.free_bytes()))
-            .sum::<Result<u64, LlmError>>();
-        return Ok(free_bytes
-            .ok()
-            .filter(|free_bytes| need.bytes() > *free_bytes)
-            .map(|free_bytes| (need, free_bytes)));
-    }
-
     let is_on_gpu =
         settings.gpu_layers != GpuLayers::Count(0) && !settings.device.eq_ignore_ascii_case("cpu");
-    let free_bytes = if is_on_gpu {
+    let free_bytes = if !settings.rpc.is_empty() {
+        let asked = settings.rpc.iter().map(|worker| RpcWorker::ask(worker));
+        // a worker that does not answer is reported by the load
+        let free_bytes = asked.map(|worker| Some(worker.ok()?.free_bytes()));
+        free_bytes.sum()
+    } else if is_on_gpu {
         machine_memory(runtime).free_bytes
     } else {
         available_memory_bytes()

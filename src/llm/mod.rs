@@ -24,9 +24,10 @@ mod fit;
 mod load;
 pub mod memory;
 pub mod discover;
+mod stream;
 mod template;
 mod numbers;
-mod stream;
+mod growing;
 mod tree;
 mod schedule;
 mod draft;
@@ -51,7 +52,7 @@ mod open;
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use error::LlmError;
-pub use ffi::CrashName;
+pub use ffi::{CrashName, contain_crashes};
 pub use generator::{LlamaGenerator, load_generator, load_linker};
 pub use isolated::IsolatedGenerator;
 pub use judge::{LlamaClassifier, load_entailment_judge};
@@ -60,11 +61,11 @@ pub use no_embedder::NoEmbedder;
 pub use numbers::{Random, dot};
 pub use open::open_generator;
 pub use prefixes::prefixes_of;
-pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
+pub use reranker::{RerankerLoad, load_reranker};
 pub use role::{
     Embedder, EntailmentJudge, Generator, LoadedGenerator, OpenGenerator, Reranker, Scorer, Tap,
 };
-pub use runtime::{Device, Runtime, contain_crashes};
+pub use runtime::{Device, Runtime};
 pub use template::{TEMPLATE_ADVICE, jinja, sandbox};
 pub use threads::limit_spinning;
 pub use values::{

@@ -64,7 +64,8 @@ pub(super) fn check_writes(file: &Path, role: ModelRole) -> Result<(), LlmError>
         ModelRole::Reranker => "it is a reranker, which scores passages",
         ModelRole::EntailmentJudge => "it is an entailment judge, which compares sentences",
     };
-    Err(unusable(file, format!("{purpose} and writes no text")))
+    let reason = format!("{purpose} and writes no text");
+    Err(LlmError::unusable(file, reason))
 }
 
 /// Checks that a file is a model, and that all of its pieces are there.
@@ -73,7 +74,7 @@ pub(super) fn check_writes(file: &Path, role: ModelRole) -> Result<(), LlmError>
 /// [`LlmError::Unusable`] for a projector and other parts of a model, for a piece of a split model
 /// other than the first, and where a piece is missing or damaged.
 pub(super) fn check_whole(file: &Path, metadata: &Metadata) -> Result<(), LlmError> {
-    let unusable = |reason: String| Err(unusable(file, reason));
+    let unusable = |reason: String| Err(LlmError::unusable(file, reason));
     if let Some(part) = part(metadata) {
         return unusable(format!("it is {part}"));
     }
@@ -167,13 +168,6 @@ fn part(metadata: &Metadata) -> Option<&'static str> {
 fn file_name(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
-}
-
-fn unusable(file: &Path, reason: String) -> LlmError {
-    LlmError::Unusable {
-        path: file.display().to_string(),
-        reason,
-    }
 }
 
 #[cfg(test)]

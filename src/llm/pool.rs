@@ -4,8 +4,7 @@ use super::cells::Memory;
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
 use super::gguf::Metadata;
-use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
-use super::{fit, log};
+use super::load::{LoadOptions, LoadRequest, Loaded, Placement, load_with_context};
 use crate::config::{EmbedderSettings, KvCacheType};
 use crate::event::{ModelCard, ModelRole, StopError, saturating_u32};
 
@@ -49,10 +48,6 @@ impl Pool {
         settings: &EmbedderSettings,
     ) -> Result<(Self, ModelCard), LlmError> {
         let file = request.file;
-        let unusable = |reason: String| LlmError::Unusable {
-            path: file.display().to_string(),
-            reason,
-        };
         let metadata = Metadata::read(file)?;
         let trained = metadata.trained_context_tokens().unwrap_or(0);
         let trained = usize::try_from(trained).unwrap_or(usize::MAX);
@@ -77,9 +72,15 @@ impl Pool {
             },
             can_shorten: false,
         };
-        let (loaded, context) = load_with_context(&mut request, options)?;
+        let stop = request.stop;
+        let (loaded, context, _) = load_with_context(&mut request, options, &|loaded| {
+            let params = params(loaded, options.context);
+            let context = Context::new(&loaded.model, params, stop);
+            let context = context.map_err(|reason| LlmError::unusable(file, reason))?;
+            Ok((context, params))
+        })?;
         if context.pooling() != required.pooling {
-            return Err(unusable(required.otherwise.to_owned()));
+            return Err(LlmError::unusable(file, required.otherwise));
         }
 
         let pool = Self {
@@ -137,34 +138,12 @@ impl Pool {
     }
 }
 
-/// Loads a model and creates its context, with half the layers on the device each time that the
-/// context finds no room beside them.
-fn load_with_context(
-    request: &mut LoadRequest,
-    options: LoadOptions,
-) -> Result<(Loaded, Context), LlmError> {
-    let mut max_layers = u32::MAX;
-    loop {
-        let mut loaded = load::load(request, options, max_layers)?;
-        let params = ContextParams {
-            sequences: saturating_u32(sequences(&loaded)),
-            offload: loaded.card.gpu_layers > 0,
-            ..options.context
-        };
-        log::clear_errors();
-        if let Some(context) = Context::new(&loaded.model, params, request.stop) {
-            loaded.card.device_bytes += loaded.device_bytes(context.buffers());
-            return Ok((loaded, context));
-        }
-
-        let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-        if loaded.card.gpu_layers == 0 {
-            return Err(LlmError::Unusable {
-                path: request.file.display().to_string(),
-                reason,
-            });
-        }
-        max_layers = fit::fewer(loaded.card.gpu_layers);
+/// Returns the parameters of the context of a model, as they were planned.
+fn params(loaded: &Loaded, planned: ContextParams) -> ContextParams {
+    ContextParams {
+        sequences: saturating_u32(sequences(loaded)),
+        offload: loaded.card.gpu_layers > 0,
+        ..planned
     }
 }
 

@@ -17,58 +17,40 @@ const INSTRUCTED: &str =
 const INSTRUCTED_E5: &str =
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ";
 
-/// The models whose names hold all of `parts`, with their prefixes.
-struct Known {
-    parts: &'static [&'static str],
-    query: &'static str,
-    document: &'static str,
-}
-
-const fn known_model(
-    parts: &'static [&'static str],
-    query: &'static str,
-    document: &'static str,
-) -> Known {
-    Known {
-        parts,
-        query,
-        document,
-    }
-}
-
-/// The first that fits counts, so that the more specific names come first.
-const KNOWN: &[Known] = &[
-    known_model(&["qwen3-embedding"], INSTRUCTED, ""),
-    known_model(
+/// Models whose names hold all of some parts, with the prefixes of queries and of documents. The
+/// first that fits counts, so that the more specific names come first.
+const KNOWN: &[(&[&str], &str, &str)] = &[
+    (&["qwen3-embedding"], INSTRUCTED, ""),
+    (
         &["embeddinggemma"],
         "task: search result | query: ",
         "title: none | text: ",
     ),
-    known_model(
+    (
         &["nomic-embed-code"],
         "Represent this query for searching relevant code: ",
         "",
     ),
-    known_model(&["nomic-embed"], "search_query: ", "search_document: "),
-    known_model(&["e5", "instruct"], INSTRUCTED_E5, ""),
-    known_model(&["e5-mistral"], INSTRUCTED_E5, ""),
-    known_model(&["e5-small"], "query: ", "passage: "),
-    known_model(&["e5-base"], "query: ", "passage: "),
-    known_model(&["e5-large"], "query: ", "passage: "),
-    known_model(&["bge-m3"], "", ""),
-    known_model(&["bge-", "-zh"], SEARCH_CHINESE, ""),
-    known_model(&["bge-", "-en"], SEARCH, ""),
-    known_model(&["mxbai-embed"], SEARCH, ""),
-    known_model(&["uae-large"], SEARCH, ""),
-    known_model(&["arctic-embed", "v2"], "query: ", ""),
-    known_model(&["arctic-embed2"], "query: ", ""),
-    known_model(&["arctic-embed"], SEARCH, ""),
-    known_model(
+    (&["nomic-embed"], "search_query: ", "search_document: "),
+    (&["e5", "instruct"], INSTRUCTED_E5, ""),
+    (&["e5-mistral"], INSTRUCTED_E5, ""),
+    (&["e5-small"], "query: ", "passage: "),
+    (&["e5-base"], "query: ", "passage: "),
+    (&["e5-large"], "query: ", "passage: "),
+    (&["bge-m3"], "", ""),
+    (&["bge-", "-zh"], SEARCH_CHINESE, ""),
+    (&["bge-", "-en"], SEARCH, ""),
+    (&["mxbai-embed"], SEARCH, ""),
+    (&["uae-large"], SEARCH, ""),
+    (&["arctic-embed", "v2"], "query: ", ""),
+    (&["arctic-embed2"], "query: ", ""),
+    (&["arctic-embed"], SEARCH, ""),
+    (
         &["jina-embeddings-v3"],
         "Represent the query for retrieving evidence documents: ",
         "Represent the document for retrieval: ",
     ),
-    known_model(&["jina-embeddings-v4"], "Query: ", "Passage: "),
+    (&["jina-embeddings-v4"], "Query: ", "Passage: "),
 ];
 
 /// Architectures that a single family has, with a name of that family: their files may be named
@@ -107,7 +89,7 @@ fn find(names: &[&str], architecture: &str) -> Prefixes {
         let name = normalise(name);
         KNOWN
             .iter()
-            .find(|known| known.parts.iter().all(|part| name.contains(part)))
+            .find(|(parts, ..)| parts.iter().all(|part| name.contains(part)))
     };
 
     let by_family = || {
@@ -121,9 +103,9 @@ fn find(names: &[&str], architecture: &str) -> Prefixes {
         .iter()
         .find_map(|name| by_name(name))
         .or_else(by_family);
-    known.map_or_else(Prefixes::default, |known| Prefixes {
-        query: known.query.to_owned(),
-        document: known.document.to_owned(),
+    known.map_or_else(Prefixes::default, |(_, query, document)| Prefixes {
+        query: (*query).to_owned(),
+        document: (*document).to_owned(),
     })
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::error::LlmError;
 use super::generator::{LlamaGenerator, load_generator};
-use super::judge::{LlamaClassifier, load_classifying_reranker};
+use super::judge::load_classifying_reranker;
 use super::load::LoadRequest;
 use super::rerank_template::{RerankPart, parts};
 use super::role::{Generator as _, Reranker, Scorer as _};
+use super::runtime::Runtime;
 use super::values::Prompt;
 use super::{gguf, model_file};
 use crate::config::{
@@ -57,29 +58,21 @@ impl RerankerLoad {
     }
 }
 
-/// A reranker on llama.cpp.
-pub enum LlamaReranker {
-    Classifier(Box<LlamaClassifier>),
-    Generator(Box<GenerativeReranker>),
-}
-
 /// Loads a reranker: a model with a rank head, or a generator that replies with yes or no.
 ///
 /// # Errors
 /// As [`super::load_generator`].
 pub fn load_reranker(
-    runtime: &super::runtime::Runtime,
+    runtime: &Runtime,
     file: &Path,
     settings: &RerankerLoad,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<LlamaReranker, LlmError> {
+) -> Result<Box<dyn Reranker + Send>, LlmError> {
     let metadata = gguf::Metadata::read(file)?;
     if model_file::role(&metadata) == ModelRole::Generator {
         let generator = load_generator(runtime, file, &settings.generator, stop, progress)?;
-        return Ok(LlamaReranker::Generator(Box::new(GenerativeReranker::new(
-            generator,
-        ))));
+        return Ok(Box::new(GenerativeReranker::new(generator)));
     }
 
     let request = LoadRequest {
@@ -89,7 +82,7 @@ pub fn load_reranker(
         progress,
     };
     let classifier = load_classifying_reranker(request, &settings.model)?;
-    Ok(LlamaReranker::Classifier(Box::new(classifier)))
+    Ok(Box::new(classifier))
 }
 
 /// Puts a question and a text into a template. Braces in either stay as they are.
@@ -106,7 +99,7 @@ fn fill(template: &str, query: &str, document: &str) -> String {
 }
 
 /// A generator whose reply says whether a text fits the question, such as Qwen3-Reranker.
-pub struct GenerativeReranker {
+struct GenerativeReranker {
     generator: LlamaGenerator,
     card: ModelCard,
 }
@@ -119,22 +112,6 @@ impl GenerativeReranker {
             ..generator.card().clone()
         };
         Self { generator, card }
-    }
-}
-
-impl Reranker for LlamaReranker {
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
-        match self {
-            Self::Classifier(classifier) => classifier.rerank(question, texts),
-            Self::Generator(reranker) => reranker.rerank(question, texts),
-        }
-    }
-
-    fn card(&self) -> &ModelCard {
-        match self {
-            Self::Classifier(classifier) => classifier.card(),
-            Self::Generator(reranker) => &reranker.card,
-        }
     }
 }
 

@@ -126,7 +126,9 @@ pub trait LoadedGenerator: OpenGenerator + Send {
     fn has_inside(&self) -> bool;
 
     /// Returns whether it ended, so that it has to be loaded again.
-    fn is_lost(&self) -> bool;
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// Turns text into unit vectors.

@@ -36,8 +36,6 @@ const ANSWERING: Duration = Duration::from_secs(5);
 /// A worker that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcWorker {
-    /// Address of the worker as the settings name it.
-    pub endpoint: String,
     /// Version of the protocol: major, minor, patch.
     pub version: [u8; 3],
     pub devices: Vec<RpcDevice>,
@@ -82,11 +80,7 @@ impl RpcWorker {
         if devices.is_empty() {
             return Err(failed("has no device".to_owned()));
         }
-        Ok(Self {
-            endpoint: endpoint.to_owned(),
-            version,
-            devices,
-        })
+        Ok(Self { version, devices })
     }
 
     /// Returns the free memory of all its devices.

@@ -30,12 +30,6 @@ pub struct Device {
 /// The files of the models that were loaded, the last one at the end.
 static LOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Makes a crash in llama.cpp restore the terminal and name the models in use, and starts no
-/// debugger. To be called before the terminal becomes raw.
-pub fn contain_crashes() {
-    ffi::contain_crashes();
-}
-
 /// Notes that llama.cpp is about to read a model, for the sentence of a crash.
 pub(super) fn note_model(file: &Path) {
     let name = harmless(&file.display().to_string()).into_owned();

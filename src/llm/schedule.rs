@@ -160,10 +160,7 @@ struct Schedule<'a> {
     /// The oldest first.
     active: Vec<Branch>,
     entries: Vec<BranchSpan>,
-    ends: Vec<JobEnd>,
-    evaluated: usize,
-    drafted: usize,
-    reading: Duration,
+    report: Report,
     /// Preemptions since the last successful decode.
     preemptions: usize,
 }
@@ -187,10 +184,10 @@ pub(super) fn run(
         jobs,
         active: Vec::new(),
         entries: Vec::new(),
-        ends: vec![JobEnd::Stopped; jobs.len()],
-        evaluated: 0,
-        drafted: 0,
-        reading: Duration::ZERO,
+        report: Report {
+            ends: vec![JobEnd::Stopped; jobs.len()],
+            ..Report::default()
+        },
         preemptions: 0,
     };
 
@@ -199,10 +196,7 @@ pub(super) fn run(
     outcome?;
     Ok(Report {
         reused: schedule.reused_tokens(),
-        ends: schedule.ends,
-        evaluated: schedule.evaluated,
-        drafted: schedule.drafted,
-        reading: schedule.reading,
+        ..schedule.report
     })
 }
 
@@ -230,7 +224,7 @@ impl Schedule<'_> {
                 Decoded::Done => {
                     let next = self.read(reader)?;
                     if is_reading {
-                        self.reading += started.elapsed();
+                        self.report.reading += started.elapsed();
                     }
                     if next == Next::Stop {
                         return Ok(());
@@ -454,7 +448,7 @@ impl Schedule<'_> {
             Work::Generate(job) => self.jobs[job].tokens.len().min(entry.to),
         };
         let evaluated = prompt_end.saturating_sub(entry.from);
-        self.evaluated += evaluated;
+        self.report.evaluated += evaluated;
         if let Work::Prefill(node) = branch.work {
             self.tree.nodes[node].evaluated += evaluated;
         }
@@ -484,7 +478,7 @@ impl Schedule<'_> {
                 match reader.row(*job, position, &row) {
                     Next::Stop => return Ok(Next::Stop),
                     Next::Extend(token) if is_last => generating.push((*job, token)),
-                    Next::End if is_last => self.ends[*job] = JobEnd::Done,
+                    Next::End if is_last => self.report.ends[*job] = JobEnd::Done,
                     Next::Extend(_) | Next::End => {}
                 }
             }
@@ -523,14 +517,14 @@ impl Schedule<'_> {
             }
         }
         if next == Next::End {
-            self.ends[job] = JobEnd::Done;
+            self.report.ends[job] = JobEnd::Done;
             ended.push(entry.branch);
         }
 
         let branch = &mut self.active[entry.branch];
         let read = branch.path.len() - usize::from(matches!(next, Next::Extend(_)));
         let met = read - length;
-        self.drafted += met;
+        self.report.drafted += met;
         if drafted > 0 {
             // a draft that is not met takes time, one that is met is likely to continue
             branch.max_drafted = if met == drafted {
@@ -625,7 +619,7 @@ impl Schedule<'_> {
         self.release(last.slot);
         match last.work {
             Work::Generate(job) if self.active.is_empty() && self.is_full(&last.path) => {
-                self.ends[job] = JobEnd::ContextFull;
+                self.report.ends[job] = JobEnd::ContextFull;
             }
             _ => self.waiting.push((last.work, last.path)),
         }

@@ -13,7 +13,7 @@ use crate::event::StopError;
 
 /// Spellings whose first token is less likely than the likeliest one's by this factor are left out:
 /// what they would add is not seen in the shares.
-pub(super) const MIN_FIRST_TOKEN: f32 = 1e-3;
+const MIN_FIRST_TOKEN: f32 = 1e-3;
 /// Sequences that the spellings of a prompt take, besides the prompt's own.
 const SPELLING_SEQUENCES: usize = 3;
 /// Maximum tokens in front of a label that are followed.
@@ -32,15 +32,6 @@ struct Scored {
     logprobs: Vec<f32>,
     /// Whether each of them is the likeliest one in its place.
     is_greedy: bool,
-}
-
-impl Default for Scored {
-    fn default() -> Self {
-        Self {
-            logprobs: Vec::new(),
-            is_greedy: true,
-        }
-    }
 }
 
 /// The probabilities that the reply to a prompt begins with each spelling.
@@ -319,9 +310,13 @@ impl LlamaGenerator {
             .map(|reply| (reply.job, reply.targets))
             .unzip();
 
+        let unread = |_| Scored {
+            logprobs: Vec::new(),
+            is_greedy: true,
+        };
         let mut reader = TargetReader {
             jobs: &jobs,
-            scored: jobs.iter().map(|_| Scored::default()).collect(),
+            scored: jobs.iter().map(unread).collect(),
             targets,
         };
         let report = schedule::run(self.evaluator_for(&jobs), &jobs, &mut reader)?;
@@ -335,7 +330,10 @@ impl LlamaGenerator {
 
 /// Takes the spellings out of a row that are too unlikely to count, and returns the others with
 /// their places.
-fn drop_unlikely<'s>(spellings: &'s [Spelling], row: &mut [f32]) -> Vec<(usize, &'s Spelling)> {
+pub(super) fn drop_unlikely<'s>(
+    spellings: &'s [Spelling],
+    row: &mut [f32],
+) -> Vec<(usize, &'s Spelling)> {
     let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut likely = Vec::new();
     for (at, (spelling, logprob)) in spellings.iter().zip(row).enumerate() {

@@ -72,7 +72,7 @@ impl Stream {
 }
 
 /// Returns the length of the longest end of `text` that begins `stop`, in bytes, but not all of it.
-fn overlap(text: &str, stop: &str) -> usize {
+pub(super) fn overlap(text: &str, stop: &str) -> usize {
     stop.char_indices()
         .map(|(end, _)| end)
         .filter(|end| text.ends_with(&stop[..*end]))

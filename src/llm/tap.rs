@@ -12,15 +12,13 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Memory};
 use super::error::LlmError;
-use super::ffi::{
-    Attention, Batch, Context, ContextParams, Decoded, Purpose, Tensor, TensorReader,
-};
+use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Tensor, TensorReader};
 use super::generator::{Continuation, KEPT_CELLS, LlamaGenerator, Writer};
 use super::role::{Generator as _, Tap};
 use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
+use super::template;
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
-use super::{log, template};
 use crate::event::{Flow, StopError, lock};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
@@ -243,7 +241,7 @@ impl RowReader for TappedWriter<'_> {
 
         let next = self.writer.row(job, position, row);
         let first_token = &mut self.first_tokens[job];
-        if first_token.is_none() && self.writer.continuations[job].has_word() {
+        if first_token.is_none() && self.writer.continuations[job].reply.answer.has_word() {
             *first_token = Some(position + 1);
         }
         next
@@ -298,7 +296,7 @@ impl Tap for LlamaGenerator {
 
         let TappedWriter { writer, read, .. } = writer;
         let continuations = writer.continuations;
-        let tokens_of = |one: &Continuation| one.tokens.len() + one.thought_tokens;
+        let tokens_of = |one: &Continuation| one.reply.tokens.len() + one.thought_tokens;
         let generated = continuations.iter().map(tokens_of).sum();
         self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
 
@@ -405,21 +403,17 @@ impl LlamaGenerator {
     pub(super) fn unfused_evaluator(&mut self) -> Result<&mut Evaluator, LlmError> {
         if self.unfused.is_none() {
             let params = ContextParams {
-                purpose: Purpose::Attend,
                 sequences: 1,
                 attention: Attention::Unfused,
                 ..self.params
             };
-            log::clear_errors();
-
             let stop = self.evaluator.context.stop_flag();
-            let Some(context) = Context::new(&self.model, params, stop) else {
-                let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-                return Err(LlmError::settings(
+            let context = Context::new(&self.model, params, stop).map_err(|reason| {
+                LlmError::settings(
                     format!("no room for a second context, which attention needs ({reason})"),
                     "lower generator.context_tokens",
-                ));
-            };
+                )
+            })?;
 
             let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
             self.unfused = Some(Evaluator {

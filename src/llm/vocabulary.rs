@@ -25,11 +25,9 @@ impl LlamaVocabulary {
     pub fn load(runtime: &Runtime, file: &Path) -> Result<Self, LlmError> {
         log::clear_errors();
         let params = ModelParams::VOCABULARY;
-        let model = ffi::load_model(runtime.backend(), file, params, &mut |_| true);
-        match model {
-            Some((model, _)) => Ok(Self { model }),
-            None => Err(refusal(file)),
-        }
+        let loaded = ffi::load_model(runtime.backend(), file, params, &mut |_| true);
+        let (model, _) = loaded.ok_or_else(|| refusal(file))?;
+        Ok(Self { model })
     }
 
     /// Returns the number of tokens of `text`, without special ones.

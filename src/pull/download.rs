@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ring::digest::{Context, SHA256};
 
 use super::error::PullError;
-use super::http::{Chunk, Client, FileAnswer, FileRequest, Refusal};
+use super::http::{Chunk, Client, FileAnswer, FileRequest, Subject};
 use super::meter::Meter;
 use super::settings::PullSettings;
 use crate::event::PullPhase;
@@ -285,15 +285,12 @@ impl Download<'_, '_> {
             416 => return Ok(Attempt::Restart),
             // overload and failures pass
             429 | 500.. => return Ok(Attempt::Broken(format!("status {}", answer.status))),
-            status => {
-                let refusal = Refusal {
-                    url: &request.url,
+            _ => {
+                let about = Subject {
                     what: &self.target.name,
                     page: &self.target.page,
-                    status,
-                    is_gated: answer.headers.is_gated(),
                 };
-                return Err(refusal.to_error(&self.client.access));
+                return Err(answer.refusal(&request.url, about, &self.client.access));
             }
         }
         self.check_is_listed(&answer)?;

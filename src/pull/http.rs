@@ -64,13 +64,20 @@ pub(super) struct FileRequest {
     pub from_byte: u64,
 }
 
+/// A requested thing, for messages.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub what: &'a str,
+    /// The page for people about it.
+    pub page: &'a str,
+}
+
 /// The headers that matter. Those about the file come from the first response that has them: a
 /// redirect leads to a host that does not know the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Headers {
     pub linked_etag: Option<String>,
     pub linked_size: Option<u64>,
-    pub commit: Option<String>,
     pub error_code: Option<String>,
     pub content_range: Option<String>,
 }
@@ -130,37 +137,43 @@ impl Client {
         }
     }
 
-    /// Returns the status and the headers of an answer, and its body where the status is 200.
+    /// Reads a listing.
     ///
     /// # Errors
-    /// As [`Client::send`]; [`PullError::Unreadable`] for a body that is too long.
+    /// As [`Client::send`]; what a status other than 200 means; [`PullError::Unreadable`] for a body
+    /// that is too long.
     pub fn text(
         &self,
-        request: &FileRequest,
-        what: &str,
+        url: &str,
+        accept: &'static str,
+        about: Subject<'_>,
         meter: &mut Meter,
-    ) -> Result<(FileAnswer, Vec<u8>), PullError> {
-        let answer = self.send(request, meter)?;
-        let mut text = Vec::new();
-
+    ) -> Result<Vec<u8>, PullError> {
+        let request = FileRequest {
+            url: url.to_owned(),
+            accept: Some(accept),
+            from_byte: 0,
+        };
+        let answer = self.send(&request, meter)?;
         if answer.status != 200 {
-            return Ok((answer, text));
+            return Err(answer.refusal(url, about, &self.access));
         }
 
+        let mut text = Vec::new();
         loop {
             match answer.next(meter)? {
                 Chunk::Bytes(bytes) => text.extend(bytes),
-                Chunk::End => return Ok((answer, text)),
+                Chunk::End => return Ok(text),
                 Chunk::Broken(reason) => {
                     return Err(PullError::Connection {
-                        host: host(&request.url).to_owned(),
+                        host: host(url).to_owned(),
                         reason,
                     });
                 }
             }
 
             if text.len() > MAX_JSON_BYTES {
-                return Err(unreadable(&request.url, what, "it is too long".to_owned()));
+                return Err(unreadable(url, about.what, "it is too long".to_owned()));
             }
         }
     }
@@ -205,6 +218,46 @@ impl FileAnswer {
             Some(Message::Failed(reason)) => Chunk::Broken(reason),
             Some(Message::Head { .. }) | None => Chunk::End,
         })
+    }
+
+    /// Returns the error that a status means.
+    pub fn refusal(&self, url: &str, about: Subject<'_>, access: &Access) -> PullError {
+        let host = host(url).to_owned();
+        let what = about.what.to_owned();
+        let page = about.page.to_owned();
+        let status = self.status;
+        if status == 404 {
+            return PullError::NotFound { host, what, page };
+        }
+        if status != 401 && status != 403 {
+            return PullError::Refused { host, what, status };
+        }
+
+        let advice = match (access, self.headers.is_gated()) {
+            (Access::Public, _) => {
+                "check its name; only public models can be pulled from a registry".to_owned()
+            }
+            (Access::Token(_), true) => {
+                format!("accept its licence on {page} with the account of your token")
+            }
+            (Access::Anonymous, true) => format!(
+                "accept its licence on {page} and set HF_TOKEN to an access token of that account"
+            ),
+            // the server hides whether a private repository exists
+            (Access::Token(_), false) => {
+                "check its name, and whether your token is valid and may read it".to_owned()
+            }
+            (Access::Anonymous, false) => {
+                "check its name; a private or gated one needs an access token in HF_TOKEN"
+                    .to_owned()
+            }
+        };
+        PullError::Denied {
+            host,
+            what,
+            status,
+            advice,
+        }
     }
 }
 
@@ -301,7 +354,7 @@ impl Exchange {
 
 impl Headers {
     /// Returns whether the server says that a licence has to be accepted.
-    pub fn is_gated(&self) -> bool {
+    fn is_gated(&self) -> bool {
         self.error_code.as_deref() == Some("GatedRepo")
     }
 
@@ -322,8 +375,6 @@ impl Headers {
             linked_size: known
                 .linked_size
                 .or_else(|| header(response, "x-linked-size")?.parse().ok()),
-            commit: known.commit.or_else(|| header(response, "x-repo-commit")),
-
             error_code: header(response, "x-error-code"),
             content_range: header(response, "content-range"),
         };
@@ -356,60 +407,6 @@ fn redirect(from: &str, location: &str) -> Result<String, String> {
     }
 
     Ok(to)
-}
-
-/// An answer that is not the file that was asked for.
-pub(super) struct Refusal<'a> {
-    pub url: &'a str,
-    /// Name of the requested thing.
-    pub what: &'a str,
-    /// The page for people about it.
-    pub page: &'a str,
-    pub status: u16,
-    /// The server says that a licence has to be accepted.
-    pub is_gated: bool,
-}
-
-impl Refusal<'_> {
-    /// Returns the error that a status means.
-    pub fn to_error(&self, access: &Access) -> PullError {
-        let host = host(self.url).to_owned();
-        let what = self.what.to_owned();
-        let page = self.page.to_owned();
-        let status = self.status;
-        if status == 404 {
-            return PullError::NotFound { host, what, page };
-        }
-        if status != 401 && status != 403 {
-            return PullError::Refused { host, what, status };
-        }
-
-        let advice = match (access, self.is_gated) {
-            (Access::Public, _) => {
-                "check its name; only public models can be pulled from a registry".to_owned()
-            }
-            (Access::Token(_), true) => {
-                format!("accept its licence on {page} with the account of your token")
-            }
-            (Access::Anonymous, true) => format!(
-                "accept its licence on {page} and set HF_TOKEN to an access token of that account"
-            ),
-            // the server hides whether a private repository exists
-            (Access::Token(_), false) => {
-                "check its name, and whether your token is valid and may read it".to_owned()
-            }
-            (Access::Anonymous, false) => {
-                "check its name; a private or gated one needs an access token in HF_TOKEN"
-                    .to_owned()
-            }
-        };
-        PullError::Denied {
-            host,
-            what,
-            status,
-            advice,
-        }
-    }
 }
 
 #[cfg(test)]

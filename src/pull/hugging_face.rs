@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
 use super::error::PullError;
-use super::http::{Client, FileRequest, Refusal, json, unreadable};
+use super::http::{Client, Subject, json, unreadable};
 use super::meter::Meter;
 use super::reference::HubModel;
 use super::settings::PullSettings;
@@ -133,26 +133,12 @@ fn listing(
     let repository = model.repository();
     let endpoint = settings.endpoint.trim_end_matches('/');
     let url = format!("{endpoint}/api/models/{repository}/revision/{REVISION}?blobs=true");
-    let request = FileRequest {
-        url: url.clone(),
-        accept: Some("application/json"),
-        from_byte: 0,
-    };
-
     let what = format!("repository {repository}");
-    let (answer, text) = client.text(&request, &what, meter)?;
-    if answer.status != 200 {
-        let page = format!("{endpoint}/{repository}");
-        let refusal = Refusal {
-            url: &url,
-            what: &what,
-            page: &page,
-            status: answer.status,
-            is_gated: answer.headers.is_gated(),
-        };
-        return Err(refusal.to_error(&client.access));
-    }
-
+    let about = Subject {
+        what: &what,
+        page: &format!("{endpoint}/{repository}"),
+    };
+    let text = client.text(&url, "application/json", about, meter)?;
     let listing: Listing = json(&text, &url, &what)?;
     let is_commit = listing.sha.len() == 40 && listing.sha.bytes().all(|b| b.is_ascii_hexdigit());
     if !is_commit {

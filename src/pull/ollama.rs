@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
 use super::error::PullError;
-use super::http::{Client, FileRequest, Refusal, json, unreadable};
+use super::http::{Client, Subject, json, unreadable};
 use super::meter::Meter;
 use super::reference::RegistryModel;
 use super::settings::PullSettings;
@@ -47,7 +47,11 @@ pub(super) fn pull(
         "{}/v2/{}/{}/manifests/{}",
         model.registry, model.owner, model.name, model.tag
     );
-    let text = manifest(model, &url, &what, client, &mut meter)?;
+    let about = Subject {
+        what: &what,
+        page: model.page(),
+    };
+    let text = client.text(&url, ACCEPT, about, &mut meter)?;
     let manifest: Manifest = json(&text, &url, &what)?;
     let Some(weights) = manifest
         .layers
@@ -87,34 +91,6 @@ pub(super) fn pull(
         bytes,
         received_bytes: meter.received_bytes(),
     })
-}
-
-fn manifest(
-    model: &RegistryModel,
-    url: &str,
-    what: &str,
-    client: &Client,
-    meter: &mut Meter<'_>,
-) -> Result<Vec<u8>, PullError> {
-    let request = FileRequest {
-        url: url.to_owned(),
-        accept: Some(ACCEPT),
-        from_byte: 0,
-    };
-    let (answer, text) = client.text(&request, what, meter)?;
-
-    if answer.status == 200 {
-        return Ok(text);
-    }
-
-    let refusal = Refusal {
-        url,
-        what,
-        page: model.page(),
-        status: answer.status,
-        is_gated: false,
-    };
-    Err(refusal.to_error(&client.access))
 }
 
 /// Returns the file of a layer; `None` when its digest is not a sha256.

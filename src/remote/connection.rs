@@ -50,7 +50,10 @@ impl Database {
         }
 
         let is_loopback = config.get_hosts().iter().all(is_loopback);
-        if !is_loopback && config.get_ssl_mode() == SslMode::Prefer && !names_mode(&settings.url) {
+        if !is_loopback
+            && config.get_ssl_mode() == SslMode::Prefer
+            && !settings.url.contains("sslmode=")
+        {
             config.ssl_mode(SslMode::Require);
         }
         if let Some(key) = Secret::read(&settings.key).map_err(RemoteError::Settings)? {
@@ -150,10 +153,6 @@ fn is_loopback(host: &Host) -> bool {
         #[cfg(unix)]
         Host::Unix(_) => true,
     }
-}
-
-fn names_mode(url: &str) -> bool {
-    url.contains("sslmode=")
 }
 
 fn place(config: &Config) -> String {

@@ -84,11 +84,6 @@ impl<'a> Snapshot<'a> {
         &self.database.schema
     }
 
-    fn chunk(&self, row: &Row) -> Result<ChunkText, RemoteError> {
-        let chunk = serde_json::from_str(row.get("body"));
-        chunk.map_err(|error| self.database.damage(error))
-    }
-
     /// Compares the vectors of these chunks, or all, one by one.
     fn exactly(
         &mut self,
@@ -142,20 +137,36 @@ impl<'a> Snapshot<'a> {
             return Ok(rows.iter().map(read_scored).collect());
         };
 
-        let portal = self.transaction.bind(&asked, &[&Half(vector)]);
-        let portal = portal.map_err(failed)?;
         let mut found = Vec::new();
+        self.each_row(&asked, &[&Half(vector)], |row| {
+            let near = read_scored(row);
+            found.extend(Some(near).filter(|near| allowed.contains(near.chunk)));
+            Ok(found.len() < wanted.count)
+        })?;
+        Ok(found)
+    }
+
+    /// Shows the rows of a statement one by one, until `see` returns `false`.
+    fn each_row(
+        &mut self,
+        statement: &str,
+        values: &[&(dyn ToSql + Sync)],
+        mut see: impl FnMut(&Row) -> Result<bool, RemoteError>,
+    ) -> Result<(), RemoteError> {
+        let failed = |error| self.database.failure(&error);
+        let portal = self.transaction.bind(statement, values).map_err(failed)?;
         loop {
             let rows = self.transaction.query_portal(&portal, FETCHED_ROWS);
             let rows = rows.map_err(failed)?;
-            let near = rows.iter().map(read_scored);
-            found.extend(near.filter(|near| allowed.contains(near.chunk)));
-            if found.len() >= wanted.count || rows.len() < FETCHED_ROWS as usize {
-                break;
+            for row in &rows {
+                if !see(row)? {
+                    return Ok(());
+                }
+            }
+            if rows.len() < FETCHED_ROWS as usize {
+                return Ok(());
             }
         }
-        found.truncate(wanted.count);
-        Ok(found)
     }
 
     pub fn head(&self) -> &CorpusHead {
@@ -181,7 +192,7 @@ impl<'a> Snapshot<'a> {
              where part = $1 and path = $2 and live order by chunk.id"
         );
         let rows = self.query(&asked, &[&(part as i32), &path])?;
-        rows.iter().map(|row| self.chunk(row)).collect()
+        rows.iter().map(|row| chunk(row, self.database)).collect()
     }
 
     /// Returns the best chunks for any form of the words with their BM25 scores, best first.
@@ -247,7 +258,7 @@ impl<'a> Snapshot<'a> {
 
         let read = |row: &Row| {
             Ok(ChunkWithEntry {
-                text: self.chunk(row)?,
+                text: chunk(row, self.database)?,
                 entry: row.get("entry"),
             })
         };
@@ -278,27 +289,12 @@ impl<'a> Snapshot<'a> {
         }
 
         let schema = self.schema();
-        let failed = |error| self.database.failure(&error);
-
         let asked = format!(
             "select body from {schema}.chunk join {schema}.document on document.id = chunk.document \
              where live order by chunk.id"
         );
-        let portal = self.transaction.bind(&asked, &[]).map_err(failed)?;
-
-        loop {
-            let rows = self.transaction.query_portal(&portal, FETCHED_ROWS);
-            let rows = rows.map_err(failed)?;
-            for row in &rows {
-                if !see(self.chunk(row)?) {
-                    return Ok(());
-                }
-            }
-
-            if rows.len() < FETCHED_ROWS as usize {
-                return Ok(());
-            }
-        }
+        let database = self.database;
+        self.each_row(&asked, &[], |row| Ok(see(chunk(row, database)?)))
     }
 }
 
@@ -335,6 +331,11 @@ pub(super) fn check_format(found: i64, database: &Database) -> Result<(), Remote
         found,
         expected: FORMAT,
     })
+}
+
+/// Reads a chunk.
+fn chunk(row: &Row, database: &Database) -> Result<ChunkText, RemoteError> {
+    serde_json::from_str(row.get("body")).map_err(|error| database.damage(error))
 }
 
 /// Reads a document.

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::{fs, io};
 
 use crate::config::{Config, Paths};
-use crate::event::harmless;
 use crate::story::text::one_line;
 use crate::story::words;
 
@@ -60,16 +59,12 @@ pub fn run(
         others = removed;
     }
 
-    if out.json {
-        let is_removed = cleaning == Cleaning::Removed;
-        out.json_pretty(&serde_json::json!({
-            "removed": is_removed,
-            "threads": threads,
-            "others": others,
-        }))?;
-    } else {
-        out.text(&harmless(&report(&threads, &others, cleaning)))?;
-    }
+    let value = serde_json::json!({
+        "removed": cleaning == Cleaning::Removed,
+        "threads": threads,
+        "others": others,
+    });
+    out.print(&value, || report(&threads, &others, cleaning))?;
     Ok(Exit::Done)
 }
 

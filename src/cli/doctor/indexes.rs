@@ -53,29 +53,22 @@ pub(super) fn database(config: &Config) -> Option<Check> {
 }
 
 fn index(health: Health) -> Check {
-    let Health {
-        folder,
-        root,
-        generation,
-        documents,
-        chunks,
-        problem,
-        ..
-    } = health;
+    let documents = words::quantity(health.documents, "document");
+    let chunks = words::quantity(health.chunks, "chunk");
+    let found = format!(
+        "{}: {documents}, {chunks}, generation {}",
+        health.folder, health.generation
+    );
 
-    let documents = words::quantity(documents, "document");
-    let chunks = words::quantity(chunks, "chunk");
-    let found = format!("{folder}: {documents}, {chunks}, generation {generation}");
-
-    match problem {
+    match health.problem {
         Some(problem) => Check::wrong("index", problem),
-        None if Path::new(&folder).is_dir() => Check::good("index", found),
+        None if Path::new(&health.folder).is_dir() => Check::good("index", found),
         None => Check::poor(
             "index",
             found,
             &format!(
                 "the folder no longer exists: delete {} to free its space",
-                root.display()
+                health.root.display()
             ),
         ),
     }

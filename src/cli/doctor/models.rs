@@ -161,16 +161,15 @@ fn linker(paths: &Paths, embedder: &ModelCard) -> Option<Check> {
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
 fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
-    if !config.generator.url.is_empty() {
-        let error = ProbeError::Inside {
+    let found = if config.generator.url.is_empty() {
+        Probe::for_generator(config, paths, generator)
+    } else {
+        Err(ProbeError::Inside {
             host: generator.device.clone(),
-        };
-        let Problem { error, advice } = error.into();
-        let error = format!("{error}; the gate uses the token entropy instead");
-        return Check::new("probe", CheckState::Poor, Problem { error, advice });
-    }
+        })
+    };
 
-    match Probe::for_generator(config, paths, generator) {
+    match found {
         Ok((file, probe)) => {
             let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
             let quality = auroc.map_or("not measured".to_owned(), |auroc| {

@@ -1,6 +1,6 @@
 //! The questions of an evaluation, and the place of their answers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::corpus::files;
@@ -67,11 +67,10 @@ impl AskedQuestions {
                 asked.limits = limits(&asked.questions, &documents);
             }
         } else if variants.iter().any(Variant::is_searching) {
-            return Err(Failure::usage(
+            return Err(Stopped::usage(
                 format!("{} has no passages to search", file.display()),
                 "name a folder of documents: --corpus FOLDER",
-            )
-            .into());
+            ));
         }
         Ok(asked)
     }
@@ -137,23 +136,9 @@ fn write_passages(documents: &Documents, file: &Path, paths: &Paths) -> Result<P
 
 /// Returns the questions of the split, at most `--limit`, spread evenly.
 fn choose(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Failure> {
-    let in_split = |question: &Question| {
-        what.split
-            .as_ref()
-            .is_none_or(|split| question.split == *split)
-    };
-
-    let mut splits: Vec<String> = questions
-        .iter()
-        .map(|question| question.split.clone())
-        .collect();
-    splits.sort();
-    splits.dedup();
-
-    let all: Vec<&Question> = questions
-        .iter()
-        .filter(|question| in_split(question))
-        .collect();
+    let split = what.split.as_ref();
+    let in_split = |question: &&Question| split.is_none_or(|split| question.split == *split);
+    let all: Vec<&Question> = questions.iter().filter(in_split).collect();
     let count = all.len();
     let limit = what.limit.unwrap_or(usize::MAX);
 
@@ -167,7 +152,8 @@ fn choose(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Fa
         .collect();
 
     if chosen.is_empty() {
-        let known = splits.join(", ");
+        let splits: BTreeSet<&str> = questions.iter().map(|one| one.split.as_str()).collect();
+        let known = splits.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Failure::usage(
             "no question matches --split and --limit",
             format!("this file has the splits: {known}"),

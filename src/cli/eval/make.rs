@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::calls::with_calls;
 use super::corpus::{documents, files};
-use crate::cli::failure::{Exit, Failure, Stopped};
+use crate::cli::failure::{Exit, Stopped};
 use crate::cli::folders::check_folder;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
@@ -46,7 +46,7 @@ pub(super) fn run(
         let error = format!(
             "the generator wrote no question that it could answer itself ({tried} sentences tried)"
         );
-        return Err(Failure::new(error, "use a larger model: --model NAME").into());
+        return Err(Stopped::failure(error, "use a larger model: --model NAME"));
     }
     for question in &made {
         out.json_line(question)?;

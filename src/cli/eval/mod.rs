@@ -22,7 +22,6 @@ use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
     self, DepthMetric, Ended, EvidenceCheck, PaperTable, Plan, Published, Report, Row,
 };
-use crate::event::harmless;
 use crate::files;
 use crate::trace::Journal;
 use answers::Setting;
@@ -43,11 +42,10 @@ pub fn run(
     }
 
     if what.paper.is_some() && flags.preset.is_some() {
-        return Err(Failure::usage(
+        return Err(Stopped::usage(
             "--paper has its own presets: those of the table's rows",
             "leave out --preset",
-        )
-        .into());
+        ));
     }
 
     let layers = evaluated_layers(what, flags, paths)?;
@@ -200,11 +198,7 @@ fn evaluated_layers(what: &Evaluation, flags: &Shared, paths: &Paths) -> Result<
         preset: None,
         ..flags.clone()
     };
-    let mut layers = if what.demo {
-        demo::layers(&without_preset, paths)?
-    } else {
-        settings::layers(&without_preset, paths)?
-    };
+    let mut layers = demo::choose_layers(what.demo, &without_preset, paths)?;
 
     if let Some(samples) = what.samples {
         let kind = if samples == 0 { "off" } else { "soft" };
@@ -238,12 +232,7 @@ fn print(
         out.remark(&format!("wrote {}", file.display()));
     }
 
-    if out.json {
-        out.json_pretty(report)?;
-    } else {
-        out.text(&harmless(&eval::markdown(report)))?;
-    }
-    Ok(())
+    Ok(out.print(report, || eval::markdown(report))?)
 }
 
 /// Prints the first remarks on standard error, and the number of the others.

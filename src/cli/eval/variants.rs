@@ -80,17 +80,14 @@ pub(super) fn repeat(
 
 /// Returns the mean and the deviation of each preset that was repeated.
 pub(super) fn repeats(variants: &[Variant], report: &Report) -> Vec<RepeatSummary> {
-    let mut groups: Vec<(&str, Vec<&PresetSummary>)> = Vec::new();
-    for (variant, summary) in variants.iter().zip(&report.presets) {
-        match groups.last_mut() {
-            Some((name, members)) if *name == variant.repeated => members.push(summary),
-            Some(_) | None => groups.push((&variant.repeated, vec![summary])),
-        }
-    }
+    let pairs: Vec<(&Variant, &PresetSummary)> = variants.iter().zip(&report.presets).collect();
+    let groups = pairs.chunk_by(|(one, _), (next, _)| one.repeated == next.repeated);
     groups
-        .into_iter()
-        .filter(|(_, members)| members.len() > 1)
-        .map(|(name, members)| RepeatSummary::new(name, &members))
+        .filter(|group| group.len() > 1)
+        .map(|group| {
+            let members: Vec<&PresetSummary> = group.iter().map(|(_, summary)| *summary).collect();
+            RepeatSummary::new(&group[0].0.repeated, &members)
+        })
         .collect()
 }
 
@@ -125,11 +122,10 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
     }
 
     if presets.is_empty() {
-        return Err(Failure::usage(
+        return Err(Stopped::usage(
             "--preset names no preset",
             "separate presets with commas, e.g. --preset naive,closed-book",
-        )
-        .into());
+        ));
     }
 
     Ok(presets)

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use super::calls::with_calls;
-use crate::cli::failure::{Exit, Failure, Stopped};
+use crate::cli::failure::{Exit, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{JudgeModel, Layers, Paths};
 use crate::eval::verdicts::{self, VerdictTable};
-use crate::event::harmless;
 use crate::llm::bundled;
 
 /// Judges the answers of a file of EVOUNA and prints how far the judge agrees with people.
@@ -21,11 +20,10 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     let Some(file) = questions else {
-        return Err(Failure::usage(
+        return Err(Stopped::usage(
             format!("{} needs a file of EVOUNA", table.name),
             "give its NQ.json or TQ.json",
-        )
-        .into());
+        ));
     };
     let config = layers.config()?;
     let judge = match &config.judge.model {
@@ -50,16 +48,13 @@ pub(super) fn run(
         })
     })?;
 
-    if out.json {
-        out.json_pretty(&serde_json::json!({ "judge": judge, "verdicts": figures }))?;
-    } else {
-        let title = format!("{}, {} answers by {judge}", table.title, judged.len());
-        out.text(&harmless(&verdicts::table(&title, &figures).markdown()))?;
-    }
+    let title = format!("{}, {} answers by {judge}", table.title, judged.len());
+    let value = serde_json::json!({ "judge": judge, "verdicts": figures });
+    out.print(&value, || verdicts::table(&title, &figures).markdown())?;
     Ok(Exit::Done)
 }
 
 fn is_bundled(model: &str) -> bool {
     let file = Path::new(model).file_name().unwrap_or_default();
-    bundled::models().iter().any(|known| file == known.file)
+    bundled::is_listed(&file.to_string_lossy())
 }

@@ -550,7 +550,7 @@ impl<'l> Loader<'l> {
         let reranker = llm::load_reranker(self.runtime, &file, settings, self.stop, &mut progress)?;
         watch.emit_loaded(reranker.card());
 
-        Ok(Box::new(reranker))
+        Ok(reranker)
     }
 
     /// Loads the entailment judge of these settings; without settings the slot is emptied.

@@ -65,11 +65,10 @@ impl GeneratorProcess {
     }
 }
 
-/// Observers of the progress of a call.
-pub(super) struct Observers<'a> {
-    pub loading: &'a mut dyn FnMut(f32) -> Flow,
-    pub token: &'a mut dyn FnMut(usize, &Token) -> Flow,
-}
+/// Sees the share of a model that is loaded.
+type ObserveLoad<'a> = &'a mut dyn FnMut(f32) -> Flow;
+/// Sees the tokens of a call.
+pub(super) type ObserveTokens<'a> = &'a mut dyn FnMut(usize, &Token) -> Flow;
 
 /// The reason why a call has no outcome.
 pub(super) enum Broken {
@@ -129,14 +128,14 @@ impl ProcessLink {
     pub fn call(
         &mut self,
         request: &GeneratorRequest,
-        observers: &mut Observers<'_>,
+        observe: ObserveTokens<'_>,
         stop: &StopFlag,
     ) -> Result<CallOutcome, Broken> {
         let process = self.process.as_mut().ok_or(Broken::Gone)?;
         let outcome = process
             .send(request)
             .map_err(Broken::from)
-            .and_then(|()| finish(process, observers, stop));
+            .and_then(|()| finish(process, &mut |_| Flow::Continue, observe, stop));
 
         if outcome.is_err() {
             self.end();
@@ -148,18 +147,19 @@ impl ProcessLink {
     /// Waits for the outcome of the load, which begins by itself.
     pub fn wait_for_load(
         &mut self,
-        observers: &mut Observers<'_>,
+        loading: ObserveLoad<'_>,
         stop: &StopFlag,
     ) -> Result<CallOutcome, Broken> {
         let process = self.process.as_mut().ok_or(Broken::Gone)?;
-        finish(process, observers, stop)
+        finish(process, loading, &mut |_, _| Flow::Continue, stop)
     }
 }
 
 /// Waits for the outcome of a call, and passes on what comes before it.
 fn finish(
     process: &mut GeneratorProcess,
-    observers: &mut Observers<'_>,
+    loading: ObserveLoad<'_>,
+    observe: ObserveTokens<'_>,
     stop: &StopFlag,
 ) -> Result<CallOutcome, Broken> {
     let mut interrupted: Option<Instant> = None;
@@ -180,13 +180,13 @@ fn finish(
         match serde_json::from_slice(&message).map_err(io::Error::from)? {
             GeneratorReply::Done(outcome) => return Ok(outcome),
             GeneratorReply::Loading(share) => {
-                if (observers.loading)(share) == Flow::Stop && interrupted.is_none() {
+                if loading(share) == Flow::Stop && interrupted.is_none() {
                     process.send(&GeneratorRequest::Interrupt)?;
                     interrupted = Some(Instant::now());
                 }
             }
             GeneratorReply::Token { prompt, token } => {
-                let continues = (observers.token)(prompt, &token) == Flow::Continue;
+                let continues = observe(prompt, &token) == Flow::Continue;
                 process.send(&GeneratorRequest::Seen { continues })?;
             }
         }

@@ -24,7 +24,7 @@ use super::values::{
 };
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, StopError, StopFlag, lock};
-use link::{Broken, Observers, ProcessLink};
+use link::{Broken, ObserveTokens, ProcessLink};
 use message::{CallOutcome, CallValue, GeneratorRequest};
 
 /// A generator in a process of its own.
@@ -52,13 +52,8 @@ impl IsolatedGenerator {
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<Self, LlmError> {
         let mut link = ProcessLink::load(file, settings)?;
-        let mut observers = Observers {
-            loading: progress,
-            token: &mut |_, _| Flow::Continue,
-        };
-
         let outcome = link
-            .wait_for_load(&mut observers, stop)
+            .wait_for_load(progress, stop)
             .map_err(|broken| reason(broken, &settings.rpc))?;
 
         let CallValue::Loaded {
@@ -91,9 +86,9 @@ impl IsolatedGenerator {
     fn call(
         &self,
         request: &GeneratorRequest,
-        observers: &mut Observers<'_>,
+        observe: ObserveTokens<'_>,
     ) -> Result<CallOutcome, LlmError> {
-        let called = lock(&self.link).call(request, observers, &self.stop);
+        let called = lock(&self.link).call(request, observe, &self.stop);
         called.map_err(|broken| reason(broken, &self.workers))
     }
 
@@ -102,19 +97,19 @@ impl IsolatedGenerator {
         self.observed_call(request, &mut |_, _| Flow::Continue)
     }
 
+    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>, LlmError> {
+        let CallValue::Rows(rows) = self.quiet_call(request)? else {
+            return Err(other_answer());
+        };
+        Ok(rows)
+    }
+
     fn observed_call(
         &mut self,
         request: &GeneratorRequest,
-        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+        observe: ObserveTokens<'_>,
     ) -> Result<CallValue, LlmError> {
-        let outcome = self.call(
-            request,
-            &mut Observers {
-                loading: &mut |_| Flow::Continue,
-                token: observe,
-            },
-        )?;
-
+        let outcome = self.call(request, observe)?;
         self.usage = outcome.usage;
         outcome.result
     }
@@ -167,13 +162,8 @@ impl Generator for IsolatedGenerator {
     }
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
-        let outcome = self.call(
-            &GeneratorRequest::Render(prompt.clone()),
-            &mut Observers {
-                loading: &mut |_| Flow::Continue,
-                token: &mut |_, _| Flow::Continue,
-            },
-        )?;
+        let request = GeneratorRequest::Render(prompt.clone());
+        let outcome = self.call(&request, &mut |_, _| Flow::Continue)?;
         let CallValue::Rendered(rendered) = outcome.result? else {
             return Err(other_answer());
         };
@@ -211,15 +201,6 @@ impl Scorer for IsolatedGenerator {
             continuations: texts(continuations),
         };
         self.rows(&request)
-    }
-}
-
-impl IsolatedGenerator {
-    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>, LlmError> {
-        let CallValue::Rows(rows) = self.quiet_call(request)? else {
-            return Err(other_answer());
-        };
-        Ok(rows)
     }
 }
 

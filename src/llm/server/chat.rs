@@ -92,7 +92,7 @@ impl Trial {
         let first = chunk.choices.first();
         let likely = first
             .and_then(|choice| choice.logprobs.as_ref()?.content.as_ref()?.first())
-            .map_or(0, |likely| likely.top().len());
+            .map_or(0, |likely| likely.top_logprobs.len());
 
         Ok(Self {
             choices: chunk.choices.len(),
@@ -108,35 +108,27 @@ fn cached_tokens(usage: Option<&ChatUsage>) -> u32 {
         .map_or(0, |details| details.cached_tokens)
 }
 
+/// Returns the turns of a prompt that are not empty, each behind its role.
+fn turns(prompt: &Prompt) -> impl Iterator<Item = (&'static str, &str)> {
+    let turns = [
+        ("system", prompt.system.as_str()),
+        ("user", &prompt.user),
+        ("assistant", &prompt.reply),
+    ];
+    turns.into_iter().filter(|(_, text)| !text.is_empty())
+}
+
 impl Chat {
     /// Returns the text of a prompt as it is shown: the turns as they are sent.
     pub fn text(prompt: &Prompt) -> String {
-        let turns = [
-            ("system", &prompt.system),
-            ("user", &prompt.user),
-            ("assistant", &prompt.reply),
-        ];
-        let written = turns
-            .iter()
-            .filter(|(_, text)| !text.is_empty())
-            .map(|(role, text)| format!("[{role}]\n{text}"));
+        let written = turns(prompt).map(|(role, text)| format!("[{role}]\n{text}"));
         written.collect::<Vec<String>>().join("\n\n")
     }
 
     /// Returns the turns of a prompt, and how the last one is continued.
     pub fn turns(&self, prompt: &Prompt) -> Value {
-        let mut messages = Vec::new();
-
-        for (role, text) in [
-            ("system", &prompt.system),
-            ("user", &prompt.user),
-            ("assistant", &prompt.reply),
-        ] {
-            if !text.is_empty() {
-                messages.push(json!({"role": role, "content": text}));
-            }
-        }
-
+        let messages = turns(prompt).map(|(role, text)| json!({"role": role, "content": text}));
+        let messages: Vec<Value> = messages.collect();
         let mut body = json!({"messages": messages});
         if self.is_vllm {
             // vLLM hands these to the template of the model; Qwen3's reads `enable_thinking`
@@ -244,8 +236,8 @@ impl Chat {
 
         let known: Vec<Vec<String>> = labels.iter().map(|label| spellings(label)).collect();
         let mut masses = vec![0.0_f32; labels.len()];
-        for token in likely.top() {
-            if let Some(label) = find_label(token.text(), &known) {
+        for token in &likely.top_logprobs {
+            if let Some(label) = find_label(&token.token, &known) {
                 masses[label] += token.logprob().exp();
             }
         }
@@ -261,9 +253,9 @@ impl Chat {
             shares: masses.iter().copied().map(share).collect(),
             mass: mass.min(1.0),
             greedy: likely
-                .top()
+                .top_logprobs
                 .first()
-                .and_then(|token| find_label(token.text(), &known)),
+                .and_then(|token| find_label(&token.token, &known)),
         })
     }
 }

@@ -17,8 +17,7 @@ use crate::event::{CallUsage, Flow, ModelCard, elapsed_us, saturating_u32};
 use crate::llm::error::LlmError;
 use crate::llm::role::{Generator, LoadedGenerator, Scorer, Tap};
 use crate::llm::scorer::{read_labels, spellings};
-use crate::llm::template::Opening;
-use crate::llm::template::thought::Splitter;
+use crate::llm::template::thought::{Opening, Splitter};
 use crate::llm::values::{
     Completion, Decoding, End, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
@@ -65,7 +64,7 @@ impl ServerGenerator {
                 if !file.is_empty() {
                     file.clone_into(&mut card.file);
                 }
-                card.practice = bundled::models().iter().any(|one| one.file == card.file);
+                card.practice = bundled::is_listed(&card.file);
                 let capabilities = try_native(&client, props, &native)?;
                 (Api::Native(Box::new(native)), capabilities)
             }
@@ -115,7 +114,7 @@ impl ServerGenerator {
     ) -> Result<ServerRequest, LlmError> {
         match &self.api {
             Api::Native(native) => {
-                let opening = native.opening(prompt);
+                let opening = native.thoughts.opening(prompt);
                 let tokens = native.render(&self.client, prompt, opening)?.tokens;
                 native.check_length(tokens.len(), 1)?;
                 Ok(native.completion(&tokens, prompt, decoding, seed))
@@ -179,7 +178,7 @@ impl Generator for ServerGenerator {
             .iter()
             .map(|prompt| {
                 ServerReply::new(match &self.api {
-                    Api::Native(native) => native.splitter(prompt),
+                    Api::Native(native) => native.thoughts.splitter(prompt),
                     Api::Chat(_) => Splitter::new(None, false),
                 })
             })
@@ -215,7 +214,9 @@ impl Generator for ServerGenerator {
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
         match &self.api {
-            Api::Native(native) => native.render(&self.client, prompt, native.opening(prompt)),
+            Api::Native(native) => {
+                native.render(&self.client, prompt, native.thoughts.opening(prompt))
+            }
             Api::Chat(_) => Ok(Rendered {
                 text: Chat::text(prompt),
                 tokens: Vec::new(),
@@ -370,10 +371,6 @@ impl LoadedGenerator for ServerGenerator {
     }
 
     fn has_inside(&self) -> bool {
-        false
-    }
-
-    fn is_lost(&self) -> bool {
         false
     }
 }

@@ -31,6 +31,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Size of the largest answer, and of the largest line of a streamed one.
 const MAX_BYTES: u64 = 256 << 20;
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Bytes that are read of a refusal.
+const MAX_REFUSAL_BYTES: u64 = 1 << 16;
 /// Length of the reason of a server that is shown.
 const MAX_MESSAGE: usize = 300;
 
@@ -332,14 +334,7 @@ impl ServerClient {
         response: Response<ureq::Body>,
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), Failed> {
-        let mut text = Vec::new();
-        response
-            .into_body()
-            .into_reader()
-            .take(MAX_BYTES)
-            .read_to_end(&mut text)
-            .map_err(|error| self.broken(&error))?;
-
+        let text = read_body(response, MAX_BYTES).map_err(|error| self.broken(&error))?;
         data(self.parse(&text)?);
         Ok(())
     }
@@ -400,14 +395,8 @@ impl ServerClient {
             .and_then(|after| after.to_str().ok()?.trim().parse().ok())
             .map_or(Duration::ZERO, Duration::from_secs);
 
-        let mut text = Vec::new();
         // the status says enough where the reason cannot be read
-        let _ = response
-            .into_body()
-            .into_reader()
-            .take(1 << 16)
-            .read_to_end(&mut text);
-
+        let text = read_body(response, MAX_REFUSAL_BYTES).unwrap_or_default();
         self.refusal(status, after, &text, attempts)
     }
 
@@ -557,6 +546,14 @@ fn rests(pause: Duration, is_over: &dyn Fn() -> bool) -> bool {
         thread::sleep(LATENCY.min(pause));
     }
     true
+}
+
+/// Reads an answer, or the first `max` bytes of a longer one.
+fn read_body(response: Response<ureq::Body>, max: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let body = response.into_body().into_reader();
+    body.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns the reason in an error of a server.

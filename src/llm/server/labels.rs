@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::http::ServerClient;
 use super::native::Native;
 use crate::llm::error::LlmError;
-use crate::llm::scorer::{LEAD_TOKENS, MIN_FIRST_TOKEN, Spelling, SpellingRow, behind, is_lead};
+use crate::llm::scorer::{LEAD_TOKENS, Spelling, SpellingRow, behind, drop_unlikely, is_lead};
 
 /// The replies to prompts up to where each may name a label.
 struct Begun {
@@ -78,17 +78,12 @@ pub(super) fn label_rows(
             .map(|spelling| logprob(spelling).unwrap_or(f32::NEG_INFINITY))
             .collect();
 
-        let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-
-        for (number, spelling) in spellings.iter().enumerate() {
-            if row[number] < best + MIN_FIRST_TOKEN.ln() {
-                row[number] = f32::NEG_INFINITY;
-            } else if row[number].is_finite() {
+        for (number, spelling) in drop_unlikely(spellings, &mut row) {
+            if row[number].is_finite() {
                 let rest = behind(lead, spelling).unwrap_or_default();
-                for (evaluated, target) in walk(&read, rest).into_iter().skip(1) {
-                    places.push((evaluated, target));
-                    owners.push((at, number));
-                }
+                let walked = walk(&read, rest).into_iter().skip(1);
+                places.extend(walked);
+                owners.resize(places.len(), (at, number));
             }
         }
 

@@ -65,13 +65,6 @@ pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedM
     }
 }
 
-impl ListedModel {
-    /// Returns whether a program with this name owns the model.
-    pub fn is_of(&self, owner: &str) -> bool {
-        self.owned_by == owner
-    }
-}
-
 /// Describes a model of a server.
 pub(super) fn card(client: &ServerClient, model: &ListedModel) -> ModelCard {
     let meta = model.meta.clone().unwrap_or_default();

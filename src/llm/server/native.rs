@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 
 use super::http::{ServerClient, ServerRequest};
 use super::reply::{ReplyPiece, ReplyStep};
-use crate::config::{GeneratorSettings, Thinking};
+use crate::config::GeneratorSettings;
 use crate::event::{Alternative, ModelCard, lock, saturating_u32};
 use crate::llm::error::LlmError;
-use crate::llm::template::Opening;
 use crate::llm::template::parts::{self, PromptPart, SYSTEM_MARK, USER_MARK};
-use crate::llm::template::thought::{self, Marks, Splitter};
+use crate::llm::template::thought::{Opening, Thoughts};
 use crate::llm::values::{Decoding, End, Prompt, Rendered};
 
 /// The most likely tokens of which the server gives the probability with each token. The entropy
@@ -36,7 +35,6 @@ pub(super) struct Props {
     pub default_generation_settings: Option<DefaultSettings>,
     pub total_slots: u32,
     pub model_path: String,
-    pub model_alias: String,
     pub model_ftype: String,
     pub bos_token: String,
     pub build_info: String,
@@ -53,14 +51,9 @@ pub(super) struct Native {
     pub context_tokens: u32,
     model: String,
     bos_token: String,
-    thinking: Thinking,
-    thinking_tokens: u32,
     /// No template: the prompt is the text of its turns.
     pub is_plain: bool,
-    marks: Option<Marks>,
-    /// Text behind the template's that keeps the model from thinking.
-    without_thoughts: &'static str,
-    opens_thoughts: bool,
+    pub thoughts: Thoughts,
     /// The template around the marks of texts, by whether there is a system turn and whether the
     /// model thinks.
     turns: Mutex<HashMap<(bool, bool), String>>,
@@ -113,30 +106,16 @@ struct Timings {
 #[serde(default)]
 pub(super) struct Likely {
     id: Option<i32>,
-    token: String,
+    pub token: String,
     bytes: Option<Vec<u8>>,
     logprob: Option<f32>,
-    top_logprobs: Vec<Likely>,
+    pub top_logprobs: Vec<Likely>,
 }
 
 impl Likely {
-    pub fn bytes(&self) -> Vec<u8> {
-        self.bytes
-            .clone()
-            .unwrap_or_else(|| self.token.clone().into_bytes())
-    }
-
     pub fn logprob(&self) -> f32 {
         // a probability of zero has no logarithm in JSON
         self.logprob.unwrap_or(f32::MIN).min(0.0)
-    }
-
-    pub fn top(&self) -> &[Self] {
-        &self.top_logprobs
-    }
-
-    pub fn text(&self) -> &str {
-        &self.token
     }
 
     /// Returns the most likely tokens but the chosen one.
@@ -154,9 +133,10 @@ impl Likely {
 
     pub fn piece(&self) -> ReplyPiece {
         let top: Vec<f32> = self.top_logprobs.iter().map(Self::logprob).collect();
+        let bytes = self.bytes.as_deref().unwrap_or(self.token.as_bytes());
         ReplyPiece {
             id: self.id.unwrap_or(-1),
-            bytes: self.bytes(),
+            bytes: bytes.to_vec(),
             logprob: self.logprob(),
             entropy: entropy(&top),
             alternatives: self.alternatives(),
@@ -193,12 +173,8 @@ impl Native {
                 .map_or(0, |settings| settings.n_ctx),
             model: model.to_owned(),
             bos_token: props.bos_token.clone(),
-            thinking: settings.thinking,
-            thinking_tokens: settings.thinking_tokens,
             is_plain: settings.chat_template == ModelCard::NO_TEMPLATE,
-            marks: None,
-            without_thoughts: "",
-            opens_thoughts: false,
+            thoughts: Thoughts::without_marks(settings),
             turns: Mutex::default(),
             tokens: Mutex::default(),
         };
@@ -214,9 +190,7 @@ impl Native {
             }
 
             let has_token = |text: &str| is_token.get(text).copied().unwrap_or(false);
-            native.marks = thought::marks(has_token, &thoughtful);
-            native.without_thoughts = thought::without_thoughts(native.marks, &end);
-            native.opens_thoughts = thought::is_open(&thoughtful);
+            native.thoughts = Thoughts::new(settings, has_token, &end, &thoughtful);
         }
 
         Ok(native)
@@ -230,20 +204,6 @@ impl Native {
             decoding.stop.texts.extend(stops);
         }
         decoding
-    }
-
-    pub fn opening(&self, prompt: &Prompt) -> Opening {
-        match self.thinking {
-            Thinking::On if prompt.reply.is_empty() => Opening::Reply,
-            Thinking::On | Thinking::Off => Opening::Answer,
-        }
-    }
-
-    pub fn splitter(&self, prompt: &Prompt) -> Splitter {
-        match self.opening(prompt) {
-            Opening::Reply => Splitter::new(self.marks, self.opens_thoughts),
-            Opening::Answer => Splitter::new(None, false),
-        }
     }
 
     /// Returns the text and tokens of a prompt.
@@ -297,10 +257,7 @@ impl Native {
 
         let is_thinking = opening == Opening::Reply;
         let turns = self.turns(client, !prompt.system.is_empty(), is_thinking)?;
-        let tail = match opening {
-            Opening::Answer => self.without_thoughts,
-            Opening::Reply => "",
-        };
+        let tail = self.thoughts.tail_for(opening);
         Ok(parts::parts(&turns, prompt, tail))
     }
 
@@ -385,11 +342,7 @@ impl Native {
         decoding: &Decoding,
         seed: u64,
     ) -> ServerRequest {
-        let thoughts = match self.opening(prompt) {
-            Opening::Reply => self.thinking_tokens,
-            Opening::Answer => 0,
-        };
-
+        let thoughts = self.thoughts.max_tokens_of(prompt);
         ServerRequest::stream(
             "/completion",
             json!({

@@ -2,7 +2,7 @@
 
 use super::http::Wish;
 use crate::event::{Alternative, Flow};
-use crate::llm::stream::Stream;
+use crate::llm::growing::GrowingReply;
 use crate::llm::template::thought::Splitter;
 use crate::llm::values::{Completion, Decoding, End, Token};
 
@@ -31,36 +31,24 @@ pub(super) struct ReplyStep {
 
 /// The reply to one prompt.
 pub(super) struct ServerReply {
-    /// The reply with its thoughts.
-    whole: Stream,
-    splitter: Splitter,
-    /// The answer.
-    stream: Stream,
-    tokens: Vec<Token>,
-    thoughts: String,
+    reply: GrowingReply,
     pub generated: u32,
     pub prompt_tokens: u32,
     pub reused_tokens: u32,
-    end: Option<End>,
 }
 
 impl ServerReply {
     pub fn new(splitter: Splitter) -> Self {
         Self {
-            whole: Stream::default(),
-            splitter,
-            stream: Stream::default(),
-            tokens: Vec::new(),
-            thoughts: String::new(),
+            reply: GrowingReply::new(splitter),
             generated: 0,
             prompt_tokens: 0,
             reused_tokens: 0,
-            end: None,
         }
     }
 
     pub fn has_ended(&self) -> bool {
-        self.end.is_some()
+        self.reply.end.is_some()
     }
 
     /// Takes a part of the answer.
@@ -79,7 +67,7 @@ impl ServerReply {
         }
 
         for piece in &step.pieces {
-            if self.end.is_some() {
+            if self.reply.end.is_some() {
                 break;
             }
             if self.push(piece, decoding, observe) == Flow::Stop {
@@ -87,7 +75,7 @@ impl ServerReply {
             }
         }
 
-        match (step.end, self.end) {
+        match (step.end, self.reply.end) {
             // a server that is not stopped says what the call took
             (None, Some(_)) => Wish::Enough,
             (Some(end), None) => self.finish_turn(end, observe),
@@ -102,36 +90,11 @@ impl ServerReply {
         observe: &mut dyn FnMut(&Token) -> Flow,
     ) -> Flow {
         self.generated += 1;
-        let stops = &decoding.stop.texts;
-        let mut is_thought = piece.is_thought || !self.splitter.is_in_answer();
-        let mut thought = String::new();
-        if piece.is_thought {
-            self.whole.push(&piece.bytes, &[]);
-            thought = self.whole.take(&[]);
-        } else if self.splitter.is_in_answer() {
-            if self.stream.push(&piece.bytes, stops) {
-                self.end = Some(End::StopRule);
-            }
+        let (text, is_thought) = if piece.is_thought {
+            (self.reply.add_thought(&piece.bytes), true)
         } else {
-            self.whole.push(&piece.bytes, &[]);
-            let parts = self.splitter.push(&self.whole.take(&[]));
-            if self.stream.push(parts.answer.as_bytes(), stops) {
-                self.end = Some(End::StopRule);
-            }
-            thought = parts.thought;
-            is_thought = !self.splitter.is_in_answer();
-        }
-        self.thoughts.push_str(&thought);
-        if !is_thought && self.tokens.len() + 1 >= decoding.max_tokens as usize {
-            self.end.get_or_insert(End::MaxTokens);
-        }
-
-        let text = if is_thought {
-            thought
-        } else if self.end.is_some() {
-            self.stream.take_rest()
-        } else {
-            self.stream.take(stops)
+            let stops = &decoding.stop.texts;
+            self.reply.add(&piece.bytes, stops, decoding.max_tokens)
         };
         let token = Token {
             id: piece.id,
@@ -144,7 +107,7 @@ impl ServerReply {
         };
         let flow = observe(&token);
         if !is_thought {
-            self.tokens.push(token);
+            self.reply.tokens.push(token);
         }
         flow
     }
@@ -152,14 +115,10 @@ impl ServerReply {
     /// Releases the text that was held back as the start of a stop text or of a mark, with the
     /// numbers of its last token.
     fn finish_turn(&mut self, end: End, observe: &mut dyn FnMut(&Token) -> Flow) -> Wish {
-        self.end = Some(end);
+        self.reply.end_turn(end, &[]);
+        let text = self.reply.answer.take_rest();
 
-        let held = self.splitter.finish();
-        self.thoughts.push_str(&held.thought);
-        self.stream.push(held.answer.as_bytes(), &[]);
-        let text = self.stream.take_rest();
-
-        let Some(last) = self.tokens.last().filter(|_| !text.is_empty()) else {
+        let Some(last) = self.reply.tokens.last().filter(|_| !text.is_empty()) else {
             return Wish::More;
         };
 
@@ -168,7 +127,7 @@ impl ServerReply {
             ..last.clone()
         };
         let flow = observe(&token);
-        self.tokens.push(token);
+        self.reply.tokens.push(token);
 
         match flow {
             Flow::Continue => Wish::More,
@@ -178,11 +137,6 @@ impl ServerReply {
 
     /// Returns the completion; one without an end was stopped.
     pub fn finish(self) -> Completion {
-        Completion {
-            text: self.stream.finish(),
-            tokens: self.tokens,
-            thoughts: self.thoughts,
-            end: self.end.unwrap_or(End::Stopped),
-        }
+        self.reply.finish(End::Stopped)
     }
 }

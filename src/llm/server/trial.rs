@@ -44,12 +44,8 @@ pub(super) fn try_native(
     let samples = answers.as_array().map_or(1, Vec::len);
     let again = trial(1)?;
 
-    let first = |answer: &Value| match answer.as_array() {
-        Some(answers) => answers.first().cloned().unwrap_or_default(),
-        None => answer.clone(),
-    };
-    let answer = first(&again);
-
+    // a single answer may come in a list
+    let answer = again.get(0).unwrap_or(&again);
     let likely = answer.pointer("/completion_probabilities/0/top_logprobs");
     let has_likely = likely.and_then(Value::as_array).is_some();
     let reused = answer.pointer("/timings/cache_n").and_then(Value::as_u64);
@@ -115,7 +111,7 @@ pub(super) fn try_chat(
 
     let chat = Chat {
         model: model.id.clone(),
-        is_vllm: model.is_of("vllm"),
+        is_vllm: model.owned_by == "vllm",
         likely_tokens: tried.likely_tokens,
     };
 

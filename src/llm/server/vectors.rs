@@ -64,19 +64,13 @@ impl ServerEmbedder {
         let mut embedder = Self {
             card: named_card(ModelRole::Embedder, &client.host(), &model.id),
             client,
-            is_peer: model.is_of(PEER),
+            is_peer: model.owned_by == PEER,
             model: model.id,
         };
 
-        let sample = embedder.vectors(Side::Document, &["one two three"]).map_err(|error| match error {
-            LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
-                host,
-                what: "vectors".to_owned(),
-                advice: "start it with an embedding model (llama-server: `--embeddings`), or leave embedder.url empty".to_owned(),
-            }
-            .into(),
-            other => other,
-        })?;
+        let advice = "start it with an embedding model (llama-server: `--embeddings`), or leave embedder.url empty";
+        let sample = embedder.vectors(Side::Document, &["one two three"]);
+        let sample = sample.map_err(|error| explain(error, "vectors", advice))?;
         let width = sample.first().map_or(0, Vec::len);
 
         if embedder.is_peer {
@@ -172,6 +166,19 @@ impl Embedder for ServerEmbedder {
     }
 }
 
+/// Returns what it means that a server refuses a sample: it lacks what the sample asks for.
+fn explain(refusal: LlmError, what: &str, advice: &str) -> LlmError {
+    match refusal {
+        LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
+            host,
+            what: what.to_owned(),
+            advice: advice.to_owned(),
+        }
+        .into(),
+        other => other,
+    }
+}
+
 /// A reranker behind a model server.
 pub struct ServerReranker {
     client: ServerClient,
@@ -221,15 +228,9 @@ impl ServerReranker {
             gives_logits,
         };
 
-        reranker.scores("one", &["one", "two"]).map_err(|error| match error {
-            LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
-                host,
-                what: "relevance scores".to_owned(),
-                advice: "start it with a reranking model (llama-server: `--reranking`), or leave reranker.url empty".to_owned(),
-            }
-            .into(),
-            other => other,
-        })?;
+        let advice = "start it with a reranking model (llama-server: `--reranking`), or leave reranker.url empty";
+        let sample = reranker.scores("one", &["one", "two"]);
+        sample.map_err(|error| explain(error, "relevance scores", advice))?;
 
         Ok(reranker)
     }

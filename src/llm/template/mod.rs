@@ -7,6 +7,7 @@ pub mod sandbox;
 pub(super) mod thought;
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::path::Path;
 
 use jiff::Zoned;
@@ -17,11 +18,11 @@ use llama_cpp_2::token_type::LlamaTokenAttr;
 use self::jinja::{Surroundings, TemplateError};
 use self::parts::{SYSTEM_MARK, USER_MARK};
 use self::sandbox::{Renderings, add_spaces};
-use self::thought::{Marks, Splitter};
+use self::thought::{Opening, Thoughts};
 use super::error::LlmError;
 use super::ffi;
 use super::values::{Prompt, Rendered};
-use crate::config::{GeneratorSettings, Thinking};
+use crate::config::GeneratorSettings;
 use crate::event::ModelCard;
 
 /// Advice where another template stands in for the model's own.
@@ -36,29 +37,13 @@ const FILE_ENDING: &str = ".jinja";
 /// The prompt by which a template is tried.
 const SAMPLE: &str = "question";
 
-/// Place where a rendered prompt ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// The reply begins with the answer: the model writes no thoughts.
-    Answer,
-    /// The reply begins with thoughts, if the model has any.
-    Reply,
-}
-
 /// A chat template with what is needed to apply it safely.
 pub(super) struct Template {
     source: Source,
     name: String,
     /// The reason why another template stands in for the model's own; empty when none does.
     fallback: String,
-    thinking: Thinking,
-    thinking_tokens: usize,
-    /// Marks around the model's thoughts, if it is known to have any.
-    marks: Option<Marks>,
-    /// Text behind the template's that keeps the model from thinking.
-    without_thoughts: &'static str,
-    /// Whether the prompt of a reply with thoughts ends inside of them.
-    opens_thoughts: bool,
+    pub thoughts: Thoughts,
     /// Whether the template writes the token that the vocabulary adds to every prompt.
     writes_bos: bool,
     /// Texts that the vocabulary parses as control tokens, such as `<|im_end|>`.
@@ -118,7 +103,6 @@ impl Template {
             let end = text.rfind(SAMPLE).map_or(0, |at| at + SAMPLE.len());
             text[end..].to_owned()
         };
-        let end = prompt_end(&sample);
         let thoughtful = source.apply(model, "", SAMPLE, true)?;
         let is_token = |text: &str| tokenize(model, text, false, true).len() == 1;
         let own = model.chat_template(None).ok();
@@ -126,22 +110,18 @@ impl Template {
             .as_ref()
             .and_then(|own| own.to_str().ok())
             .unwrap_or_default();
-        let marks = thought::marks(is_token, &prompt_end(&thoughtful));
-        let without_thoughts = match source {
-            Source::Plain => "",
-            Source::Jinja(_) | Source::Named(_) => thought::without_thoughts(marks, &end),
-        };
+        let (end, thoughtful_end) = (prompt_end(&sample), prompt_end(&thoughtful));
+        let mut thoughts = Thoughts::new(settings, is_token, &end, &thoughtful_end);
+        if matches!(source, Source::Plain) {
+            thoughts.tail = "";
+        }
         Ok(Self {
-            turn_texts: turn_texts(model, &format!("{sample}{without_thoughts}{own}")),
+            turn_texts: turn_texts(model, &format!("{sample}{}{own}", thoughts.tail)),
             writes_bos: writes_bos(model, &sample),
-            without_thoughts,
-            opens_thoughts: thought::is_open(&prompt_end(&thoughtful)),
             source,
             name,
             fallback,
-            thinking: settings.thinking,
-            thinking_tokens: settings.thinking_tokens as usize,
-            marks,
+            thoughts,
             control_texts,
             stop_texts,
         })
@@ -157,36 +137,13 @@ impl Template {
         &self.fallback
     }
 
-    /// Returns the maximum number of tokens of the thoughts in front of an answer.
-    pub fn thinking_tokens(&self) -> usize {
-        self.thinking_tokens
-    }
-
     pub fn stop_texts(&self) -> &[String] {
         &self.stop_texts
     }
 
-    /// Returns where the prompt of a reply ends: a reply that is continued has been thought about.
-    pub fn opening(&self, prompt: &Prompt) -> Opening {
-        match self.thinking {
-            Thinking::On if prompt.reply.is_empty() => Opening::Reply,
-            Thinking::On | Thinking::Off => Opening::Answer,
-        }
-    }
-
-    /// Returns what splits the reply to a prompt into thoughts and the answer. A model that was
-    /// given an empty block of thoughts writes no other.
-    pub fn splitter(&self, opening: Opening) -> Splitter {
-        match opening {
-            Opening::Reply => Splitter::new(self.marks, self.opens_thoughts),
-            Opening::Answer => Splitter::new(None, false),
-        }
-    }
-
     /// Returns the tokens that end thoughts which are too long.
     pub fn closing(&self, model: &LlamaModel) -> Vec<i32> {
-        let close = self.marks.map_or("", |marks| marks.close);
-        tokenize(model, close, false, true)
+        tokenize(model, self.thoughts.closing(), false, true)
     }
 
     /// Returns the text and tokens of a prompt.
@@ -200,10 +157,7 @@ impl Template {
         let turns = self
             .source
             .apply(model, &prompt.system, &prompt.user, is_thinking)?;
-        let tail = match opening {
-            Opening::Answer => self.without_thoughts,
-            Opening::Reply => "",
-        };
+        let tail = self.thoughts.tail_for(opening);
         let text = format!("{turns}{tail}{}", prompt.reply);
 
         let parts = [&prompt.system, &prompt.user, &prompt.reply];
@@ -242,17 +196,14 @@ impl Template {
         let mut all = Vec::new();
         for part in parts::parts(&turns, prompt, tail) {
             if part.is_template {
-                all.extend(tokenize(model, &part.text, self.adds_special(&all), true));
+                // the token at the start of a prompt is added once
+                let adds_special = all.is_empty() && !self.writes_bos;
+                all.extend(tokenize(model, &part.text, adds_special, true));
             } else {
                 all.extend(self.tokenize_plain(model, &part.text));
             }
         }
         Ok(all)
-    }
-
-    /// Returns whether the token at the start of a prompt is still to be added.
-    fn adds_special(&self, so_far: &[i32]) -> bool {
-        so_far.is_empty() && !self.writes_bos
     }
 
     /// Tokenizes a text as plain text, whatever it contains.
@@ -278,20 +229,22 @@ impl Template {
 }
 
 impl Choice {
+    fn new(source: Source, name: &str) -> Self {
+        Self {
+            source,
+            name: name.to_owned(),
+            fallback: String::new(),
+        }
+    }
+
     /// A template of llama.cpp, or `none`.
     fn from_name(name: &str) -> Result<Self, LlmError> {
         let source = if name == NONE {
             Source::Plain
         } else {
-            let template = LlamaChatTemplate::new(name)
-                .map_err(|error| template_error(&TemplateError::new(error.to_string())))?;
-            Source::Named(template)
+            Source::Named(LlamaChatTemplate::new(name).map_err(template_error)?)
         };
-        Ok(Self {
-            source,
-            name: name.to_owned(),
-            fallback: String::new(),
-        })
+        Ok(Self::new(source, name))
     }
 }
 
@@ -302,9 +255,7 @@ impl Source {
         if text.contains(SAMPLE) {
             Ok(text)
         } else {
-            Err(template_error(&TemplateError::new(
-                "it leaves the question out",
-            )))
+            Err(template_error("it leaves the question out"))
         }
     }
 
@@ -326,7 +277,7 @@ impl Source {
             Self::Named(template) => apply_named(model, template, &system, &user),
             Self::Jinja(renderings) => renderings
                 .fill(&system, &user, is_thinking)
-                .map_err(|error| template_error(&error)),
+                .map_err(template_error),
         }
     }
 }
@@ -338,8 +289,7 @@ fn apply_named(
     user: &str,
 ) -> Result<String, LlmError> {
     let turn = |role: &str, text: &str| {
-        LlamaChatMessage::new(role.to_owned(), text.to_owned())
-            .map_err(|error| template_error(&TemplateError::new(error.to_string())))
+        LlamaChatMessage::new(role.to_owned(), text.to_owned()).map_err(template_error)
     };
 
     let mut turns = Vec::new();
@@ -350,10 +300,10 @@ fn apply_named(
 
     model
         .apply_chat_template(template, &turns, true)
-        .map_err(|error| template_error(&TemplateError::new(error.to_string())))
+        .map_err(template_error)
 }
 
-fn template_error(error: &TemplateError) -> LlmError {
+fn template_error(error: impl Display) -> LlmError {
     LlmError::settings(
         format!("the chat template cannot be applied: {error}"),
         "set generator.chat_template to a template that takes this prompt",
@@ -379,27 +329,16 @@ fn automatic(model: &LlamaModel, has_token: &dyn Fn(&str) -> bool) -> Result<Cho
         Ok(own) => {
             let text = own.to_str().unwrap_or_default().to_owned();
             match parse(model, &text) {
-                Ok(source) => {
-                    return Ok(Choice {
-                        source,
-                        name: "gguf".to_owned(),
-                        fallback: String::new(),
-                    });
-                }
+                Ok(source) => return Ok(Choice::new(source, "gguf")),
                 Err(error) => format!("the model's chat template cannot be used ({error})"),
             }
         }
     };
 
-    let name = if has_token("<|im_start|>") && has_token("<|im_end|>") {
-        CHATML
+    let (name, stand_in) = if has_token("<|im_start|>") && has_token("<|im_end|>") {
+        (CHATML, "chatml stands in")
     } else {
-        NONE
-    };
-    let stand_in = if name == CHATML {
-        "chatml stands in"
-    } else {
-        "prompts are sent as plain text"
+        (NONE, "prompts are sent as plain text")
     };
     Ok(Choice {
         fallback: format!("{reason}: {stand_in}"),
@@ -444,11 +383,7 @@ fn read_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
 
     let source = parse(model, &text).map_err(|error| unusable(error.to_string()))?;
 
-    Ok(Choice {
-        source,
-        name: file.to_owned(),
-        fallback: String::new(),
-    })
+    Ok(Choice::new(source, file))
 }
 
 /// Returns whether a rendered prompt begins with the token that the vocabulary adds to every

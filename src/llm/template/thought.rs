@@ -1,6 +1,101 @@
 //! Thinking models write their thoughts in front of the answer: where thoughts begin and end, and
 //! what keeps a model from writing any.
 
+use crate::config::{GeneratorSettings, Thinking};
+use crate::llm::stream::overlap;
+use crate::llm::values::Prompt;
+
+/// Place where a rendered prompt ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// The reply begins with the answer: the model writes no thoughts.
+    Answer,
+    /// The reply begins with thoughts, if the model has any.
+    Reply,
+}
+
+/// How a model thinks: as the settings want it, and as its template and vocabulary have it.
+#[derive(Debug, Clone, Copy)]
+pub struct Thoughts {
+    thinking: Thinking,
+    /// Maximum number of tokens of the thoughts in front of an answer.
+    pub max_tokens: u32,
+    /// Marks around the model's thoughts, if it is known to have any.
+    marks: Option<Marks>,
+    /// Text behind the template's that keeps the model from thinking.
+    pub tail: &'static str,
+    /// Whether the prompt of a reply with thoughts ends inside of them.
+    is_open: bool,
+}
+
+impl Thoughts {
+    /// Thoughts of a model without marks of them.
+    pub fn without_marks(settings: &GeneratorSettings) -> Self {
+        Self {
+            thinking: settings.thinking,
+            max_tokens: settings.thinking_tokens,
+            marks: None,
+            tail: "",
+            is_open: false,
+        }
+    }
+
+    /// Learns how a model thinks by the tokens of its vocabulary, and by the end of its prompt
+    /// without thoughts and with them.
+    pub fn new(
+        settings: &GeneratorSettings,
+        has_token: impl Fn(&str) -> bool,
+        prompt_end: &str,
+        thoughtful_end: &str,
+    ) -> Self {
+        let marks = marks(has_token, thoughtful_end);
+        Self {
+            marks,
+            tail: without_thoughts(marks, prompt_end),
+            is_open: is_open(thoughtful_end),
+            ..Self::without_marks(settings)
+        }
+    }
+
+    /// Returns where the prompt of a reply ends: a reply that is continued has been thought about.
+    pub fn opening(&self, prompt: &Prompt) -> Opening {
+        match self.thinking {
+            Thinking::On if prompt.reply.is_empty() => Opening::Reply,
+            Thinking::On | Thinking::Off => Opening::Answer,
+        }
+    }
+
+    /// Returns what splits the reply to a prompt into thoughts and the answer. A model that was
+    /// given an empty block of thoughts writes no other.
+    pub fn splitter(&self, prompt: &Prompt) -> Splitter {
+        match self.opening(prompt) {
+            Opening::Reply => Splitter::new(self.marks, self.is_open),
+            Opening::Answer => Splitter::new(None, false),
+        }
+    }
+
+    /// Returns the maximum number of tokens of thoughts in the reply to a prompt.
+    pub fn max_tokens_of(&self, prompt: &Prompt) -> u32 {
+        match self.opening(prompt) {
+            Opening::Reply => self.max_tokens,
+            Opening::Answer => 0,
+        }
+    }
+
+    /// Returns the text behind the template's.
+    pub fn tail_for(&self, opening: Opening) -> &'static str {
+        match opening {
+            Opening::Answer => self.tail,
+            Opening::Reply => "",
+        }
+    }
+
+    /// Returns the mark that ends thoughts; empty for a model without.
+    pub fn closing(&self) -> &'static str {
+        self.marks.map_or("", |marks| marks.close)
+    }
+}
+
 /// The marks around thoughts in a family of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
@@ -30,7 +125,7 @@ const FINAL_CHANNEL: &str = "<|channel|>final<|message|>";
 const CHANNEL_TURN: &str = "<|start|>assistant";
 
 /// Returns the marks of a model by the tokens of its vocabulary and the end of its prompt.
-pub fn marks(has_token: impl Fn(&str) -> bool, prompt_end: &str) -> Option<Marks> {
+fn marks(has_token: impl Fn(&str) -> bool, prompt_end: &str) -> Option<Marks> {
     if has_token("<|channel|>") && has_token("<|message|>") {
         Some(CHANNELS)
     } else if (has_token(THINK.open) && has_token(THINK.close)) || is_open(prompt_end) {
@@ -41,13 +136,13 @@ pub fn marks(has_token: impl Fn(&str) -> bool, prompt_end: &str) -> Option<Marks
 }
 
 /// Returns whether a prompt ends inside of thoughts.
-pub fn is_open(prompt_end: &str) -> bool {
+fn is_open(prompt_end: &str) -> bool {
     prompt_end.rfind(THINK.open) > prompt_end.rfind(THINK.close)
 }
 
 /// Returns the text behind a prompt after which a model answers without thoughts: an empty block of
 /// them, unless the template wrote one.
-pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str {
+fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str {
     let is_closed = prompt_end.trim_end().ends_with(THINK.close);
 
     if is_open(prompt_end) {
@@ -188,14 +283,6 @@ impl Splitter {
             },
         }
     }
-}
-
-/// Returns the length of the longest end of `text` that begins `mark`, in bytes, but not all of it.
-fn overlap(text: &str, mark: &str) -> usize {
-    (1..mark.len())
-        .rev()
-        .find(|end| text.ends_with(&mark[..*end]))
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -301,7 +301,7 @@ fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
     let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
     let agent = agent.unwrap_or_default();
     let agent = &agent[..agent.len().min(MAX_AGENT_BYTES)];
-    Client::new(format!("{address} {}", String::from_utf8_lossy(agent)))
+    Client(format!("{address} {}", String::from_utf8_lossy(agent)))
 }
 
 /// Returns whether a path needs the token: all but the description of the interface.
@@ -339,13 +339,11 @@ fn too_many() -> HttpFailure {
 }
 
 fn preflight() -> Response {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let headers = response.headers_mut();
-    let allowed = HeaderValue::from_static(ALLOWED_HEADERS);
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
-    let methods = HeaderValue::from_static(ALLOWED_METHODS);
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    response
+    let allowed = [
+        (ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
+        (ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS),
+    ];
+    (StatusCode::NO_CONTENT, allowed).into_response()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use rmcp::schemars::JsonSchema;
+use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -20,7 +20,7 @@ use crate::story::{Origin, Run, words};
 
 use super::body::read_json;
 use super::models::preset_of;
-use super::reply::{HttpFailure, json_reply, json_text, now_s};
+use super::reply::{HttpFailure, json_reply, now_s, text_of};
 use super::state::HttpState;
 use super::stream::{self, Events, Left};
 
@@ -30,7 +30,6 @@ const SOURCES: &str = "\n\nSources:\n";
 /// A request of `POST /v1/chat/completions`. Other parameters of the interface are accepted and
 /// have no effect.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
 pub struct ChatRequest {
     /// `ragscope` for the settings of the server, or `ragscope/PRESET`, as /v1/models lists them
     model: String,
@@ -56,7 +55,6 @@ pub struct ChatRequest {
 /// The extra field of a request.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct ChatExtension {
     /// Limits the documents that are searched
     #[serde(default)]
@@ -64,7 +62,6 @@ struct ChatExtension {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
 struct StreamOptions {
     /// Whether the last event has the number of tokens
     #[serde(default)]
@@ -72,7 +69,6 @@ struct StreamOptions {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
 struct Message {
     /// `user`, `assistant`, `system` and others
     role: String,
@@ -81,14 +77,12 @@ struct Message {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(crate = "rmcp::schemars")]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
 struct Part {
     /// `text`; others are refused
     r#type: String,
@@ -429,11 +423,6 @@ fn without_sources(answer: &str) -> &str {
     answer
         .rsplit_once(SOURCES)
         .map_or(answer, |(before, _)| before)
-}
-
-/// Returns the text of a value that JSON can hold.
-fn text_of(value: &Value) -> String {
-    json_text(value).unwrap_or_else(|failure| failure.to_json().to_string())
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::schemars::JsonSchema;
+use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Side;
@@ -26,7 +27,6 @@ const MAX_TEXTS: usize = 2048;
 
 /// A request of `POST /v1/embeddings`.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
 pub struct EmbeddingsRequest {
     /// `ragscope`, or the name of the embedder as /v1/models lists it
     model: String,
@@ -45,7 +45,6 @@ pub struct EmbeddingsRequest {
 /// The extra field of a request.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct EmbeddingsExtension {
     /// `query` for texts that documents are searched with, as some embedders read them differently;
     /// `document` if not given
@@ -56,7 +55,6 @@ struct EmbeddingsExtension {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(crate = "rmcp::schemars")]
 enum Input {
     Text(String),
     Texts(Vec<String>),
@@ -64,7 +62,6 @@ enum Input {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(crate = "rmcp::schemars")]
 enum Encoding {
     #[default]
     Float,
@@ -76,7 +73,7 @@ struct EmbeddingsReply {
     object: &'static str,
     data: Vec<EmbeddingRow>,
     model: String,
-    usage: EmbeddingsUsage,
+    usage: Value,
 }
 
 #[derive(Serialize)]
@@ -91,12 +88,6 @@ struct EmbeddingRow {
 enum EncodedVector {
     Numbers(Vec<f32>),
     Base64(String),
-}
-
-#[derive(Serialize)]
-struct EmbeddingsUsage {
-    prompt_tokens: u64,
-    total_tokens: u64,
 }
 
 /// Answers a request of `POST /v1/embeddings`.
@@ -144,10 +135,7 @@ pub async fn embed(
             })
             .collect(),
         model: embedding.model,
-        usage: EmbeddingsUsage {
-            prompt_tokens: embedding.tokens,
-            total_tokens: embedding.tokens,
-        },
+        usage: json!({ "prompt_tokens": embedding.tokens, "total_tokens": embedding.tokens }),
     })
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -116,18 +115,20 @@ pub fn json_reply(value: &impl Serialize) -> Result<Response, HttpFailure> {
 ///
 /// # Errors
 /// A value that JSON cannot hold.
-pub fn json_text(value: &impl Serialize) -> Result<String, HttpFailure> {
+fn json_text(value: &impl Serialize) -> Result<String, HttpFailure> {
     let text = serde_json::to_string(value).map_err(|error| {
         Problem::without_advice(format!("the result cannot be written ({error})"))
     })?;
     Ok(escape_json(&text).into_owned())
 }
 
+/// Returns the value as JSON for an event: one that JSON cannot hold is that failure.
+pub fn text_of(value: &impl Serialize) -> String {
+    json_text(value).unwrap_or_else(|failure| failure.to_json().to_string())
+}
+
 fn json_response(text: String) -> Response {
-    let mut response = Response::new(Body::from(text));
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, json);
-    response
+    ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 /// Returns the seconds since 1970-01-01 UTC.

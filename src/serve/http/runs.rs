@@ -7,14 +7,14 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::Serialize;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::{Record, RunSummary};
 use crate::serve::queue::{self, Caller, Client, Follower, Refusal, SearchRequest};
 
 use super::body::read_json;
-use super::reply::{HttpFailure, json_reply, json_text};
+use super::reply::{HttpFailure, json_reply, text_of};
 use super::state::HttpState;
 use super::stream::{self, Events, Left};
 
@@ -46,49 +46,30 @@ pub async fn status(State(server): State<Arc<HttpState>>) -> Result<Response, Ht
     json_reply(&server.engine.status())
 }
 
-/// A run as the list shows it: the path of its file is no client's concern.
-#[derive(Serialize)]
-struct ListedRun<'a> {
-    id: &'a str,
-    object: &'static str,
-    created: u64,
-    question: &'a str,
-    preset: &'a str,
-    /// `None` when the run never finished.
-    answer: Option<&'a str>,
-    /// The first run of its thread.
-    thread: &'a str,
-}
-
-#[derive(Serialize)]
-struct RunList<'a> {
-    object: &'static str,
-    data: Vec<ListedRun<'a>>,
-    /// Whether there are older ones.
-    has_more: bool,
-}
-
 /// Answers a request of `GET /v1/runs`: the newest runs.
 pub async fn list(State(server): State<Arc<HttpState>>) -> Result<Response, HttpFailure> {
     let listed = tokio::task::spawn_blocking(move || queue::list(&server.engine));
     let runs = listed.await.map_err(|_| Refusal::for_end())??;
-    json_reply(&RunList {
-        object: "list",
-        data: runs.iter().take(MAX_LISTED).map(listed_run).collect(),
-        has_more: runs.len() > MAX_LISTED,
-    })
+    let listed = runs.iter().take(MAX_LISTED).map(listed_run);
+    json_reply(&json!({
+        "object": "list",
+        "data": listed.collect::<Vec<_>>(),
+        "has_more": runs.len() > MAX_LISTED,
+    }))
 }
 
-fn listed_run(run: &RunSummary) -> ListedRun<'_> {
-    ListedRun {
-        id: &run.run,
-        object: "run",
-        created: run.started_at,
-        question: &run.question,
-        preset: &run.preset,
-        answer: run.answer.as_deref(),
-        thread: run.thread(),
-    }
+/// Returns a run as the list shows it: the path of its file is no client's concern. The answer is
+/// `null` where the run never finished; the thread is that of its first run.
+fn listed_run(run: &RunSummary) -> Value {
+    json!({
+        "id": run.run,
+        "object": "run",
+        "created": run.started_at,
+        "question": run.question,
+        "preset": run.preset,
+        "answer": run.answer,
+        "thread": run.thread(),
+    })
 }
 
 /// Answers a request of `GET /v1/runs/ID`: the records as server-sent events, while the run is in
@@ -140,6 +121,5 @@ async fn send_live(
 }
 
 async fn send(record: &Record, events: &Events) -> Result<(), Left> {
-    let text = json_text(record).unwrap_or_else(|failure| failure.to_json().to_string());
-    events.send_numbered(record.seq, &text).await
+    events.send_numbered(record.seq, &text_of(record)).await
 }

@@ -89,7 +89,9 @@ impl ServerHandler for McpHandler {
         let listed = with_caller(context, async |caller| {
             resources::list(cursor.as_deref(), &self.engine, caller).await
         });
-        let (page, next_cursor) = listed.await.map_err(to_error)?;
+        let (page, next_cursor) = listed.await.map_err(|Refusal { problem, .. }| {
+            ErrorData::invalid_params(problem.line(), Some(json!(problem)))
+        })?;
 
         Ok(ListResourcesResult {
             next_cursor,
@@ -110,8 +112,4 @@ impl ServerHandler for McpHandler {
         })?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
-}
-
-fn to_error(Refusal { problem, .. }: Refusal) -> ErrorData {
-    ErrorData::invalid_params(problem.line(), Some(json!(problem)))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::handler::server::common::schema_for_input;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use rmcp::schemars::JsonSchema;
+use rmcp::schemars::{self, JsonSchema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -155,12 +155,10 @@ impl ToolName {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct StatusArguments {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct AskArguments {
     /// A question that stands alone
     question: String,
@@ -174,7 +172,6 @@ struct AskArguments {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct ExplainArguments {
     /// The `run` of an answer of `ask`
     run: String,
@@ -184,7 +181,6 @@ struct ExplainArguments {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct MeasureArguments {
     /// The `run` of an answer of `ask`
     run: String,
@@ -195,7 +191,6 @@ struct MeasureArguments {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 struct ReadSourceArguments {
     /// Path of the document in the corpus
     document: String,

@@ -5,14 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A client as the queue counts them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Client(String);
-
-impl Client {
-    /// A client of a server with several.
-    pub fn new(name: String) -> Self {
-        Self(name)
-    }
-}
+pub struct Client(pub String);
 
 /// The client of a request, whether the answer is still wanted, and the destination of progress.
 #[derive(Debug, Clone)]

@@ -207,15 +207,14 @@ impl SharedEngine {
                 }
             };
             observe(&record);
-            match End::from_record(&record, operation) {
+            match outcome(&record, operation) {
                 None => {}
                 Some(_) if is_stopped => {
                     // the stop may have reached the update of the index behind the command
                     self.commands.send(Command::Refresh);
                     return Err(Refusal::for_cancellation());
                 }
-                Some(End::Done) => return Ok(()),
-                Some(End::Failed(refusal)) => return Err(refusal),
+                Some(outcome) => return outcome,
             }
         }
     }
@@ -283,41 +282,33 @@ impl Drop for Deaf<'_> {
     }
 }
 
-/// The end of a command.
-enum End {
-    Done,
-    Failed(Refusal),
-}
-
-impl End {
-    /// Returns the end of the command that asked for `operation`, if this record is that.
-    fn from_record(record: &Record, operation: Operation) -> Option<Self> {
-        match &record.event {
-            Event::Run(RunEvent::RunFinished { .. })
-            | Event::Session(
-                SessionEvent::Searched { .. }
-                | SessionEvent::Embedded { .. }
-                | SessionEvent::DocumentsListed { .. }
-                | SessionEvent::SourceOpened { .. }
-                | SessionEvent::PassageTraced { .. }
-                | SessionEvent::UtilityMeasured { .. },
-            ) => Some(Self::Done),
-            Event::Session(SessionEvent::OperationFailed {
-                operation: failed,
-                problem,
-            }) if *failed == operation || *failed == Operation::Engine => {
-                let kind = match failed {
-                    Operation::Engine => RefusalKind::Failed,
-                    _ => RefusalKind::Refused,
-                };
-                Some(Self::Failed(Refusal::new(kind, problem.clone())))
-            }
-            Event::Session(SessionEvent::OperationStopped { operation: stopped })
-                if *stopped == operation =>
-            {
-                Some(Self::Failed(Refusal::for_cancellation()))
-            }
-            Event::Run(_) | Event::Session(_) => None,
+/// Returns the outcome of the command that asked for `operation`, if this record ends it.
+fn outcome(record: &Record, operation: Operation) -> Option<Result<(), Refusal>> {
+    match &record.event {
+        Event::Run(RunEvent::RunFinished { .. })
+        | Event::Session(
+            SessionEvent::Searched { .. }
+            | SessionEvent::Embedded { .. }
+            | SessionEvent::DocumentsListed { .. }
+            | SessionEvent::SourceOpened { .. }
+            | SessionEvent::PassageTraced { .. }
+            | SessionEvent::UtilityMeasured { .. },
+        ) => Some(Ok(())),
+        Event::Session(SessionEvent::OperationFailed {
+            operation: failed,
+            problem,
+        }) if *failed == operation || *failed == Operation::Engine => {
+            let kind = match failed {
+                Operation::Engine => RefusalKind::Failed,
+                _ => RefusalKind::Refused,
+            };
+            Some(Err(Refusal::new(kind, problem.clone())))
         }
+        Event::Session(SessionEvent::OperationStopped { operation: stopped })
+            if *stopped == operation =>
+        {
+            Some(Err(Refusal::for_cancellation()))
+        }
+        Event::Run(_) | Event::Session(_) => None,
     }
 }

@@ -8,26 +8,19 @@ use crate::event::{Event, Record, RunEvent, lock};
 
 /// The run that the engine works on, or the last one.
 #[derive(Debug, Default)]
-pub struct Live(Mutex<Option<LiveRun>>);
+pub struct Live(Mutex<watch::Sender<LiveRun>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LiveRun {
     run: String,
-    records: Arc<Mutex<Vec<Arc<Record>>>>,
-    /// The number of records, and whether the last one is among them.
-    count: watch::Sender<Count>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Count {
-    records: usize,
+    records: Vec<Arc<Record>>,
+    /// Whether the last record is among them.
     is_over: bool,
 }
 
 /// Reads the records of a run while they come.
 pub struct Follower {
-    records: Arc<Mutex<Vec<Arc<Record>>>>,
-    count: watch::Receiver<Count>,
+    live: watch::Receiver<LiveRun>,
     next: usize,
 }
 
@@ -35,33 +28,26 @@ impl Live {
     /// Takes in a record of a run.
     pub fn apply(&self, record: &Arc<Record>) {
         let mut live = lock(&self.0);
-        let is_other = live.as_ref().is_none_or(|known| known.run != record.run);
-
-        if is_other {
-            *live = Some(LiveRun {
+        if live.borrow().run != record.run {
+            // who follows the run before hears that its sender is gone
+            *live = watch::Sender::new(LiveRun {
                 run: record.run.clone(),
-                records: Arc::default(),
-                count: watch::Sender::default(),
+                ..LiveRun::default()
             });
         }
 
-        let Some(live) = live.as_ref() else { return };
-        let is_over = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
-        lock(&live.records).push(Arc::clone(record));
-
-        live.count.send_modify(|count| {
-            count.records += 1;
-            count.is_over |= is_over;
+        live.send_modify(|live| {
+            live.records.push(Arc::clone(record));
+            live.is_over |= matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
         });
     }
 
     /// Returns the records of a run from the first one on, if it is the present one.
     pub fn follow(&self, run: &str) -> Option<Follower> {
         let live = lock(&self.0);
-        let live = live.as_ref().filter(|live| live.run == run)?;
-        Some(Follower {
-            records: Arc::clone(&live.records),
-            count: live.count.subscribe(),
+        let is_present = live.borrow().run == run;
+        is_present.then(|| Follower {
+            live: live.subscribe(),
             next: 0,
         })
     }
@@ -71,13 +57,10 @@ impl Follower {
     /// Waits for the next record; `None` after the last one.
     pub async fn next(&mut self) -> Option<Arc<Record>> {
         let next = self.next;
-        let ready = self
-            .count
-            .wait_for(|count| count.records > next || count.is_over);
+        let has_next = |live: &LiveRun| live.records.len() > next || live.is_over;
         // without a sender no more records come
-        drop(ready.await);
-        let record = lock(&self.records).get(next).cloned();
+        drop(self.live.wait_for(has_next).await);
         self.next += 1;
-        record
+        self.live.borrow().records.get(next).cloned()
     }
 }

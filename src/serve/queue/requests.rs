@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rmcp::schemars::JsonSchema;
+use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,7 +25,6 @@ const SEARCH_LIMIT: u32 = 10;
 /// A search of the folders.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub struct SearchRequest {
     /// A question or keywords
     query: String,

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn client(name: &str) -> Client {
-        Client::new(name.to_owned())
+        Client(name.to_owned())
     }
 
     /// Ends turns one after the other, and returns whose they were.

@@ -4,8 +4,8 @@
 use ragscope::config::{EmbedderSettings, GeneratorSettings, GpuLayers};
 use ragscope::event::{Flow, RunEvent, StopFlag};
 use ragscope::llm::{
-    Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Reranker, RerankerLoad, Scorer,
-    Tap, Tapped, Taps, load_embedder, load_reranker,
+    Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, RerankerLoad, Scorer, Tap,
+    Tapped, Taps, load_embedder, load_reranker,
 };
 
 use super::{

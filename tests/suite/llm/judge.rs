@@ -7,8 +7,8 @@ use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::{Flow, ModelRole, StopFlag};
 use ragscope::llm::labels::{MIN_MASS, REPLY_TOKENS, find};
 use ragscope::llm::{
-    Entailment, EntailmentJudge, Generator, LlamaGenerator, LlmError, Prompt, Reranker,
-    RerankerLoad, Scorer, load_entailment_judge, load_generator, load_reranker,
+    Entailment, EntailmentJudge, Generator, LlamaGenerator, LlmError, Prompt, RerankerLoad, Scorer,
+    load_entailment_judge, load_generator, load_reranker,
 };
 
 use super::{
