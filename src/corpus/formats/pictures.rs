@@ -65,10 +65,7 @@ fn add_pictures(mut extract: Extract, input: &Input<'_>) -> Result<Extract, Stri
     for name in names.iter().take(MAX_PICTURES) {
         let bytes = package.bytes(name).map(Option::unwrap_or_default);
         match bytes.and_then(|bytes| read_member(&input.member(name, &bytes))) {
-            Ok(text) => {
-                builder.part();
-                builder.append(text.into_member(name));
-            }
+            Ok(text) => builder.append_part(text.into_member(name)),
             Err(why) => {
                 unread += 1;
                 reason = Some(why);
