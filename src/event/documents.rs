@@ -42,9 +42,7 @@ impl CorpusCard {
     pub fn is_indexed(&self) -> bool {
         self.generation > 0
     }
-}
 
-impl CorpusCard {
     /// Returns the folders as they are named on the command line.
     pub fn arguments(&self) -> String {
         if self.folders.is_empty() {
@@ -138,6 +136,13 @@ pub struct IndexReport {
 impl IndexReport {
     /// Maximum number of paths in `updated`.
     pub const MAX_UPDATED: usize = 1000;
+
+    /// Notes a document that was added, changed or removed.
+    pub fn note_updated(&mut self, path: &str) {
+        if self.updated.len() < Self::MAX_UPDATED {
+            self.updated.push(path.to_owned());
+        }
+    }
 }
 
 /// Files that a setting leaves out of a corpus.

@@ -58,6 +58,14 @@ pub struct Index {
     pub(super) was_outdated: bool,
 }
 
+/// Returns the path of a folder without links.
+pub(super) fn canonical(folder: &Path) -> Result<PathBuf, IndexError> {
+    folder.canonicalize().map_err(|error| IndexError::Folder {
+        folder: folder.display().to_string(),
+        reason: error.to_string(),
+    })
+}
+
 impl Index {
     /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified
     /// and loaded. Without an index yet, or with one of an older format, nothing is found until the
@@ -108,10 +116,7 @@ impl Index {
 
     pub(super) fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let name = folder.display().to_string();
-        let canonical = folder.canonicalize().map_err(|error| IndexError::Folder {
-            folder: name.clone(),
-            reason: error.to_string(),
-        })?;
+        let canonical = canonical(folder)?;
 
         let layout = Layout::for_folder(&canonical, indexes);
         let lock = match layout.lock(&canonical) {

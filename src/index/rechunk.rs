@@ -18,7 +18,7 @@ const CALL_SENTENCES: usize = 64;
 const FIRST_ID: u64 = 1 << 52;
 
 impl Index {
-    /// Re-chunks documents of the index: text as its file is now, others as they were indexed. The
+    /// Re-chunks a document of the index: text as its file is now, others as they were indexed. The
     /// ranges are cached by text and settings, the chunks with their vectors in memory. A document
     /// that cannot be read gives the reason.
     ///
@@ -26,26 +26,15 @@ impl Index {
     /// [`LlmError::Stopped`]; the failures of the embedder.
     pub fn rechunk(
         &self,
-        documents: &[&str],
+        path: &str,
         split: SemanticSplit,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-    ) -> Result<Vec<Rechunked>, LlmError> {
-        let mut rechunked = Vec::new();
-
-        for path in documents {
-            rechunked.push(match self.read_document(path) {
-                Ok(document) => self.rechunk_one(&document, split, embedder, counter)?,
-                Err(reason) => Rechunked {
-                    document: (*path).to_owned(),
-                    chunks: Err(reason),
-                    sentences: 0,
-                    is_cached: false,
-                },
-            });
+    ) -> Result<Rechunked, LlmError> {
+        match self.read_document(path) {
+            Ok(document) => self.rechunk_one(&document, split, embedder, counter),
+            Err(reason) => Ok(Rechunked::failed(path, reason)),
         }
-
-        Ok(rechunked)
     }
 
     fn rechunk_one(

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::copies::{Folding, WIDER, are_crowded};
-use super::error::{FileError, IndexError};
+use super::error::IndexError;
 use super::filter::Filter;
 use super::folder::Index;
 use super::fusion::{Fused, ScoredChunk, fuse};
-use super::generation::{EF_SEARCH, Generation, Wanted};
+use super::generation::Generation;
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
 use super::lexical::{Statistics, place_words};
 use super::manifest::DocumentEntry;
@@ -320,16 +320,21 @@ fn best_lists(
     pool: usize,
 ) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
     let with_vectors = searched.iter().filter(|_| settings.kind.has_vectors());
-    let (parts, searches): (Vec<NamedIndex<'_>>, Vec<VectorSearch<'_>>) = with_vectors
-        .filter_map(|of| Some((of.part, VectorSearch::new(of, query, pool)?)))
+    let (parts, searches): (Vec<NamedIndex<'_>>, Vec<_>) = with_vectors
+        .filter_map(|of| {
+            // the index itself cannot go to another thread
+            let (generation, filter) = (of.generation, of.filter.as_ref());
+            let vectors = of.part.index.comparable_vectors(query)?;
+            let search = move || generation.nearest(vectors, query.vector, pool, filter);
+            Some((of.part, search))
+        })
         .unzip();
 
     let mut by_words_found = Ok(Vec::new());
     let mut found = Vec::new();
-    let nearest = |search: &VectorSearch<'_>| search.nearest(query.vector);
     // the vectors on another thread, the words on this one: neither waits for the other
     rayon::in_place_scope(|scope| {
-        scope.spawn(|_| found.extend(searches.iter().map(nearest)));
+        scope.spawn(|_| found.extend(searches.iter().map(|search| search())));
         by_words_found = words.best(searched, pool);
     });
 
@@ -338,32 +343,6 @@ fn best_lists(
         lists.push(part.name_chunks(found.map_err(|error| error.for_folder(&part.index.name))?));
     }
     Ok([by_words_found?, merge(lists, pool)])
-}
-
-/// The search of a part by vector, as it is passed to another thread.
-struct VectorSearch<'a> {
-    generation: &'a Generation,
-    vectors: &'a VectorStore,
-    wanted: Wanted<'a>,
-}
-
-impl<'a> VectorSearch<'a> {
-    /// Returns `None` for a part whose vectors another embedder made.
-    fn new(searched: &'a Searched<'a>, query: Query<'_>, pool: usize) -> Option<Self> {
-        Some(Self {
-            generation: searched.generation,
-            vectors: searched.part.index.comparable_vectors(query)?,
-            wanted: Wanted {
-                count: pool,
-                ef: EF_SEARCH,
-                filter: searched.filter.as_ref(),
-            },
-        })
-    }
-
-    fn nearest(&self, query: &[f32]) -> Result<Vec<(f32, u64)>, FileError> {
-        self.generation.nearest(self.vectors, query, self.wanted)
-    }
 }
 
 /// Merges ranked lists, best first. Equal scores stay in the order of the lists.
