@@ -103,15 +103,6 @@ impl Format {
         }
     }
 
-    /// Extracts the text of a file of a binary format, in this process.
-    pub(in crate::corpus) fn extract_binary(&self, input: &Input<'_>) -> Result<Extract, String> {
-        match self.reader {
-            Reader::Text(_) => Err(format!("{} is text", self.name)),
-            Reader::Binary(extract) => extract(input.bytes),
-            Reader::Configured(extract) => extract(input),
-        }
-    }
-
     /// Returns the library and the settings that the text of a binary file depends on; empty for
     /// text, which is read from the file whenever it is needed.
     pub fn reading(&self, options: &ReadOptions) -> String {

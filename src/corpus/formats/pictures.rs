@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::format::{Extract, Format, Input};
-use super::member::read_member;
+use super::member::{extract_as, read_member};
 use super::package::Package;
 use super::{epub, excel, office, open_document, picture};
 use crate::event::saturating_u32;
@@ -28,7 +28,7 @@ impl Format {
         &self,
         input: &Input<'_>,
     ) -> Result<Extract, String> {
-        let extract = self.extract_binary(input)?;
+        let extract = extract_as(self, input)?;
         if HOLDERS.contains(&self) && input.bytes.starts_with(b"PK") {
             add_pictures(extract, input)
         } else {

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::super::builder::{MAX_MARKS_BYTES, MAX_TEXT_BYTES};
 use super::super::format::{Extract, Format, Input};
-use super::super::member::read_member;
+use super::super::member::{MAX_NAMED, name_first, read_member};
 use super::super::picture;
 use super::super::unread::{HEAD_BYTES, Unread};
 use crate::corpus::outline::{Heading, shorten};
@@ -20,8 +20,6 @@ const MAX_BYTES: u64 = 256 << 20;
 /// ones may.
 const MAX_RATIO: u64 = 200;
 const FREE_BYTES: u64 = 1 << 20;
-/// Members that a remark names.
-const MAX_NAMED: usize = 3;
 
 /// Reads the members of an archive in an archive; `None` for a file of another format. The function
 /// that reads the outer one is declared above this file.
@@ -187,14 +185,9 @@ impl<'a> Gathered<'a> {
     /// # Errors
     /// No member with text.
     pub fn finish(mut self) -> Result<Extract, String> {
-        let more = self.skipped_count.saturating_sub(self.skipped.len());
-
         let mut remarks: Vec<String> = self.ended.into_iter().collect();
         if self.skipped_count > 0 {
-            let mut named = self.skipped.join(", ");
-            if more > 0 {
-                named.push_str(&format!(" and {more} more"));
-            }
+            let named = name_first(&self.skipped, self.skipped_count);
             remarks.push(format!("not read in it: {named}"));
         }
         let note = (!remarks.is_empty()).then(|| remarks.join("; "));
