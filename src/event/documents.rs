@@ -94,6 +94,15 @@ pub struct SkippedFile {
     pub reason: String,
 }
 
+impl SkippedFile {
+    pub fn new(path: &str, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
 /// The files of a folder that are not in the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherFiles {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::caches::rechunk_cache::Rechunked;
 use super::caches::similarity_cache::{CacheKey, Neighbours};
 use super::folder::Index;
+use super::vectors::rows::first;
 use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::{ChunkText, saturating_u32};
 use crate::llm::{Embedder, LlmError};
@@ -134,10 +135,6 @@ fn id(path: &str, [start, end]: [u64; 2]) -> u64 {
         .update(&[0])
         .update(&start.to_le_bytes())
         .update(&end.to_le_bytes());
-    let bytes: [u8; 32] = hasher.finalize().into();
-    let number = bytes
-        .iter()
-        .take(8)
-        .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let number = u64::from_be_bytes(first(hasher.finalize()));
     FIRST_ID | number & (FIRST_ID - 1)
 }

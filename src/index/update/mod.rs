@@ -82,8 +82,8 @@ impl Index {
         }
 
         let mut report = run.report;
-        report.embedded = run.embedding.embedded_texts();
-        report.reused = run.embedding.reused_texts();
+        report.embedded = run.embedding.embedded;
+        report.reused = run.embedding.reused;
         Ok(Update::Finished(Box::new(self.report(report, started))))
     }
 
@@ -358,10 +358,7 @@ impl UpdateRun<'_> {
             .manifest
             .skipped
             .insert(file.path.clone(), entry);
-        self.skip(SkippedFile {
-            path: file.path.clone(),
-            reason,
-        })
+        self.skip(SkippedFile::new(&file.path, reason))
     }
 
     fn put(&mut self, document: ChunkedDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
@@ -599,17 +596,13 @@ mod tests {
 
     /// Returns the document nearest to the direction of document `i`.
     fn nearest(index: &Index, i: u32) -> String {
-        let mut settings = Layers::defaults().config().expect("the defaults").retriever;
-        settings.bm25_weight = 0.0;
-        let found = index
-            .search(
-                "",
-                &direction(&format!("{i}: Number {i} is here")),
-                "directions",
-                &settings,
-            )
-            .expect("an answer");
-        found.hits[0].chunk.document.clone()
+        let generation = index.generation.as_ref().expect("a generation");
+        let vectors = index.vectors.as_ref().expect("vectors");
+        let query = direction(&format!("{i}: Number {i} is here"));
+        let found = generation.nearest(vectors, &query, 1, None).expect("found");
+        let stored = generation.chunk(found[0].1).expect("a chunk");
+        let chunk = generation.lexical.chunk(stored.address).expect("a text");
+        chunk.document
     }
 
     #[test]
