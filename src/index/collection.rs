@@ -121,11 +121,11 @@ impl FolderPlan {
 }
 
 impl Collection {
-    /// Opens the indexes of these folders under the folder `indexes`, as [`Index::open`] does. A
+    /// Opens the indexes of these folders under the folder `indexes`, as `Index::open` does. A
     /// folder that is named twice is opened once; one inside another is part of that one's index.
     ///
     /// # Errors
-    /// As [`Index::open`], for the first folder that fails; more than 256 folders.
+    /// As `Index::open`, for the first folder that fails; more than 256 folders.
     pub fn open(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
         FolderPlan::new(folders)?.open(|folder| Index::open(folder, indexes))
     }
@@ -223,11 +223,11 @@ impl Collection {
         self.folders.iter().find_map(inside)
     }
 
-    /// Updates the index of each folder, as [`Index::update`] does. One that another process writes
+    /// Updates the index of each folder, as `Index::update` does. One that another process writes
     /// is only read, which is reported once.
     ///
     /// # Errors
-    /// As [`Index::update`]; [`IndexError::InUse`] when other processes write all of them.
+    /// As `Index::update`; [`IndexError::InUse`] when other processes write all of them.
     pub fn update(
         &mut self,
         config: &Config,
@@ -412,7 +412,7 @@ impl Collection {
         }
     }
 
-    /// Reads a document, as [`Index::source`] does.
+    /// Reads a document, as `Index::source` does.
     ///
     /// # Errors
     /// A path that is not in an index; a file that can no longer be read as text.
@@ -434,7 +434,7 @@ impl Collection {
         })
     }
 
-    /// Uses the links of this recipe from now on, as [`Index::use_links`] does.
+    /// Uses the links of this recipe from now on, as `Index::use_links` does.
     ///
     /// # Errors
     /// Files of an index that cannot be read or written.
@@ -474,7 +474,7 @@ impl Collection {
         sum
     }
 
-    /// Rewrites the files without the links of documents that are gone, as [`Index::compact_links`]
+    /// Rewrites the files without the links of documents that are gone, as `Index::compact_links`
     /// does.
     ///
     /// # Errors

@@ -73,7 +73,7 @@ impl Index {
     ///
     /// # Errors
     /// A folder that cannot be opened; an index that is damaged or of a newer format
-    /// ([`Self::rebuild`] makes a new one).
+    /// (rebuilding makes a new one).
     pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let mut index = Self::locate(folder, indexes)?;
         match index.refresh() {
@@ -83,18 +83,6 @@ impl Index {
             }
             loaded => loaded.map_err(|error| error.for_folder(&index.name))?,
         }
-        Ok(index)
-    }
-
-    /// Deletes the index of `folder` with its vectors, and begins an empty one. An open [`Index`]
-    /// of the folder holds the lock: drop it first.
-    ///
-    /// # Errors
-    /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
-    pub fn rebuild(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
-        let index = Self::locate(folder, indexes)?;
-        index.check_writable()?;
-        index.clear()?;
         Ok(index)
     }
 
@@ -304,14 +292,8 @@ impl Index {
     /// Keeps the vectors of an update in memory, if they are those of the generation in use. Others
     /// are read from disk when they are needed.
     pub(super) fn keep_vectors(&mut self, vectors: VectorStore) {
-        let file = vectors
-            .file()
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        if self
-            .manifest()
-            .is_none_or(|now| Some(&now.vectors.file) == file.as_ref())
-        {
+        let file = vectors.name();
+        if self.manifest().is_none_or(|now| now.vectors.file == file) {
             self.vectors = Some(vectors);
         }
     }

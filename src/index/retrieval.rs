@@ -129,33 +129,6 @@ impl Searched<'_> {
 }
 
 impl Index {
-    /// Retrieves the `settings.pool` best chunks for a query by its words and by its vector (of
-    /// length 1), fused. The query is plain text. `embedder` is the fingerprint of the model that
-    /// made the vector: when the index has the vectors of another one, only the words count.
-    ///
-    /// # Errors
-    /// Files of the index that cannot be read.
-    pub fn search(
-        &self,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> Result<Retrieval, IndexError> {
-        let query = Query {
-            text: query,
-            vector,
-            embedder,
-        };
-
-        let alone = NamedIndex {
-            index: self,
-            names: &Names::default(),
-        };
-
-        search(&[alone], query, settings)
-    }
-
     /// Returns the vectors, if the same embedder made them and the vector of the query.
     fn comparable_vectors(&self, query: Query<'_>) -> Option<&VectorStore> {
         let has_same_embedder = self.manifest()?.embedder() == query.embedder;
@@ -165,7 +138,11 @@ impl Index {
     }
 }
 
-/// Retrieves the `settings.pool` best chunks of the parts, fused.
+/// Retrieves the `settings.pool` best chunks of the parts by the words and by the vector of a query
+/// (of length 1), fused. A part with the vectors of another embedder is searched by words alone.
+///
+/// # Errors
+/// Files of an index that cannot be read.
 pub(super) fn search(
     parts: &[NamedIndex<'_>],
     query: Query<'_>,
