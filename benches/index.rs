@@ -17,7 +17,7 @@ use criterion::Criterion;
 use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::TokenCounter;
 use ragscope::event::{Flow, IndexReport, StopFlag};
-use ragscope::index::{Index, Update};
+use ragscope::index::{Collection, Search as _, Update};
 use ragscope::llm::{Embedder, Runtime, load_embedder};
 
 mod synthetic;
@@ -56,7 +56,7 @@ fn search() {
     let indexes = home.join("indexes");
     write_documents(&folder, LARGE);
     let mut embedder = Synthetic::new();
-    let mut index = Index::open(&folder, &indexes).expect("an index");
+    let mut index = Collection::open(std::slice::from_ref(&folder), &indexes).expect("an index");
     let report = update(&mut index, &mut embedder);
     print_figure(
         "documents in the large index",
@@ -72,7 +72,8 @@ fn search() {
     }
 
     drop(index);
-    let (index, seconds) = timed(|| Index::open(&folder, &indexes).expect("an index"));
+    let (index, seconds) =
+        timed(|| Collection::open(std::slice::from_ref(&folder), &indexes).expect("an index"));
     print_figure("opening it, all checksums verified", seconds * 1000.0, "ms");
 
     let settings = config().retriever;
@@ -85,7 +86,11 @@ fn search() {
     search_latency(&index, &queries, &settings);
 }
 
-fn search_latency(index: &Index, queries: &[(String, Vec<f32>)], settings: &RetrieverSettings) {
+fn search_latency(
+    index: &Collection,
+    queries: &[(String, Vec<f32>)],
+    settings: &RetrieverSettings,
+) {
     let search = |(query, vector): &(String, Vec<f32>)| {
         index
             .search(query, vector, FINGERPRINT, settings)
@@ -111,7 +116,7 @@ fn search_latency(index: &Index, queries: &[(String, Vec<f32>)], settings: &Retr
 
 /// Returns the share of the ten nearest chunks that a search by vector alone finds.
 fn recall(
-    index: &Index,
+    index: &Collection,
     space: &Space,
     queries: &[(String, Vec<f32>)],
     settings: &RetrieverSettings,
@@ -150,7 +155,7 @@ fn rescan() {
     let indexes = home.path().join("indexes");
     write_documents(&folder, 10_000);
     let mut embedder = Synthetic::new();
-    let mut index = Index::open(&folder, &indexes).expect("an index");
+    let mut index = Collection::open(std::slice::from_ref(&folder), &indexes).expect("an index");
     update(&mut index, &mut embedder);
 
     let (report, seconds) = timed(|| update(&mut index, &mut embedder));
@@ -159,7 +164,8 @@ fn rescan() {
 
     drop(index);
     let (_, seconds) = timed(|| {
-        let mut index = Index::open(&folder, &indexes).expect("an index");
+        let mut index =
+            Collection::open(std::slice::from_ref(&folder), &indexes).expect("an index");
         update(&mut index, &mut embedder)
     });
     print_figure("opening its index and rescanning", seconds * 1000.0, "ms");
@@ -185,7 +191,8 @@ fn indexing_rate() {
     )
     .expect("the bundled embedder");
 
-    let mut warm = Index::open(&folder, &home.path().join("warm")).expect("an index");
+    let mut warm = Collection::open(std::slice::from_ref(&folder), &home.path().join("warm"))
+        .expect("an index");
     update(&mut warm, &mut embedder);
     let texts = all_chunks(&warm, &embedder.card().fingerprint);
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -198,7 +205,8 @@ fn indexing_rate() {
         bare = bare.min(seconds);
 
         let indexes = home.path().join(format!("indexes-{round}"));
-        let mut index = Index::open(&folder, &indexes).expect("an index");
+        let mut index =
+            Collection::open(std::slice::from_ref(&folder), &indexes).expect("an index");
         let (report, seconds) = timed(|| update(&mut index, &mut embedder));
         assert_eq!(report.embedded as usize, texts.len());
         whole = whole.min(seconds);
@@ -208,7 +216,7 @@ fn indexing_rate() {
     print_figure("indexing against bare embedding", bare / whole * 100.0, "%");
 }
 
-fn all_chunks(index: &Index, embedder: &str) -> Vec<String> {
+fn all_chunks(index: &Collection, embedder: &str) -> Vec<String> {
     let settings = RetrieverSettings {
         pool: 100_000,
         ..config().retriever
@@ -238,7 +246,8 @@ fn memory_run(documents: u64) {
     let counter = counter();
     let before = peak_mib();
 
-    let mut index = Index::open(&folder, &home.path().join("indexes")).expect("an index");
+    let mut index = Collection::open(std::slice::from_ref(&folder), &home.path().join("indexes"))
+        .expect("an index");
     index
         .update(&config(), &mut Synthetic::new(), &counter, &mut |_| {
             Flow::Continue
@@ -263,7 +272,7 @@ fn peak_mib() -> f64 {
     kib.unwrap_or(f64::NAN) / 1024.0
 }
 
-fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
+fn update(index: &mut Collection, embedder: &mut dyn Embedder) -> IndexReport {
     match index
         .update(&config(), embedder, &counter(), &mut |_| Flow::Continue)
         .expect("an update")

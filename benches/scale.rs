@@ -12,7 +12,7 @@ use std::process::Command;
 use ragscope::config::{Config, RetrieverKind, RetrieverSettings};
 use ragscope::corpus::TokenCounter;
 use ragscope::event::Flow;
-use ragscope::index::{Index, Update};
+use ragscope::index::{Collection, Search as _, Update};
 use ragscope::llm::Runtime;
 use rayon::prelude::*;
 
@@ -54,7 +54,8 @@ fn in_its_own_process(part: &str, chunks: u64) {
 fn build(home: &Path, chunks: u64) {
     let folder = home.join("docs");
     write_documents(&folder, chunks);
-    let mut index = Index::open(&folder, &home.join("indexes")).expect("an index");
+    let mut index =
+        Collection::open(std::slice::from_ref(&folder), &home.join("indexes")).expect("an index");
     let mut embedder = Synthetic::new();
     let (update, seconds) = timed(|| {
         index.update(&config(), &mut embedder, &counter(), &mut |_| {
@@ -75,7 +76,8 @@ fn build(home: &Path, chunks: u64) {
 fn search(home: &Path, chunks: u64) {
     let before = memory("VmRSS:");
     let (folder, indexes) = (home.join("docs"), home.join("indexes"));
-    let (index, seconds) = timed(|| Index::open(&folder, &indexes).expect("an index"));
+    let (index, seconds) =
+        timed(|| Collection::open(std::slice::from_ref(&folder), &indexes).expect("an index"));
     print_figure("opening it, all checksums verified", seconds * 1000.0, "ms");
     print_memory("after opening", before);
 
@@ -104,7 +106,7 @@ fn search(home: &Path, chunks: u64) {
 
 fn latency(
     name: &str,
-    index: &Index,
+    index: &Collection,
     queries: &[(String, Vec<f32>)],
     settings: &RetrieverSettings,
 ) {
@@ -129,7 +131,7 @@ fn latency(
 
 /// Returns the share of the ten nearest chunks that a search by vector alone finds.
 fn recall(
-    index: &Index,
+    index: &Collection,
     space: &Space,
     queries: &[(String, Vec<f32>)],
     settings: &RetrieverSettings,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::declare::join_lines;
 use super::settings::{Config, SECTIONS, SETTINGS, Setting};
+use super::value::join_lines;
 
 impl Setting {
     /// Returns the setting with a dotted name.
@@ -20,11 +20,14 @@ impl Setting {
 
     /// Returns the explanation of its section; `None` at the top level.
     pub fn section_doc(&self) -> Option<String> {
-        let of_section = SECTIONS
-            .iter()
-            .find(|(section, _)| Some(*section) == self.section());
-        of_section.map(|(_, lines)| join_lines(lines))
+        self.section().map(|section| join_lines(doc_lines(section)))
     }
+}
+
+/// Returns the explanation of a section.
+pub(super) fn doc_lines(section: &str) -> &'static [&'static str] {
+    let found = SECTIONS.iter().find(|(name, _)| *name == section);
+    found.map_or(&[], |(_, doc_lines)| doc_lines)
 }
 
 impl<'de> Deserialize<'de> for &'static Setting {

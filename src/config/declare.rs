@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use toml::{Table, Value};
 
 use super::names::nearest;
-use super::value::Choice;
+use super::value::{Choice, join_lines};
 
 /// Readers of a setting besides the runs, which a change of it concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,12 +148,6 @@ impl<C: Default> Declared<C> {
         let hint = nearest(&value, self.choices.iter().map(|choice| choice.name));
         format!("{} takes {}, not `{value}`{hint}", self.key, self.takes())
     }
-}
-
-/// Returns the lines of a doc as one.
-pub(super) fn join_lines(lines: &[&str]) -> String {
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
-    lines.join(" ")
 }
 
 /// Declares the settings: the structs that hold them, their defaults, and [`SETTINGS`], from which

@@ -16,7 +16,7 @@ use crate::files;
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
 /// The sources of settings, kept apart so that a run can add further ones on top.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Layers {
     #[serde(with = "os_path")]
     presets_folder: PathBuf,
@@ -53,7 +53,7 @@ impl Layers {
     ) -> Result<Self, ConfigError> {
         let mut layers = Self {
             presets_folder: paths.config.join("presets"),
-            above_preset: Vec::new(),
+            ..Self::default()
         };
 
         let file = paths.config_file();
@@ -71,10 +71,7 @@ impl Layers {
 
     /// Only the built-in defaults, as tests and the demo start from.
     pub fn defaults() -> Self {
-        Self {
-            presets_folder: PathBuf::new(),
-            above_preset: Vec::new(),
-        }
+        Self::default()
     }
 
     /// Adds one setting above all earlier ones. `value` is TOML, or plain text for settings that

@@ -1,6 +1,7 @@
 //! `config/default.toml`: every setting with its explanation and its default.
 
-use super::settings::{Config, SECTIONS, SETTINGS, Setting};
+use super::catalogue::doc_lines;
+use super::settings::{Config, SETTINGS, Setting};
 
 const HEADER: &str = "\
 # Every setting of ragscope with its default. Your own file needs only what you change;
@@ -30,11 +31,7 @@ pub fn defaults_toml() -> String {
 }
 
 fn heading(name: &str) -> String {
-    let doc_lines = SECTIONS
-        .iter()
-        .find(|(section, _)| *section == name)
-        .map_or(&[][..], |(_, doc_lines)| doc_lines);
-    format!("{}[{name}]\n\n", comment_lines("", doc_lines))
+    format!("{}[{name}]\n\n", comment_lines("", doc_lines(name)))
 }
 
 fn comment(setting: &Setting) -> String {

@@ -59,71 +59,49 @@ impl Paths {
     pub fn folders(&self) -> [PathBuf; 4] {
         [&self.config, &self.data, &self.state, &self.cache].map(Clone::clone)
     }
+}
 
+/// Declares the files and folders that are in the folders of ragscope.
+macro_rules! places {
+    ($($(#[doc = $doc:literal])+ $place:ident = $folder:ident / $name:literal;)+) => {
+        impl Paths {
+            $(
+                $(#[doc = $doc])+
+                pub fn $place(&self) -> PathBuf {
+                    self.$folder.join($name)
+                }
+            )+
+        }
+    };
+}
+
+places! {
     /// The user's settings.
-    pub fn config_file(&self) -> PathBuf {
-        self.config.join("config.toml")
-    }
-
+    config_file = config / "config.toml";
     /// The user's key bindings.
-    pub fn keymap_file(&self) -> PathBuf {
-        self.config.join("keymap.toml")
-    }
-
+    keymap_file = config / "keymap.toml";
     /// One folder per indexed corpus.
-    pub fn indexes(&self) -> PathBuf {
-        self.data.join("indexes")
-    }
-
+    indexes = data / "indexes";
     /// The passages of published question sets, as folders of documents.
-    pub fn datasets(&self) -> PathBuf {
-        self.data.join("datasets")
-    }
-
+    datasets = data / "datasets";
     /// Models that the user added.
-    pub fn models(&self) -> PathBuf {
-        self.data.join("models")
-    }
-
+    models = data / "models";
     /// Probes that were trained here.
-    pub fn probes(&self) -> PathBuf {
-        self.data.join("probes")
-    }
-
+    probes = data / "probes";
     /// Recorded runs.
-    pub fn sessions(&self) -> PathBuf {
-        self.state.join("sessions")
-    }
-
+    sessions = state / "sessions";
     /// Files saved on the screen, where the working directory is part of the corpus.
-    pub fn saved_files(&self) -> PathBuf {
-        self.state.join("saved")
-    }
-
+    saved_files = state / "saved";
     /// Evaluations, finished and interrupted.
-    pub fn evaluations(&self) -> PathBuf {
-        self.state.join("evaluations")
-    }
-
+    evaluations = state / "evaluations";
     /// Questions asked before, for the input line.
-    pub fn history_file(&self) -> PathBuf {
-        self.state.join("history")
-    }
-
+    history_file = state / "history";
     /// The token of `ragscope serve`.
-    pub fn token_file(&self) -> PathBuf {
-        self.data.join("token")
-    }
-
+    token_file = data / "token";
     /// The speed at which the models read here.
-    pub fn reading_rates_file(&self) -> PathBuf {
-        self.cache.join("reading-rates.json")
-    }
-
+    reading_rates_file = cache / "reading-rates.json";
     /// The log of llama.cpp and of the program.
-    pub fn log_file(&self) -> PathBuf {
-        self.cache.join("ragscope.log")
-    }
+    log_file = cache / "ragscope.log";
 }
 
 /// Returns the folder of bundled models, probes and the demo: `$RAGSCOPE_ASSETS`; the folder that

@@ -16,9 +16,14 @@ pub struct Choice {
 impl Choice {
     /// Returns what the choice means.
     pub fn doc(&self) -> String {
-        let lines: Vec<&str> = self.doc_lines.iter().map(|line| line.trim()).collect();
-        lines.join(" ")
+        join_lines(self.doc_lines)
     }
+}
+
+/// Returns the lines of a doc as one.
+pub(super) fn join_lines(lines: &[&str]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    lines.join(" ")
 }
 
 /// Joins alternatives: "a, b or c".
@@ -79,28 +84,15 @@ macro_rules! whole_numbers {
 
 whole_numbers!(u32, u64);
 
-impl SettingType for f64 {
+impl SettingType for f32 {
     fn takes() -> String {
         "a number".to_owned()
     }
 
     fn from_value(value: &Value) -> Option<Self> {
         let whole = value.as_integer().map(|whole| whole as f64);
-        value.as_float().or(whole)
-    }
-
-    fn to_value(&self) -> Value {
-        Value::Float(*self)
-    }
-}
-
-impl SettingType for f32 {
-    fn takes() -> String {
-        f64::takes()
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        f64::from_value(value).map(|number| number as f32)
+        let number = value.as_float().or(whole);
+        number.map(|number| number as f32)
     }
 
     fn to_value(&self) -> Value {
@@ -109,50 +101,31 @@ impl SettingType for f32 {
     }
 }
 
-impl SettingType for String {
-    fn takes() -> String {
-        "text".to_owned()
-    }
+/// Types that are parsed from text and displayed as text.
+macro_rules! texts {
+    ($($type:ty = $takes:literal,)+) => {$(
+        impl SettingType for $type {
+            fn takes() -> String {
+                $takes.to_owned()
+            }
 
-    fn from_value(value: &Value) -> Option<Self> {
-        value.as_str().map(str::to_owned)
-    }
+            fn from_value(value: &Value) -> Option<Self> {
+                value.as_str()?.parse().ok()
+            }
 
-    fn to_value(&self) -> Value {
-        Value::String(self.clone())
-    }
+            fn to_value(&self) -> Value {
+                Value::String(self.to_string())
+            }
+        }
+    )+};
 }
 
-impl SettingType for DocumentFilter {
-    fn takes() -> String {
-        "globs, type:NAME, after:DATE and before:DATE, with blanks between them, such as \
-         \"reports/** type:pdf after:2024-01-31\""
-            .to_owned()
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        value.as_str()?.parse().ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::String(self.to_string())
-    }
-}
-
-impl SettingType for Location {
-    fn takes() -> String {
-        "a document or a part of it (DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or \
-         DOCUMENT@START-END)"
-            .to_owned()
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        value.as_str()?.parse().ok()
-    }
-
-    fn to_value(&self) -> Value {
-        Value::String(self.to_string())
-    }
+texts! {
+    String = "text",
+    DocumentFilter = "globs, type:NAME, after:DATE and before:DATE, with blanks between them, \
+        such as \"reports/** type:pdf after:2024-01-31\"",
+    Location = "a document or a part of it (DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or \
+        DOCUMENT@START-END)",
 }
 
 impl<T: SettingType> SettingType for Vec<T> {

@@ -58,10 +58,7 @@ pub struct Document {
 /// # Errors
 /// The reason why it does not become a document: unreadable, missing, not text, empty.
 pub fn read(found: &FoundFile, options: &ReadOptions) -> Result<Document, SkippedFile> {
-    let skipped = |reason| SkippedFile {
-        path: found.path.clone(),
-        reason,
-    };
+    let skipped = |reason: String| SkippedFile::new(&found.path, reason);
     let bytes = options.bytes(&found.file).map_err(skipped)?;
     Document::read(&found.path, bytes, options).map_err(skipped)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::overrides::Override;
 
-use super::walk::{IGNORE_FILES, Walked, globs, inside, own_folders};
+use super::walk::{IGNORE_FILES, Walked, globs, inside, is_included, own_folders};
 use crate::config::CorpusSettings;
 use crate::event::{OmittedBy, OmittedFiles};
 
@@ -74,7 +74,7 @@ impl Search<'_> {
             let files = if is_folder {
                 self.count_below(path.clone(), OmittedFiles::MAX_FILES - all.files)
             } else {
-                u64::from(self.is_included(&path))
+                u64::from(is_included(&self.include, &path))
             };
             if files > 0 {
                 let slash = if is_folder { "/" } else { "" };
@@ -113,10 +113,6 @@ impl Search<'_> {
         }
     }
 
-    fn is_included(&self, file: &Path) -> bool {
-        self.include.is_empty() || self.include.matched(file, false).is_whitelist()
-    }
-
     /// Counts the files below a folder, up to a number: a folder of build results or packages can
     /// hold more than the corpus.
     fn count_below(&self, folder: PathBuf, max: u64) -> u64 {
@@ -139,7 +135,7 @@ impl Search<'_> {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     folders.push(path);
                 } else {
-                    files += u64::from(self.is_included(&path));
+                    files += u64::from(is_included(&self.include, &path));
                 }
             }
         }

@@ -42,9 +42,10 @@ pub struct ReadOptions {
 }
 
 /// The limits of reading one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Limits {
     pub memory_bytes: u64,
+    /// Processor time: on a machine that is busy the file has longer by the clock.
     pub time: Duration,
 }
 
@@ -94,19 +95,15 @@ impl ReadOptions {
         let by_size = bytes.saturating_mul(MEMORY_PER_BYTE).min(MAX_MEMORY_BYTES);
         let mib = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
 
-        let limits = Limits {
+        let mut limits = Limits {
             memory_bytes: self.min_memory_bytes.max(by_size),
             time: self.min_time + TIME_PER_MIB.saturating_mul(mib),
         };
-
         if self.ocr {
-            Limits {
-                memory_bytes: limits.memory_bytes.max(OCR_MEMORY_BYTES),
-                time: limits.time.max(OCR_TIME),
-            }
-        } else {
-            limits
+            limits.memory_bytes = limits.memory_bytes.max(OCR_MEMORY_BYTES);
+            limits.time = limits.time.max(OCR_TIME);
         }
+        limits
     }
 
     /// Returns the options that the text of a file depends on, in a few letters.

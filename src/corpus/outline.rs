@@ -30,6 +30,14 @@ pub(super) struct Outline {
 }
 
 impl Heading {
+    pub(super) fn new(range: Range<usize>, level: u8, title: impl Into<String>) -> Self {
+        Self {
+            range,
+            level,
+            title: title.into(),
+        }
+    }
+
     /// Returns the heading behind `bytes` of other text.
     pub(super) fn shift_by(self, bytes: usize) -> Self {
         Self {

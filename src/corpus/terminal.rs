@@ -128,11 +128,7 @@ fn escape_length(text: &str) -> usize {
             while is_within(at, 0x20..0x40) {
                 at += 1;
             }
-            if is_within(at, 0x40..0x7f) {
-                at + 1
-            } else {
-                at
-            }
+            at + usize::from(is_within(at, 0x40..0x7f))
         }
         // OSC and the other strings, up to BEL or ST
         Some(b']' | b'P' | b'X' | b'^' | b'_') => {
@@ -153,11 +149,7 @@ fn escape_length(text: &str) -> usize {
             while is_within(at, 0x20..0x30) {
                 at += 1;
             }
-            if is_within(at, 0x30..0x7f) {
-                at + 1
-            } else {
-                at
-            }
+            at + usize::from(is_within(at, 0x30..0x7f))
         }
         Some(0x30..0x7f) => 2,
         _ => 1,

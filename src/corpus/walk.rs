@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -145,30 +146,19 @@ pub fn locate(folder: &Path, path: &str) -> PathBuf {
     }
 }
 
-fn check_folder(folder: &Path) -> Result<(), CorpusError> {
-    let name = folder.display().to_string();
-
-    match std::fs::metadata(folder) {
-        Ok(about) if about.is_dir() => {}
-        Ok(_) => return Err(CorpusError::NotAFolder { folder: name }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(CorpusError::Missing { folder: name });
-        }
-        Err(error) => {
-            return Err(CorpusError::Unreadable {
-                folder: name,
-                reason: error.to_string(),
-            });
-        }
-    }
-
-    match std::fs::read_dir(folder) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(CorpusError::Unreadable {
-            folder: name,
+fn check_folder(path: &Path) -> Result<(), CorpusError> {
+    let Err(error) = std::fs::read_dir(path) else {
+        return Ok(());
+    };
+    let folder = path.display().to_string();
+    Err(match error.kind() {
+        ErrorKind::NotFound => CorpusError::Missing { folder },
+        ErrorKind::NotADirectory if path.exists() => CorpusError::NotAFolder { folder },
+        _ => CorpusError::Unreadable {
+            folder,
             reason: error.to_string(),
-        }),
-    }
+        },
+    })
 }
 
 pub(super) fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
@@ -183,6 +173,11 @@ pub(super) fn globs(folder: &Path, include: &[String]) -> Result<Override, Corpu
     builder
         .build()
         .map_err(|error| bad(&include.join(" "), &error))
+}
+
+/// Returns whether the globs let a file through; all do where there are none.
+pub(super) fn is_included(include: &Override, file: &Path) -> bool {
+    include.is_empty() || include.matched(file, false).is_whitelist()
 }
 
 /// Folders that a walk left out, with the reasons.
@@ -287,8 +282,7 @@ fn visit(
         walked.folders.insert(entry.path().to_owned(), 0);
         return;
     }
-    let is_included = include.is_empty() || include.matched(entry.path(), false).is_whitelist();
-    if !is_included {
+    if !is_included(include, entry.path()) {
         return;
     }
 

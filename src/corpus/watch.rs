@@ -47,15 +47,14 @@ const WITHOUT_EVENTS: &[&str] = &[
 pub struct Watcher {
     // dropped first: its channel ends the thread
     _events: Option<RecommendedWatcher>,
-    _end: Sender<Signal>,
+    _end: Sender<Changed>,
     /// The reason why the folder is polled instead; `None` where events arrive, or polling was
     /// chosen.
     pub fallback: Option<Problem>,
 }
 
-enum Signal {
-    Changed,
-}
+/// The signal of the system that something in the folder changed.
+struct Changed;
 
 impl Watcher {
     /// Starts to watch a folder. `changed` is called on a thread of its own, after each change and
@@ -91,7 +90,7 @@ impl Watcher {
 }
 
 /// Returns the system's watcher of a folder; the error says why there is none.
-fn listen(folder: &Path, signals: Sender<Signal>) -> Result<RecommendedWatcher, Problem> {
+fn listen(folder: &Path, signals: Sender<Changed>) -> Result<RecommendedWatcher, Problem> {
     if let Some(kind) = filesystem(folder).filter(|kind| has_no_events(kind)) {
         return Err(Problem::new(
             format!("{kind} reports no changes: the folder is compared every 30 seconds"),
@@ -106,7 +105,7 @@ fn listen(folder: &Path, signals: Sender<Signal>) -> Result<RecommendedWatcher, 
             return;
         }
         // the thread has ended: nobody listens
-        let _ = signals.send(Signal::Changed);
+        let _ = signals.send(Changed);
     };
     let polled = |error: notify::Error| {
         let advice = match error.kind {
@@ -141,11 +140,11 @@ fn is_change(root: &Path, event: &Event) -> bool {
 
 /// Calls `changed` when the folder was quiet after a change, and for each sweep, until nobody
 /// watches any longer.
-fn report(signals: &Receiver<Signal>, sweep: Duration, mut changed: impl FnMut() -> bool) {
+fn report(signals: &Receiver<Changed>, sweep: Duration, mut changed: impl FnMut() -> bool) {
     let mut reported = Instant::now();
     loop {
         let first = match signals.recv_timeout(sweep.saturating_sub(reported.elapsed())) {
-            Ok(Signal::Changed) => Some(Instant::now()),
+            Ok(Changed) => Some(Instant::now()),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
@@ -165,11 +164,11 @@ fn report(signals: &Receiver<Signal>, sweep: Duration, mut changed: impl FnMut()
 }
 
 /// Waits until no change has arrived for a moment. Returns `false` when nobody watches any longer.
-fn wait_for_quiet(signals: &Receiver<Signal>, first: Instant, earliest: Duration) -> bool {
+fn wait_for_quiet(signals: &Receiver<Changed>, first: Instant, earliest: Duration) -> bool {
     let mut quiet = QUIET.max(earliest);
     while first.elapsed() < MAX_DELAY {
         match signals.recv_timeout(quiet) {
-            Ok(Signal::Changed) => quiet = QUIET,
+            Ok(Changed) => quiet = QUIET,
             Err(RecvTimeoutError::Timeout) => return true,
             Err(RecvTimeoutError::Disconnected) => return false,
         }
@@ -230,7 +229,7 @@ mod tests {
         let (done, reports) = channel();
         let thread = std::thread::spawn(move || report(&signals, SWEEP, || done.send(()).is_ok()));
         for _ in 0..10_000 {
-            sender.send(Signal::Changed).expect("it listens");
+            sender.send(Changed).expect("it listens");
         }
         reports
             .recv_timeout(MAX_DELAY + QUIET)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::models::is_zero;
+use super::number::is_zero;
 use super::place::Place;
 use super::problem::Problem;
 
@@ -47,12 +47,8 @@ pub struct CallUsage {
     pub context_tokens: u32,
     /// Prompt tokens that the model reads per second: the most of the calls since it was loaded; 0
     /// where that is not known.
-    #[serde(default, skip_serializing_if = "is_unknown")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub reading_rate: f32,
-}
-
-fn is_unknown(rate: &f32) -> bool {
-    *rate <= 0.0
 }
 
 /// The uncertainty of a sentence, and the decision that followed.

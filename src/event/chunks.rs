@@ -133,14 +133,14 @@ pub struct ChunkPart {
 }
 
 /// Score and rank in one list. Ranks count from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
     pub score: f32,
     pub rank: u32,
 }
 
 /// A chunk that a retrieval returned, with its scores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     pub chunk: ChunkText,
     /// BM25 score and rank; `None` when that list did not hold the chunk.
@@ -184,13 +184,8 @@ impl Hit {
     pub fn new(chunk: ChunkText, fused: Ranked) -> Self {
         Self {
             chunk,
-            bm25: None,
-            vector: None,
             fused,
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
-            named_by: None,
+            ..Self::default()
         }
     }
 

@@ -42,9 +42,7 @@ impl CorpusCard {
     pub fn is_indexed(&self) -> bool {
         self.generation > 0
     }
-}
 
-impl CorpusCard {
     /// Returns the folders as they are named on the command line.
     pub fn arguments(&self) -> String {
         if self.folders.is_empty() {
@@ -96,6 +94,15 @@ pub struct SkippedFile {
     pub reason: String,
 }
 
+impl SkippedFile {
+    pub fn new(path: &str, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
 /// The files of a folder that are not in the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherFiles {
@@ -138,6 +145,13 @@ pub struct IndexReport {
 impl IndexReport {
     /// Maximum number of paths in `updated`.
     pub const MAX_UPDATED: usize = 1000;
+
+    /// Notes a document that was added, changed or removed.
+    pub fn note_updated(&mut self, path: &str) {
+        if self.updated.len() < Self::MAX_UPDATED {
+            self.updated.push(path.to_owned());
+        }
+    }
 }
 
 /// Files that a setting leaves out of a corpus.

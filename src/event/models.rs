@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::number::is_zero;
 use super::problem::Problem;
 
 /// The models by role.
@@ -24,15 +25,6 @@ pub enum ModelRole {
 }
 
 impl ModelRole {
-    /// Every role, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [
-        Self::Generator,
-        Self::Embedder,
-        Self::Reranker,
-        Self::EntailmentJudge,
-        Self::Linker,
-    ];
-
     /// Returns the name in settings and on the screen.
     pub fn name(self) -> &'static str {
         match self {
@@ -293,9 +285,4 @@ pub struct PulledModel {
     pub bytes: u64,
     /// Bytes that came over the network.
     pub received_bytes: u64,
-}
-
-/// Returns whether a number is left out of a record.
-pub(super) fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
-    *number == N::default()
 }

@@ -7,6 +7,11 @@ pub fn saturating_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
+/// Returns whether a number is left out where it is written.
+pub fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
+}
+
 /// Returns the probability of a logit, in 0..=1.
 pub fn logistic(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())

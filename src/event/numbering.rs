@@ -11,7 +11,6 @@ use std::ops::Range;
 use super::answer::Citation;
 use super::run::RunEvent;
 use super::text::FENCE;
-use super::understanding::VariedChunk;
 use super::utility::Utility;
 
 /// The numbers of the chunks of a run.
@@ -42,6 +41,15 @@ const BEFORE_NAMED: &[&str] = &[
 
 /// The number in the run of each passage of a prompt.
 type Labels = BTreeMap<u32, u32>;
+
+/// Numbers chunks, which have a label in values of several types.
+macro_rules! number_all {
+    ($numbering:ident, $chunks:expr) => {
+        for named in $chunks {
+            named.label = $numbering.number_of(named.chunk);
+        }
+    };
+}
 
 impl Numbering {
     /// Numbers everything in an event that names a chunk, and the marks in its text.
@@ -96,58 +104,32 @@ impl Numbering {
     pub fn number_chunks(&mut self, event: &mut RunEvent) {
         match event {
             RunEvent::ContextBuilt { step, context } => {
-                for used in &mut context.chunks {
-                    used.label = self.number_of(used.chunk);
-                }
+                number_all!(self, &mut context.chunks);
                 let chunks = context.chunks.iter().map(|used| used.chunk).collect();
                 self.contexts.insert(*step, chunks);
             }
             RunEvent::UnderstandingMeasured { understanding, .. } => {
-                self.number_varied(&mut understanding.chunks);
+                number_all!(self, &mut understanding.chunks);
             }
-            RunEvent::UnderstandingSkipped { chunks, .. } => self.number_varied(chunks),
-            RunEvent::StepAttributed { chunks, .. } => {
-                for attended in chunks {
-                    attended.label = self.number_of(attended.chunk);
-                }
-            }
-            RunEvent::StepAblated { chunks, .. } => {
-                for ablated in chunks {
-                    ablated.label = self.number_of(ablated.chunk);
-                }
-            }
+            RunEvent::UnderstandingSkipped { chunks, .. } => number_all!(self, chunks),
+            RunEvent::StepAttributed { chunks, .. } => number_all!(self, chunks),
+            RunEvent::StepAblated { chunks, .. } => number_all!(self, chunks),
             RunEvent::UtilityMeasured { utility, .. } => self.number_utility(utility),
             RunEvent::StepFinished { citations, .. }
             | RunEvent::StepGiven { citations, .. }
-            | RunEvent::RunFinished { citations, .. } => {
-                self.number_citations(citations);
-            }
+            | RunEvent::RunFinished { citations, .. } => number_all!(self, citations),
             _ => {}
         }
     }
 
     /// Numbers the chunks whose utility was measured.
     pub fn number_utility(&mut self, utility: &mut Utility) {
-        for hit in &mut utility.hits {
-            hit.label = self.number_of(hit.chunk);
-        }
+        number_all!(self, &mut utility.hits);
     }
 
     /// Returns an unfinished sentence with the numbers of the run in its marks.
     pub fn number_text(&self, step: u32, text: &str) -> String {
         renumber(text, &self.labels(step))
-    }
-
-    fn number_varied(&mut self, chunks: &mut [VariedChunk]) {
-        for varied in chunks {
-            varied.label = self.number_of(varied.chunk);
-        }
-    }
-
-    fn number_citations(&mut self, citations: &mut [Citation]) {
-        for cited in citations {
-            cited.label = self.number_of(cited.chunk);
-        }
     }
 
     /// Returns the number of a chunk, which gets the next one where it has none.

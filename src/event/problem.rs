@@ -1,12 +1,12 @@
 //! Failures as data: what happened, and what to do next.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// A failure, with advice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{error}")]
 pub struct Problem {
     /// A sentence about the failure.
     pub error: String,
@@ -50,14 +50,6 @@ impl Problem {
 }
 
 /// Writes what happened, as every error does; the advice is data.
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.error)
-    }
-}
-
-impl std::error::Error for Problem {}
-
 /// An error that knows what to do about it. Its `Display` says what happened, and nothing else.
 pub trait Advice: std::error::Error {
     /// Returns what to do next; `None` where nothing helps.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::caches::link_store::{ChunkLinks, LinkRecipe};
 use super::caches::rechunk_cache::Rechunked;
 use super::error::IndexError;
-use super::folder::{Index, Update};
+use super::folder::{Index, Update, canonical};
 use super::lexical::Lexical;
 use super::link_api::LinkedState;
 use super::names::Names;
@@ -120,19 +120,12 @@ impl FolderPlan {
     }
 }
 
-fn canonical(folder: &Path) -> Result<PathBuf, IndexError> {
-    folder.canonicalize().map_err(|error| IndexError::Folder {
-        folder: folder.display().to_string(),
-        reason: error.to_string(),
-    })
-}
-
 impl Collection {
-    /// Opens the indexes of these folders under the folder `indexes`, as [`Index::open`] does. A
+    /// Opens the indexes of these folders under the folder `indexes`, as `Index::open` does. A
     /// folder that is named twice is opened once; one inside another is part of that one's index.
     ///
     /// # Errors
-    /// As [`Index::open`], for the first folder that fails; more than 256 folders.
+    /// As `Index::open`, for the first folder that fails; more than 256 folders.
     pub fn open(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
         FolderPlan::new(folders)?.open(|folder| Index::open(folder, indexes))
     }
@@ -230,11 +223,11 @@ impl Collection {
         self.folders.iter().find_map(inside)
     }
 
-    /// Updates the index of each folder, as [`Index::update`] does. One that another process writes
+    /// Updates the index of each folder, as `Index::update` does. One that another process writes
     /// is only read, which is reported once.
     ///
     /// # Errors
-    /// As [`Index::update`]; [`IndexError::InUse`] when other processes write all of them.
+    /// As `Index::update`; [`IndexError::InUse`] when other processes write all of them.
     pub fn update(
         &mut self,
         config: &Config,
@@ -393,19 +386,12 @@ impl Collection {
             chunks.extend(of_part);
         }
 
-        for at in 0..count.min(chunks.len()) {
-            // the first steps of a shuffle (Fisher and Yates), as many as chunks are wanted
-            let other = at + random.below(chunks.len() - at);
-            chunks.swap(at, other);
-        }
-        chunks.truncate(count);
-
         let read = |(part, lexical, address): (NamedIndex<'_>, &Lexical, _)| {
             let chunk = lexical.chunk(address);
             let chunk = chunk.map_err(|error| part.index.damage_error(error))?;
             Ok(part.names.chunk(chunk))
         };
-        chunks.into_iter().map(read).collect()
+        random.draw(count, chunks).into_iter().map(read).collect()
     }
 
     /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list,
@@ -426,7 +412,7 @@ impl Collection {
         }
     }
 
-    /// Reads a document, as [`Index::source`] does.
+    /// Reads a document, as `Index::source` does.
     ///
     /// # Errors
     /// A path that is not in an index; a file that can no longer be read as text.
@@ -448,7 +434,7 @@ impl Collection {
         })
     }
 
-    /// Uses the links of this recipe from now on, as [`Index::use_links`] does.
+    /// Uses the links of this recipe from now on, as `Index::use_links` does.
     ///
     /// # Errors
     /// Files of an index that cannot be read or written.
@@ -488,7 +474,7 @@ impl Collection {
         sum
     }
 
-    /// Rewrites the files without the links of documents that are gone, as [`Index::compact_links`]
+    /// Rewrites the files without the links of documents that are gone, as `Index::compact_links`
     /// does.
     ///
     /// # Errors
@@ -588,22 +574,16 @@ impl Search for Collection {
     ) -> Result<Vec<Rechunked>, LlmError> {
         let mut rechunked = Vec::new();
         for document in documents {
-            let Some((folder, path)) = self.holder(document) else {
-                rechunked.push(Rechunked {
-                    document: (*document).to_owned(),
-                    chunks: Err(match &self.remote {
-                        Some(remote) => remote.elsewhere(document).to_string(),
-                        None => "it is in none of the open folders".to_owned(),
-                    }),
-                    sentences: 0,
-                    is_cached: false,
-                });
-                continue;
-            };
-
-            let of_folder = folder.index.rechunk(&[path], split, embedder, counter)?;
-            let named = of_folder.into_iter();
-            rechunked.extend(named.map(|document| folder.names.name_rechunked(document)));
+            rechunked.push(if let Some((folder, path)) = self.holder(document) {
+                let of_folder = folder.index.rechunk(path, split, embedder, counter)?;
+                folder.names.name_rechunked(of_folder)
+            } else {
+                let reason = match &self.remote {
+                    Some(remote) => remote.elsewhere(document).to_string(),
+                    None => "it is in none of the open folders".to_owned(),
+                };
+                Rechunked::failed(document, reason)
+            });
         }
         Ok(rechunked)
     }
@@ -649,25 +629,8 @@ impl Search for Collection {
             .map(|folder| folder.index.card())
             .collect();
 
-        let mut folders: Vec<String> = cards.iter().map(|card| card.folder.clone()).collect();
-        if let Some(remote) = &self.remote {
-            let [documents, chunks, generation] = remote.counts();
-            if folders.is_empty() {
-                folders.push(remote.address().to_owned());
-            }
-            return CorpusCard {
-                folder: folders.join(", "),
-                folders: Vec::new(),
-                documents,
-                chunks,
-                generation,
-                read_only: cards.iter().any(|card| card.read_only),
-                demo: !cards.is_empty() && cards.iter().all(|card| card.demo),
-                words_only: remote.lacks_vectors(),
-            };
-        }
-
-        CorpusCard {
+        let folders: Vec<String> = cards.iter().map(|card| card.folder.clone()).collect();
+        let of_folders = CorpusCard {
             folder: folders.join(", "),
             documents: cards.iter().map(|card| card.documents).sum(),
             chunks: cards.iter().map(|card| card.chunks).sum(),
@@ -680,6 +643,25 @@ impl Search for Collection {
             } else {
                 Vec::new()
             },
+        };
+
+        let Some(remote) = &self.remote else {
+            return of_folders;
+        };
+        let [documents, chunks, generation] = remote.counts();
+        CorpusCard {
+            folder: if cards.is_empty() {
+                remote.address().to_owned()
+            } else {
+                of_folders.folder
+            },
+            folders: Vec::new(),
+            documents,
+            chunks,
+            generation,
+            demo: of_folders.demo && !cards.is_empty(),
+            words_only: remote.lacks_vectors(),
+            ..of_folders
         }
     }
 }

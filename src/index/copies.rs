@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
 use super::filter::date;
 use super::fusion::ScoredChunk;
@@ -246,9 +246,7 @@ impl TextPrint {
 }
 
 fn hash(value: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
 }
 
 /// Returns hashes in order, each once.

@@ -154,14 +154,8 @@ impl Draft {
         self.lexical.finish(should_merge)?;
         vectors.sync()?;
 
-        let file = vectors
-            .file()
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
         self.manifest.vectors = VectorsCard {
-            file,
+            file: vectors.name(),
             rows: vectors.rows(),
             width: vectors.width() as u32,
         };

@@ -58,6 +58,14 @@ pub struct Index {
     pub(super) was_outdated: bool,
 }
 
+/// Returns the path of a folder without links.
+pub(super) fn canonical(folder: &Path) -> Result<PathBuf, IndexError> {
+    folder.canonicalize().map_err(|error| IndexError::Folder {
+        folder: folder.display().to_string(),
+        reason: error.to_string(),
+    })
+}
+
 impl Index {
     /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified
     /// and loaded. Without an index yet, or with one of an older format, nothing is found until the
@@ -65,7 +73,7 @@ impl Index {
     ///
     /// # Errors
     /// A folder that cannot be opened; an index that is damaged or of a newer format
-    /// ([`Self::rebuild`] makes a new one).
+    /// (rebuilding makes a new one).
     pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let mut index = Self::locate(folder, indexes)?;
         match index.refresh() {
@@ -75,18 +83,6 @@ impl Index {
             }
             loaded => loaded.map_err(|error| error.for_folder(&index.name))?,
         }
-        Ok(index)
-    }
-
-    /// Deletes the index of `folder` with its vectors, and begins an empty one. An open [`Index`]
-    /// of the folder holds the lock: drop it first.
-    ///
-    /// # Errors
-    /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
-    pub fn rebuild(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
-        let index = Self::locate(folder, indexes)?;
-        index.check_writable()?;
-        index.clear()?;
         Ok(index)
     }
 
@@ -108,10 +104,7 @@ impl Index {
 
     pub(super) fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let name = folder.display().to_string();
-        let canonical = folder.canonicalize().map_err(|error| IndexError::Folder {
-            folder: name.clone(),
-            reason: error.to_string(),
-        })?;
+        let canonical = canonical(folder)?;
 
         let layout = Layout::for_folder(&canonical, indexes);
         let lock = match layout.lock(&canonical) {
@@ -299,14 +292,8 @@ impl Index {
     /// Keeps the vectors of an update in memory, if they are those of the generation in use. Others
     /// are read from disk when they are needed.
     pub(super) fn keep_vectors(&mut self, vectors: VectorStore) {
-        let file = vectors
-            .file()
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        if self
-            .manifest()
-            .is_none_or(|now| Some(&now.vectors.file) == file.as_ref())
-        {
+        let file = vectors.name();
+        if self.manifest().is_none_or(|now| now.vectors.file == file) {
             self.vectors = Some(vectors);
         }
     }

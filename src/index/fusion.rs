@@ -13,13 +13,16 @@ pub(super) struct ScoredChunk {
 }
 
 /// A chunk with its scores and ranks in both lists and in the fused one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Fused {
     pub chunk: u64,
     pub bm25: Option<Ranked>,
     pub vector: Option<Ranked>,
     pub fused: Ranked,
 }
+
+/// The place in a [`Fused`] of what one of the lists says.
+type RankInList = fn(&mut Fused) -> &mut Option<Ranked>;
 
 /// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it.
 /// Equal scores are ordered by chunk.
@@ -32,20 +35,18 @@ pub(super) fn fuse(
     settings: &RetrieverSettings,
 ) -> Vec<Fused> {
     let mut union: HashMap<u64, Fused> = HashMap::with_capacity(bm25.len() + vector.len());
-    let lists = [
-        (bm25, settings.bm25_weight, List::Bm25),
-        (vector, 1.0 - settings.bm25_weight, List::Vector),
+    let lists: [(_, _, RankInList); 2] = [
+        (bm25, settings.bm25_weight, |fused| &mut fused.bm25),
+        (vector, 1.0 - settings.bm25_weight, |fused| {
+            &mut fused.vector
+        }),
     ];
-    for (list, weight, which) in lists {
+    for (list, weight, rank_in_list) in lists {
         let share = shares(list);
         for ((listed, ranked), share) in list.iter().zip(ranks(list)).zip(share) {
-            let fused = union
-                .entry(listed.chunk)
-                .or_insert_with(|| Fused::empty(listed.chunk));
-            match which {
-                List::Bm25 => fused.bm25 = Some(ranked),
-                List::Vector => fused.vector = Some(ranked),
-            }
+            let fused = union.entry(listed.chunk).or_default();
+            fused.chunk = listed.chunk;
+            *rank_in_list(fused) = Some(ranked);
             fused.fused.score += weight * share;
         }
     }
@@ -64,24 +65,7 @@ pub(super) fn fuse(
     all
 }
 
-enum List {
-    Bm25,
-    Vector,
-}
-
 impl Fused {
-    fn empty(chunk: u64) -> Self {
-        Self {
-            chunk,
-            bm25: None,
-            vector: None,
-            fused: Ranked {
-                score: 0.0,
-                rank: 0,
-            },
-        }
-    }
-
     /// Returns the hit with these scores.
     pub fn to_hit(self, chunk: ChunkText) -> Hit {
         Hit {
@@ -92,7 +76,7 @@ impl Fused {
     }
 }
 
-fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
+pub(super) fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
     list.iter().zip(1..).map(|(listed, rank)| Ranked {
         score: listed.score,
         rank,

@@ -40,15 +40,6 @@ pub(super) struct Generation {
 /// a recall@10 of 0.993 against exact search (`benches/database.rs`).
 pub const EF_SEARCH: usize = 128;
 
-/// The chunks that are wanted of a search by vector.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub count: usize,
-    /// Size of the candidate list of a segment.
-    pub ef: usize,
-    pub filter: Option<&'a Filter>,
-}
-
 impl Generation {
     /// Opens the generation that a pointer names and the vectors that it uses, and verifies every
     /// file and every count.
@@ -184,7 +175,7 @@ impl Generation {
         Ok(chunks)
     }
 
-    /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows
+    /// Returns the `count` chunks nearest to a query, with their cosine similarity, best first. Rows
     /// without a segment are searched exactly, and few rows that a filter leaves one by one.
     ///
     /// # Errors
@@ -193,9 +184,9 @@ impl Generation {
         &self,
         vectors: &VectorStore,
         query: &[f32],
-        wanted: Wanted<'_>,
+        count: usize,
+        filter: Option<&Filter>,
     ) -> Result<Vec<(f32, u64)>, FileError> {
-        let Wanted { count, ef, filter } = wanted;
         let rows = self.manifest.vectors.rows;
         let is_used = |row: u32| {
             let row = row as usize;
@@ -206,7 +197,7 @@ impl Generation {
         let is_narrow = filter.is_some_and(|filter| filter.row_count <= MAX_NARROW_ROWS);
         let wanted = WantedRows {
             count,
-            ef: (!is_narrow).then_some(ef),
+            ef: (!is_narrow).then_some(EF_SEARCH),
             is_used: &is_used,
         };
         let near = vectors.nearest(query, rows, wanted)?;

@@ -33,7 +33,7 @@ impl Index {
             .links
             .borrow()
             .as_ref()
-            .is_some_and(|links| links.recipe == *recipe && links.is_writable() == is_writable);
+            .is_some_and(|links| links.recipe == *recipe && links.is_writable == is_writable);
         if !is_open {
             let links = LinkStore::open(&self.layout.root, recipe, is_writable)
                 .map_err(|error| error.for_folder(&self.name))?;

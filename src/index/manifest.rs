@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::FileError;
 use crate::corpus::{FileTimes, SplitMethod};
-use crate::event::Metadata;
+use crate::event::{Metadata, is_zero};
 use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
@@ -114,14 +114,6 @@ pub(super) struct DocumentEntry {
     /// The library and the settings that read a binary file; empty for text.
     #[serde(default)]
     pub reading: String,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Manifest {

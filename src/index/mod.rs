@@ -4,8 +4,8 @@
 //! In reading order: a generation has a `manifest`, `vectors` (with a graph over many of them) and
 //! a `lexical` index, which is the chunk store too. `caches` outlive generations. The `layout` is
 //! where all of them are on disk, and a `draft` becomes a `generation` by one atomic rename. An
-//! [`Index`] is the open index of a `folder`. [`Index::update`] plans, reads ahead, chunks, embeds
-//! what is new and writes a draft; [`Index::rechunk`] re-chunks documents for one question;
+//! `Index` is the open index of a `folder`. `Index::update` plans, reads ahead, chunks, embeds
+//! what is new and writes a draft; `Index::rechunk` re-chunks documents for one question;
 //! `retrieval` searches the words and the vectors and fuses both lists (`fusion`). A kill at any
 //! moment leaves the previous generation usable, and no text is embedded twice.
 //!
@@ -49,7 +49,7 @@ pub use caches::link_store::{ChunkLinks, LinkRecipe};
 pub use caches::rechunk_cache::Rechunked;
 pub use collection::{Collection, CoveredFolder};
 pub use error::IndexError;
-pub use folder::{Index, Update};
+pub use folder::Update;
 pub use health::{Health, health};
 pub use lexical::analyser::{content_words, is_content_word};
 pub use lexical::stop_words::short_text_language;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::error::IndexError;
-use super::fusion::{ScoredChunk, fuse};
+use super::fusion::{ScoredChunk, fuse, ranks};
 use super::retrieval::{self, NamedIndex, Query};
 use crate::config::RetrieverSettings;
 use crate::event::{ChunkText, Ranked, TracedChunk};
@@ -110,7 +110,10 @@ pub(super) fn trace(
         .map(|hit| (hit.chunk, hit.fused))
         .collect();
 
-    let [bm25, vector] = lists.map(ranks);
+    let [bm25, vector] = lists.map(|list| {
+        let chunks = list.iter().map(|listed| listed.chunk);
+        chunks.zip(ranks(list)).collect::<HashMap<u64, Ranked>>()
+    });
     let trace = |found: Match| TracedChunk {
         bm25: bm25.get(&found.chunk.id).copied(),
         vector: vector.get(&found.chunk.id).copied(),
@@ -143,12 +146,4 @@ impl NamedIndex<'_> {
         }
         Ok(matches)
     }
-}
-
-fn ranks(list: &[ScoredChunk]) -> HashMap<u64, Ranked> {
-    let ranked = list.iter().zip(1..).map(|(listed, rank)| {
-        let score = listed.score;
-        (listed.chunk, Ranked { score, rank })
-    });
-    ranked.collect()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::caches::rechunk_cache::Rechunked;
 use super::caches::similarity_cache::{CacheKey, Neighbours};
 use super::folder::Index;
+use super::vectors::rows::first;
 use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::{ChunkText, saturating_u32};
 use crate::llm::{Embedder, LlmError};
@@ -18,7 +19,7 @@ const CALL_SENTENCES: usize = 64;
 const FIRST_ID: u64 = 1 << 52;
 
 impl Index {
-    /// Re-chunks documents of the index: text as its file is now, others as they were indexed. The
+    /// Re-chunks a document of the index: text as its file is now, others as they were indexed. The
     /// ranges are cached by text and settings, the chunks with their vectors in memory. A document
     /// that cannot be read gives the reason.
     ///
@@ -26,26 +27,15 @@ impl Index {
     /// [`LlmError::Stopped`]; the failures of the embedder.
     pub fn rechunk(
         &self,
-        documents: &[&str],
+        path: &str,
         split: SemanticSplit,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-    ) -> Result<Vec<Rechunked>, LlmError> {
-        let mut rechunked = Vec::new();
-
-        for path in documents {
-            rechunked.push(match self.read_document(path) {
-                Ok(document) => self.rechunk_one(&document, split, embedder, counter)?,
-                Err(reason) => Rechunked {
-                    document: (*path).to_owned(),
-                    chunks: Err(reason),
-                    sentences: 0,
-                    is_cached: false,
-                },
-            });
+    ) -> Result<Rechunked, LlmError> {
+        match self.read_document(path) {
+            Ok(document) => self.rechunk_one(&document, split, embedder, counter),
+            Err(reason) => Ok(Rechunked::failed(path, reason)),
         }
-
-        Ok(rechunked)
     }
 
     fn rechunk_one(
@@ -145,10 +135,6 @@ fn id(path: &str, [start, end]: [u64; 2]) -> u64 {
         .update(&[0])
         .update(&start.to_le_bytes())
         .update(&end.to_le_bytes());
-    let bytes: [u8; 32] = hasher.finalize().into();
-    let number = bytes
-        .iter()
-        .take(8)
-        .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let number = u64::from_be_bytes(first(hasher.finalize()));
     FIRST_ID | number & (FIRST_ID - 1)
 }

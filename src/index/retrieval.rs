@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::copies::{Folding, WIDER, are_crowded};
-use super::error::{FileError, IndexError};
+use super::error::IndexError;
 use super::filter::Filter;
 use super::folder::Index;
 use super::fusion::{Fused, ScoredChunk, fuse};
-use super::generation::{EF_SEARCH, Generation, Wanted};
+use super::generation::Generation;
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
 use super::lexical::{Statistics, place_words};
 use super::manifest::DocumentEntry;
@@ -129,33 +129,6 @@ impl Searched<'_> {
 }
 
 impl Index {
-    /// Retrieves the `settings.pool` best chunks for a query by its words and by its vector (of
-    /// length 1), fused. The query is plain text. `embedder` is the fingerprint of the model that
-    /// made the vector: when the index has the vectors of another one, only the words count.
-    ///
-    /// # Errors
-    /// Files of the index that cannot be read.
-    pub fn search(
-        &self,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> Result<Retrieval, IndexError> {
-        let query = Query {
-            text: query,
-            vector,
-            embedder,
-        };
-
-        let alone = NamedIndex {
-            index: self,
-            names: &Names::default(),
-        };
-
-        search(&[alone], query, settings)
-    }
-
     /// Returns the vectors, if the same embedder made them and the vector of the query.
     fn comparable_vectors(&self, query: Query<'_>) -> Option<&VectorStore> {
         let has_same_embedder = self.manifest()?.embedder() == query.embedder;
@@ -165,7 +138,11 @@ impl Index {
     }
 }
 
-/// Retrieves the `settings.pool` best chunks of the parts, fused.
+/// Retrieves the `settings.pool` best chunks of the parts by the words and by the vector of a query
+/// (of length 1), fused. A part with the vectors of another embedder is searched by words alone.
+///
+/// # Errors
+/// Files of an index that cannot be read.
 pub(super) fn search(
     parts: &[NamedIndex<'_>],
     query: Query<'_>,
@@ -320,16 +297,21 @@ fn best_lists(
     pool: usize,
 ) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
     let with_vectors = searched.iter().filter(|_| settings.kind.has_vectors());
-    let (parts, searches): (Vec<NamedIndex<'_>>, Vec<VectorSearch<'_>>) = with_vectors
-        .filter_map(|of| Some((of.part, VectorSearch::new(of, query, pool)?)))
+    let (parts, searches): (Vec<NamedIndex<'_>>, Vec<_>) = with_vectors
+        .filter_map(|of| {
+            // the index itself cannot go to another thread
+            let (generation, filter) = (of.generation, of.filter.as_ref());
+            let vectors = of.part.index.comparable_vectors(query)?;
+            let search = move || generation.nearest(vectors, query.vector, pool, filter);
+            Some((of.part, search))
+        })
         .unzip();
 
     let mut by_words_found = Ok(Vec::new());
     let mut found = Vec::new();
-    let nearest = |search: &VectorSearch<'_>| search.nearest(query.vector);
     // the vectors on another thread, the words on this one: neither waits for the other
     rayon::in_place_scope(|scope| {
-        scope.spawn(|_| found.extend(searches.iter().map(nearest)));
+        scope.spawn(|_| found.extend(searches.iter().map(|search| search())));
         by_words_found = words.best(searched, pool);
     });
 
@@ -338,32 +320,6 @@ fn best_lists(
         lists.push(part.name_chunks(found.map_err(|error| error.for_folder(&part.index.name))?));
     }
     Ok([by_words_found?, merge(lists, pool)])
-}
-
-/// The search of a part by vector, as it is passed to another thread.
-struct VectorSearch<'a> {
-    generation: &'a Generation,
-    vectors: &'a VectorStore,
-    wanted: Wanted<'a>,
-}
-
-impl<'a> VectorSearch<'a> {
-    /// Returns `None` for a part whose vectors another embedder made.
-    fn new(searched: &'a Searched<'a>, query: Query<'_>, pool: usize) -> Option<Self> {
-        Some(Self {
-            generation: searched.generation,
-            vectors: searched.part.index.comparable_vectors(query)?,
-            wanted: Wanted {
-                count: pool,
-                ef: EF_SEARCH,
-                filter: searched.filter.as_ref(),
-            },
-        })
-    }
-
-    fn nearest(&self, query: &[f32]) -> Result<Vec<(f32, u64)>, FileError> {
-        self.generation.nearest(self.vectors, query, self.wanted)
-    }
 }
 
 /// Merges ranked lists, best first. Equal scores stay in the order of the lists.

@@ -215,6 +215,17 @@ impl Random {
         items
     }
 
+    /// Returns `count` of the items, chosen at random; all of them when there are no more.
+    pub fn draw<T>(&mut self, count: usize, mut items: Vec<T>) -> Vec<T> {
+        for at in 0..count.min(items.len()) {
+            // the first steps of a shuffle, as many as items are wanted
+            let other = at + self.below(items.len() - at);
+            items.swap(at, other);
+        }
+        items.truncate(count);
+        items
+    }
+
     /// Returns a number in 0..1.
     pub fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

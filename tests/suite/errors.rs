@@ -9,7 +9,7 @@ use ragscope::corpus;
 use ragscope::engine::Worker;
 use ragscope::eval::QuestionSet;
 use ragscope::event::{Ask, Flow, Operation, Outcome, Problem, SessionEvent, StopFlag};
-use ragscope::index::Index;
+use ragscope::index::Collection;
 use ragscope::llm::gguf::Metadata;
 use ragscope::llm::{self, LlamaGenerator, Prompt, Runtime, Scorer};
 use ragscope::probe::Probe;
@@ -110,7 +110,7 @@ fn indexes() {
     let rebuild = Some("rebuild it with `ragscope index {dir} --rebuild`");
     let indexed = |place: &Place| {
         place.with("a.md", "Ann grows apples.");
-        let mut index = Index::open(&place.folder(), &place.indexes()).expect("an index");
+        let mut index = Collection::open(&[place.folder()], &place.indexes()).expect("an index");
         let mut embedder = super::index::common::WordEmbedder::new("one");
         super::index::common::update(&mut index, &mut embedder);
         index
@@ -119,10 +119,10 @@ fn indexes() {
         let mut entries = fs::read_dir(place.indexes()).expect("indexes");
         entries.next().expect("an index").expect("an entry").path()
     };
-    let open = |place: &Place| Index::open(&place.folder(), &place.indexes());
+    let open = |place: &Place| Collection::open(&[place.folder()], &place.indexes());
 
     check(
-        |place| Ok(Index::open(&place.file("gone"), &place.indexes())?),
+        |place| Ok(Collection::open(&[place.file("gone")], &place.indexes())?),
         ("cannot open the folder {dir}/gone (", ")"),
         Some("check the path and its permissions"),
     );
@@ -138,7 +138,7 @@ fn indexes() {
     check(
         |place| {
             let _writer = indexed(place);
-            Ok(Index::rebuild(&place.folder(), &place.indexes())?)
+            Ok(Collection::rebuild(&[place.folder()], &place.indexes())?)
         },
         ("another ragscope is writing the index of {dir}", ""),
         Some("questions work meanwhile; index again when it is done"),

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use common::{Corpus, WordEmbedder, config, update};
 use ragscope::config::RetrieverKind;
 use ragscope::event::{Flow, IndexPhase, IndexReport, SessionEvent};
-use ragscope::index::{Index, IndexError, Update};
+use ragscope::index::{Collection, IndexError, Search as _, Update};
 
 /// The counts of a report: added, changed, unchanged, removed, embedded, reused.
 type Counts = [u64; 6];
@@ -299,7 +299,7 @@ fn a_second_process_reads_and_does_not_write() {
         ["a.md"]
     );
     assert!(matches!(
-        Index::rebuild(&corpus.folder(), &corpus.indexes()),
+        Collection::rebuild(&[corpus.folder()], &corpus.indexes()),
         Err(IndexError::InUse { .. })
     ));
 
@@ -398,7 +398,7 @@ fn a_folder_without_documents_has_an_empty_index() {
     assert_eq!(counts(&update(&mut index, &mut embedder)), [0; 6]);
     assert!(common::documents(&index, &mut embedder, "anything").is_empty());
     assert_eq!(corpus.open().card().generation, 1);
-    let missing = Index::open(&corpus.folder().join("missing"), &corpus.indexes());
+    let missing = Collection::open(&[corpus.folder().join("missing")], &corpus.indexes());
     assert!(matches!(missing, Err(IndexError::Folder { .. })));
     fs::remove_dir_all(corpus.folder()).expect("removed");
     let gone = index.update(&config(), &mut embedder, &common::counter(), &mut |_| {
@@ -443,7 +443,7 @@ fn an_index_inside_its_folder_is_not_part_of_it() {
     ]);
     // by another path to the same folder
     let indexes = corpus.folder().join("sub/../indexes");
-    let mut index = Index::open(&corpus.folder(), &indexes).expect("opened");
+    let mut index = Collection::open(&[corpus.folder()], &indexes).expect("opened");
     let mut embedder = WordEmbedder::new("one");
     update(&mut index, &mut embedder);
     assert_eq!(

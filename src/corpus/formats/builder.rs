@@ -74,11 +74,9 @@ impl Builder {
         if let Some(range) = self.add(&title, false) {
             shorten(&mut title);
             self.marks_bytes += MARK_BYTES + title.len();
-            self.extract.headings.push(Heading {
-                range,
-                level,
-                title,
-            });
+            self.extract
+                .headings
+                .push(Heading::new(range, level, title));
         }
     }
 
@@ -135,6 +133,12 @@ impl Builder {
 
         self.marks_bytes += marks_bytes;
         self.extract.take_marks(member, range.start);
+    }
+
+    /// Adds a member as a part of its own.
+    pub fn append_part(&mut self, member: Extract) {
+        self.part();
+        self.append(member);
     }
 
     pub fn finish(mut self) -> Extract {

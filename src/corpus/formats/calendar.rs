@@ -2,18 +2,13 @@
 
 use jiff::civil::{Date, DateTime};
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::offsets::Traced;
 use crate::event::saturating_u32;
 
-pub(super) const FORMAT: Format = Format {
-    name: "calendar",
-    extensions: &["ics", "vcs"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|source| extract(&source)),
-};
+pub(super) const FORMAT: Format =
+    Format::of_lines("calendar", &["ics", "vcs"], |source| extract(&source));
 
 /// The parts of a calendar that people write.
 const ENTRIES: &[&str] = &["VEVENT", "VTODO", "VJOURNAL"];
@@ -28,7 +23,10 @@ fn extract(source: &str) -> Extract {
         let (name, value) = (property.name.as_str(), property.value.as_str());
         match name {
             "BEGIN" if ENTRIES.contains(&value) => {
-                entry = Some(Entry::new(start));
+                entry = Some(Entry {
+                    start,
+                    ..Entry::default()
+                });
                 inner = 0;
             }
             // an alarm has a text of its own
@@ -106,6 +104,7 @@ fn properties(source: &str) -> Vec<(usize, Property)> {
 }
 
 /// An event, a task or a note while it is read.
+#[derive(Default)]
 struct Entry {
     start: usize,
     what: String,
@@ -118,19 +117,6 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(start: usize) -> Self {
-        Self {
-            start,
-            what: String::new(),
-            begin: String::new(),
-            end: String::new(),
-            lasts: String::new(),
-            lines: Vec::new(),
-            who: Vec::new(),
-            description: String::new(),
-        }
-    }
-
     fn add(&mut self, property: &Property) {
         let value = property.value.clone();
         match property.name.as_str() {

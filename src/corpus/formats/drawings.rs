@@ -3,7 +3,7 @@
 
 use super::builder::{Builder, Sheet, named};
 use super::package::{Package, Relationship};
-use super::xml::{Node, Tag, walk};
+use super::xml::{Node, Tag, walk_all};
 
 /// A drawing of a sheet.
 enum Drawing {
@@ -54,6 +54,7 @@ pub(super) fn add(
 }
 
 /// The drawings of a sheet while they are read.
+#[derive(Default)]
 struct Drawings {
     found: Vec<(u32, Drawing)>,
     /// The row, from 1, that the drawing begins in.
@@ -69,28 +70,20 @@ struct Drawings {
 /// Returns the drawings with the rows, from 1, that they begin in.
 fn read(xml: &str) -> Result<Vec<(u32, Drawing)>, String> {
     let mut drawings = Drawings {
-        found: Vec::new(),
         row: 1,
-        text: String::new(),
-        is_picture: false,
-        is_start: false,
-        is_row: false,
-        is_text: false,
+        ..Drawings::default()
     };
 
-    walk(xml.as_bytes(), &mut |node| {
-        match node {
-            Node::Open(tag) => drawings.open(tag),
-            Node::Text(part) if drawings.is_row => {
-                // anchors count rows from 0
-                let row: Option<u32> = part.trim().parse().ok();
-                drawings.row = row.map_or(1, |row| row.saturating_add(1));
-            }
-            Node::Text(part) if drawings.is_text => drawings.text.push_str(part),
-            Node::Text(_) => {}
-            Node::Close(name) => drawings.close(name),
+    walk_all(xml, &mut |node| match node {
+        Node::Open(tag) => drawings.open(tag),
+        Node::Text(part) if drawings.is_row => {
+            // anchors count rows from 0
+            let row: Option<u32> = part.trim().parse().ok();
+            drawings.row = row.map_or(1, |row| row.saturating_add(1));
         }
-        true
+        Node::Text(part) if drawings.is_text => drawings.text.push_str(part),
+        Node::Text(_) => {}
+        Node::Close(name) => drawings.close(name),
     })?;
 
     Ok(drawings.found)
@@ -152,26 +145,23 @@ fn read_chart(xml: &str, with_series: bool) -> Result<Vec<String>, String> {
     let mut names = 0;
     let mut is_text = false;
 
-    walk(xml.as_bytes(), &mut |node| {
-        match node {
-            Node::Open(tag) => match tag.name() {
-                // a title holds its text in an element of the name that a series has for its own
-                "title" => names += 1,
-                "tx" if with_series || names > 0 => names += 1,
-                "t" | "v" => is_text = names > 0,
-                _ => {}
-            },
-            Node::Text(part) if is_text => text.push_str(part),
-            Node::Close("t" | "v") => is_text = false,
-            Node::Close("title" | "tx") if names > 0 => {
-                names -= 1;
-                if names == 0 {
-                    texts.extend(named(&std::mem::take(&mut text)));
-                }
+    walk_all(xml, &mut |node| match node {
+        Node::Open(tag) => match tag.name() {
+            // a title holds its text in an element of the name that a series has for its own
+            "title" => names += 1,
+            "tx" if with_series || names > 0 => names += 1,
+            "t" | "v" => is_text = names > 0,
+            _ => {}
+        },
+        Node::Text(part) if is_text => text.push_str(part),
+        Node::Close("t" | "v") => is_text = false,
+        Node::Close("title" | "tx") if names > 0 => {
+            names -= 1;
+            if names == 0 {
+                texts.extend(named(&std::mem::take(&mut text)));
             }
-            Node::Close(_) | Node::Text(_) => {}
         }
-        true
+        Node::Close(_) | Node::Text(_) => {}
     })?;
 
     Ok(texts)

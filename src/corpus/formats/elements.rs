@@ -7,22 +7,20 @@
 
 use std::ops::Range;
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
 use crate::event::{Metadata, saturating_u32};
 
-pub(super) const FORMAT: Format = Format {
-    name: "XML",
-    extensions: &[
+pub(super) const FORMAT: Format = Format::of_lines(
+    "XML",
+    &[
         "xml", "rss", "atom", "opml", "dbk", "docbook", "xsd", "xsl", "plist", "csproj", "props",
         "targets", "tei",
     ],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|source| extract(&source)),
-};
+    |source| extract(&source),
+);
 
 /// Elements this deep are headings.
 const HEADING_LEVELS: usize = 3;
@@ -168,6 +166,7 @@ struct Element<'a> {
 }
 
 /// The text of a file so far.
+#[derive(Default)]
 struct Text<'a> {
     source: &'a str,
     traced: Traced,
@@ -188,13 +187,7 @@ impl<'a> Text<'a> {
         Self {
             source,
             traced: Traced::with_capacity(source.len()),
-            headings: Vec::new(),
-            metadata: Metadata::default(),
-            open: Vec::new(),
-            verbatim: 0,
-            inline: 0,
-            line_ends: "",
-            space: false,
+            ..Self::default()
         }
     }
 
@@ -255,11 +248,11 @@ impl<'a> Text<'a> {
             self.verbatim -= usize::from(VERBATIM.contains(&element.name));
             self.inline -= usize::from(element.has_text);
             if element.has_heading {
-                self.headings.push(Heading {
-                    range: self.traced.text.len()..self.traced.text.len(),
-                    level: self.open.len() as u8 + 1,
-                    title: String::new(),
-                });
+                self.headings.push(Heading::new(
+                    self.traced.text.len()..self.traced.text.len(),
+                    self.open.len() as u8 + 1,
+                    "",
+                ));
             }
         }
     }
@@ -425,11 +418,11 @@ impl<'a> Text<'a> {
         for (index, element) in self.open[..outer].iter_mut().enumerate() {
             if !element.has_heading {
                 element.has_heading = true;
-                self.headings.push(Heading {
-                    range: start..start,
-                    level: index as u8 + 1,
-                    title: element.title.clone(),
-                });
+                self.headings.push(Heading::new(
+                    start..start,
+                    index as u8 + 1,
+                    element.title.clone(),
+                ));
             }
         }
     }

@@ -9,7 +9,7 @@ use super::builder::{Builder, day, named};
 use super::format::{Extract, Format, Reader};
 use super::html;
 use super::package::Package;
-use super::xml::{Node, walk};
+use super::xml::{Node, walk_all};
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const FORMAT: Format = Format {
@@ -99,14 +99,13 @@ fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
     let xml = package.xml("META-INF/encryption.xml")?.unwrap_or_default();
 
     let mut is_protected = false;
-    walk(xml.as_bytes(), &mut |node| {
+    walk_all(&xml, &mut |node| {
         if let Node::Open(tag) = node
             && tag.name() == "EncryptionMethod"
         {
             let algorithm = tag.attribute("Algorithm").unwrap_or_default();
             is_protected |= !FONT_ENCRYPTION.contains(&algorithm.as_str());
         }
-        true
     })?;
 
     Ok(is_protected)

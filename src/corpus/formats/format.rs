@@ -88,12 +88,18 @@ pub(in crate::corpus) struct Extract {
 }
 
 impl Format {
-    /// Extracts the text of a file of a binary format, in this process.
-    pub(in crate::corpus) fn extract_binary(&self, input: &Input<'_>) -> Result<Extract, String> {
-        match self.reader {
-            Reader::Text(_) => Err(format!("{} is text", self.name)),
-            Reader::Binary(extract) => extract(input.bytes),
-            Reader::Configured(extract) => extract(input),
+    /// A format of text that is read here, and whose places are lines.
+    pub(super) const fn of_lines(
+        name: &'static str,
+        extensions: &'static [&'static str],
+        extract: fn(String) -> Extract,
+    ) -> Self {
+        Self {
+            name,
+            extensions,
+            library: "ragscope",
+            place: "line",
+            reader: Reader::Text(extract),
         }
     }
 

@@ -2,13 +2,13 @@
 //! says nothing of where it is; an object in an array is a paragraph. Comments are kept. Any input
 //! gives some text, and a file that ends early all that it has.
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 
-pub(super) const FORMAT: Format = Format {
-    name: "JSON",
-    extensions: &[
+pub(super) const FORMAT: Format = Format::of_lines(
+    "JSON",
+    &[
         "json",
         "jsonl",
         "ndjson",
@@ -17,10 +17,8 @@ pub(super) const FORMAT: Format = Format {
         "geojson",
         "webmanifest",
     ],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|source| extract(&source)),
-};
+    |source| extract(&source),
+);
 
 /// Number of keys in the path of a value, from the innermost one.
 const PATH_KEYS: usize = 3;
@@ -117,6 +115,7 @@ struct Container {
 }
 
 /// The text of a file, line by line.
+#[derive(Default)]
 struct Lines<'a> {
     source: &'a str,
     traced: Traced,
@@ -139,13 +138,8 @@ impl<'a> Lines<'a> {
         Self {
             source,
             traced: Traced::with_capacity(source.len()),
-            headings: Vec::new(),
-            containers: Vec::new(),
-            path: Vec::new(),
-            key: None,
-            due: Vec::new(),
             line_ends: "\n",
-            array_line: None,
+            ..Self::default()
         }
     }
 
@@ -272,12 +266,11 @@ impl<'a> Lines<'a> {
             self.traced.stand_for(self.line_ends, at as u64, 0);
         }
         let start = self.traced.text.len();
-        self.headings
-            .extend(self.due.drain(..).map(|(level, title)| Heading {
-                range: start..start,
-                level,
-                title,
-            }));
+        self.headings.extend(
+            self.due
+                .drain(..)
+                .map(|(level, title)| Heading::new(start..start, level, title)),
+        );
     }
 }
 

@@ -226,10 +226,7 @@ impl<'a> Mail<'a> {
         };
 
         match read {
-            Ok(extract) => {
-                self.builder.part();
-                self.builder.append(extract);
-            }
+            Ok(extract) => self.builder.append_part(extract),
             Err(reason) => {
                 let unread = format!("{name} ({reason})");
                 if !self.unread.contains(&unread) {

@@ -36,11 +36,7 @@ pub(super) fn extract(mut text: String) -> Extract {
     for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                open = Some(Heading {
-                    range,
-                    level: level as u8,
-                    title: String::new(),
-                });
+                open = Some(Heading::new(range, level as u8, ""));
             }
             Event::End(TagEnd::Heading(_)) => {
                 headings.extend(open.take().filter(|heading| !heading.title.is_empty()));

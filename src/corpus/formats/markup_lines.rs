@@ -1,46 +1,27 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file,
 //! and LaTeX without its preamble and comments.
 
+use std::ops::Range;
+
 use super::columns::Tables;
-use super::format::{Extract, Format, Reader};
-use super::lines::lines;
+use super::format::{Extract, Format};
+use super::lines::{line_numbers, lines};
 use super::markup_tables::{add_asciidoc_table, org_tables, restructured_tables};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
-use crate::event::{HeadingLines, MarkupLanguage, Metadata, saturating_u32};
+use crate::event::{HeadingLines, MarkupLanguage, Metadata};
 
-pub(super) const ASCIIDOC: Format = Format {
-    name: "AsciiDoc",
-    extensions: &["adoc", "asciidoc", "asc"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(asciidoc),
-};
+pub(super) const ASCIIDOC: Format =
+    Format::of_lines("AsciiDoc", &["adoc", "asciidoc", "asc"], asciidoc);
 
-pub(super) const RESTRUCTURED_TEXT: Format = Format {
-    name: "reStructuredText",
-    extensions: &["rst", "rest"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(restructured_text),
-};
+pub(super) const RESTRUCTURED_TEXT: Format =
+    Format::of_lines("reStructuredText", &["rst", "rest"], restructured_text);
 
-pub(super) const ORG: Format = Format {
-    name: "Org",
-    extensions: &["org"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(org),
-};
+pub(super) const ORG: Format = Format::of_lines("Org", &["org"], org);
 
-pub(super) const LATEX: Format = Format {
-    name: "LaTeX",
-    extensions: &["tex", "ltx", "latex"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|source| latex(&source)),
-};
+pub(super) const LATEX: Format =
+    Format::of_lines("LaTeX", &["tex", "ltx", "latex"], |source| latex(&source));
 
 /// A format with its language, and the function that finds its headings.
 type Language = (&'static Format, MarkupLanguage, fn(String) -> Extract);
@@ -57,14 +38,7 @@ pub(super) const LANGUAGES: [Language; 3] = [
 
 /// Returns the lines of the headings of a file, in order, by its text and what was extracted.
 pub(super) fn heading_lines(text: &str, extract: Extract) -> Vec<HeadingLines> {
-    let mut line = 1;
-    let mut counted = 0;
-    let mut line_at = |at: usize| {
-        line += text[counted..at].matches('\n').count();
-        counted = at;
-        saturating_u32(line)
-    };
-
+    let mut line_at = line_numbers(text);
     let headings = extract.headings.into_iter();
     headings
         .map(|heading| {
@@ -120,7 +94,7 @@ fn asciidoc(text: String) -> Extract {
             if marks == 1 {
                 metadata.set("title", title);
             }
-            headings.push(heading(start, line, marks, title));
+            headings.push(heading(start..start + line.len(), marks, title));
         } else if was_title && !content.is_empty() && !content.starts_with([':', '/', '[']) {
             metadata.set("author", content.split('<').next().unwrap_or_default());
         } else if number < HEADER_LINES
@@ -203,11 +177,8 @@ fn restructured_text(text: String) -> Extract {
         if headings.is_empty() {
             metadata.set("title", title);
         }
-        headings.push(Heading {
-            range: *start..all[last].0 + all[last].1.len(),
-            level: u8::try_from(level + 1).unwrap_or(u8::MAX),
-            title: fold_white_space(title),
-        });
+        let end = all[last].0 + all[last].1.len();
+        headings.push(heading(*start..end, level + 1, title));
         next = last + 1;
     }
     let tables = restructured_tables(&text, &all);
@@ -260,7 +231,7 @@ fn org(text: String) -> Extract {
         let title = line.trim_start_matches('*');
         let stars = line.len() - title.len();
         if stars > 0 && title.starts_with(' ') && !title.trim().is_empty() {
-            headings.push(heading(start, line, stars, org_title(title)));
+            headings.push(heading(start..start + line.len(), stars, org_title(title)));
         }
     }
     let tables = org_tables(&text, &outside);
@@ -332,7 +303,7 @@ fn latex(source: &str) -> Extract {
         let at = traced.text.len();
         traced.copy(kept, (begin + start) as u64);
         if let Some((level, title)) = latex_section(&body[start..]).filter(|_| !is_listing) {
-            headings.push(heading(at, kept, level, &title));
+            headings.push(heading(at..at + kept.len(), level, &title));
         }
     }
     Extract {
@@ -399,17 +370,15 @@ fn comment_start(line: &str) -> Option<usize> {
     })
 }
 
-fn heading(start: usize, line: &str, level: usize, title: &str) -> Heading {
-    Heading {
-        range: start..start + line.len(),
-        level: u8::try_from(level).unwrap_or(u8::MAX),
-        title: fold_white_space(title),
-    }
+fn heading(range: Range<usize>, level: usize, title: &str) -> Heading {
+    let level = u8::try_from(level).unwrap_or(u8::MAX);
+    Heading::new(range, level, fold_white_space(title))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::formats::format::Reader;
 
     #[track_caller]
     fn check(format: &Format, text: &str, expected: &[(u8, &str)], fields: [&str; 3]) {

@@ -12,7 +12,7 @@ use crate::event::{Place, PlaceUnit};
 /// Members inside members beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
 /// Members that are not read and named in the note.
-const MAX_NAMED: usize = 3;
+pub(super) const MAX_NAMED: usize = 3;
 
 thread_local! {
     static DEPTH: Cell<u8> = const { Cell::new(0) };
@@ -70,15 +70,22 @@ fn line_places(extract: &Extract, bytes: &[u8]) -> Vec<(usize, Place)> {
 
 /// Returns the note on members that are not read, each with its reason; `None` without any.
 pub(super) fn unread_members(unread: &[String]) -> Option<String> {
-    let named = unread.get(..MAX_NAMED).unwrap_or(unread).join(", ");
-    match unread.len() {
-        0 => None,
-        1..=MAX_NAMED => Some(format!("not read: {named}")),
-        all => Some(format!("not read: {named} and {} more", all - MAX_NAMED)),
+    let count = unread.len();
+    (count > 0).then(|| format!("not read: {}", name_first(unread, count)))
+}
+
+/// Names the first members of a list, and counts the others.
+pub(super) fn name_first(members: &[String], count: usize) -> String {
+    let first = members.get(..MAX_NAMED).unwrap_or(members);
+    let named = first.join(", ");
+    match count.saturating_sub(first.len()) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
-fn extract_as(format: &Format, input: &Input<'_>) -> Result<Extract, String> {
+/// Extracts the text of a file by the reader of a format, in this process.
+pub(super) fn extract_as(format: &Format, input: &Input<'_>) -> Result<Extract, String> {
     match format.reader {
         Reader::Text(extract) => {
             let decoded = decode(input.bytes.to_vec())?;
@@ -89,6 +96,7 @@ fn extract_as(format: &Format, input: &Input<'_>) -> Result<Extract, String> {
                 ..extract
             })
         }
-        Reader::Binary(_) | Reader::Configured(_) => format.extract_binary(input),
+        Reader::Binary(extract) => extract(input.bytes),
+        Reader::Configured(extract) => extract(input),
     }
 }

@@ -13,7 +13,7 @@ use super::format::{Extract, Format, Reader};
 use super::office_parts;
 use super::package::{ENCRYPTED, Package, Relationship};
 use super::script::{RaisedText, ScriptKind};
-use super::xml::{Node, walk};
+use super::xml::{Node, walk_all};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {
@@ -355,7 +355,7 @@ impl<'a> SlideParts<'a> {
         }
 
         let mut slides = Vec::new();
-        walk(presentation.as_bytes(), &mut |node| {
+        walk_all(&presentation, &mut |node| {
             if let Node::Open(tag) = node
                 && tag.name() == "sldId"
                 && let Some(id) = tag.attribute("r:id")
@@ -363,7 +363,6 @@ impl<'a> SlideParts<'a> {
                 let part = parts.iter().find(|part| part.id == id);
                 slides.push(part.map(|part| part.path.clone()));
             }
-            true
         })?;
 
         Ok(Self {
@@ -397,21 +396,18 @@ fn notes_text(xml: &str) -> Result<String, String> {
     let mut is_body = false;
     let mut is_text = false;
 
-    walk(xml.as_bytes(), &mut |node| {
-        match node {
-            Node::Open(tag) => match tag.name() {
-                "sp" => is_body = false,
-                "ph" => is_body = tag.attribute("type").as_deref() == Some("body"),
-                "t" => is_text = is_body,
-                "br" if is_body => text.push('\n'),
-                _ => {}
-            },
-            Node::Close("t") => is_text = false,
-            Node::Close("p") if is_body => text.push('\n'),
-            Node::Text(part) if is_text => text.push_str(part),
-            Node::Close(_) | Node::Text(_) => {}
-        }
-        true
+    walk_all(xml, &mut |node| match node {
+        Node::Open(tag) => match tag.name() {
+            "sp" => is_body = false,
+            "ph" => is_body = tag.attribute("type").as_deref() == Some("body"),
+            "t" => is_text = is_body,
+            "br" if is_body => text.push('\n'),
+            _ => {}
+        },
+        Node::Close("t") => is_text = false,
+        Node::Close("p") if is_body => text.push('\n'),
+        Node::Text(part) if is_text => text.push_str(part),
+        Node::Close(_) | Node::Text(_) => {}
     })?;
 
     Ok(text)

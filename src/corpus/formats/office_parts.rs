@@ -11,8 +11,9 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::builder::Builder;
-use super::office_runs::{PlainRuns, hidden_styles, raised_runs, reason, usual_form};
+use super::office_runs::{PlainRuns, hidden_styles, raised_runs, usual_form};
 use super::package::{MAX_MEMBER_BYTES, Package, Relationship, is_xml};
+use super::xml::reason;
 
 /// The path of the document for undoc, and of its relationships. Programs may choose others.
 const DOCUMENT: &str = "word/document.xml";

@@ -8,8 +8,7 @@ use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer};
 
 use super::script::{Script, ScriptKind};
-use super::xml::{Node, walk};
-use crate::corpus::error;
+use super::xml::{Node, reason, walk_all};
 
 /// Tags of what undoc does not read as Word shows it.
 const REWRITTEN: [&str; 6] = [
@@ -125,7 +124,7 @@ pub(super) fn usual_form(xml: &str) -> Option<String> {
 pub(super) fn hidden_styles(xml: &str) -> Result<HashSet<String>, String> {
     let mut hidden = HashSet::new();
     let mut id = String::new();
-    walk(xml.as_bytes(), &mut |node| {
+    walk_all(xml, &mut |node| {
         if let Node::Open(tag) = node {
             let value = || tag.attribute("val").unwrap_or_default();
             match tag.name() {
@@ -143,7 +142,6 @@ pub(super) fn hidden_styles(xml: &str) -> Result<HashSet<String>, String> {
                 _ => {}
             }
         }
-        true
     })?;
     hidden.remove("");
     Ok(hidden)
@@ -372,12 +370,4 @@ fn write_run(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
         writer.write_event(Event::End(BytesEnd::new(name)))?;
     }
     Ok(())
-}
-
-/// Returns the reason why XML is not read.
-pub(super) fn reason(error: &quick_xml::Error) -> String {
-    match error {
-        quick_xml::Error::Io(error) => error::describe_damage(error),
-        error => format!("its XML is damaged ({error})"),
-    }
 }

@@ -10,7 +10,7 @@ use super::open_table::{SheetTable, count};
 use super::package::{ENCRYPTED, Package};
 use super::script::{RaisedText, ScriptKind};
 use super::sheet_rows::uncomputed_note;
-use super::xml::{Node, Tag, walk};
+use super::xml::{Node, Tag, walk, walk_all};
 use crate::event::{Place, PlaceUnit};
 
 pub(super) const TEXT: Format = Format {
@@ -246,27 +246,24 @@ impl Content<'_> {
         let mut label = None;
         let mut text = String::new();
 
-        walk(styles.as_bytes(), &mut |node| {
-            match node {
-                Node::Open(tag) => match margin(tag.name()) {
-                    Some(found) => {
-                        label = Some(found);
-                        text.clear();
-                    }
-                    None if tag.name() == "s" || tag.name() == "tab" => text.push(' '),
-                    None => {}
-                },
-                Node::Text(part) if label.is_some() => text.push_str(part),
-                Node::Close("p") => text.push(' '),
-                Node::Close(name) if margin(name).is_some() => {
-                    let text = named(&text).filter(|text| added.insert(text.clone()));
-                    if let (Some(label), Some(text)) = (label.take(), text) {
-                        self.builder.paragraph(&format!("{label}: {text}"));
-                    }
+        walk_all(styles, &mut |node| match node {
+            Node::Open(tag) => match margin(tag.name()) {
+                Some(found) => {
+                    label = Some(found);
+                    text.clear();
                 }
-                Node::Close(_) | Node::Text(_) => {}
+                None if tag.name() == "s" || tag.name() == "tab" => text.push(' '),
+                None => {}
+            },
+            Node::Text(part) if label.is_some() => text.push_str(part),
+            Node::Close("p") => text.push(' '),
+            Node::Close(name) if margin(name).is_some() => {
+                let text = named(&text).filter(|text| added.insert(text.clone()));
+                if let (Some(label), Some(text)) = (label.take(), text) {
+                    self.builder.paragraph(&format!("{label}: {text}"));
+                }
             }
-            true
+            Node::Close(_) | Node::Text(_) => {}
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::script::ScriptKind;
-use super::xml::{Node, Tag, walk};
+use super::xml::{Node, Tag, walk_all};
 
 /// The look of a text, as far as it counts for the meaning.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,11 +24,10 @@ pub(super) struct Styles {
 impl Styles {
     /// Reads the styles that the content names.
     pub fn read(&mut self, styles: &str) -> Result<(), String> {
-        walk(styles.as_bytes(), &mut |node| {
+        walk_all(styles, &mut |node| {
             if let Node::Open(tag) = node {
                 self.note(tag);
             }
-            true
         })
     }
 

@@ -8,7 +8,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::builder::{day, named};
-use super::xml::{self, Node, walk};
+use super::xml::{self, Node, walk, walk_all};
 use crate::corpus::error::describe_damage;
 use crate::event::Metadata;
 
@@ -177,13 +177,12 @@ impl<'a> Package<'a> {
     pub fn comment_authors(&mut self, part: &str) -> Result<HashMap<String, String>, String> {
         let xml = self.xml(part)?.unwrap_or_default();
         let mut names = HashMap::new();
-        walk(xml.as_bytes(), &mut |node| {
+        walk_all(&xml, &mut |node| {
             if let Node::Open(tag) = node
                 && let [Some(id), Some(name)] = tag.attributes(["id", "name"])
             {
                 names.insert(id, name);
             }
-            true
         })?;
         Ok(names)
     }
@@ -198,20 +197,17 @@ impl<'a> Package<'a> {
         let mut node = String::new();
         let mut is_text = false;
 
-        walk(xml.as_bytes(), &mut |step| {
-            match step {
-                Node::Open(tag) => match tag.name() {
-                    "pt" => node.clear(),
-                    "t" => is_text = true,
-                    _ => {}
-                },
-                Node::Text(part) if is_text => node.push_str(part),
-                Node::Close("t") => is_text = false,
-                Node::Close("p") => node.push(' '),
-                Node::Close("pt") => nodes.extend(named(&node)),
-                Node::Close(_) | Node::Text(_) => {}
-            }
-            true
+        walk_all(&xml, &mut |step| match step {
+            Node::Open(tag) => match tag.name() {
+                "pt" => node.clear(),
+                "t" => is_text = true,
+                _ => {}
+            },
+            Node::Text(part) if is_text => node.push_str(part),
+            Node::Close("t") => is_text = false,
+            Node::Close("p") => node.push(' '),
+            Node::Close("pt") => nodes.extend(named(&node)),
+            Node::Close(_) | Node::Text(_) => {}
         })?;
 
         Ok(nodes)
@@ -229,7 +225,7 @@ impl<'a> Package<'a> {
         };
 
         let mut found = Vec::new();
-        walk(xml.as_bytes(), &mut |node| {
+        walk_all(&xml, &mut |node| {
             if let Node::Open(tag) = node
                 && tag.name() == "Relationship"
                 && tag.attribute("TargetMode").as_deref() != Some("External")
@@ -240,7 +236,6 @@ impl<'a> Package<'a> {
                     kind: tag.attribute("Type").unwrap_or_default(),
                 });
             }
-            true
         })?;
 
         Ok(found)
@@ -256,18 +251,15 @@ impl<'a> Package<'a> {
         let mut created = None;
         let mut text = String::new();
 
-        walk(xml.as_bytes(), &mut |node| {
-            match node {
-                Node::Open(_) => text.clear(),
-                Node::Text(part) => text.push_str(part),
-                Node::Close("title") => metadata.title = named(&text),
-                Node::Close("creator") => metadata.author = named(&text),
-                // Office writes `modified`, OpenDocument `date`
-                Node::Close("modified" | "date") => metadata.date = day(&text),
-                Node::Close("created" | "creation-date") => created = day(&text),
-                Node::Close(_) => {}
-            }
-            true
+        walk_all(&xml, &mut |node| match node {
+            Node::Open(_) => text.clear(),
+            Node::Text(part) => text.push_str(part),
+            Node::Close("title") => metadata.title = named(&text),
+            Node::Close("creator") => metadata.author = named(&text),
+            // Office writes `modified`, OpenDocument `date`
+            Node::Close("modified" | "date") => metadata.date = day(&text),
+            Node::Close("created" | "creation-date") => created = day(&text),
+            Node::Close(_) => {}
         })?;
 
         metadata.date = metadata.date.or(created);

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::format::{Extract, Format, Input};
-use super::member::read_member;
+use super::member::{extract_as, read_member};
 use super::package::Package;
 use super::{epub, excel, office, open_document, picture};
 use crate::event::saturating_u32;
@@ -28,7 +28,7 @@ impl Format {
         &self,
         input: &Input<'_>,
     ) -> Result<Extract, String> {
-        let extract = self.extract_binary(input)?;
+        let extract = extract_as(self, input)?;
         if HOLDERS.contains(&self) && input.bytes.starts_with(b"PK") {
             add_pictures(extract, input)
         } else {
@@ -65,10 +65,7 @@ fn add_pictures(mut extract: Extract, input: &Input<'_>) -> Result<Extract, Stri
     for name in names.iter().take(MAX_PICTURES) {
         let bytes = package.bytes(name).map(Option::unwrap_or_default);
         match bytes.and_then(|bytes| read_member(&input.member(name, &bytes))) {
-            Ok(text) => {
-                builder.part();
-                builder.append(text.into_member(name));
-            }
+            Ok(text) => builder.append_part(text.into_member(name)),
             Err(why) => {
                 unread += 1;
                 reason = Some(why);

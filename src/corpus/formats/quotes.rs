@@ -3,7 +3,7 @@
 //! and history at the end is apart from the new text.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use std::ops::Range;
 
 use crate::corpus::sentence::split_words;
@@ -352,9 +352,7 @@ fn hash_line(line: &str) -> u32 {
 }
 
 fn hash(value: &(impl Hash + ?Sized)) -> u32 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish() as u32
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value) as u32
 }
 
 #[cfg(test)]

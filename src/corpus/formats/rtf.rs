@@ -34,6 +34,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     }
 
     let mut document = Rtf::default();
+    // the default of the specification, `\uc1`
+    document.state.unicode_skips = 1;
     let mut tokens = Tokens::new(bytes);
 
     while let Some(token) = tokens.next() {
@@ -74,11 +76,22 @@ enum Destination {
     Nowhere,
 }
 
-/// The state that a group inherits and restores.
+/// The encoding of bytes.
 #[derive(Debug, Clone, Copy)]
+struct CodePage(&'static Encoding);
+
+impl Default for CodePage {
+    fn default() -> Self {
+        // text before any `\ansicpg` is that of Windows in the West
+        Self(WINDOWS_1252)
+    }
+}
+
+/// The state that a group inherits and restores.
+#[derive(Debug, Clone, Copy, Default)]
 struct State {
     to: Destination,
-    encoding: &'static Encoding,
+    encoding: CodePage,
     /// Characters after `\u` that stand for it in programs without Unicode.
     unicode_skips: u32,
     is_hidden: bool,
@@ -88,13 +101,14 @@ struct State {
     can_be_left_out: bool,
 }
 
+#[derive(Default)]
 struct Rtf {
     builder: Builder,
     metadata: Metadata,
     state: State,
     groups: Vec<State>,
-    fonts: HashMap<i32, &'static Encoding>,
-    default_encoding: &'static Encoding,
+    fonts: HashMap<i32, CodePage>,
+    default_encoding: CodePage,
     /// The font or style whose entry is being read.
     entry: i32,
     /// The name of the style whose entry is being read.
@@ -117,45 +131,6 @@ struct Rtf {
     is_in_table: bool,
     cells: Vec<String>,
     rows: Option<Rows>,
-}
-
-impl Default for Rtf {
-    fn default() -> Self {
-        Self {
-            builder: Builder::default(),
-            metadata: Metadata::default(),
-            state: State {
-                to: Destination::Text,
-                encoding: WINDOWS_1252,
-                // the default of the specification, `\uc1`
-                unicode_skips: 1,
-                is_hidden: false,
-                script: None,
-                can_be_left_out: false,
-            },
-            groups: Vec::new(),
-            fonts: HashMap::new(),
-            // text before any `\ansicpg` is that of Windows in the West
-            default_encoding: WINDOWS_1252,
-            entry: 0,
-            style_name: String::new(),
-            heading_styles: HashMap::new(),
-            bytes: Vec::new(),
-            utf16: Vec::new(),
-            skips: 0,
-            text: String::new(),
-            notes: String::new(),
-            note_author: String::new(),
-            margin: String::new(),
-            margins: Vec::new(),
-            hides_words: false,
-            date: [0; 3],
-            level: BODY,
-            is_in_table: false,
-            cells: Vec::new(),
-            rows: None,
-        }
-    }
 }
 
 impl Rtf {
@@ -217,21 +192,15 @@ impl Rtf {
     }
 
     fn takes_text(&self) -> bool {
-        let takes = match self.state.to {
-            Destination::Text
-            | Destination::Note
-            | Destination::NoteAuthor
-            | Destination::Header
-            | Destination::Footer
-            | Destination::Title
-            | Destination::Author => true,
+        let is_left_out = matches!(
+            self.state.to,
             Destination::Fonts
-            | Destination::Styles
-            | Destination::Date
-            | Destination::Info
-            | Destination::Nowhere => false,
-        };
-        takes && !self.state.is_hidden
+                | Destination::Styles
+                | Destination::Date
+                | Destination::Info
+                | Destination::Nowhere
+        );
+        !is_left_out && !self.state.is_hidden
     }
 
     /// Reads the name of a style, which ends with a semicolon.
@@ -242,17 +211,15 @@ impl Rtf {
         }
 
         let name = std::mem::take(&mut self.style_name).to_lowercase();
-        let level = name.trim().strip_prefix("heading ").map(str::parse);
-
-        match level {
-            Some(Ok(level @ 1..=9)) => {
-                self.heading_styles.insert(self.entry, level);
-            }
-            _ if name.trim() == "title" => {
-                self.heading_styles.insert(self.entry, 1);
-            }
-            _ => {}
-        }
+        let level = match name.trim() {
+            "title" => Some(1),
+            name => name
+                .strip_prefix("heading ")
+                .and_then(|level| level.parse().ok())
+                .filter(|level| (1..=9).contains(level)),
+        };
+        self.heading_styles
+            .extend(level.map(|level| (self.entry, level)));
     }
 
     fn word(&mut self, word: &str, number: Option<i32>) {
@@ -336,14 +303,14 @@ impl Rtf {
         match word {
             "ansicpg" => {
                 self.decode();
-                self.default_encoding = code_page(value);
+                self.default_encoding = CodePage(code_page(value));
                 self.state.encoding = self.default_encoding;
             }
-            "mac" => self.default_encoding = encoding_rs::MACINTOSH,
+            "mac" => self.default_encoding = CodePage(encoding_rs::MACINTOSH),
             // in the table of fonts `\f` begins an entry, elsewhere it chooses one
             "f" if self.state.to == Destination::Fonts => self.entry = value,
             "fcharset" => {
-                let encoding = charset(value).unwrap_or(self.default_encoding);
+                let encoding = charset(value).map_or(self.default_encoding, CodePage);
                 self.fonts.insert(self.entry, encoding);
             }
             "f" => {
@@ -417,7 +384,8 @@ impl Rtf {
     fn decode_bytes(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let (text, _) = self.state.encoding.decode_without_bom_handling(&bytes);
+            let CodePage(encoding) = self.state.encoding;
+            let (text, _) = encoding.decode_without_bom_handling(&bytes);
             self.push(&text);
         }
     }

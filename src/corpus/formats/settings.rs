@@ -1,33 +1,21 @@
 //! YAML, TOML and INI as they are in the file, comments included, with the path of their sections
 //! as headings.
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::outline::Heading;
 
-pub(super) const YAML: Format = Format {
-    name: "YAML",
-    extensions: &["yaml", "yml"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|text| with_headings(text, yaml)),
-};
+pub(super) const YAML: Format =
+    Format::of_lines("YAML", &["yaml", "yml"], |text| with_headings(text, yaml));
 
-pub(super) const TOML: Format = Format {
-    name: "TOML",
-    extensions: &["toml"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|text| with_headings(text, sections)),
-};
+pub(super) const TOML: Format =
+    Format::of_lines("TOML", &["toml"], |text| with_headings(text, sections));
 
-pub(super) const INI: Format = Format {
-    name: "INI",
-    extensions: &["ini", "cfg", "conf", "service", "desktop", "editorconfig"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|text| with_headings(text, sections)),
-};
+pub(super) const INI: Format = Format::of_lines(
+    "INI",
+    &["ini", "cfg", "conf", "service", "desktop", "editorconfig"],
+    |text| with_headings(text, sections),
+);
 
 /// Keys this deep are headings: those below are close to their values.
 const HEADING_LEVELS: usize = 2;
@@ -61,11 +49,7 @@ fn sections(text: &str) -> Vec<Heading> {
             .and_then(|rest| rest.split_once(']'));
         let name = name.map(|(name, _)| name.trim_matches(['[', ' ', '"']));
         if let Some(title) = name.filter(|name| !name.is_empty() && name.len() <= MAX_TITLE_BYTES) {
-            headings.push(Heading {
-                range: begin..start + line.len(),
-                level: 1,
-                title: title.to_owned(),
-            });
+            headings.push(Heading::new(begin..start + line.len(), 1, title));
         }
     }
     headings
@@ -120,17 +104,13 @@ fn yaml(text: &str) -> Vec<Heading> {
         let title = key_of_section(content).filter(|_| level <= HEADING_LEVELS);
         if let Some(title) = title {
             path.push(indentation);
-            headings.push(Heading {
-                range: begin..start + line.len(),
-                level: level as u8,
-                title: title.to_owned(),
-            });
+            headings.push(Heading::new(begin..start + line.len(), level as u8, title));
         } else if ends || content == "---" {
-            headings.push(Heading {
-                range: start..start,
-                level: level.min(HEADING_LEVELS) as u8,
-                title: String::new(),
-            });
+            headings.push(Heading::new(
+                start..start,
+                level.min(HEADING_LEVELS) as u8,
+                "",
+            ));
         }
     }
     headings
@@ -163,11 +143,8 @@ impl Comments {
     /// Returns where the comments begin that belong to a line; its own start when there are none.
     fn begin(&mut self, start: usize, content: &str, marks: &str) -> usize {
         let begin = self.start.unwrap_or(start);
-        if content.starts_with(|c| marks.contains(c)) {
-            self.start = Some(begin);
-        } else {
-            self.start = None;
-        }
+        let is_comment = content.starts_with(|c| marks.contains(c));
+        self.start = is_comment.then_some(begin);
         begin
     }
 }
@@ -175,6 +152,7 @@ impl Comments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::formats::format::Reader;
 
     #[track_caller]
     fn check(format: &Format, text: &str, expected: &[(u8, &str, &str)]) {

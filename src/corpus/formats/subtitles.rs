@@ -1,18 +1,13 @@
 //! Subtitles: what is said, joined to sentences, without numbers, times and marks. A pause begins a
 //! paragraph, a speaker a line.
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::offsets::Traced;
 use crate::event::saturating_u32;
 
-pub(super) const FORMAT: Format = Format {
-    name: "subtitles",
-    extensions: &["srt", "vtt"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(|source| extract(&source)),
-};
+pub(super) const FORMAT: Format =
+    Format::of_lines("subtitles", &["srt", "vtt"], |source| extract(&source));
 
 /// A longer silence begins a paragraph.
 const PAUSE_MS: u64 = 3000;

@@ -8,6 +8,7 @@ use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
 use super::builder::MAX_ROWS_ABOVE_HEADER;
 use super::columns::Columns;
 use super::format::{Extract, Format, Reader};
+use super::lines::line_numbers;
 use crate::corpus::offsets::Traced;
 use crate::corpus::sentence::fold_white_space;
 use crate::event::{TableRow, saturating_u32};
@@ -60,15 +61,7 @@ fn extract(source: &str) -> Extract {
 /// Returns the rows of a table with their lines, the header among them.
 pub(super) fn rows(source: &str) -> Vec<TableRow> {
     let dialect = Dialect::from_source(source);
-    let mut line = 1;
-    let mut counted = 0;
-
-    let mut line_at = |at: usize| {
-        line += source[counted..at].matches('\n').count();
-        counted = at;
-        saturating_u32(line)
-    };
-
+    let mut line_at = line_numbers(source);
     dialect
         .rows(source)
         .enumerate()

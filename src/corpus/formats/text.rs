@@ -1,11 +1,5 @@
 //! Plain text: also every file of no other format whose bytes are text.
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 
-pub(super) const FORMAT: Format = Format {
-    name: "text",
-    extensions: &["txt", "text"],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(Extract::verbatim),
-};
+pub(super) const FORMAT: Format = Format::of_lines("text", &["txt", "text"], Extract::verbatim);

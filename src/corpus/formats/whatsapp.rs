@@ -1,17 +1,11 @@
 //! Chats that WhatsApp exports as text: `31/01/2024, 10:04 - Ann: text`, or with the date in
 //! brackets. The text is as in the file, and each day is a heading.
 
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::outline::Heading;
 
-pub(super) const FORMAT: Format = Format {
-    name: "WhatsApp chat",
-    extensions: &[],
-    library: "ragscope",
-    place: "line",
-    reader: Reader::Text(extract),
-};
+pub(super) const FORMAT: Format = Format::of_lines("WhatsApp chat", &[], extract);
 
 /// Lines in which messages must begin, of a file that is a chat.
 const MIN_MESSAGES: usize = 2;
@@ -34,11 +28,7 @@ fn extract(source: String) -> Extract {
     for (start, line) in lines(&source) {
         let Some(day) = day(line) else { continue };
         if headings.last().is_none_or(|last| last.title != day) {
-            headings.push(Heading {
-                range: start..start,
-                level: 1,
-                title: day.to_owned(),
-            });
+            headings.push(Heading::new(start..start, 1, day));
         }
     }
 

@@ -11,7 +11,7 @@ use super::format::Extract;
 use super::number_form::NumberForm;
 use super::package::{Package, Relationship};
 use super::sheet_rows::uncomputed_note;
-use super::xml::{Node, Tag, walk};
+use super::xml::{Node, Tag, walk, walk_all};
 
 /// Maximum XML of a sheet or of all shared strings that is read.
 const MAX_XML_BYTES: u64 = 1 << 30;
@@ -155,9 +155,8 @@ fn add_notes(sheets: &[Listed], uncomputed: usize, builder: &mut Builder) {
 fn read_list(xml: &str) -> Result<(Vec<Listed>, Settings), String> {
     let mut sheets = Vec::new();
     let mut settings = Settings::default();
-    let is_true = |value: Option<String>| matches!(value.as_deref(), Some("1" | "true"));
 
-    walk(xml.as_bytes(), &mut |node| {
+    walk_all(xml, &mut |node| {
         if let Node::Open(tag) = node {
             match tag.name() {
                 "sheet" => sheets.push(Listed {
@@ -169,13 +168,12 @@ fn read_list(xml: &str) -> Result<(Vec<Listed>, Settings), String> {
                 }),
                 "workbookPr" => {
                     // an extension of Excel 2013 has an element of this name without the attribute
-                    settings.counts_from_1904 |= is_true(tag.attribute("date1904"));
+                    settings.counts_from_1904 |= is_true(tag, "date1904");
                 }
-                "calcPr" => settings.is_computed_on_load = is_true(tag.attribute("fullCalcOnLoad")),
+                "calcPr" => settings.is_computed_on_load = is_true(tag, "fullCalcOnLoad"),
                 _ => {}
             }
         }
-        true
     })?;
 
     Ok((sheets, settings))
@@ -226,27 +224,24 @@ fn read_number_forms(
     let mut forms = Vec::new();
     let mut is_cell_style = false;
 
-    walk(xml.as_bytes(), &mut |node| {
-        match node {
-            Node::Open(tag) => match tag.name() {
-                "numFmt" => {
-                    let [id, code] = tag.attributes(["numFmtId", "formatCode"]);
-                    let form = NumberForm::from_code(&code.unwrap_or_default());
-                    own.insert(id.unwrap_or_default(), form);
-                }
-                // cells count the formats of this list; named styles have another one
-                "cellXfs" => is_cell_style = true,
-                "xf" if is_cell_style => {
-                    let id = tag.attribute("numFmtId").unwrap_or_default();
-                    let built_in = || NumberForm::from_built_in(id.parse().unwrap_or(0));
-                    forms.push(own.get(&id).cloned().unwrap_or_else(built_in));
-                }
-                _ => {}
-            },
-            Node::Close("cellXfs") => is_cell_style = false,
-            Node::Close(_) | Node::Text(_) => {}
-        }
-        true
+    walk_all(&xml, &mut |node| match node {
+        Node::Open(tag) => match tag.name() {
+            "numFmt" => {
+                let [id, code] = tag.attributes(["numFmtId", "formatCode"]);
+                let form = NumberForm::from_code(&code.unwrap_or_default());
+                own.insert(id.unwrap_or_default(), form);
+            }
+            // cells count the formats of this list; named styles have another one
+            "cellXfs" => is_cell_style = true,
+            "xf" if is_cell_style => {
+                let id = tag.attribute("numFmtId").unwrap_or_default();
+                let built_in = || NumberForm::from_built_in(id.parse().unwrap_or(0));
+                forms.push(own.get(&id).cloned().unwrap_or_else(built_in));
+            }
+            _ => {}
+        },
+        Node::Close("cellXfs") => is_cell_style = false,
+        Node::Close(_) | Node::Text(_) => {}
     })?;
 
     Ok(forms)
@@ -305,10 +300,10 @@ fn read_sheet(
         match node {
             Node::Open(tag) => match tag.name() {
                 "row" => {
-                    remarks.has_hidden |= is_hidden(tag);
+                    remarks.has_hidden |= is_true(tag, "hidden");
                     row.begin(tag);
                 }
-                "col" => remarks.has_hidden |= is_hidden(tag),
+                "col" => remarks.has_hidden |= is_true(tag, "hidden"),
                 "c" => {
                     cell = Cell::from_tag(tag, row.next_column);
                     row.next_column = cell.column + 1;
@@ -357,9 +352,8 @@ fn read_sheet(
     Ok(remarks)
 }
 
-fn is_hidden(tag: &Tag<'_>) -> bool {
-    let hidden = tag.attribute("hidden");
-    hidden.is_some_and(|hidden| hidden == "1" || hidden == "true")
+fn is_true(tag: &Tag<'_>, attribute: &str) -> bool {
+    matches!(tag.attribute(attribute).as_deref(), Some("1" | "true"))
 }
 
 impl OpenRow {

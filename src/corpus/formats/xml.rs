@@ -59,6 +59,17 @@ impl Tag<'_> {
     }
 }
 
+/// Walks XML until its end.
+///
+/// # Errors
+/// The reason why the rest is not read. The nodes before it were visited.
+pub(super) fn walk_all(xml: &str, visit: &mut dyn FnMut(Node<'_>)) -> Result<(), String> {
+    walk(xml.as_bytes(), &mut |node| {
+        visit(node);
+        true
+    })
+}
+
 /// Walks XML in UTF-8 until its end, or until `visit` returns `false`.
 ///
 /// # Errors
@@ -93,8 +104,7 @@ pub(super) fn walk(
             },
             Ok(Event::Eof) => false,
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => true,
-            Err(quick_xml::Error::Io(error)) => return Err(describe_damage(&error)),
-            Err(error) => return Err(format!("its XML is damaged ({error})")),
+            Err(error) => return Err(reason(&error)),
         };
         if !has_more {
             return Ok(());
@@ -104,6 +114,14 @@ pub(super) fn walk(
 
 /// Returns the text of a character reference or a predefined entity; `None` for the entities that a
 /// document declares.
+/// Returns the reason why XML is not read.
+pub(super) fn reason(error: &quick_xml::Error) -> String {
+    match error {
+        quick_xml::Error::Io(error) => describe_damage(error),
+        error => format!("its XML is damaged ({error})"),
+    }
+}
+
 fn resolve(reference: &BytesRef<'_>) -> Option<String> {
     match reference.resolve_char_ref() {
         Ok(Some(c)) => Some(c.to_string()),

@@ -20,8 +20,8 @@ pub fn run_reader() -> io::Result<()> {
     let base_bytes = limit::mapped_bytes();
     let mut out = stdout().lock();
     for (request, bytes) in requests {
-        limit::memory(base_bytes, request.memory_bytes);
-        limit::time(request.time);
+        limit::memory(base_bytes, request.limits.memory_bytes);
+        limit::time(request.limits.time);
         let answer = serde_json::to_vec(&answer(&request, &bytes))?;
         frame::write(&mut out, &answer)?;
     }

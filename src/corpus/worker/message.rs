@@ -1,11 +1,9 @@
 //! Requests to a worker process and its answers.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::formats::Extract;
-use crate::corpus::options::ReadOptions;
+use crate::corpus::options::{Limits, ReadOptions};
 
 /// A file to read; its bytes follow in a frame of their own.
 #[derive(Debug, Serialize, Deserialize)]
@@ -14,9 +12,7 @@ pub(super) struct Request {
     pub format: String,
     pub path: String,
     pub options: ReadOptions,
-    pub memory_bytes: u64,
-    /// Processor time: on a machine that is busy the file has longer by the clock.
-    pub time: Duration,
+    pub limits: Limits,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -67,8 +67,7 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
         format: format.name.to_owned(),
         path: input.path.to_owned(),
         options: input.options.clone(),
-        memory_bytes: limits.memory_bytes,
-        time: limits.time,
+        limits,
     };
 
     let answer = ask(&request, input.bytes).map_err(|ended| {
@@ -172,7 +171,10 @@ impl Worker {
             return Err(Ended::By(self.process.end().cause()));
         }
 
-        match self.answers.recv_timeout(request.time * CLOCK_PER_TIME) {
+        match self
+            .answers
+            .recv_timeout(request.limits.time * CLOCK_PER_TIME)
+        {
             Ok(Ok(answer)) => serde_json::from_slice(&answer).map_err(|_| Ended::By(Cause::Other)),
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
                 Err(Ended::By(self.process.end().cause()))

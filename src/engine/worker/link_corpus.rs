@@ -54,10 +54,9 @@ pub fn link_corpus(
             }
             Err(LlmError::Stopped(_)) => return Ok(None),
             // a document that cannot be linked does not keep the others from it
-            Err(error) => report.skipped.push(SkippedFile {
-                path: path.clone(),
-                reason: error.to_string(),
-            }),
+            Err(error) => report
+                .skipped
+                .push(SkippedFile::new(path, error.to_string())),
         }
         done += u64::from(*count);
     }

@@ -82,8 +82,5 @@ fn left_out(file: &FoundFile, settings: &CorpusSettings) -> SkippedFile {
     } else {
         "corpus.include leaves it out"
     };
-    SkippedFile {
-        path: file.path.clone(),
-        reason: reason.to_owned(),
-    }
+    SkippedFile::new(&file.path, reason)
 }

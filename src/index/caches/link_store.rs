@@ -54,7 +54,7 @@ pub(in crate::index) struct LinkStore {
     file: PathBuf,
     pub recipe: LinkRecipe,
     /// Whether this process may write. Otherwise new links are kept in memory.
-    is_writable: bool,
+    pub is_writable: bool,
     /// `None` where this process may not write, and before the first links.
     log: Option<AppendLog<LinkedDocument>>,
     /// The position of each document in the file.
@@ -77,10 +77,6 @@ impl LinkStore {
         };
         store.load()?;
         Ok(store)
-    }
-
-    pub fn is_writable(&self) -> bool {
-        self.is_writable
     }
 
     /// Returns whether there are no links at all.

@@ -25,6 +25,18 @@ pub struct Rechunked {
 }
 
 /// Chunks by the path of their document and the key of the similarity cache.
+impl Rechunked {
+    /// A document that is not re-chunked, for a reason.
+    pub(in crate::index) fn failed(document: &str, reason: String) -> Self {
+        Self {
+            document: document.to_owned(),
+            chunks: Err(reason),
+            sentences: 0,
+            is_cached: false,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(in crate::index) struct RechunkCache {
     pub chunks: HashMap<(String, CacheKey), EmbeddedChunks>,

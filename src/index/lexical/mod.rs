@@ -275,12 +275,7 @@ impl Lexical {
 
         let mut listed = Vec::with_capacity(found.len());
         for (score, address) in found {
-            let ids = self
-                .searcher
-                .segment_reader(address.segment_ord)
-                .fast_fields()
-                .u64("id")?;
-            listed.extend(ids.first(address.doc_id).map(|id| (score, id)));
+            listed.extend(self.id(address)?.map(|id| (score, id)));
         }
         listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         Ok(listed)
@@ -327,10 +322,14 @@ impl Lexical {
         let found = self.searcher.search(query, &DocSetCollector)?;
         let mut ids = Vec::with_capacity(found.len());
         for address in found {
-            let reader = self.searcher.segment_reader(address.segment_ord);
-            ids.extend(reader.fast_fields().u64("id")?.first(address.doc_id));
+            ids.extend(self.id(address)?);
         }
         Ok(ids)
+    }
+
+    fn id(&self, address: DocAddress) -> tantivy::Result<Option<u64>> {
+        let reader = self.searcher.segment_reader(address.segment_ord);
+        Ok(reader.fast_fields().u64("id")?.first(address.doc_id))
     }
 
     /// Returns the chunks of a document, by id.

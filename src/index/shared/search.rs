@@ -161,14 +161,8 @@ impl SharedCorpus {
     pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, RemoteError> {
         self.view(|view| {
             let documents = view.documents()?;
-            let mut ids: Vec<u64> = documents.iter().flat_map(StoredDocument::chunks).collect();
-            for at in 0..count.min(ids.len()) {
-                let other = at + random.below(ids.len() - at);
-                ids.swap(at, other);
-            }
-            ids.truncate(count);
-
-            let chunks = view.chunks(&ids)?.into_iter();
+            let ids: Vec<u64> = documents.iter().flat_map(StoredDocument::chunks).collect();
+            let chunks = view.chunks(&random.draw(count, ids))?.into_iter();
             Ok(chunks
                 .map(|chunk| self.with_corpus_path(chunk.text))
                 .collect())
@@ -220,19 +214,20 @@ impl SharedCorpus {
 
     /// Returns the path of a document in the corpus.
     fn path(&self, document: &StoredDocument) -> String {
+        self.corpus_path(document.part, &document.path)
+    }
+
+    /// Returns the path in the corpus of a document of a part.
+    fn corpus_path(&self, number: u64, path: &str) -> String {
         let head = self.head.borrow();
-        let part = head.parts.iter().find(|part| part.number == document.part);
+        let part = head.parts.iter().find(|part| part.number == number);
         let name = part.map_or("", |part| part.name.as_str());
-        self.names(document.part, name).document(&document.path)
+        self.names(number, name).document(path)
     }
 
     /// Names the document of a chunk in the corpus; its id is one of the corpus already.
     fn with_corpus_path(&self, chunk: ChunkText) -> ChunkText {
-        let head = self.head.borrow();
-        let number = part_of(chunk.id);
-        let part = head.parts.iter().find(|part| part.number == number);
-        let name = part.map_or("", |part| part.name.as_str());
-        let document = self.names(number, name).document(&chunk.document);
+        let document = self.corpus_path(part_of(chunk.id), &chunk.document);
         ChunkText { document, ..chunk }
     }
 }

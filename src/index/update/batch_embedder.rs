@@ -31,8 +31,9 @@ pub(in crate::index) struct BatchEmbedder<'a> {
     files: Amount,
     bytes: Amount,
     chunks: u64,
-    embedded: u64,
-    reused: u64,
+    /// Chunks that were embedded, and those whose vector was known.
+    pub embedded: u64,
+    pub reused: u64,
     worked: Duration,
     started: Instant,
 }
@@ -81,10 +82,7 @@ impl<'a> BatchEmbedder<'a> {
             },
             bytes: Amount {
                 done: 0,
-                all: candidates
-                    .iter()
-                    .map(|candidate| candidate.file.bytes)
-                    .sum(),
+                all: candidates.iter().map(|one| one.file.bytes).sum(),
             },
             chunks: 0,
             embedded: 0,
@@ -106,16 +104,6 @@ impl<'a> BatchEmbedder<'a> {
     /// Returns the fingerprint of the model.
     pub fn fingerprint(&self) -> &str {
         &self.embedder.card().fingerprint
-    }
-
-    /// Returns the number of chunks that were embedded.
-    pub fn embedded_texts(&self) -> u64 {
-        self.embedded
-    }
-
-    /// Returns the number of chunks whose vector was known.
-    pub fn reused_texts(&self) -> u64 {
-        self.reused
     }
 
     /// Counts a file of this size as done.

@@ -71,7 +71,7 @@ impl Index {
             counter,
             embedding,
             draft: None,
-            report: Counts::default(),
+            report: IndexReport::default(),
         };
 
         match run.all(plan) {
@@ -82,8 +82,8 @@ impl Index {
         }
 
         let mut report = run.report;
-        report.embedded = run.embedding.embedded_texts();
-        report.reused = run.embedding.reused_texts();
+        report.embedded = run.embedding.embedded;
+        report.reused = run.embedding.reused;
         Ok(Update::Finished(Box::new(self.report(report, started))))
     }
 
@@ -157,19 +157,8 @@ impl Index {
             && !self.is_wasteful()
     }
 
-    fn report(&self, counts: Counts, started: Instant) -> IndexReport {
-        let Counts {
-            added,
-            changed,
-            unchanged,
-            removed,
-            updated,
-            embedded,
-            reused,
-            mut skipped,
-            mut omitted,
-        } = counts;
-
+    /// Returns the report of an update with what it has of the whole index.
+    fn report(&self, mut report: IndexReport, started: Instant) -> IndexReport {
         let documents = self
             .manifest()
             .into_iter()
@@ -179,7 +168,7 @@ impl Index {
             pictures.add(entry.pictures.into(), path.clone());
         }
         if pictures.files > 0 {
-            omitted = OmittedFiles::merge_lists(omitted, vec![pictures]);
+            report.omitted = OmittedFiles::merge_lists(report.omitted, vec![pictures]);
         }
         let noted = documents.filter_map(|(path, entry)| {
             Some(NotedFile {
@@ -187,24 +176,13 @@ impl Index {
                 note: entry.note.clone()?,
             })
         });
-        let noted = noted.collect();
-        let neighbours = self.manifest().and_then(neighbours);
-        skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        let wall_ms = elapsed_ms(started);
+        report.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         IndexReport {
             corpus: self.card(),
-            added,
-            changed,
-            unchanged,
-            removed,
-            updated,
-            embedded,
-            reused,
-            neighbours,
-            skipped,
-            omitted,
-            noted,
-            wall_ms,
+            neighbours: self.manifest().and_then(neighbours),
+            noted: noted.collect(),
+            wall_ms: elapsed_ms(started),
+            ..report
         }
     }
 }
@@ -221,29 +199,6 @@ fn neighbours(manifest: &Manifest) -> Option<NeighbouringSentences> {
     (neighbours.pairs > 0).then_some(neighbours)
 }
 
-/// The numbers of an [`IndexReport`], as they are counted.
-#[derive(Default)]
-struct Counts {
-    added: u64,
-    changed: u64,
-    unchanged: u64,
-    removed: u64,
-    updated: Vec<String>,
-    embedded: u64,
-    reused: u64,
-    skipped: Vec<SkippedFile>,
-    omitted: Vec<OmittedFiles>,
-}
-
-impl Counts {
-    /// Notes a document that was added, changed or removed.
-    fn note(&mut self, path: &str) {
-        if self.updated.len() < IndexReport::MAX_UPDATED {
-            self.updated.push(path.to_owned());
-        }
-    }
-}
-
 /// An update that is running.
 struct UpdateRun<'a> {
     index: &'a mut Index,
@@ -253,7 +208,8 @@ struct UpdateRun<'a> {
     embedding: BatchEmbedder<'a>,
     /// Begun with the first change.
     draft: Option<Draft>,
-    report: Counts,
+    /// What is counted so far.
+    report: IndexReport,
 }
 
 impl UpdateRun<'_> {
@@ -280,7 +236,7 @@ impl UpdateRun<'_> {
     fn change(&mut self, plan: UpdatePlan, vectors: &mut VectorStore) -> Result<(), Halt> {
         self.report.removed = plan.removed.len() as u64;
         for path in plan.removed {
-            self.report.note(&path);
+            self.report.note_updated(&path);
             self.draft()?.remove(&path);
         }
         for path in plan.forgotten {
@@ -382,7 +338,7 @@ impl UpdateRun<'_> {
             .is_some_and(|manifest| manifest.documents.contains_key(&skipped.path))
         {
             self.report.removed += 1;
-            self.report.note(&skipped.path);
+            self.report.note_updated(&skipped.path);
             self.draft()?.remove(&skipped.path);
         }
         self.report.skipped.push(skipped);
@@ -402,10 +358,7 @@ impl UpdateRun<'_> {
             .manifest
             .skipped
             .insert(file.path.clone(), entry);
-        self.skip(SkippedFile {
-            path: file.path.clone(),
-            reason,
-        })
+        self.skip(SkippedFile::new(&file.path, reason))
     }
 
     fn put(&mut self, document: ChunkedDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
@@ -426,7 +379,7 @@ impl UpdateRun<'_> {
                     Some(_) => &mut self.report.changed,
                     None => &mut self.report.added,
                 } += 1;
-                self.report.note(&path);
+                self.report.note_updated(&path);
             }
         }
         Ok(self.draft()?.put(&path, entry, chunks, rows)?)
@@ -643,17 +596,13 @@ mod tests {
 
     /// Returns the document nearest to the direction of document `i`.
     fn nearest(index: &Index, i: u32) -> String {
-        let mut settings = Layers::defaults().config().expect("the defaults").retriever;
-        settings.bm25_weight = 0.0;
-        let found = index
-            .search(
-                "",
-                &direction(&format!("{i}: Number {i} is here")),
-                "directions",
-                &settings,
-            )
-            .expect("an answer");
-        found.hits[0].chunk.document.clone()
+        let generation = index.generation.as_ref().expect("a generation");
+        let vectors = index.vectors.as_ref().expect("vectors");
+        let query = direction(&format!("{i}: Number {i} is here"));
+        let found = generation.nearest(vectors, &query, 1, None).expect("found");
+        let stored = generation.chunk(found[0].1).expect("a chunk");
+        let chunk = generation.lexical.chunk(stored.address).expect("a text");
+        chunk.document
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::event::{OmittedFiles, SkippedFile};
 use crate::index::manifest::{DocumentEntry, Manifest, SkippedEntry};
 
 /// The work of an update.
+#[derive(Default)]
 pub(in crate::index) struct UpdatePlan {
     /// Files to read.
     pub candidates: Vec<FileToRead>,
@@ -42,12 +43,8 @@ impl UpdatePlan {
             .map(|before| before.skipped_files(options))
             .unwrap_or_default();
         let mut plan = Self {
-            candidates: Vec::new(),
-            removed: Vec::new(),
-            forgotten: Vec::new(),
-            unchanged: 0,
             skipped: walked.skipped,
-            omitted: Vec::new(),
+            ..Self::default()
         };
 
         // an index inside the corpus is not part of it

@@ -144,26 +144,15 @@ fn outcome(candidate: &FileToRead, how: &How) -> FileOutcome {
 
     // a fault in a parser costs one document, not the run
     let read = catch_unwind(AssertUnwindSafe(|| read(candidate, how)));
-    read.unwrap_or_else(|_| {
-        let reason = "ragscope failed on it: please report this file".to_owned();
-        Ok(FileOutcome::Unreadable(SkippedFile {
-            path: candidate.file.path.clone(),
-            reason,
-        }))
-    })
-    .unwrap_or_else(FileOutcome::Unreadable)
+    let read =
+        read.unwrap_or_else(|_| Err("ragscope failed on it: please report this file".into()));
+    read.unwrap_or_else(|reason| FileOutcome::Unreadable(SkippedFile::new(path, reason)))
 }
 
-fn read(candidate: &FileToRead, how: &How) -> Result<FileOutcome, SkippedFile> {
+/// Reads a file; the error is the reason why it is skipped.
+fn read(candidate: &FileToRead, how: &How) -> Result<FileOutcome, String> {
     let file = &candidate.file;
-    let bytes = how
-        .options
-        .bytes(&file.file)
-        .map_err(|reason| SkippedFile {
-            path: file.path.clone(),
-            reason,
-        })?;
-
+    let bytes = how.options.bytes(&file.file)?;
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
     if candidate.indexed_blake3.as_ref() == Some(&blake3) {
         return Ok(FileOutcome::Unchanged(file.clone()));

@@ -240,6 +240,12 @@ impl VectorStore {
         &self.file
     }
 
+    /// Returns the name of the file.
+    pub fn name(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     pub fn rows(&self) -> u32 {
         self.rows
     }

@@ -15,7 +15,7 @@ pub(in crate::index) fn embedder_hash(embedder: &str) -> [u8; 16] {
     first(blake3::hash(embedder.as_bytes()))
 }
 
-pub(super) fn first<const N: usize>(hash: blake3::Hash) -> [u8; N] {
+pub(in crate::index) fn first<const N: usize>(hash: blake3::Hash) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.copy_from_slice(&hash.as_bytes()[..N]);
     bytes

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use ragscope::index::{Index, health};
+use ragscope::index::{Collection, health};
 
 /// A folder that no file was ever indexed of has an index of few files: `RAGSCOPE_INDEXES` names the indexes
 /// folder of a real one, `RAGSCOPE_CORPUS` its folder.
@@ -55,7 +55,7 @@ fuzz_target!(|bytes: &[u8]| {
 
     let damaged = [&whole[..at], written, &whole[end..]].concat();
     fs::write(path, damaged).expect("written");
-    let _ = Index::open(&sound.corpus, &sound.indexes);
+    let _ = Collection::open(std::slice::from_ref(&sound.corpus), &sound.indexes);
     let _ = health(&sound.indexes);
     fs::write(path, whole).expect("restored");
 });

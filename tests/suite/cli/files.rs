@@ -82,7 +82,7 @@ fn a_question_while_the_first_index_is_made_says_so() {
     let test = TestEnvironment::new();
     let indexes = test.paths().indexes();
     fs::create_dir_all(&indexes).expect("made");
-    let writer = ragscope::index::Index::open(&test.corpus(), &indexes).expect("an index");
+    let writer = ragscope::index::Collection::open(&[test.corpus()], &indexes).expect("an index");
     let ended = test
         .run(["ask", "notes", "Where was Tam Reeve born?"])
         .exits(1);

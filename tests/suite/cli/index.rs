@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(unix)]
 use ragscope::event::{Event, IndexPhase, Outcome, Record, RunEvent, SessionEvent};
-use ragscope::index::Index;
+use ragscope::index::{Collection, Search as _};
 
 use crate::support::environment::{QUESTION, TestEnvironment};
 #[cfg(unix)]
@@ -107,7 +107,7 @@ fn index_explains_what_is_read_of_one_file() {
 fn the_second_process_on_a_corpus_reads_and_does_not_write() {
     let test = TestEnvironment::new();
     test.run("index notes").succeeds();
-    let writer = Index::open(&test.corpus(), &test.paths().indexes()).expect("opened");
+    let writer = Collection::open(&[test.corpus()], &test.paths().indexes()).expect("opened");
     assert!(!writer.card().read_only, "this process writes");
     test.ask("")
         .succeeds()

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use ragscope::config::{Config, DocumentFilter, MinSimilarity, RetrieverKind};
 use ragscope::corpus::SemanticSplit;
 use ragscope::event::{Event, Flow, Hit, IndexReport, Ranked, Retrieval, RunEvent, SessionEvent};
-use ragscope::index::{
-    Collection, CoveredFolder, Index, IndexError, LinkRecipe, Query, Search, Update,
-};
+use ragscope::index::{Collection, CoveredFolder, IndexError, LinkRecipe, Query, Search, Update};
 use ragscope::llm::{Embedder, Random};
 use tempfile::TempDir;
 
@@ -314,7 +312,7 @@ fn filters_and_traces_name_documents_with_their_folder() {
 fn a_folder_that_another_process_writes_is_only_read() {
     let shelf = Shelf::new();
     drop(shelf.indexed(&["harbour", "market"]));
-    let writer = Index::open(&shelf.folder("market"), &shelf.indexes()).expect("an index");
+    let writer = Collection::open(&[shelf.folder("market")], &shelf.indexes()).expect("an index");
     shelf.write("market/kite.txt", "A kite.\n");
     shelf.write("harbour/kite.txt", "A red kite.\n");
 

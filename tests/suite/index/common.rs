@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use ragscope::config::{Config, Layers};
 use ragscope::corpus::TokenCounter;
 use ragscope::event::{Flow, IndexReport, ModelCard, ModelRole};
-use ragscope::index::{Index, Update};
+use ragscope::index::{Collection, Search as _, Update};
 use ragscope::llm::{Embedder, LlmError};
 
 pub const WIDTH: usize = 64;
@@ -44,8 +44,8 @@ impl Corpus {
         entries.next().expect("an index").expect("an entry").path()
     }
 
-    pub fn open(&self) -> Index {
-        Index::open(&self.folder(), &self.indexes()).expect("an index")
+    pub fn open(&self) -> Collection {
+        Collection::open(&[self.folder()], &self.indexes()).expect("an index")
     }
 
     pub fn write(&self, path: &str, text: &str) {
@@ -201,11 +201,15 @@ pub fn bundled_embedder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf")
 }
 
-pub fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
+pub fn update(index: &mut Collection, embedder: &mut dyn Embedder) -> IndexReport {
     update_with(index, &config(), embedder)
 }
 
-pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedder) -> IndexReport {
+pub fn update_with(
+    index: &mut Collection,
+    config: &Config,
+    embedder: &mut dyn Embedder,
+) -> IndexReport {
     match index
         .update(config, embedder, &counter(), &mut |_| Flow::Continue)
         .expect("an update")
@@ -216,7 +220,7 @@ pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedd
 }
 
 /// Returns the documents that a question finds, best first.
-pub fn documents(index: &Index, embedder: &mut dyn Embedder, question: &str) -> Vec<String> {
+pub fn documents(index: &Collection, embedder: &mut dyn Embedder, question: &str) -> Vec<String> {
     let vector = embedder.embed(&[question]).expect("a vector").remove(0);
     let found = index
         .search(

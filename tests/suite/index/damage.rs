@@ -4,7 +4,7 @@ use ragscope::event::Advice;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragscope::index::{Index, IndexError, health};
+use ragscope::index::{Collection, IndexError, Search as _, health};
 
 use super::common::{self, Corpus, WordEmbedder, update};
 
@@ -62,7 +62,7 @@ fn every_damaged_file_is_detected() {
                 file.display(),
                 damage.as_ref().map(Vec::len)
             );
-            let error = Index::open(&corpus.folder(), &corpus.indexes())
+            let error = Collection::open(&[corpus.folder()], &corpus.indexes())
                 .err()
                 .unwrap_or_else(|| panic!("{what}"));
             assert!(
@@ -92,7 +92,7 @@ fn a_pipe_in_the_place_of_a_file_is_damage() {
         let whole = fs::read(file).expect("bytes");
         fs::remove_file(file).expect("removed");
         nix::unistd::mkfifo(file, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-        let error = Index::open(&corpus.folder(), &corpus.indexes())
+        let error = Collection::open(&[corpus.folder()], &corpus.indexes())
             .err()
             .unwrap_or_else(|| panic!("{}", file.display()));
         let what = error.to_string();
@@ -121,8 +121,9 @@ fn a_damaged_index_is_rebuilt_on_request() {
     {
         fs::write(file, "nonsense").expect("damaged");
     }
-    assert!(Index::open(&corpus.folder(), &corpus.indexes()).is_err());
-    let mut index = Index::rebuild(&corpus.folder(), &corpus.indexes()).expect("an empty index");
+    assert!(Collection::open(&[corpus.folder()], &corpus.indexes()).is_err());
+    let mut index =
+        Collection::rebuild(&[corpus.folder()], &corpus.indexes()).expect("an empty index");
     let mut embedder = WordEmbedder::new("one");
     let report = update(&mut index, &mut embedder);
     assert_eq!((report.added, report.embedded), (2, 2));
@@ -137,7 +138,7 @@ fn a_damaged_index_is_rebuilt_on_request() {
 fn a_newer_format_is_named() {
     let corpus = indexed();
     set_format(&corpus, 99);
-    let error = Index::open(&corpus.folder(), &corpus.indexes())
+    let error = Collection::open(&[corpus.folder()], &corpus.indexes())
         .err()
         .expect("an error");
     assert!(
@@ -221,7 +222,8 @@ fn a_rebuild_removes_folders_in_the_place_of_files() {
         fs::create_dir_all(path.join("inner")).expect("a folder");
     }
 
-    let mut index = Index::rebuild(&corpus.folder(), &corpus.indexes()).expect("an empty index");
+    let mut index =
+        Collection::rebuild(&[corpus.folder()], &corpus.indexes()).expect("an empty index");
     assert_eq!(update(&mut index, &mut embedder).added, 1);
     assert_eq!(common::documents(&index, &mut embedder, "apples"), ["a.md"]);
 }

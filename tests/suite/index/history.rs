@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ragscope::config::RetrieverSettings;
-use ragscope::index::Index;
+use ragscope::index::{Collection, Search as _};
 use ragscope::llm::{Embedder, Random};
 
 use super::common::{Corpus, WordEmbedder, config, update};
@@ -30,7 +30,7 @@ fn text(file: usize, random: &mut Random) -> String {
 }
 
 /// Returns the chunks that the questions find, with their scores by words and by vector.
-fn found(index: &Index, embedder: &mut WordEmbedder) -> BTreeMap<String, [f32; 2]> {
+fn found(index: &Collection, embedder: &mut WordEmbedder) -> BTreeMap<String, [f32; 2]> {
     let settings = RetrieverSettings {
         pool: 100,
         ..config().retriever

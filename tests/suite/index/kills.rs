@@ -9,14 +9,15 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use ragscope::event::Flow;
-use ragscope::index::Index;
+use ragscope::index::{Collection, Search as _};
 
 use super::common::{self, Corpus, WordEmbedder, config, update};
 use crate::support::child;
 
 /// Indexes the folder, and prints each call of the embedder and every text whose vector was stored.
 fn index_aloud(home: &Path) {
-    let mut index = Index::open(&home.join("docs"), &home.join("indexes")).expect("an index");
+    let mut index =
+        Collection::open(&[home.join("docs")], &home.join("indexes")).expect("an index");
     let mut embedder = WordEmbedder::new("one");
     let mut notes = fs::File::options()
         .create(true)

@@ -1,7 +1,7 @@
 //! Search by words in the document's language, by vectors, and by both; and the source of a hit.
 
 use ragscope::config::{RetrieverKind, RetrieverSettings};
-use ragscope::index::{Index, IndexError};
+use ragscope::index::{Collection, IndexError, Search as _};
 use ragscope::llm::{Embedder as _, NoEmbedder};
 
 use super::common::{Corpus, WordEmbedder, config, update, update_with};
@@ -398,7 +398,7 @@ fn an_index_for_bm25_has_no_vectors_and_gets_them_when_they_are_wanted() {
         config.retriever.kind = kind;
         config
     };
-    let found = |index: &Index, embedder: &mut WordEmbedder, kind| {
+    let found = |index: &Collection, embedder: &mut WordEmbedder, kind| {
         let config = with(kind);
         let vector = embedder.embed(&["lighthouse"]).expect("a vector").remove(0);
         let found = index

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ragscope::config::{ChunkerKind, Config, MinSimilarity};
 use ragscope::corpus::SemanticSplit;
 use ragscope::event::{Flow, IndexPhase, SessionEvent};
-use ragscope::index::Update;
+use ragscope::index::{Collection, Search as _, Update};
 use ragscope::story::words;
 
 use super::common::{self, Corpus, WordEmbedder, config, update_with};
@@ -25,7 +25,7 @@ fn with(kind: ChunkerKind) -> Config {
 }
 
 /// Returns the text of every chunk of the index.
-fn texts(index: &ragscope::index::Index, embedder: &mut WordEmbedder) -> Vec<String> {
+fn texts(index: &Collection, embedder: &mut WordEmbedder) -> Vec<String> {
     use ragscope::llm::Embedder as _;
     let vector = embedder.embed(&["trees ship"]).expect("a vector").remove(0);
     let found = index
@@ -175,7 +175,7 @@ fn documents_are_rechunked_for_a_question_and_cached_for_the_next() {
         characters: 0,
         keeps_pronouns: false,
     };
-    let mut rechunk = |index: &ragscope::index::Index, split| {
+    let mut rechunk = |index: &Collection, split| {
         let before = embedder.texts().len();
         let found = index
             .rechunk(

@@ -2,13 +2,13 @@
 //! the signs that make another word.
 
 use ragscope::config::{RetrieverKind, RetrieverSettings};
-use ragscope::index::Index;
+use ragscope::index::{Collection, Search as _};
 use ragscope::llm::NoEmbedder;
 
 use super::common::{Corpus, config, update_with};
 
 /// A folder that is indexed by words alone.
-fn indexed(files: &[(&str, &str)]) -> (Corpus, Index) {
+fn indexed(files: &[(&str, &str)]) -> (Corpus, Collection) {
     let corpus = Corpus::with(files);
     let mut index = corpus.open();
     let mut config = config();
@@ -18,7 +18,7 @@ fn indexed(files: &[(&str, &str)]) -> (Corpus, Index) {
 }
 
 /// Returns the documents that are found, best first, with their scores.
-fn find(index: &Index, question: &str, filter: &str) -> Vec<(String, f32)> {
+fn find(index: &Collection, question: &str, filter: &str) -> Vec<(String, f32)> {
     let settings = RetrieverSettings {
         kind: RetrieverKind::Bm25,
         filter: filter.parse().expect("a filter"),
@@ -30,7 +30,7 @@ fn find(index: &Index, question: &str, filter: &str) -> Vec<(String, f32)> {
         .collect()
 }
 
-fn check_first(index: &Index, cases: &[(&str, &str)]) {
+fn check_first(index: &Collection, cases: &[(&str, &str)]) {
     for (question, expected) in cases {
         let found = find(index, question, "");
         let first = found.first().map(|(document, _)| document.as_str());

@@ -4,11 +4,10 @@ use std::io::Read;
 
 use super::super::builder::{MAX_MARKS_BYTES, MAX_TEXT_BYTES};
 use super::super::format::{Extract, Format, Input};
-use super::super::member::read_member;
+use super::super::member::{MAX_NAMED, name_first, read_member};
 use super::super::picture;
-use super::super::unread::{HEAD_BYTES, Unread as UnreadKind};
+use super::super::unread::{HEAD_BYTES, Unread};
 use crate::corpus::outline::{Heading, shorten};
-use crate::event::{Place, PlaceUnit};
 
 /// Archives in archives.
 const MAX_DEPTH: usize = 3;
@@ -21,8 +20,6 @@ const MAX_BYTES: u64 = 256 << 20;
 /// ones may.
 const MAX_RATIO: u64 = 200;
 const FREE_BYTES: u64 = 1 << 20;
-/// Members that a remark names.
-const MAX_NAMED: usize = 3;
 
 /// Reads the members of an archive in an archive; `None` for a file of another format. The function
 /// that reads the outer one is declared above this file.
@@ -44,13 +41,6 @@ pub(super) struct Gathered<'a> {
     skipped_count: usize,
     /// The limit that ended the reading.
     ended: Option<String>,
-}
-
-/// The reason why a member is not read.
-pub(super) enum Unread {
-    /// A kind of file that holds no text: nobody misses it.
-    Kind(&'static str),
-    Other(String),
 }
 
 impl<'a> Gathered<'a> {
@@ -89,13 +79,9 @@ impl<'a> Gathered<'a> {
     }
 
     /// Notes a member that is not read.
-    pub fn skip(&mut self, name: &str, why: Unread) {
+    pub fn skip(&mut self, name: &str, reason: &str) {
         self.skipped_count += 1;
         if self.skipped.len() < MAX_NAMED {
-            let reason = match why {
-                Unread::Kind(kind) => kind.to_owned(),
-                Unread::Other(reason) => reason,
-            };
             self.skipped
                 .push(format!("{} ({reason})", self.label(name)));
         }
@@ -110,11 +96,11 @@ impl<'a> Gathered<'a> {
             let _ = content.take(HEAD_BYTES as u64).read_to_end(&mut bytes);
             bytes.clone()
         };
-        if let Some(unread) = UnreadKind::for_file(name, head) {
-            return self.skip(name, Unread::Kind(unread.kind));
+        if let Some(unread) = Unread::for_file(name, head) {
+            return self.skip(name, unread.kind);
         }
         if !self.input.options.ocr && picture::is_picture(name) {
-            return self.skip(name, Unread::Kind(picture::LEFT_OUT));
+            return self.skip(name, picture::LEFT_OUT);
         }
 
         let by_ratio = packed.saturating_mul(MAX_RATIO).max(FREE_BYTES);
@@ -124,29 +110,26 @@ impl<'a> Gathered<'a> {
         let read = content.take(left).read_to_end(&mut bytes);
         self.unpacked += (bytes.len() as u64).min(most);
         if let Err(error) = read {
-            return self.skip(
-                name,
-                Unread::Other(format!("it cannot be unpacked: {error}")),
-            );
+            return self.skip(name, &format!("it cannot be unpacked: {error}"));
         }
         if bytes.len() as u64 > most {
             if most == by_ratio {
                 let why = format!("it unpacks to more than {MAX_RATIO} times its size");
-                return self.skip(name, Unread::Other(why));
+                return self.skip(name, &why);
             }
             if most == MAX_MEMBER_BYTES {
                 let mib = MAX_MEMBER_BYTES >> 20;
                 let why = format!("it unpacks to more than {mib} MiB: unpack it and split it");
-                return self.skip(name, Unread::Other(why));
+                return self.skip(name, &why);
             }
             let mib = MAX_BYTES >> 20;
             self.ended = Some(format!(
                 "the archive unpacks to more than {mib} MiB: unpack it to read the rest"
             ));
-            return self.skip(name, Unread::Other("too large".to_owned()));
+            return self.skip(name, "too large");
         }
         if let Err(reason) = self.read(name, bytes) {
-            self.skip(name, Unread::Other(reason));
+            self.skip(name, &reason);
         }
     }
 
@@ -187,26 +170,14 @@ impl<'a> Gathered<'a> {
         all.text.push_str(&member.text);
 
         // the headings of the member before end here
-        all.headings.push(Heading {
-            range: start..start,
-            level: 0,
-            title: label.clone(),
-        });
+        all.headings
+            .push(Heading::new(start..start, 0, label.clone()));
         for heading in &mut member.headings {
             // level 0 is the member
             heading.level = heading.level.max(1);
         }
-        if member.places.is_empty() {
-            member.places.push((0, Place::new(PlaceUnit::Line, 1)));
-        }
         all.parts.push(start);
-        all.take_marks(member, start);
-        for (_, place) in all.places.iter_mut().filter(|(at, _)| *at >= start) {
-            place.member = Some(match place.member.take() {
-                Some(inner) => format!("{label}/{inner}"),
-                None => label.clone(),
-            });
-        }
+        all.take_marks(member.into_member(&label), start);
     }
 
     /// Returns the text of all members.
@@ -214,14 +185,9 @@ impl<'a> Gathered<'a> {
     /// # Errors
     /// No member with text.
     pub fn finish(mut self) -> Result<Extract, String> {
-        let more = self.skipped_count.saturating_sub(self.skipped.len());
-
         let mut remarks: Vec<String> = self.ended.into_iter().collect();
         if self.skipped_count > 0 {
-            let mut named = self.skipped.join(", ");
-            if more > 0 {
-                named.push_str(&format!(" and {more} more"));
-            }
+            let named = name_first(&self.skipped, self.skipped_count);
             remarks.push(format!("not read in it: {named}"));
         }
         let note = (!remarks.is_empty()).then(|| remarks.join("; "));

@@ -5,14 +5,14 @@ mod gather;
 mod tar;
 
 use std::borrow::Cow;
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::format::{Extract, Format, Input, Reader};
-use gather::{Gathered, Unread};
+use gather::Gathered;
 
 pub(super) const ZIP: Format = Format {
     name: "zip",
@@ -39,23 +39,6 @@ pub(super) const TAR: Format = Format {
     reader: Reader::Configured(extract),
 };
 
-/// The kinds of archives.
-#[derive(Debug, Clone, Copy)]
-enum Archive {
-    Zip,
-    Gzip,
-    Tar,
-}
-
-impl Archive {
-    fn for_format(format: &Format) -> Option<Self> {
-        let archives = [(&ZIP, Self::Zip), (&GZIP, Self::Gzip), (&TAR, Self::Tar)];
-        archives
-            .into_iter()
-            .find_map(|(known, archive)| (known == format).then_some(archive))
-    }
-}
-
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let format = (input.recognise)(input.path, input.bytes)?.format;
     let mut gathered = Gathered::new(input, open);
@@ -72,11 +55,18 @@ fn open(
     bytes: &[u8],
     gathered: &mut Gathered<'_>,
 ) -> Option<Result<(), String>> {
-    let archive = Archive::for_format(format)?;
-    let opened = gathered.check_depth().and_then(|()| match archive {
-        Archive::Zip => open_zip(bytes, gathered),
-        Archive::Gzip => open_gzip(path, bytes, gathered),
-        Archive::Tar => tar::open(bytes, gathered),
+    if ![ZIP, GZIP, TAR].contains(format) {
+        return None;
+    }
+    let opened = gathered.check_depth().and_then(|()| {
+        if *format == ZIP {
+            open_zip(bytes, gathered)
+        } else if *format == TAR {
+            tar::open(bytes, gathered)
+        } else {
+            open_gzip(path, bytes, gathered);
+            Ok(())
+        }
     });
     Some(opened)
 }
@@ -95,13 +85,13 @@ fn open_zip(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
             Ok(member) if member.is_dir() => continue,
             Ok(member) => member,
             Err(error) => {
-                gathered.skip(&label, reason(&error));
+                gathered.skip(&label, &reason(&error));
                 continue;
             }
         };
 
         if member.is_symlink() {
-            gathered.skip(&label, Unread::Other("a symbolic link".to_owned()));
+            gathered.skip(&label, "a symbolic link");
             continue;
         }
 
@@ -112,17 +102,17 @@ fn open_zip(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn reason(error: &ZipError) -> Unread {
+fn reason(error: &ZipError) -> String {
     match error {
         // the library has no variant of its own for a member that needs one
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
-            Unread::Other("it needs a password".to_owned())
+            "it needs a password".to_owned()
         }
-        other => Unread::Other(other.to_string()),
+        other => other.to_string(),
     }
 }
 
-fn open_gzip(path: &str, bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
+fn open_gzip(path: &str, bytes: &[u8], gathered: &mut Gathered<'_>) {
     let name = path.rsplit('/').next().unwrap_or(path);
     let lower = name.to_lowercase();
     let name = if lower.ends_with(".tgz") {
@@ -133,10 +123,6 @@ fn open_gzip(path: &str, bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<()
         name.to_owned()
     };
 
-    gathered.unpack(
-        &name,
-        bytes.len() as u64,
-        &mut MultiGzDecoder::new(bytes) as &mut dyn Read,
-    );
-    Ok(())
+    let packed = bytes.len() as u64;
+    gathered.unpack(&name, packed, &mut MultiGzDecoder::new(bytes));
 }

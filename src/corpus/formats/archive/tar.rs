@@ -2,7 +2,7 @@
 
 use tar::{Archive, EntryType};
 
-use super::gather::{Gathered, Unread};
+use super::gather::Gathered;
 
 /// Reads the members of an archive.
 ///
@@ -17,10 +17,7 @@ pub(super) fn open(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), Stri
             Ok(member) => member,
             Err(error) if is_first => return Err(damaged(error)),
             Err(_) => {
-                gathered.skip(
-                    "the rest",
-                    Unread::Other("the archive is damaged".to_owned()),
-                );
+                gathered.skip("the rest", "the archive is damaged");
                 return Ok(());
             }
         };
@@ -34,10 +31,7 @@ pub(super) fn open(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), Stri
         let end = member.raw_file_position().saturating_add(member.size());
         if member.header().entry_type() == EntryType::Regular {
             if end > bytes.len() as u64 {
-                gathered.skip(
-                    &name,
-                    Unread::Other("the archive ends inside it".to_owned()),
-                );
+                gathered.skip(&name, "the archive ends inside it");
                 return Ok(());
             }
             let packed = member.size();

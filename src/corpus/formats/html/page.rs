@@ -258,11 +258,11 @@ impl Page {
         };
 
         let end = self.traced.text.len();
-        self.headings.push(Heading {
-            range: start..end,
+        self.headings.push(Heading::new(
+            start..end,
             level,
-            title: fold_white_space(&self.traced.text[start..end]),
-        });
+            fold_white_space(&self.traced.text[start..end]),
+        ));
     }
 
     fn white_space(&mut self, space: &str, at: usize) {

@@ -11,6 +11,7 @@ use super::super::builder::MAX_TEXT_BYTES;
 use super::super::columns::Columns;
 use super::pages::{Block, Page, Pages};
 use super::titles::Title;
+use crate::corpus::sentence::fold_white_space;
 use crate::event::Metadata;
 
 /// A file may announce any number of pages; more than these are never read.
@@ -19,15 +20,11 @@ const MAX_PAGES: usize = 100_000;
 /// A longer cell does not name its column.
 const MAX_NAME_CHARS: usize = 32;
 
-/// The reason why a PDF has no text.
-pub(super) enum Refused {
-    /// A password is needed.
-    Locked,
-    Damaged(String),
-}
-
 /// Reads all pages.
-pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
+///
+/// # Errors
+/// The reason why the file has no text.
+pub(super) fn read(bytes: &[u8]) -> Result<Pages, String> {
     let mut options = ParseOptions::new().sequential();
     options.extract_resources = false;
     let parser = PdfParser::from_bytes_with_options(bytes, options).map_err(refuse)?;
@@ -83,10 +80,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
     Ok(pages)
 }
 
-fn refuse(error: unpdf::Error) -> Refused {
+fn refuse(error: unpdf::Error) -> String {
     match error.kind() {
-        ErrorKind::Encrypted | ErrorKind::InvalidPassword => Refused::Locked,
-        _ => Refused::Damaged(error.to_string()),
+        ErrorKind::Encrypted | ErrorKind::InvalidPassword => {
+            "it needs a password: save a copy without one to read it".to_owned()
+        }
+        _ => format!("it cannot be read as PDF: {error}"),
     }
 }
 
@@ -223,9 +222,8 @@ fn line_of(row: &TableRow) -> String {
 }
 
 fn cells(row: &TableRow) -> Vec<String> {
-    let fold = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     row.cells
         .iter()
-        .map(|cell| fold(cell.plain_text()))
+        .map(|cell| fold_white_space(&cell.plain_text()))
         .collect()
 }

@@ -17,7 +17,6 @@ use super::builder::Builder;
 use super::format::{Extract, Format, Input, Reader};
 use super::member::{read_member, unread_members};
 use attachments::{Attachment, attachments};
-use builtin::Refused;
 use objects::Objects;
 use pages::{Block, Pages};
 
@@ -92,10 +91,7 @@ fn extract_with(
             .bytes()
             .and_then(|bytes| read_member(&input.member(name, &bytes)));
         match read {
-            Ok(member) => {
-                builder.part();
-                builder.append(member.into_member(name));
-            }
+            Ok(member) => builder.append_part(member.into_member(name)),
             Err(reason) => unread.push(format!("{name} ({reason})")),
         }
     }
@@ -116,26 +112,15 @@ fn is_foreign_form(objects: Objects<'_>) -> bool {
 }
 
 fn read(input: &Input<'_>) -> Result<Pages, String> {
-    let builtin = || match builtin::read(input.bytes) {
-        Ok(pages) => Ok(pages),
-        Err(Refused::Locked) => {
-            Err("it needs a password: save a copy without one to read it".to_owned())
-        }
-        Err(Refused::Damaged(reason)) => Err(format!("it cannot be read as PDF: {reason}")),
-    };
-
     if !input.options.pdftotext {
-        return builtin();
+        return builtin::read(input.bytes);
     }
 
-    match tools::pdftotext(input.bytes) {
-        Ok(pages) => Ok(pages),
-        Err(reason) => {
-            let mut pages = builtin()?;
-            pages
-                .remarks
-                .push(format!("read by the built-in reader: {reason}"));
-            Ok(pages)
-        }
-    }
+    tools::pdftotext(input.bytes).or_else(|reason| {
+        let mut pages = builtin::read(input.bytes)?;
+        pages
+            .remarks
+            .push(format!("read by the built-in reader: {reason}"));
+        Ok(pages)
+    })
 }

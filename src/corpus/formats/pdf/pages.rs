@@ -289,11 +289,11 @@ fn join_pages(pages: &[Page], outline: &[Title]) -> Extract {
             };
             if let Some(level) = level {
                 let end = extract.text.len();
-                extract.headings.push(Heading {
-                    range: start..end,
+                extract.headings.push(Heading::new(
+                    start..end,
                     level,
-                    title: fold_white_space(&block.text),
-                });
+                    fold_white_space(&block.text),
+                ));
                 let missing = titles.take_missing(page.number, texts(at + 1));
                 extract
                     .headings

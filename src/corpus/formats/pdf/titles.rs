@@ -19,11 +19,7 @@ pub(super) struct Title {
 impl Title {
     /// Returns the title as a heading whose words are not in the text.
     pub fn heading_at(&self, at: usize) -> Heading {
-        Heading {
-            range: at..at,
-            level: self.level,
-            title: self.text.trim().to_owned(),
-        }
+        Heading::new(at..at, self.level, self.text.trim())
     }
 }
 
