@@ -175,8 +175,8 @@ impl Generation {
         Ok(chunks)
     }
 
-    /// Returns the `count` chunks nearest to a query, with their cosine similarity, best first. Rows
-    /// without a segment are searched exactly, and few rows that a filter leaves one by one.
+    /// Returns the `count` chunks nearest to a query, with their cosine similarity, best first.
+    /// Rows without a segment are searched exactly, and few rows that a filter leaves one by one.
     ///
     /// # Errors
     /// Vectors on disk that are damaged.

@@ -1,4 +1,5 @@
-//! The reply to one prompt as it grows: bytes of tokens become thoughts, and the answer behind them.
+//! The reply to one prompt as it grows: bytes of tokens become thoughts, and the answer behind
+//! them.
 
 use super::stream::Stream;
 use super::template::thought::Splitter;

@@ -140,8 +140,8 @@ impl Client {
     /// Reads a listing.
     ///
     /// # Errors
-    /// As [`Client::send`]; what a status other than 200 means; [`PullError::Unreadable`] for a body
-    /// that is too long.
+    /// As [`Client::send`]; what a status other than 200 means; [`PullError::Unreadable`] for a
+    /// body that is too long.
     pub fn text(
         &self,
         url: &str,

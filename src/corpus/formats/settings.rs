@@ -6,12 +6,12 @@ use super::lines::lines;
 use crate::corpus::outline::Heading;
 
 pub(super) const YAML: Format =
-    Format::of_lines("YAML", &["yaml", "yml"], |text| with_headings(text, yaml));
+    Format::with_lines("YAML", &["yaml", "yml"], |text| with_headings(text, yaml));
 
 pub(super) const TOML: Format =
-    Format::of_lines("TOML", &["toml"], |text| with_headings(text, sections));
+    Format::with_lines("TOML", &["toml"], |text| with_headings(text, sections));
 
-pub(super) const INI: Format = Format::of_lines(
+pub(super) const INI: Format = Format::with_lines(
     "INI",
     &["ini", "cfg", "conf", "service", "desktop", "editorconfig"],
     |text| with_headings(text, sections),

@@ -112,8 +112,6 @@ pub(super) fn walk(
     }
 }
 
-/// Returns the text of a character reference or a predefined entity; `None` for the entities that a
-/// document declares.
 /// Returns the reason why XML is not read.
 pub(super) fn reason(error: &quick_xml::Error) -> String {
     match error {
@@ -122,6 +120,8 @@ pub(super) fn reason(error: &quick_xml::Error) -> String {
     }
 }
 
+/// Returns the text of a character reference or a predefined entity; `None` for the entities that a
+/// document declares.
 fn resolve(reference: &BytesRef<'_>) -> Option<String> {
     match reference.resolve_char_ref() {
         Ok(Some(c)) => Some(c.to_string()),

@@ -24,7 +24,6 @@ pub struct Rechunked {
     pub is_cached: bool,
 }
 
-/// Chunks by the path of their document and the key of the similarity cache.
 impl Rechunked {
     /// A document that is not re-chunked, for a reason.
     pub(in crate::index) fn failed(document: &str, reason: String) -> Self {
@@ -37,6 +36,7 @@ impl Rechunked {
     }
 }
 
+/// Chunks by the path of their document and the key of the similarity cache.
 #[derive(Debug, Default)]
 pub(in crate::index) struct RechunkCache {
     pub chunks: HashMap<(String, CacheKey), EmbeddedChunks>,

@@ -208,7 +208,7 @@ struct UpdateRun<'a> {
     embedding: BatchEmbedder<'a>,
     /// Begun with the first change.
     draft: Option<Draft>,
-    /// What is counted so far.
+    /// The counts so far.
     report: IndexReport,
 }
 

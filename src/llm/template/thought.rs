@@ -14,7 +14,7 @@ pub enum Opening {
     Reply,
 }
 
-/// How a model thinks: as the settings want it, and as its template and vocabulary have it.
+/// The way a model thinks: as the settings want it, and as its template and vocabulary have it.
 #[derive(Debug, Clone, Copy)]
 pub struct Thoughts {
     thinking: Thinking,
