@@ -48,16 +48,15 @@ pub fn measure(
     let can_judge = parameters == 0 || parameters >= MIN_PARAMETERS;
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge;
     let is_translated = is_translated(run.question, passages);
-    let stated = if is_asked {
-        // a list is in no single sentence, and sentences are ranked by the words of one language
-        if kind == QuestionKind::Fact && !is_translated {
-            states(run, "sentence", &ranked.best_texts(passages, MAX_JUDGED))?
-        } else {
-            let texts = passages.hits.iter().map(|hit| hit.chunk.embedded_text());
-            states(run, "text", &[texts.collect::<Vec<_>>().join("\n")])?
-        }
-    } else {
+    // a list is in no single sentence, and sentences are ranked by the words of one language
+    let is_whole = kind != QuestionKind::Fact || is_translated;
+    let stated = if !is_asked {
         None
+    } else if is_whole {
+        let texts = passages.hits.iter().map(|hit| hit.chunk.embedded_text());
+        states(run, &[("text", texts.collect::<Vec<_>>().join("\n"))])?
+    } else {
+        states(run, &ranked.best_texts(passages, MAX_JUDGED))?
     };
 
     let score = if is_translated && stated.is_some() {
@@ -68,7 +67,7 @@ pub fn measure(
     let probability = if passages.hits.is_empty() {
         0.0
     } else {
-        probability(stated, score)
+        probability(stated, score, is_whole)
     };
     let support = Support {
         stated,
@@ -89,11 +88,11 @@ fn is_translated(question: &str, passages: &Passages) -> bool {
     })
 }
 
-/// Returns the generator's largest probability that one of some texts, each a `unit`, states the
-/// answer, up to the first that surely does; `None` when a prompt is too long.
-fn states(run: &mut Run<'_>, unit: &str, texts: &[String]) -> Result<Option<f32>, RunError> {
+/// Returns the generator's largest probability that one of some texts, each a "sentence" or a
+/// "text", states the answer, up to the first that surely does; `None` when a prompt is too long.
+fn states(run: &mut Run<'_>, texts: &[(&str, String)]) -> Result<Option<f32>, RunError> {
     let mut largest: Option<f32> = None;
-    for text in texts {
+    for (unit, text) in texts {
         let prompt = context::support_prompt(run.tools.prompts, run.question, unit, text);
         let rows = match run.classify(JudgementKind::SOURCES_STATE, &[prompt]) {
             Err(LlmError::PromptTooLong { .. }) => return Ok(None),
@@ -116,9 +115,11 @@ fn states(run: &mut Run<'_>, unit: &str, texts: &[String]) -> Result<Option<f32>
 /// Returns the probability that the sources answer the question: a logistic regression over 64
 /// answerable and 50 unanswerable questions of SQuAD and Natural Questions; without the generator's
 /// word over answerable questions of SQuAD and foreign ones
-/// (`benches/experiments/2026-11-26-figures.md`).
-fn probability(stated: Option<f32>, score: f32) -> f32 {
+/// (`benches/experiments/2026-11-26-figures.md`). Sources that are judged as a whole state a
+/// comparison or a list less exactly: theirs is the regression of before, when all were.
+fn probability(stated: Option<f32>, score: f32, is_whole: bool) -> f32 {
     let logit = match stated {
+        Some(stated) if is_whole => 1.3 * logit_of(stated) + 2.0 * score - 1.8,
         Some(stated) => 1.6 * logit_of(stated) + 0.9 * score - 2.4,
         None => 13.0 * (score - 0.66),
     };
