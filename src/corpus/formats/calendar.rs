@@ -8,7 +8,7 @@ use crate::corpus::offsets::Traced;
 use crate::event::saturating_u32;
 
 pub(super) const FORMAT: Format =
-    Format::with_lines("calendar", &["ics", "vcs"], |source| extract(&source));
+    Format::for_lines("calendar", &["ics", "vcs"], |source| extract(&source));
 
 /// The parts of a calendar that people write.
 const ENTRIES: &[&str] = &["VEVENT", "VTODO", "VJOURNAL"];

@@ -12,7 +12,7 @@ use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::outline::Heading;
 
-pub(super) const FORMAT: Format = Format::with_lines(
+pub(super) const FORMAT: Format = Format::for_lines(
     "source code",
     &[
         "rs", "py", "pyi", "pyw", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "go",

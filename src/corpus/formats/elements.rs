@@ -13,7 +13,7 @@ use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
 use crate::event::{Metadata, saturating_u32};
 
-pub(super) const FORMAT: Format = Format::with_lines(
+pub(super) const FORMAT: Format = Format::for_lines(
     "XML",
     &[
         "xml", "rss", "atom", "opml", "dbk", "docbook", "xsd", "xsl", "plist", "csproj", "props",

@@ -89,7 +89,7 @@ pub(in crate::corpus) struct Extract {
 
 impl Format {
     /// A format of text that is read here, and whose places are lines.
-    pub(super) const fn with_lines(
+    pub(super) const fn for_lines(
         name: &'static str,
         extensions: &'static [&'static str],
         extract: fn(String) -> Extract,

@@ -6,7 +6,7 @@ use super::format::{Extract, Format};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 
-pub(super) const FORMAT: Format = Format::with_lines(
+pub(super) const FORMAT: Format = Format::for_lines(
     "JSON",
     &[
         "json",

@@ -13,15 +13,15 @@ use crate::corpus::sentence::fold_white_space;
 use crate::event::{HeadingLines, MarkupLanguage, Metadata};
 
 pub(super) const ASCIIDOC: Format =
-    Format::with_lines("AsciiDoc", &["adoc", "asciidoc", "asc"], asciidoc);
+    Format::for_lines("AsciiDoc", &["adoc", "asciidoc", "asc"], asciidoc);
 
 pub(super) const RESTRUCTURED_TEXT: Format =
-    Format::with_lines("reStructuredText", &["rst", "rest"], restructured_text);
+    Format::for_lines("reStructuredText", &["rst", "rest"], restructured_text);
 
-pub(super) const ORG: Format = Format::with_lines("Org", &["org"], org);
+pub(super) const ORG: Format = Format::for_lines("Org", &["org"], org);
 
 pub(super) const LATEX: Format =
-    Format::with_lines("LaTeX", &["tex", "ltx", "latex"], |source| latex(&source));
+    Format::for_lines("LaTeX", &["tex", "ltx", "latex"], |source| latex(&source));
 
 /// A format with its language, and the function that finds its headings.
 type Language = (&'static Format, MarkupLanguage, fn(String) -> Extract);

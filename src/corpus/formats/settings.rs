@@ -6,12 +6,12 @@ use super::lines::lines;
 use crate::corpus::outline::Heading;
 
 pub(super) const YAML: Format =
-    Format::with_lines("YAML", &["yaml", "yml"], |text| with_headings(text, yaml));
+    Format::for_lines("YAML", &["yaml", "yml"], |text| with_headings(text, yaml));
 
 pub(super) const TOML: Format =
-    Format::with_lines("TOML", &["toml"], |text| with_headings(text, sections));
+    Format::for_lines("TOML", &["toml"], |text| with_headings(text, sections));
 
-pub(super) const INI: Format = Format::with_lines(
+pub(super) const INI: Format = Format::for_lines(
     "INI",
     &["ini", "cfg", "conf", "service", "desktop", "editorconfig"],
     |text| with_headings(text, sections),

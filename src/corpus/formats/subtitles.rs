@@ -7,7 +7,7 @@ use crate::corpus::offsets::Traced;
 use crate::event::saturating_u32;
 
 pub(super) const FORMAT: Format =
-    Format::with_lines("subtitles", &["srt", "vtt"], |source| extract(&source));
+    Format::for_lines("subtitles", &["srt", "vtt"], |source| extract(&source));
 
 /// A longer silence begins a paragraph.
 const PAUSE_MS: u64 = 3000;

@@ -2,4 +2,4 @@
 
 use super::format::{Extract, Format};
 
-pub(super) const FORMAT: Format = Format::with_lines("text", &["txt", "text"], Extract::verbatim);
+pub(super) const FORMAT: Format = Format::for_lines("text", &["txt", "text"], Extract::verbatim);

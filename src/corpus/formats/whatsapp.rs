@@ -5,7 +5,7 @@ use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::outline::Heading;
 
-pub(super) const FORMAT: Format = Format::with_lines("WhatsApp chat", &[], extract);
+pub(super) const FORMAT: Format = Format::for_lines("WhatsApp chat", &[], extract);
 
 /// Lines in which messages must begin, of a file that is a chat.
 const MIN_MESSAGES: usize = 2;

@@ -216,10 +216,11 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
     }
 }
 
-/// Returns the probability that an answer is right by its sources: a logistic regression over the
-/// 97 answers of a model of 1.5 billion parameters to questions of SQuAD and Natural Questions, 34
-/// of them unanswerable, with the weight of the log-probability from 133 earlier ones, and a
-/// constant for folders that are asked what they hold (`benches/experiments/2026-11-26-figures.md`).
+/// Returns the probability that an answer is right by its sources: a logistic regression over 97
+/// answers of a model of 1.5 billion parameters to questions of SQuAD and Natural Questions, 34 of
+/// them unanswerable; the log-probability weighs less than in 133 earlier answers, and more than
+/// in these, and the constant is that of a folder which is asked what it holds
+/// (`benches/experiments/2026-11-26-figures.md`).
 fn probability(statements: &Statements, support: Option<Support>) -> f32 {
     let sure = statements.mean_logprob;
     let logit = match support.and_then(|support| support.stated) {

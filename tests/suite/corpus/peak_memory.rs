@@ -18,8 +18,9 @@ use crate::support::environment::TestEnvironment;
 const MEGABYTE: usize = 1 << 20;
 /// Peak memory per byte of the largest file, at most.
 const MAX_RATIO: u64 = 12;
-/// Bytes that the program and the processes that read for it take for small files.
-const CONSTANT_BYTES: u64 = 128 << 20;
+/// Bytes that the program and the processes that read for it take for small files: 122 to 148 MB
+/// from one run to the next.
+const CONSTANT_BYTES: u64 = 160 << 20;
 /// Maximum text that is read of one file.
 const MAX_TEXT_BYTES: usize = 64 << 20;
 /// Size of the text in an archive over that of the archive, about.
