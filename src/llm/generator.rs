@@ -107,7 +107,7 @@ pub fn load_linker(
         progress,
     };
     let options = options(&Metadata::read(file)?, settings);
-    let (mut loaded, context, params) = load_with_context(&mut request, options, &|loaded| {
+    let (mut loaded, context, params) = load_with_context(&mut request, options, |loaded| {
         context(loaded, settings, options.context, stop)
     })?;
     if is_encoder(&loaded) {

@@ -123,7 +123,7 @@ struct LoadPlan {
 pub(super) fn load_with_context(
     request: &mut LoadRequest,
     options: LoadOptions,
-    create: &dyn Fn(&Loaded) -> Result<(Context, ContextParams), LlmError>,
+    create: impl Fn(&Loaded) -> Result<(Context, ContextParams), LlmError>,
 ) -> Result<(Loaded, Context, ContextParams), LlmError> {
     let mut max_layers = u32::MAX;
     loop {

@@ -73,7 +73,7 @@ impl Pool {
             can_shorten: false,
         };
         let stop = request.stop;
-        let (loaded, context, _) = load_with_context(&mut request, options, &|loaded| {
+        let (loaded, context, _) = load_with_context(&mut request, options, |loaded| {
             let params = params(loaded, options.context);
             let context = Context::new(&loaded.model, params, stop);
             let context = context.map_err(|reason| LlmError::unusable(file, reason))?;
