@@ -116,8 +116,9 @@ fn states(run: &mut Run<'_>, texts: &[(&str, String)]) -> Result<Option<f32>, Ru
 /// Returns the probability that the sources answer the question: a logistic regression over 64
 /// answerable and 50 unanswerable questions of SQuAD and Natural Questions, with a constant by
 /// which one answerable question in twelve is refused; without the generator's word over
-/// answerable questions of SQuAD and foreign ones (`benches/experiments/2026-11-26-figures.md`). Sources that are judged as a whole state a
-/// comparison or a list less exactly: theirs is the regression of before, when all were.
+/// answerable questions of SQuAD and foreign ones (`benches/experiments/2026-11-26-figures.md`).
+/// Sources that are judged as a whole state a comparison or a list less exactly: theirs is the
+/// regression of before, when all were.
 fn probability(stated: Option<f32>, score: f32, is_whole: bool) -> f32 {
     let logit = match stated {
         Some(stated) if is_whole => 1.3 * logit_of(stated) + 2.0 * score - 1.8,
