@@ -53,6 +53,8 @@ prompts! {
     Sources = "sources",
     /// Whether the sources state the answer.
     SourcesState = "sources_state",
+    /// Whether one sentence, or one passage, states the answer.
+    SentenceStates = "sentence_states",
     /// The answer alone, from passages.
     QaShort = "qa_short" in "few_shot",
     /// The answer alone, from passages only.
@@ -443,6 +445,7 @@ mod tests {
                 PromptName::FollowUpTurns,
                 PromptName::Sources,
                 PromptName::SourcesState,
+                PromptName::SentenceStates,
             ]
             .contains(prompt);
             assert_eq!(of(&few_shot).ends_with(':'), !is_instruction, "{prompt:?}");

@@ -36,7 +36,7 @@ pub use language::language;
 pub use name_date::{date_in_path, date_in_text};
 pub use omitted::count_omitted;
 pub use options::ReadOptions;
-pub use sentence::{fold_white_space, sentences, split_words};
+pub use sentence::{begins_item, fold_white_space, sentences, split_words};
 pub use tokens::TokenCounter;
 pub use walk::{FileTimes, FoundFile, Walked, find_file, locate, walk};
 pub use watch::Watcher;

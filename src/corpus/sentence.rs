@@ -143,7 +143,7 @@ fn kind(content: &str, fence: &str) -> Line {
             .all(|byte| byte == content.as_bytes()[0] && b"=-~".contains(&byte))
     {
         Line::Underline
-    } else if is_item(content) {
+    } else if begins_item(content) {
         Line::Begins
     } else {
         Line::Continues
@@ -168,7 +168,8 @@ fn is_heading(content: &str) -> bool {
 
 /// Returns whether a line begins a list item: `- item`, `* item`, `+ item`, `• item`, `12. item`,
 /// `3) item`.
-fn is_item(content: &str) -> bool {
+#[must_use]
+pub fn begins_item(content: &str) -> bool {
     // CommonMark, section 5.2, and the bullet of plain text
     if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with([' ', '\t']);
@@ -225,6 +226,29 @@ pub(super) fn trim_range(text: &str, part: Range<usize>) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn items_of_lists() {
+        for item in [
+            "- Wait.",
+            "* Wait.",
+            "3. Wait 20 minutes.",
+            "12) Rinse.",
+            "• Rinse",
+        ] {
+            assert!(begins_item(item), "{item}");
+        }
+        for text in [
+            "",
+            "1908 was cold.",
+            "5 double shots",
+            "-20 °C is cold.",
+            "...",
+            "A. Smith",
+        ] {
+            assert!(!begins_item(text), "{text}");
+        }
+    }
 
     fn check(text: &str, language: &str, expected: &[&str]) {
         let found: Vec<&str> = sentences(text, language)

@@ -150,9 +150,12 @@ pub enum QuestionKind {
 /// The degree to which the sources of an answer state it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Support {
-    /// The generator's probability that one of the best sentences of the sources states the answer
-    /// to exactly this question, in 0..=1; `None` where it was not asked.
+    /// The generator's probability that one of the best sentences of the sources, or all sources,
+    /// state the answer to exactly this question, in 0..=1; `None` where it was not asked.
     pub stated: Option<f32>,
+    /// Whether it was asked of all sources at once, which says yes less often.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_once: bool,
     /// The largest score of a sentence of the sources: its cosine similarity to the question and
     /// the weighted share of the question's words in it and around it.
     pub score: f32,

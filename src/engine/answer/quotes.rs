@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::corpus::language;
+use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, NearestSentence, RunEvent, embedded_text};
@@ -116,7 +116,7 @@ impl RankedSentences {
         let best = self.0.iter().take(count);
         let placed = best.map(|one| {
             let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
-            if is_item(one.text()) {
+            if begins_item(one.text()) {
                 return ("text", chunk.embedded_text());
             }
             let text = embedded_text(&chunk.document, &chunk.headings, one.text());
@@ -132,14 +132,6 @@ impl RankedSentences {
     pub fn score(&self) -> f32 {
         self.0.first().map_or(0.0, RankedSentence::score)
     }
-}
-
-/// Returns whether a text is an item of a list: "- ", "* ", "3. " or "3) " and words.
-fn is_item(text: &str) -> bool {
-    let mark = text.split_whitespace().next().unwrap_or_default();
-    let number = mark.trim_end_matches(['.', ')']);
-    let is_number = number.len() < mark.len() && number.chars().all(|c| c.is_ascii_digit());
-    ["-", "*", "•"].contains(&mark) || (is_number && !number.is_empty())
 }
 
 /// Returns whether a text is the beginning or the end of a longer one.
@@ -279,33 +271,5 @@ fn refusal(question: &str) -> &'static str {
         "ru" => "В ваших документах этого нет.",
         "zh" => "您的文档中没有说明。",
         _ => "Your documents do not say.",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_item;
-
-    #[test]
-    fn items_of_lists() {
-        for item in [
-            "- Wait.",
-            "* Wait.",
-            "3. Wait 20 minutes.",
-            "12) Rinse.",
-            "• Rinse",
-        ] {
-            assert!(is_item(item), "{item}");
-        }
-        for text in [
-            "",
-            "1908 was cold.",
-            "5 double shots",
-            "-20 °C is cold.",
-            "...",
-            "A. Smith",
-        ] {
-            assert!(!is_item(text), "{text}");
-        }
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
 use crate::event::{QuestionKind, RunEvent, Support, logistic};
 use crate::index::short_text_language;
-use crate::llm::LlmError;
+use crate::llm::{LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
 use super::quotes::RankedSentences;
@@ -21,10 +21,6 @@ const MIN_PARAMETERS: u64 = 1_000_000_000;
 /// questions about SQuAD's tuning articles the best of three has an AUROC of 0.84 and the whole
 /// context at once of 0.64; on 33 about held-out ones 0.68 and 0.73.
 const MAX_JUDGED: usize = 3;
-
-/// Probability that a sentence states the answer from which no other is judged: each takes a second
-/// of the wait for the first word, with 1.5 billion parameters on two cores.
-const SURELY_STATED: f32 = 0.75;
 
 /// The score of sentences that cannot be compared with the question word by word, nor by an
 /// embedder of one language: it decides nothing, and the generator alone is heard.
@@ -50,14 +46,11 @@ pub fn measure(
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge;
     let is_translated = is_translated(run.question, passages);
     // a list is in no single sentence, and sentences are ranked by the words of one language
-    let is_whole = kind != QuestionKind::Fact || is_translated;
-    let stated = if !is_asked {
-        None
-    } else if is_whole {
-        let texts = passages.hits.iter().map(|hit| hit.chunk.embedded_text());
-        states(run, &[("text", texts.collect::<Vec<_>>().join("\n"))])?
+    let at_once = kind != QuestionKind::Fact || is_translated;
+    let stated = if is_asked {
+        states(run, passages, &ranked, at_once)?
     } else {
-        states(run, &ranked.best_texts(passages, MAX_JUDGED))?
+        None
     };
 
     let score = if is_translated && stated.is_some() {
@@ -68,10 +61,11 @@ pub fn measure(
     let probability = if passages.hits.is_empty() {
         0.0
     } else {
-        probability(stated, score, is_whole)
+        probability(stated, score, at_once)
     };
     let support = Support {
         stated,
+        at_once,
         score,
         probability,
         supported: probability >= min_support,
@@ -89,39 +83,43 @@ fn is_translated(question: &str, passages: &Passages) -> bool {
     })
 }
 
-/// Returns the generator's largest probability that one of some texts, each a "sentence" or a
-/// "text", states the answer, up to the first that surely does; `None` when a prompt is too long.
-fn states(run: &mut Run<'_>, texts: &[(&str, String)]) -> Result<Option<f32>, RunError> {
-    let mut largest: Option<f32> = None;
-    for (unit, text) in texts {
-        let prompt = context::support_prompt(run.tools.prompts, run.question, unit, text);
-        let rows = match run.classify(JudgementKind::SOURCES_STATE, &[prompt]) {
-            Err(LlmError::PromptTooLong { .. }) => return Ok(None),
-            rows => rows?,
-        };
+/// Returns the generator's probability that all sources at once state the answer, or the largest
+/// for one of the best sentences; `None` when a prompt is too long.
+fn states(
+    run: &mut Run<'_>,
+    passages: &Passages,
+    ranked: &RankedSentences,
+    at_once: bool,
+) -> Result<Option<f32>, RunError> {
+    let (prompts, question) = (run.tools.prompts, run.question);
+    let judged: Vec<Prompt> = if at_once {
+        vec![context::sources_prompt(prompts, question, &passages.hits)]
+    } else {
+        let texts = ranked.best_texts(passages, MAX_JUDGED).into_iter();
+        let judged =
+            texts.map(|(unit, text)| context::sentence_prompt(prompts, question, unit, &text));
+        judged.collect()
+    };
 
-        largest = rows
-            .first()
-            .and_then(|row| row.shares.first().copied())
-            .into_iter()
-            .chain(largest)
-            .reduce(f32::max);
-        if largest.is_some_and(|share| share >= SURELY_STATED) {
-            break;
+    match run.classify(JudgementKind::SOURCES_STATE, &judged) {
+        Err(LlmError::PromptTooLong { .. }) => Ok(None),
+        rows => {
+            let rows = rows?.into_iter();
+            let shares = rows.filter_map(|row| row.shares.first().copied());
+            Ok(shares.reduce(f32::max))
         }
     }
-    Ok(largest)
 }
 
 /// Returns the probability that the sources answer the question: a logistic regression over 64
 /// answerable and 50 unanswerable questions of SQuAD and Natural Questions, with a constant by
 /// which one answerable question in twelve is refused; without the generator's word over
 /// answerable questions of SQuAD and foreign ones (`benches/experiments/2026-11-26-figures.md`).
-/// Sources that are judged as a whole state a comparison or a list less exactly: theirs is the
-/// regression of before, when all were.
-fn probability(stated: Option<f32>, score: f32, is_whole: bool) -> f32 {
+/// Sources that are judged at once have a regression of their own, over the same sets and foreign
+/// questions.
+fn probability(stated: Option<f32>, score: f32, at_once: bool) -> f32 {
     let logit = match stated {
-        Some(stated) if is_whole => 1.3 * logit_of(stated) + 2.0 * score - 1.8,
+        Some(stated) if at_once => 1.3 * logit_of(stated) + 2.0 * score - 1.8,
         Some(stated) => 1.6 * logit_of(stated) + 0.9 * score - 1.9,
         None => 13.0 * (score - 0.66),
     };

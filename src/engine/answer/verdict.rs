@@ -219,12 +219,15 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
 /// Returns the probability that an answer is right by its sources: a logistic regression over 97
 /// answers of a model of 1.5 billion parameters to questions of SQuAD and Natural Questions, 34 of
 /// them unanswerable; the log-probability weighs less than in 133 earlier answers, and more than
-/// in these, and the constant is that of a folder which is asked what it holds
+/// in these, and the constant is that of a folder which is asked what it holds. The regression over
+/// the earlier ones is that of sources which are judged at once, as theirs were
 /// (`benches/experiments/2026-11-26-figures.md`).
 fn probability(statements: &Statements, support: Option<Support>) -> f32 {
     let sure = statements.mean_logprob;
-    let logit = match support.and_then(|support| support.stated) {
-        Some(stated) => 1.4 * logit_of(stated) + 1.5 * sure - 1.6,
+    let judged = support.and_then(|support| Some((logit_of(support.stated?), support.at_once)));
+    let logit = match judged {
+        Some((stated, false)) => 1.4 * stated + 1.5 * sure - 1.6,
+        Some((stated, true)) => 1.17 * stated + 4.08 * sure + 0.59,
         None => 5.73 * sure + 0.97,
     };
     logistic(logit)
@@ -269,6 +272,7 @@ mod tests {
     fn support(stated: f32) -> Option<Support> {
         Some(Support {
             stated: Some(stated),
+            at_once: false,
             score: 1.0,
             probability: stated,
             supported: stated >= 0.5,

@@ -22,9 +22,9 @@ use super::values::Passages;
 /// to 92 of 100 questions about SQuAD's articles, and the first 150 of their 247 words to 86.
 const LEAST_READ: usize = 3;
 
-/// Tokens of the prompt that asks whether a sentence states the answer, which is read before the
+/// Tokens of the prompts that ask whether a sentence states the answer, which are read before the
 /// first word, too.
-const JUDGED_TOKENS: u32 = 80;
+const JUDGED_TOKENS: u32 = 200;
 
 /// Returns whether runs with these settings retrieve anything.
 pub fn needs_corpus(config: &Config) -> bool {
@@ -179,7 +179,7 @@ pub fn read_instructions(
     if !is_asked || is_read || !generator.has_inside() {
         return Ok(());
     }
-    // as the support is judged, so that it shares what was read
+    // as all sources are judged: in the context in which the answer is written
     let labels = JudgementKind::SOURCES_STATE.labels;
     generator.classify(&[Prompt::user(opening)], labels)?;
     Ok(())
@@ -379,10 +379,24 @@ fn fill_prompt(
     filled.into()
 }
 
-/// Returns the prompt that asks whether a text, which is a `unit`, states the answer.
-pub fn support_prompt(prompts: &Prompts, question: &str, unit: &str, text: &str) -> Prompt {
-    let values = [("context", text), ("question", question), ("unit", unit)];
+/// Returns the prompt that asks whether the sources state the answer. It begins as that of the
+/// answer does, so that the sources are read once.
+pub fn sources_prompt(prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
+    let context = show_chunks(AnswerPrompt::Sources, hits).join("\n");
+    let question = dated_question(question, hits);
+    let values = [("context", context.as_str()), ("question", &question)];
     prompts.fill(PromptName::SourcesState, &values).into()
+}
+
+/// Returns the prompt that asks whether a text, which is a `unit`, states the answer.
+pub fn sentence_prompt(prompts: &Prompts, question: &str, unit: &str, text: &str) -> Prompt {
+    let (text, question) = (quote_frame(text), dated_question(question, &[]));
+    let values = [
+        ("context", text.as_ref()),
+        ("question", &question),
+        ("unit", unit),
+    ];
+    prompts.fill(PromptName::SentenceStates, &values).into()
 }
 
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.

@@ -114,6 +114,7 @@ mod tests {
     fn answers(probability: f32) -> Option<Support> {
         Some(Support {
             stated: None,
+            at_once: false,
             score: 0.7,
             probability,
             supported: probability >= 0.3,
