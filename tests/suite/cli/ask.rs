@@ -440,32 +440,43 @@ fn the_demo_without_a_terminal_prints_one_run() {
 #[test]
 fn the_plain_mode_asks_line_by_line() {
     let test = TestEnvironment::new();
-    let lines = "Where was Tam Reeve born?\n/source 1\n/source 7\n/preset nope\n/preset closed-book\n\
-                 Where was Mira Oakes born?\n/new\n/what\n/quit\nnot asked\n";
-    let mut child = test
-        .command("notes --plain")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("started");
-    let mut input = child.stdin.take().expect("its input");
-    input.write_all(lines.as_bytes()).expect("written");
-    drop(input);
+    let answer = |lines: &str| {
+        let mut child = test
+            .command("notes --plain")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut input = child.stdin.take().expect("its input");
+        input.write_all(lines.as_bytes()).expect("written");
+        drop(input);
+        CommandOutput::from(child.wait_with_output().expect("it ends")).succeeds()
+    };
 
-    CommandOutput::from(child.wait_with_output().expect("it ends"))
-        .succeeds()
+    answer(
+        "Where was Tam Reeve born?\n/source 1\n/source 7\n/preset nope\n/preset closed-book\n\
+         Where was Mira Oakes born?\n/new\n/what\n/quit\nnot asked\n",
+    )
+    .prints_in_order(&[
+        "Searching for: Where was Tam Reeve born?",
+        "1 chunk retrieved, 1 in the prompt:",
+        "answer: ",
+        "people.md:1-3\n",
+        "no passage with this number",
+        "nope",
+        "The next question is asked under preset closed-book.",
+        "answer: ",
+        "A new conversation begins.",
+        "/what is not known",
+    ])
+    .does_not_print("not asked");
+    answer("  \n Where was Tam Reeve born?\n/source [1]\n/preset  closed-book\n/etc/passwd?\n/exit\nnot asked\n")
         .prints_in_order(&[
-            "Searching for: Where was Tam Reeve born?",
-            "1 chunk retrieved, 1 in the prompt:",
             "answer: ",
             "people.md:1-3\n",
-            "no passage with this number",
-            "nope",
             "The next question is asked under preset closed-book.",
-            "answer: ",
-            "A new conversation begins.",
-            "/what is not known",
+            "/etc/passwd? is not known",
         ])
         .does_not_print("not asked");
     test.run("notes --plain --json").exits(2);
