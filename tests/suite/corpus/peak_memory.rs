@@ -19,7 +19,7 @@ const MEGABYTE: usize = 1 << 20;
 /// Peak memory per byte of the largest file, at most.
 const MAX_RATIO: u64 = 12;
 /// Bytes that the program and the processes that read for it take for small files.
-const CONSTANT_BYTES: u64 = 128 << 20;
+const CONSTANT_BYTES: u64 = 64 << 20;
 /// Maximum text that is read of one file.
 const MAX_TEXT_BYTES: usize = 64 << 20;
 /// Size of the text in an archive over that of the archive, about.
@@ -531,15 +531,19 @@ fn gzipped(content: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the most memory that a process has taken so far, with the processes that it started; 0
-/// once it has ended.
+/// once it has ended. Mapped files do not count: how much of the program the kernel maps beside
+/// what is run differs from machine to machine.
 fn peak(process: u32) -> u64 {
     let folder = Path::new("/proc").join(process.to_string());
     let command = |process: u32| fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let own_command = command(process);
     let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
-    let own: u64 = kilobytes.unwrap_or(0) * 1024;
+    let bytes = |field: &str| -> u64 {
+        let value = status.lines().find_map(|line| line.strip_prefix(field));
+        let kilobytes = value.and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok());
+        kilobytes.unwrap_or(0) * 1024
+    };
+    let own = bytes("VmHWM:").saturating_sub(bytes("RssFile:"));
 
     let tasks = fs::read_dir(folder.join("task"))
         .into_iter()
