@@ -1,5 +1,7 @@
 //! Settings that are a choice among names, and those that are a name or something else.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
@@ -424,116 +426,41 @@ models! {
     }
 }
 
-/// Number of layers on the GPU.
+/// A value, or the one that the program chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GpuLayers {
-    /// All that fit.
+pub enum OrAuto<T> {
     Auto,
-    /// This many, counted from the last, and the output layer with them.
-    Count(u32),
+    Set(T),
 }
 
-impl SettingType for GpuLayers {
+impl<T> OrAuto<T> {
+    /// Returns the value, where the program's own choice is `chosen`.
+    pub fn or(self, chosen: T) -> T {
+        match self {
+            Self::Auto => chosen,
+            Self::Set(value) => value,
+        }
+    }
+}
+
+impl<T: SettingType + FromStr> SettingType for OrAuto<T> {
     fn takes() -> String {
-        "`auto` or a whole number".to_owned()
+        format!("`auto`, or {}", T::takes())
     }
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) if text == "auto" => Some(Self::Auto),
             // flags and the environment pass numbers as text
-            Value::String(text) => text.parse().ok().map(Self::Count),
-            other => u32::from_value(other).map(Self::Count),
+            Value::String(text) => text.parse().ok().map(Self::Set),
+            other => T::from_value(other).map(Self::Set),
         }
     }
 
     fn to_value(&self) -> Value {
         match self {
             Self::Auto => Value::String("auto".to_owned()),
-            Self::Count(layers) => layers.to_value(),
-        }
-    }
-}
-
-/// Whether a run retrieves before it writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AtStart {
-    /// Unless a probe of the generator decides what is searched for.
-    Auto,
-    /// Always, or never.
-    Fixed(bool),
-}
-
-impl AtStart {
-    /// Returns whether it does, with a probe of the generator or without.
-    pub fn retrieves(self, has_probe: bool) -> bool {
-        match self {
-            Self::Auto => !has_probe,
-            Self::Fixed(retrieves) => retrieves,
-        }
-    }
-}
-
-impl SettingType for AtStart {
-    fn takes() -> String {
-        "`auto`, true or false".to_owned()
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::String(text) if text == "auto" => Some(Self::Auto),
-            other => bool::from_value(other).map(Self::Fixed),
-        }
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Auto => Value::String("auto".to_owned()),
-            Self::Fixed(retrieves) => retrieves.to_value(),
-        }
-    }
-}
-
-/// Threshold of a gate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum GateThreshold {
-    /// The usual one of what the gate measures.
-    Auto,
-    /// This one.
-    At(f32),
-}
-
-impl GateThreshold {
-    /// Returns the threshold, for a gate whose usual one this is.
-    pub fn or(self, usual: f32) -> f32 {
-        match self {
-            Self::Auto => usual,
-            Self::At(threshold) => threshold,
-        }
-    }
-}
-
-impl SettingType for GateThreshold {
-    fn takes() -> String {
-        "`auto` or a number from 0 to 100".to_owned()
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        let threshold = match value {
-            Value::String(text) if text == "auto" => return Some(Self::Auto),
-            // flags and the environment pass numbers as text
-            Value::String(text) => text.parse().ok()?,
-            other => f32::from_value(other)?,
-        };
-        (0.0..=100.0)
-            .contains(&threshold)
-            .then_some(Self::At(threshold))
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Auto => Value::String("auto".to_owned()),
-            Self::At(threshold) => threshold.to_value(),
+            Self::Set(value) => value.to_value(),
         }
     }
 }

@@ -132,6 +132,7 @@ impl<C: Default> Declared<C> {
         let number = match value {
             Value::Float(number) => Some(*number),
             Value::Integer(number) => Some(*number as f64),
+            Value::String(text) => text.parse().ok(),
             _ => None,
         };
         match (self.range, number) {

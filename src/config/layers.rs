@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(config.retriever.k, 5);
         assert_eq!(
             config.generator.gpu_layers,
-            crate::config::choices::GpuLayers::Count(7)
+            crate::config::choices::OrAuto::Set(7)
         );
         assert_eq!(
             config.retriever.kind,
@@ -351,7 +351,7 @@ mod tests {
             (
                 "gate.threshold",
                 "abc",
-                "gate.threshold takes `auto` or a number from 0 to 100, not `abc`",
+                "gate.threshold takes `auto`, or a number between 0 and 100, not `abc`",
             ),
             (
                 "reranker.model",

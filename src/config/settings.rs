@@ -35,7 +35,7 @@ settings! {
         key: String = String::new();
         /// Layers on the GPU: auto (as many as fit into its free memory with their KV cache) or a
         /// number, counted from the last.
-        gpu_layers: GpuLayers = GpuLayers::Auto;
+        gpu_layers: OrAuto<u32> = OrAuto::Auto;
         /// Device by name, as `ragscope doctor` prints it, or several with commas between them;
         /// auto takes the first GPU that holds the model, or else all of them, or else the CPU.
         device: String = "auto".to_owned();
@@ -181,7 +181,7 @@ settings! {
         /// Retrieve for the question before anything is written: `true`; `false` retrieves only for
         /// sentences that the gate finds uncertain, and `auto` does where a probe of the generator
         /// is the gate.
-        at_start: AtStart = AtStart::Fixed(true);
+        at_start: OrAuto<bool> = OrAuto::Set(true);
         /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31", and
         /// phrases of their chunks, such as "has:sail not:storm"; empty takes all.
         filter: DocumentFilter = DocumentFilter::default();
@@ -293,7 +293,7 @@ settings! {
         /// A sentence is uncertain above this; auto takes 0.5 for the probe and for the mean token
         /// entropy, 0.69 nats for the semantic entropy (two meanings of equal weight), and for
         /// token_probability and attended_entropy what their papers print.
-        threshold: GateThreshold = GateThreshold::Auto;
+        threshold: OrAuto<f32> = OrAuto::Auto, in 0..=100;
         /// Rule for the first sentence of an answer that is begun without passages.
         first_sentence: FirstSentence = FirstSentence::Judge;
         /// Weights file of the probe; auto takes the one trained for the generator.

@@ -104,12 +104,12 @@ fn shares(list: &[ScoredChunk]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{AtStart, DocumentFilter, RetrieverKind};
+    use crate::config::{DocumentFilter, OrAuto, RetrieverKind};
 
     fn settings() -> RetrieverSettings {
         RetrieverSettings {
             kind: RetrieverKind::Hybrid,
-            at_start: AtStart::Fixed(true),
+            at_start: OrAuto::Set(true),
             filter: DocumentFilter::default(),
             k: 3,
             pool: 10,

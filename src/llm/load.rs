@@ -15,7 +15,7 @@ use super::gguf::Metadata;
 use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{bundled, ffi, log, model_file, rpc};
-use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType};
+use crate::config::{EmbedderSettings, GeneratorSettings, KvCacheType, OrAuto};
 use crate::event::{Flow, ModelCard, ModelRole, StopError, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
@@ -50,7 +50,7 @@ pub(super) struct LoadOptions<'a> {
 /// The settings that say where a model runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placement<'a> {
-    pub gpu_layers: GpuLayers,
+    pub gpu_layers: OrAuto<u32>,
     /// Names with commas between them, or `auto`.
     device: &'a str,
     /// Workers that hold layers; empty for this machine alone.
@@ -68,7 +68,7 @@ impl<'a> Placement<'a> {
 
     pub fn for_embedder(settings: &'a EmbedderSettings) -> Self {
         Self {
-            gpu_layers: GpuLayers::Auto,
+            gpu_layers: OrAuto::Auto,
             device: &settings.device,
             workers: &[],
         }
@@ -76,7 +76,7 @@ impl<'a> Placement<'a> {
 
     /// Returns whether fewer layers may be on the device than were planned.
     fn can_shrink(&self) -> bool {
-        self.gpu_layers == GpuLayers::Auto
+        self.gpu_layers == OrAuto::Auto
     }
 }
 
@@ -353,7 +353,7 @@ fn plan(
     let mut devices = rpc::connect(request.runtime, placement.workers)?;
     devices.extend(choose_devices(request.runtime.devices(), placement)?);
     let wanted = options.context.context_tokens;
-    if devices.is_empty() || placement.gpu_layers == GpuLayers::Count(0) {
+    if devices.is_empty() || placement.gpu_layers == OrAuto::Set(0) {
         return Ok(LoadPlan {
             devices: Vec::new(),
             layers: 0,
@@ -380,10 +380,7 @@ fn plan(
     }
     Ok(LoadPlan {
         devices: used.to_vec(),
-        layers: match placement.gpu_layers {
-            GpuLayers::Auto => layers,
-            GpuLayers::Count(count) => count.min(all),
-        },
+        layers: placement.gpu_layers.or(layers).min(all),
         context_tokens,
         fitting_layers: layers,
     })
@@ -654,7 +651,7 @@ mod tests {
         };
         let chosen = |name: &str| {
             let placement = Placement {
-                gpu_layers: GpuLayers::Auto,
+                gpu_layers: OrAuto::Auto,
                 device: name,
                 workers: &[],
             };

@@ -8,7 +8,7 @@ use super::load::cell_bytes;
 use super::rpc::RpcWorker;
 use super::runtime::{Runtime, available_memory_bytes};
 use super::threads::usable_cores;
-use crate::config::{GeneratorSettings, GpuLayers, KvCacheType};
+use crate::config::{GeneratorSettings, KvCacheType, OrAuto};
 use crate::event::{MachineMemory, MemoryNeed, ModelRole};
 
 /// Tokens of context to plan with where the settings leave the choice to ragscope: it gives a model
@@ -89,7 +89,7 @@ pub fn shortage(
     );
 
     let is_on_gpu =
-        settings.gpu_layers != GpuLayers::Count(0) && !settings.device.eq_ignore_ascii_case("cpu");
+        settings.gpu_layers != OrAuto::Set(0) && !settings.device.eq_ignore_ascii_case("cpu");
     let free_bytes = if !settings.rpc.is_empty() {
         let asked = settings.rpc.iter().map(|worker| RpcWorker::ask(worker));
         // a worker that does not answer is reported by the load

@@ -13,8 +13,7 @@ use super::runtime::Runtime;
 use super::values::Prompt;
 use super::{gguf, model_file};
 use crate::config::{
-    Config, EmbedderSettings, GeneratorSettings, GpuLayers, RerankerSettings, ServerSettings,
-    Thinking,
+    Config, EmbedderSettings, GeneratorSettings, OrAuto, RerankerSettings, ServerSettings, Thinking,
 };
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
@@ -45,7 +44,7 @@ impl RerankerLoad {
             generator: GeneratorSettings {
                 model: file.to_owned(),
                 context_tokens: 0,
-                gpu_layers: GpuLayers::Auto,
+                gpu_layers: OrAuto::Auto,
                 device: config.embedder.device.clone(),
                 thinking: Thinking::Off,
                 rpc: Vec::new(),

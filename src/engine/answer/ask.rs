@@ -240,7 +240,7 @@ fn search_and_answer(
     confirmed: &[String],
 ) -> Result<Answered, RunError> {
     let config = run.tools.config;
-    let at_start = config.retriever.at_start.retrieves(run.tools.probe.is_ok());
+    let at_start = config.retriever.at_start.or(run.tools.probe.is_err());
     let passages = if context::needs_corpus(config) && at_start {
         let need = Need {
             confirmed,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::{
-    AttributionKind, Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, JudgeModel,
-    LinkerKind, Paths, RerankerKind, ServerSettings,
+    AttributionKind, Config, EmbedderSettings, GateKind, GeneratorSettings, JudgeModel, LinkerKind,
+    OrAuto, Paths, RerankerKind, ServerSettings,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{
@@ -326,7 +326,7 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
         model: SENTENCE_MODEL.to_owned(),
         context_tokens: 0,
         rpc: Vec::new(),
-        gpu_layers: GpuLayers::Auto,
+        gpu_layers: OrAuto::Auto,
         device: config.embedder.device.clone(),
         url: String::new(),
         ..config.generator.clone()

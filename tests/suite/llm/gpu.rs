@@ -1,7 +1,7 @@
 //! Layers on a GPU, compared with the same layers on the CPU: `make test-gpu`. A build without a
 //! GPU back end has nothing to compare.
 
-use ragscope::config::{EmbedderSettings, GeneratorSettings, GpuLayers};
+use ragscope::config::{EmbedderSettings, GeneratorSettings, OrAuto};
 use ragscope::event::{Flow, RunEvent, StopFlag};
 use ragscope::llm::{
     Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, RerankerLoad, Scorer, Tap,
@@ -17,7 +17,7 @@ use crate::support::environment::{CommandOutput, QUESTION, TestEnvironment};
 /// The model's layers.
 const LAYERS: u32 = 6;
 /// Numbers of layers on the device: all, and those behind the third.
-const OFFLOADED: [GpuLayers; 2] = [GpuLayers::Auto, GpuLayers::Count(3)];
+const OFFLOADED: [OrAuto<u32>; 2] = [OrAuto::Auto, OrAuto::Set(3)];
 
 /// The name of the first GPU.
 fn gpu() -> String {
@@ -26,7 +26,7 @@ fn gpu() -> String {
     gpu.expect("a GPU: `make test-gpu`").name.clone()
 }
 
-fn on(device: &str, gpu_layers: GpuLayers) -> GeneratorSettings {
+fn on(device: &str, gpu_layers: OrAuto<u32>) -> GeneratorSettings {
     GeneratorSettings {
         device: device.to_owned(),
         gpu_layers,
@@ -35,7 +35,7 @@ fn on(device: &str, gpu_layers: GpuLayers) -> GeneratorSettings {
 }
 
 /// The generator in single precision.
-fn exact(device: &str, gpu_layers: GpuLayers) -> LlamaGenerator {
+fn exact(device: &str, gpu_layers: OrAuto<u32>) -> LlamaGenerator {
     exact_generator(&on(device, gpu_layers), &StopFlag::default())
 }
 
@@ -80,10 +80,10 @@ fn gpu_layers_are_where_the_card_says() {
     let gpu = gpu();
     let stop = StopFlag::default();
     for (setting, device, layers) in [
-        (GpuLayers::Auto, gpu.as_str(), LAYERS),
-        (GpuLayers::Count(99), gpu.as_str(), LAYERS),
-        (GpuLayers::Count(2), gpu.as_str(), 2),
-        (GpuLayers::Count(0), "CPU", 0),
+        (OrAuto::Auto, gpu.as_str(), LAYERS),
+        (OrAuto::Set(99), gpu.as_str(), LAYERS),
+        (OrAuto::Set(2), gpu.as_str(), 2),
+        (OrAuto::Set(0), "CPU", 0),
     ] {
         for name in ["auto", gpu.as_str()] {
             let generator = generator_with(&on(name, setting), &stop);
@@ -91,7 +91,7 @@ fn gpu_layers_are_where_the_card_says() {
             assert_eq!((card.device.as_str(), card.gpu_layers), (device, layers));
         }
     }
-    let generator = generator_with(&on("CPU", GpuLayers::Auto), &stop);
+    let generator = generator_with(&on("CPU", OrAuto::Auto), &stop);
     let card = generator.card();
     assert_eq!((card.device.as_str(), card.gpu_layers), ("CPU", 0));
 }
@@ -113,9 +113,9 @@ fn gpu_logits_equal_the_processors() {
     // exponentials to five digits. Quantised weights are multiplied with activations of eight bits
     // on the CPU, which moves the likelihood of a token that is nearly impossible by half a nat:
     // there the mean counts.
-    let cpu = scores(exact("CPU", GpuLayers::Auto));
+    let cpu = scores(exact("CPU", OrAuto::Auto));
     let stop = StopFlag::default();
-    let quantised = scores(generator_with(&on("CPU", GpuLayers::Auto), &stop));
+    let quantised = scores(generator_with(&on("CPU", OrAuto::Auto), &stop));
     for layers in OFFLOADED {
         let most = difference(&cpu, &scores(exact("auto", layers)));
         println!("{layers:?}: log-probabilities differ by at most {most:e}");
@@ -142,7 +142,7 @@ fn gpu_hidden_states_equal_the_processors() {
         tapped.expect("a completion")
     };
 
-    let cpu = tapped(exact("CPU", GpuLayers::Auto));
+    let cpu = tapped(exact("CPU", OrAuto::Auto));
     for layers in OFFLOADED {
         let mut most = 0.0_f32;
         for (expected, found) in cpu.iter().zip(tapped(exact("auto", layers))) {
@@ -192,7 +192,7 @@ fn gpu_attention_equals_the_processors() {
         rows
     };
 
-    let cpu = rows(exact("CPU", GpuLayers::Auto));
+    let cpu = rows(exact("CPU", OrAuto::Auto));
     assert!(cpu.iter().any(|row| row.iter().sum::<f32>() > 0.9));
     for layers in OFFLOADED {
         let most = difference(&cpu, &rows(exact("auto", layers)));
