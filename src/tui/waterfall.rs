@@ -19,10 +19,9 @@ const TALL: u16 = 30;
 const MIN_ROWS: usize = 3;
 /// The waterfall takes at most one row of the screen in this many.
 const SHARE: u16 = 5;
-/// Cells of the name, of the time and of the tokens.
+/// Cells of the name and of the time.
 const NAME: usize = 14;
 const TIME: usize = 9;
-const TOKENS: usize = 20;
 
 /// Returns the rows of the waterfall on a screen of a height, with the rule above it.
 pub fn rows(scene: &Scene<'_>, height: u16) -> u16 {
@@ -91,11 +90,17 @@ pub fn draw(scene: &Scene<'_>, numbers: &str, area: Rect, buffer: &mut Buffer) {
     if let Some(first) = areas.next() {
         rule.render(first, buffer);
     }
+    // no wider than the run needs: what was decided is behind them
+    let tokens = run
+        .stages
+        .iter()
+        .map(|stage| text::width(&token_words(stage)));
+    let tokens = tokens.max().unwrap_or(0) + 2;
     let stages = run.stages.iter().enumerate();
     let shown = stages.skip(first_shown(scene, run, area));
     for (row, (at, stage)) in areas.zip(shown) {
         let is_selected = scene.ui.panes.stage == Some(at);
-        stage_row(scene, run, stage, width).render(row, buffer);
+        stage_row(scene, run, stage, [width, tokens]).render(row, buffer);
         if is_selected {
             buffer.set_style(row, scene.style(Tone::Selection));
             scene.span(Tone::Focus, "▸").render(row, buffer);
@@ -114,7 +119,23 @@ fn end_of(scene: &Scene<'_>, run: &Run) -> u64 {
     known.max(elapsed)
 }
 
-fn stage_row(scene: &Scene<'_>, run: &Run, stage: &RunStage, width: usize) -> Line<'static> {
+/// Returns the tokens that a stage read and wrote; nothing for a stage without any.
+fn token_words(stage: &RunStage) -> String {
+    match (stage.read, stage.written) {
+        (0, 0) => String::new(),
+        (0, written) => format!("→ {} tokens", text::count(written)),
+        (read, 0) => format!("{} tokens", text::count(read)),
+        (read, written) => format!("{} → {} tokens", text::count(read), text::count(written)),
+    }
+}
+
+/// Returns the row of a stage in as many cells; the tokens have their own column.
+fn stage_row(
+    scene: &Scene<'_>,
+    run: &Run,
+    stage: &RunStage,
+    [width, token_cells]: [usize; 2],
+) -> Line<'static> {
     let all_us = end_of(scene, run).max(1);
     let is_last = run.stages.last() == Some(stage);
     let is_open = is_last && scene.ui.is_in_progress(run);
@@ -128,18 +149,13 @@ fn stage_row(scene: &Scene<'_>, run: &Run, stage: &RunStage, width: usize) -> Li
     let filled = cell_of(end_us).saturating_sub(start).max(1);
 
     let time = text::duration(end_us.saturating_sub(stage.start_us) / 1_000);
-    let tokens = match (stage.read, stage.written) {
-        (0, 0) => String::new(),
-        (0, written) => format!("→ {} tokens", text::count(written)),
-        (read, 0) => format!("{} tokens", text::count(read)),
-        (read, written) => format!("{} → {} tokens", text::count(read), text::count(written)),
-    };
+    let tokens = token_words(stage);
     let decided = if is_open {
         format!("{} …", run.activity())
     } else {
         run.stage_decision(stage.kind)
     };
-    let left = width.saturating_sub(1 + NAME + cells + TIME + TOKENS + 3);
+    let left = width.saturating_sub(1 + NAME + cells + TIME + token_cells + 3);
 
     let bar = if is_open { Tone::Focus } else { Tone::Bar };
     Line::from(vec![
@@ -151,7 +167,7 @@ fn stage_row(scene: &Scene<'_>, run: &Run, stage: &RunStage, width: usize) -> Li
         scene.span(bar, "█".repeat(filled)),
         Span::raw(" ".repeat(cells - start - filled)),
         scene.span(Tone::Text, format!("{time:>TIME$}")),
-        scene.span(Tone::Quiet, format!("{tokens:>TOKENS$}  ")),
+        scene.span(Tone::Quiet, format!("{tokens:>token_cells$}  ")),
         scene.span(Tone::Text, text::clip(&decided, left).into_owned()),
     ])
 }

@@ -333,7 +333,7 @@ fn practice_row(page: &mut Page<'_>, run: &Run) {
         let another = match model_offer(page.scene) {
             Some(Offer::Download(model)) => {
                 let size = words::bytes(model.need.file_bytes);
-                format!("{models} downloads a model for your own documents ({size})")
+                format!("{models} offers a model for your own documents ({size})")
             }
             Some(_) | None => format!("{models} chooses another"),
         };

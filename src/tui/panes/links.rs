@@ -291,10 +291,8 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         .collect();
     if attended.is_empty() {
         if can_read_attention(run) {
-            page.remark(
-                "The attention of each sentence to its chunks was not read: it makes an answer slower where the generator \
-                 runs on a GPU, and needs a second context in its memory.",
-            );
+            let keys = page.scene.keys_from_here(Action::ReadAttention);
+            page.remark(&format!("{keys} reads the attention of this answer"));
         }
         return;
     }
@@ -400,6 +398,9 @@ fn attention_row(page: &Page<'_>, step: &Step) -> Line<'static> {
     for (rank, attended) in step.attended.iter().take(CHUNKS_SHOWN).enumerate() {
         let tone = if rank == 0 { Tone::Text } else { Tone::Quiet };
         let share = format!("[{}] {:.2}  ", attended.label, attended.share);
+        if line.width() + share.trim_end().len() > page.cells {
+            break;
+        }
         line.push_span(page.span(tone, share));
     }
     line

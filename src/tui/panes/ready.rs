@@ -163,9 +163,18 @@ fn is_empty_folder(scene: &Scene<'_>) -> bool {
 /// Cells of the column of names.
 const NAME_CELLS: usize = 14;
 
-/// Cells of the column of files.
-fn file_cells(cells: usize) -> usize {
-    cells.saturating_sub(33).clamp(10, 34)
+/// Cells of the column of files where their names are short, and beside it.
+const FILE_CELLS: usize = 34;
+const BESIDE_FILE: usize = 33;
+
+/// Returns the cells of the column of files: names are whole where there is room.
+fn file_cells(page: &Page<'_>) -> usize {
+    let names = page.scene.state.models.values().map(|model| match model {
+        Model::Loading { file, .. } => text::width(file),
+        Model::Ready { card, .. } => text::width(&card.file),
+    });
+    let longest = names.max().unwrap_or(0).max(FILE_CELLS);
+    longest.min(page.cells.saturating_sub(BESIDE_FILE).max(10))
 }
 
 fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
@@ -177,7 +186,7 @@ fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
 
 fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
     let name = name_span(page, &role.name().replace('_', " "));
-    let room = file_cells(page.cells);
+    let room = file_cells(page);
     match model {
         Model::Loading { file, fraction } => {
             let [filled, rest] = page.scene.bar(*fraction, 12);
@@ -208,7 +217,7 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
 fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     let size = words::corpus_size(corpus);
     let beside = NAME_CELLS + 1 + text::width(&size);
-    let room = file_cells(page.cells).min(page.cells.saturating_sub(beside));
+    let room = file_cells(page).min(page.cells.saturating_sub(beside));
     let folder = text::left(&text::clip_start(&corpus.folder, room), room);
     let access = if corpus.read_only { ", read-only" } else { "" };
 

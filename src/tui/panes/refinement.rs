@@ -23,6 +23,8 @@ use super::{absence, answer};
 const GUTTER: usize = 8;
 /// Cells of the class of a chunk, or of the reason why it was added.
 const CLASS: usize = 13;
+/// Words of a measured answer up to which another wording of it is another answer.
+const MAX_SHORT_WORDS: usize = 4;
 
 /// Context refinement, round by round.
 pub struct Refinement;
@@ -55,6 +57,7 @@ impl View for Refinement {
 
         let is_selected = scene.ui.scroll(Pane::Refinement).selected.is_some();
         if !is_selected && let Some((round, understanding)) = shown_round(run) {
+            other_answer_row(page, run, understanding);
             page.gap();
             page.line(page.span(Tone::Quiet, format!(" answers of round {}", round.round)));
             for line in matrix(page, round, understanding, Answers::Clipped) {
@@ -157,6 +160,21 @@ fn can_be_measured(scene: &Scene<'_>, run: &Run) -> bool {
     let is_off = run.settings.understanding.kind == UnderstandingKind::Off;
     let is_settled = scene.ui.work.pending.is_none() && run.outcome.is_some();
     is_off && is_settled && !run.context_hits().is_empty()
+}
+
+/// Says where the answer that was measured is not the one that the user reads: the measure asks for
+/// a short one, in a prompt of its own.
+fn other_answer_row(page: &mut Page<'_>, run: &Run, measured: &Understanding) {
+    let written = run.answer_text().text.to_lowercase();
+    let reply = measured.replies.first().map_or("", |reply| reply.trim());
+    let short = reply.trim_end_matches('.').to_lowercase();
+    let is_short = (1..=MAX_SHORT_WORDS).contains(&short.split_whitespace().count());
+    if run.outcome.is_none() || !is_short || written.contains(&short) {
+        return;
+    }
+
+    let words = format!("measured with \"{reply}\", which is not in the answer");
+    page.text(Tone::Warning, " ", &words);
 }
 
 /// The best round; while refinement is in progress, the last one.
@@ -356,13 +374,15 @@ impl RoundRows<'_> {
     fn class_span(&self, page: &Page<'_>, chunk: &VariedChunk) -> Span<'static> {
         let class = self.class(chunk.chunk).map(|known| known.class);
         match (class, chunk.certain) {
-            (Some(ChunkClass::Certain), _) | (None, Some(true)) => page.span(Tone::Text, "certain"),
+            (Some(ChunkClass::Certain), _) | (None, Some(true)) => {
+                page.span(Tone::Text, "same answer")
+            }
             (Some(ChunkClass::Necessary), _) => page.span(Tone::Strong, "necessary"),
             (Some(ChunkClass::Unnecessary), _) => page.span(Tone::Dropped, "unnecessary"),
             (Some(ChunkClass::Unmeasured), _) | (None, None) => {
                 page.span(Tone::Quiet, "not rephrased")
             }
-            (None, Some(false)) => page.span(Tone::Warning, "uncertain"),
+            (None, Some(false)) => page.span(Tone::Warning, "other answer"),
         }
     }
 

@@ -21,8 +21,9 @@ const GUTTER: usize = 6;
 const BAR: usize = 6;
 /// Cells of the ranks beside the scores.
 const RANKS: usize = 8;
-/// Minimum cells of the text of a hit, and of the gap before it.
+/// Minimum cells of the text of a hit, in a zoomed pane too, and of the gap before it.
 const MIN_TEXT: usize = 20;
+const MIN_ZOOMED_TEXT: usize = 40;
 const TEXT_GAP: usize = 2;
 /// Maximum rows of the text of a hit in a zoomed pane.
 const ZOOMED_ROWS: usize = 6;
@@ -50,7 +51,7 @@ impl View for Retrieval {
             page.line(funnel::rewriting_row(scene, rewritten, page.cells));
         }
 
-        let columns = Columns::at(page.cells, run);
+        let columns = Columns::at(page.cells, scene.ui.panes.zoomed, run);
         let pins = Pins::for_next_run(scene);
         for (row, lookup) in run.lookups.iter().enumerate() {
             if row > 0 {
@@ -149,7 +150,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn at(cells: usize, run: &Run) -> Self {
+    fn at(cells: usize, is_zoomed: bool, run: &Run) -> Self {
         let has_both = cells >= 90;
         let bar = if has_both { BAR + 2 } else { 0 };
         let reason = reason_cells(run);
@@ -167,7 +168,9 @@ impl Columns {
             text: 0,
         };
         if has_both {
-            columns.fit(run);
+            // a long text in a narrow column would push the other hits out of sight
+            let least = if is_zoomed { MIN_ZOOMED_TEXT } else { MIN_TEXT };
+            columns.fit(run, least);
         }
         columns
     }
@@ -179,16 +182,17 @@ impl Columns {
 
     /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to
     /// the locations when it is too little for them.
-    fn fit(&mut self, run: &Run) {
+    fn fit(&mut self, run: &Run, least: usize) {
         let location = location_cells(run, self.cells);
         let Some(left) = self.location.checked_sub(location) else {
             return;
         };
-        if left >= TEXT_GAP + MIN_TEXT {
+        if left >= TEXT_GAP + least {
             self.location = location;
             self.text = left - TEXT_GAP;
         } else {
-            self.location = location + left;
+            // the numbers stay near the names
+            self.location = location + left.min(TEXT_GAP + MIN_TEXT);
         }
     }
 }
@@ -274,22 +278,24 @@ impl LookupRows<'_> {
         let scene = self.scene;
         let cells = self.columns.cells;
         page.line(self.query_row());
-        origin_rows(page, self.lookup);
         let Some(retrieval) = &self.lookup.retrieval else {
             page.line(scene.span(Tone::Quiet, "       retrieving …"));
             return;
         };
 
-        let found = fusion_words(self.run, self.lookup, retrieval);
+        let is_zoomed = scene.ui.panes.zoomed;
+        let mut origin = origin_words(self.lookup, is_zoomed);
+        if is_zoomed && !origin.is_empty() {
+            page.text(Tone::Quiet, " ", &format!("searched with {origin}"));
+            origin.clear();
+        }
+        let found = self.fusion_words(retrieval, &origin);
         let found = text::clip(&found, cells.saturating_sub(1)).into_owned();
         page.line(scene.span(Tone::Quiet, format!(" {found}")));
         if let Some(filtered) = &retrieval.filter {
             let filtered = format!(" only {}", words::filter(filtered));
             let filtered = text::clip(&filtered, cells.saturating_sub(1)).into_owned();
             page.line(scene.span(Tone::Warning, filtered));
-        }
-        if let Some(utility) = self.lookup.utility {
-            page.line(self.utility_row(utility));
         }
         if retrieval.hits.is_empty() {
             page.gap();
@@ -301,20 +307,16 @@ impl LookupRows<'_> {
         for line in funnel::lines(scene, self.lookup, cells) {
             page.line(line);
         }
-        let left_out = self.lookup.left_out.iter();
-        let left_out: Vec<String> = left_out
-            .map(|(parts, reason)| words::omission(parts, *reason))
-            .collect();
-        let left_out = left_out.join(" · ");
-        if scene.ui.panes.zoomed {
-            page.text(Tone::Quiet, " ", &left_out);
-        } else if !left_out.is_empty() {
-            let left_out = text::clip(&left_out, cells.saturating_sub(2)).into_owned();
-            page.line(scene.span(Tone::Quiet, format!(" {left_out}")));
-        }
         self.hit_rows(&retrieval.hits, page);
         if let Some(context) = &self.lookup.context {
             page.line(self.context_row(context));
+        }
+        // what did not happen comes last: in a small pane there is room for little but the hits
+        for (parts, reason) in &self.lookup.left_out {
+            page.text(Tone::Quiet, " ", &words::omission(parts, *reason));
+        }
+        if let Some(utility) = self.lookup.utility {
+            page.line(self.utility_row(utility));
         }
     }
 
@@ -338,6 +340,41 @@ impl LookupRows<'_> {
         let mut line = vec![self.scene.span(tone, words)];
         line.extend(self.scene.hint(Action::Utility, "per chunk"));
         Line::from(line)
+    }
+
+    /// Returns for what the hits were found, and how; in a zoomed pane, among how many too.
+    fn fusion_words(&self, retrieval: &Retrieved, origin: &str) -> String {
+        let is_zoomed = self.scene.ui.panes.zoomed;
+        let mut words = text::quantity(self.lookup.found as u64, "hit");
+        if !origin.is_empty() {
+            words.push_str(&format!(" for {origin}"));
+        }
+
+        let settings = &self.run.settings.retriever;
+        let by_words = settings.bm25_weight;
+        if self.lookup.rechunked {
+            words.push_str(" by vector search over re-chunked documents");
+        } else {
+            words.push_str(&match settings.kind {
+                RetrieverKind::Bm25 => " · by words alone".to_owned(),
+                RetrieverKind::Vectors => " · by meaning alone".to_owned(),
+                RetrieverKind::Off | RetrieverKind::Hybrid if by_words == 0.5 => {
+                    " · half words, half meaning".to_owned()
+                }
+                RetrieverKind::Off | RetrieverKind::Hybrid => {
+                    format!(" · {by_words:?} words, {:?} meaning", 1.0 - by_words)
+                }
+            });
+            if is_zoomed && settings.kind == RetrieverKind::Hybrid {
+                let bm25 = retrieval.bm25_found;
+                let vectors = retrieval.vector_found;
+                words.push_str(&format!(" · {bm25} + {vectors} candidates"));
+            }
+        }
+        if is_zoomed {
+            words.push_str(&format!(" · {:.1} ms", retrieval.wall_us as f64 / 1e3));
+        }
+        words
     }
 
     /// Returns why there is no hit, and what to do next.
@@ -506,10 +543,12 @@ impl LookupRows<'_> {
         let is_long = rows.len() > ZOOMED_ROWS;
         let shown = rows.into_iter().take(ZOOMED_ROWS).enumerate();
         for (at, range) in shown.skip(usize::from(is_beside)) {
-            let mut row = words[range].to_owned();
-            if is_long && at + 1 == ZOOMED_ROWS {
-                row = format!("{} …", text::clip(&row, room.saturating_sub(2)));
-            }
+            let is_cut = is_long && at + 1 == ZOOMED_ROWS;
+            let row = if is_cut {
+                text::clip(&words[range.start..], room).into_owned()
+            } else {
+                words[range].to_owned()
+            };
             let mut line = Line::from(" ".repeat(indent));
             line.spans.extend(self.highlight(&row).spans);
             page.item(item, line);
@@ -606,10 +645,11 @@ fn highlighted_row(
         })
 }
 
-/// Writes the author of an uncertain sentence's query, and the origin of its words.
-fn origin_rows(page: &mut Page<'_>, lookup: &Lookup) {
+/// Returns what the query of an uncertain sentence was made of: each part by its name, and with its
+/// words where there is room; nothing for the question itself.
+fn origin_words(lookup: &Lookup, is_zoomed: bool) -> String {
     if lookup.step == 0 || lookup.words.is_empty() {
-        return;
+        return String::new();
     }
 
     let groups = lookup.words.chunk_by(|a, b| a.origin == b.origin);
@@ -621,7 +661,7 @@ fn origin_rows(page: &mut Page<'_>, lookup: &Lookup) {
             WordOrigin::UncertainRegion => "the unsure words",
         };
         let text: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
-        let part = if page.scene.ui.panes.zoomed {
+        let part = if is_zoomed {
             format!("{origin} \"{}\"", text.join(" "))
         } else {
             origin.to_owned()
@@ -630,37 +670,7 @@ fn origin_rows(page: &mut Page<'_>, lookup: &Lookup) {
             parts.push(part);
         }
     }
-    let words = format!("searched with {}", parts.join(" and "));
-    page.text(Tone::Quiet, " ", &words);
-}
-
-fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
-    if lookup.rechunked {
-        let hits = text::quantity(lookup.found as u64, "hit");
-        return format!(
-            "{hits} by vector search over re-chunked documents · {:.1} ms",
-            retrieval.wall_us as f64 / 1e3
-        );
-    }
-
-    let settings = &run.settings.retriever;
-    let search = match settings.kind {
-        RetrieverKind::Bm25 => "by words alone".to_owned(),
-        RetrieverKind::Vectors => "by meaning alone".to_owned(),
-        RetrieverKind::Off | RetrieverKind::Hybrid => format!(
-            "{:?} by words + {:?} by meaning · {} + {} candidates",
-            settings.bm25_weight,
-            1.0 - settings.bm25_weight,
-            retrieval.bm25_found,
-            retrieval.vector_found
-        ),
-    };
-
-    format!(
-        "{} · {search} · {:.1} ms",
-        text::quantity(lookup.found as u64, "hit"),
-        retrieval.wall_us as f64 / 1e3
-    )
+    parts.join(" and ")
 }
 
 fn head(columns: &Columns) -> String {

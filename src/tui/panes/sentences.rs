@@ -296,8 +296,9 @@ impl<'a> Sentence<'a> {
     /// Returns why a sentence was regenerated, and how.
     fn reason_of_replacement(&self, version: usize) -> String {
         let versions = &self.step.replaced;
+        // one that was not surer, or that a limit cut short, was not judged any further
         let Some(uncertainty) = &versions[version].uncertainty else {
-            return "unsure".to_owned();
+            return "no better: the sentence before it stays".to_owned();
         };
         let value = uncertainty.value;
         if uncertainty.decision == Decision::Expand {

@@ -58,6 +58,7 @@ impl View for Uncertainty {
                         let tokens = step.tokens_of(version);
                         measured_row(page, &name, uncertainty, full_bar, tokens)
                     }
+                    None if version < step.replaced.len() => state_row(page, &name, "no better"),
                     None => open_row(page, &name, run, step),
                 };
                 page.item(Item::new(row, 0), line);
@@ -180,6 +181,11 @@ fn open_row(page: &Page<'_>, name: &str, run: &Run, step: &Step) -> Line<'static
         Origin::Generated if page.scene.ui.is_in_progress(run) => "being written",
         Origin::Generated => "not finished",
     };
+    state_row(page, name, state)
+}
+
+/// Returns a row with words in the place of a measure.
+fn state_row(page: &Page<'_>, name: &str, state: &str) -> Line<'static> {
     Line::from(vec![
         name_span(page, name),
         page.span(Tone::Track, "░".repeat(bar_cells(page.cells))),
@@ -203,12 +209,8 @@ fn measured_row(
     let mut line = Line::from(name_span(page, name));
     line.spans.extend(measured_bar(page, uncertainty, full_bar));
     line.push_span(page.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
-    let measure = if page.scene.ui.panes.zoomed {
-        format!("{unit:<5}  {:<16} ", measure(uncertainty.measure))
-    } else {
-        "  ".to_owned()
-    };
-    line.push_span(page.span(Tone::Quiet, measure));
+    let unit = if page.scene.ui.panes.zoomed { unit } else { "" };
+    line.push_span(page.span(Tone::Quiet, format!("{unit}  ")));
 
     if let Some(threshold) = uncertainty.threshold {
         let sign = if uncertainty.value > threshold {
@@ -496,11 +498,11 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
         }
         None => "this run searches once, at the start".to_owned(),
     };
-    let gate_measure = run.gate.as_ref().map(|gate| gate.measure);
-    let bar = if page.scene.ui.panes.zoomed && gate_measure.is_none_or(is_in_nats) {
-        format!(" · bar scale 0 to {full_bar:.1} nats")
-    } else {
-        String::new()
+    let mut measured = run.steps.iter().flat_map(Step::uncertainties).flatten();
+    let of_bars = measured.next().map(|uncertainty| uncertainty.measure);
+    let bar = match of_bars.filter(|known| page.scene.ui.panes.zoomed && is_in_nats(*known)) {
+        Some(known) => format!(" · bars: {}, 0 to {full_bar:.1} nats", measure(known)),
+        None => String::new(),
     };
     page.text(Tone::Quiet, " ", &format!("{gate}{bar}"));
 

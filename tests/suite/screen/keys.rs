@@ -16,7 +16,7 @@ use ratatui::buffer::Cell;
 
 use super::scenes::{
     closed_book, ended, first_start, followed_up, listed_sessions, listed_threads, opened,
-    opened_source, regenerated, replayed, streaming,
+    opened_source, regenerated, repaired, repaired_with, replayed, streaming,
 };
 use super::stage::*;
 use crate::support::environment::SMALL_GENERATOR;
@@ -968,7 +968,7 @@ fn settings_are_found_by_their_full_names_while_one_types() {
     screen
         .press("enter backspace backspace backspace backspace x enter")
         .shows("gate.threshold = x ")
-        .shows("gate.threshold takes `auto` or a number");
+        .shows("gate.threshold takes `auto`");
     screen
         .press("backspace 0 . 4 enter")
         .shows("● 0.4")
@@ -1738,6 +1738,46 @@ fn an_uncertain_sentence_is_worded_from_its_values() {
     after_lookup(0.91)
         .shows("more unsure than before (0.91 > 0.83): written again with more passages")
         .hides("still unsure (0.91): written");
+
+    // a version that was not finished was no better than the one before it
+    let records = run_of("searag.jsonl");
+    let kept = records.iter().rev().find(|record| {
+        matches!(
+            record.event,
+            Event::Run(RunEvent::StepFinished { step: 2, .. })
+        )
+    });
+    let kept = kept.expect("a rewritten sentence");
+    let like = |event: RunEvent| Record {
+        event: event.into(),
+        ..kept.clone()
+    };
+    let begun = like(RunEvent::StepStarted { step: 2 });
+    let token = like(RunEvent::TokenGenerated {
+        step: 2,
+        text: " Harwen".to_owned(),
+        logprob: -0.1,
+        entropy: 0.2,
+        alternatives: Vec::new(),
+    });
+    let mut screen = after_lookup(0.71);
+    screen
+        .apply(&[token.clone(), begun, token, kept.clone()])
+        .shows("no better: the sentence before it stays")
+        .shows("░ no better")
+        .hides("not finished");
+}
+
+#[test]
+fn another_answer_than_the_measured_one_is_said() {
+    repaired().press("5").hides("is not in the answer");
+    let mut other = repaired_with(|event| match event {
+        RunEvent::StepFinished { text, .. } | RunEvent::RunFinished { text, .. } => {
+            *text = "Nobody knows.".to_owned();
+        }
+        _ => {}
+    });
+    other.press("5").shows("\", which is not in the answer");
 }
 
 #[test]

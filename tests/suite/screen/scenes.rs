@@ -363,6 +363,10 @@ pub fn closed_book() -> Screen {
 
 /// A run whose context was re-chunked and repaired.
 pub fn repaired() -> Screen {
+    repaired_with(|_| {})
+}
+
+pub fn repaired_with(change: impl Fn(&mut RunEvent)) -> Screen {
     let mut screen = ready();
     let record = |(seq, event)| Record {
         seq,
@@ -372,7 +376,10 @@ pub fn repaired() -> Screen {
     };
     let records: Vec<Record> = (0..)
         .zip(timeless(crate::engine::dense::repaired_run()))
-        .map(record)
+        .map(|(seq, mut event)| {
+            change(&mut event);
+            record((seq, event))
+        })
         .collect();
     screen.apply(&records).press("esc");
     screen
