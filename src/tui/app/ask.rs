@@ -1,10 +1,11 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
-use crate::config::UnderstandingKind;
-use crate::event::{Ask, Command, Hit, LeftOut, Outcome, Part};
+use crate::config::{RetrieverKind, UnderstandingKind};
+use crate::event::{Ask, Command, Hit, LeftOut, ModelRole, Outcome, Part};
 use crate::story::{Origin, PassageTrace, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
+use crate::tui::state::Model;
 use crate::tui::ui::{Field, Purpose};
 use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
@@ -28,6 +29,11 @@ impl App {
         if !self.has_engine() {
             return;
         }
+        if self.lacks_folder() {
+            let open = self.scene().keys_from_here(Action::OpenFolder);
+            self.refuse(format!("no folder is open yet: {open} opens one"));
+            return;
+        }
 
         if self.ui.question.submit(&question) {
             self.effects.push(Effect::Remember(question.clone()));
@@ -39,6 +45,15 @@ impl App {
             thread,
             ..Ask::default()
         });
+    }
+
+    /// Returns whether the engine would refuse a question because no folder is open. What was typed
+    /// stays in the line then, for the folder that is opened next.
+    fn lacks_folder(&self) -> bool {
+        let generator = self.state.models.get(&ModelRole::Generator);
+        let is_ready = matches!(generator, Some(Model::Ready { .. })) && !self.ui.work.is_opening;
+        let needs_folder = self.ui.next_run.config().retriever.kind != RetrieverKind::Off;
+        is_ready && needs_folder && self.state.corpus.is_none()
     }
 
     pub(super) fn again(&mut self) {

@@ -30,11 +30,12 @@ impl App {
     /// # Errors
     /// A path that is no folder, for the user.
     pub(super) fn open_typed_folders(&mut self, typed: &str) -> Result<(), String> {
+        let typed = without_slash(typed);
         let names: Vec<&str> = if typed_path(typed).is_dir() {
             // its name may hold a comma
             vec![typed]
         } else {
-            let names = typed.split(',').map(str::trim);
+            let names = typed.split(',').map(str::trim).map(without_slash);
             names.filter(|name| !name.is_empty()).collect()
         };
 
@@ -121,6 +122,14 @@ impl App {
             Some(folder) => self.ui.field = Some(Field::new(Purpose::Folder, folder)),
             None => self.refuse("no other folder was opened before"),
         }
+    }
+}
+
+/// Returns a path without the slash that completing it leaves: the same folder has one name.
+fn without_slash(path: &str) -> &str {
+    match path.trim_end_matches('/') {
+        "" => path,
+        path => path,
     }
 }
 

@@ -1455,6 +1455,21 @@ fn without_a_folder_enter_opens_one_of_before_this_one_or_the_demo() {
             problem: Problem::new("the folder is gone", "name another"),
         })
         .shows("opened before");
+
+    // a question waits in its line for the folder
+    let mut asking = first_start();
+    asking
+        .type_text("Who?")
+        .press("enter")
+        .shows("ask> Who?")
+        .shows("no folder is open yet: esc O opens one");
+    assert_eq!(asking.app.take_effects(), []);
+    // and the slash that completing leaves makes no other folder of it
+    asking
+        .press("esc O")
+        .type_text(&format!("{}/", home.path().display()));
+    asking.press("enter");
+    assert_eq!(asking.app.take_effects(), open(home.path()));
 }
 
 #[test]
