@@ -380,6 +380,8 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
 
 /// Minimum cells for hints: the key of help stays visible.
 const MIN_HINTS: usize = 10;
+/// Minimum cells of a line that is typed: the hints beside it yield.
+const MIN_TYPED: usize = 20;
 /// Cells after each hint.
 const HINT_GAP: usize = 2;
 /// A key with what it does.
@@ -495,7 +497,11 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
             let error = scene.span(Tone::Warning, text::clip(error, room));
             Line::from(vec![error, Span::raw(" ")])
         }
-        None => hint_line(scene, field_keys(&field.purpose)),
+        None => {
+            let room = usize::from(area.width).saturating_sub(MIN_TYPED);
+            let keys = field_keys(&field.purpose);
+            hint_line(scene, keys_within(scene, keys, room))
+        }
     };
 
     let [typed, beside_area] = split_right(area, beside.width() as u16);
@@ -511,7 +517,11 @@ fn field_keys(purpose: &Purpose) -> Vec<KeyHint> {
         Purpose::Folder => &[(Action::NextPane, "complete"), (Action::FieldUp, "before")],
         _ => &[],
     };
-    let always = [(Action::Accept, "accept"), (Action::Back, "cancel")];
+    let accept = match purpose {
+        Purpose::Expected => "accept, or find one",
+        _ => "accept",
+    };
+    let always = [(Action::Accept, accept), (Action::Back, "cancel")];
     [of_folder, &always].concat()
 }
 
@@ -608,8 +618,13 @@ fn hint_width(scene: &Scene<'_>, (action, what): KeyHint) -> usize {
 
 /// Returns as many keys as fit, the most important first.
 fn fitting_keys(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<KeyHint> {
+    keys_within(scene, useful_keys(scene, overlay), cells)
+}
+
+/// Returns the first of some keys, as many as fit.
+fn keys_within(scene: &Scene<'_>, keys: Vec<KeyHint>, cells: usize) -> Vec<KeyHint> {
     let mut taken = 0;
-    let keys = useful_keys(scene, overlay).into_iter();
+    let keys = keys.into_iter();
     keys.take_while(|key| {
         taken += hint_width(scene, *key);
         taken <= cells

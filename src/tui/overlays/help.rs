@@ -9,7 +9,7 @@ use crate::tui::viewport::Scroll;
 
 /// The keys that work where help was called.
 pub struct Help {
-    /// The contexts that held there, the nearest first.
+    /// The contexts that held there.
     pub contexts: Vec<Context>,
 }
 
@@ -28,7 +28,8 @@ impl View for Help {
             .max();
         let key_cells = widest.unwrap_or(0) + 2;
 
-        for context in &self.contexts {
+        let here = |context: &&Context| self.contexts.contains(context);
+        for context in Context::ALL.iter().filter(here) {
             if !page.is_empty() {
                 page.gap();
             }

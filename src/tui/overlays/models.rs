@@ -48,6 +48,9 @@ impl View for Models {
         let memory = scene.state.model_list.as_ref().map(|list| &list.memory);
         let free_bytes = memory.and_then(|memory| memory.free_bytes);
         match memory.zip(free_bytes) {
+            Some((memory, free_bytes)) if memory.device == "CPU" => {
+                format!("Models ({} of memory free)", words::bytes(free_bytes))
+            }
             Some((memory, free_bytes)) => format!(
                 "Models ({} free on {})",
                 words::bytes(free_bytes),

@@ -13,8 +13,12 @@ use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{fuzzy, text};
 
-/// Cells before the title: date, preset or number of questions, sign.
-const BEFORE_TITLE: usize = 34;
+/// Cells of the date, of the preset or number of questions, and of the sign before a title.
+const DATE: usize = 20;
+const ABOUT: usize = 12;
+const SIGN: usize = 2;
+/// Minimum cells at which a title has the preset before it.
+const MIN_ABOUT: usize = 70;
 
 /// Cells from which on the folder of a thread is beside its title, and its own maximum.
 const WIDE: usize = 100;
@@ -192,9 +196,14 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
         [run] => run.preset.clone(),
         runs => text::quantity(runs.len() as u64, "question"),
     };
+    let about = if page.cells >= MIN_ABOUT {
+        text::left(&about, ABOUT)
+    } else {
+        String::new()
+    };
     let is_finished = last.is_some_and(|run| run.answer.is_some());
 
-    let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+    let room = page.cells.saturating_sub(before_title(page.cells) + 2);
     let folder = folder.map_or_else(String::new, |folder| {
         let folder = text::one_line(folder);
         format!("  in {}", text::clip_start(&folder, FOLDER))
@@ -204,7 +213,7 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
 
     Line::from(vec![
         page.span(Tone::Quiet, format!("  {started}  ")),
-        page.span(Tone::Text, text::left(&about, 12)),
+        page.span(Tone::Text, about),
         page.span(Tone::Warning, if is_finished { "  " } else { "■ " }),
         page.span(Tone::Text, title),
         page.span(Tone::Quiet, folder),
@@ -216,9 +225,9 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
 fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Option<&str>) {
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
         let item = Item::new(row, 0);
-        let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+        let room = page.cells.saturating_sub(before_title(page.cells) + 2);
         let answer = text::clip(answer(run), room).into_owned();
-        let indent = Span::raw(" ".repeat(BEFORE_TITLE));
+        let indent = Span::raw(" ".repeat(before_title(page.cells)));
         page.item(
             item,
             Line::from(vec![indent, page.span(Tone::Quiet, answer)]),
@@ -229,12 +238,12 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
 
     for (at, run) in thread.runs.iter().enumerate() {
         let item = Item::new(row, at + 1);
-        let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+        let room = page.cells.saturating_sub(before_title(page.cells) + 2);
         let question = text::clip(&run.question, room).into_owned();
         let rest = room.saturating_sub(text::width(&question) + 2);
         let answer = text::clip(answer(run), rest).into_owned();
         let line = Line::from(vec![
-            Span::raw(" ".repeat(BEFORE_TITLE - 2)),
+            Span::raw(" ".repeat(before_title(page.cells) - 2)),
             page.span(Tone::Quiet, "└ "),
             page.span(Tone::Text, question),
             page.span(Tone::Quiet, format!("  {answer}")),
@@ -248,12 +257,17 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
 /// Names the folder of a thread that is not the open one.
 fn folder_row(page: &mut Page<'_>, item: Item, folder: Option<&str>) {
     if let Some(folder) = folder {
-        let indent = " ".repeat(BEFORE_TITLE);
-        let room = page.cells.saturating_sub(BEFORE_TITLE + 4);
+        let indent = " ".repeat(before_title(page.cells));
+        let room = page.cells.saturating_sub(before_title(page.cells) + 4);
         let folder = text::one_line(folder);
         let folder = text::clip_start(&folder, room);
         page.item_text(item, Tone::Quiet, &indent, &format!("in {folder}"));
     }
+}
+
+/// Returns the cells before a title.
+fn before_title(cells: usize) -> usize {
+    DATE + SIGN + if cells >= MIN_ABOUT { ABOUT } else { 0 }
 }
 
 fn answer(run: &RunSummary) -> &str {

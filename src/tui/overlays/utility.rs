@@ -175,11 +175,13 @@ impl Figures<'_> {
         };
         page.text(Tone::Quiet, &indent, whose);
 
-        page.line(Line::from(vec![
+        let name = vec![
             page.span(Tone::Quiet, text::left("  utility", INDENT)),
             delta_span(page, utility.delta),
-            page.span(Tone::Quiet, format!("  {}", form(utility.form))),
-        ]));
+            Span::raw("  "),
+        ];
+        let room = page.cells.saturating_sub(INDENT + 7);
+        page.text_behind(name, Tone::Quiet, form(utility.form), room);
         if let [without, with, ..] = utility.beliefs.as_slice() {
             let words = format!(
                 "belief in the answer: {:.2} without documents, {:.2} with them",

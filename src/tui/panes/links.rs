@@ -290,9 +290,11 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         .filter(|(_, step)| !step.attended.is_empty() || !step.ablated.is_empty())
         .collect();
     if attended.is_empty() {
-        if can_read_attention(run) {
+        // without links the reason for their absence names the key
+        if can_read_attention(run) && has_links(run) {
             let keys = page.scene.keys_from_here(Action::ReadAttention);
-            page.remark(&format!("{keys} reads the attention of this answer"));
+            let hint = format!("{keys} reads the attention of this answer");
+            page.text(Tone::Quiet, " ", &hint);
         }
         return;
     }

@@ -57,7 +57,7 @@ impl Field {
             Purpose::Setting(key) => format!(" {key} = "),
             Purpose::Reference => " reference answer: ".to_owned(),
             Purpose::Passage => " text you expected to be found: ".to_owned(),
-            Purpose::Expected => " expected answer or passage (enter alone: find one): ".to_owned(),
+            Purpose::Expected => " expected answer or passage: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
             Purpose::ThreadName(_) => " name of the thread: ".to_owned(),
             Purpose::Filter => " documents (reports/** type:pdf): ".to_owned(),

@@ -1315,7 +1315,7 @@ fn a_model_is_chosen_and_downloaded_from_the_list() {
     screen.press("M");
     assert_eq!(screen.commands(), [Command::ListModels]);
     screen.shows("looking for models");
-    screen.session(model_list()).shows("6.5 GB free on CPU");
+    screen.session(model_list()).shows("6.5 GB of memory free");
 
     screen.press("enter");
     let generator = ("generator.model".to_owned(), SMALL_GENERATOR.to_owned());
@@ -1934,6 +1934,12 @@ fn a_diagnosis_asks_for_one_thing_after_the_other_and_shows_the_chain() {
         .shows("✗ without documents: ")
         .press("esc D")
         .shows("Diagnosis of this answer");
+
+    // on a narrow screen the hints yield to what is typed
+    let mut narrow = answered();
+    narrow.press("D").type_text("the harbour school of Lorby");
+    let text = narrow.text(60, 16);
+    assert!(text.contains(": the harbour school of Lorby"), "{text}");
 
     // a stop ends it
     let mut screen = answered();
