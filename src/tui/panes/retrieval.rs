@@ -576,18 +576,18 @@ impl LookupRows<'_> {
         };
 
         let chunk = &hit.chunk;
-        let headings: String = chunk
-            .headings
-            .iter()
-            .map(|heading| format!("{heading} › "))
-            .collect();
+        // the title of a page is often its first heading, and the name of the document, too
+        let mut path: Vec<&str> = chunk.headings.iter().map(String::as_str).collect();
+        path.dedup();
+        let headings: String = path.iter().map(|name| format!("{name} › ")).collect();
         let place = words::chunk_place(chunk);
         let tokens = text::quantity(chunk.tokens.into(), "token");
         put(&format!("{headings}{place}, {tokens}"), Tone::Quiet, &[]);
         let retrieval = self.lookup.retrieval.as_ref();
         let metadata = retrieval.and_then(|of_lookup| of_lookup.documents.get(&chunk.document));
-        if let Some(metadata) = metadata {
-            put(&words::metadata(metadata), Tone::Quiet, &[]);
+        let metadata = metadata.map(words::metadata);
+        if let Some(metadata) = metadata.filter(|known| !path.contains(&known.as_str())) {
+            put(&metadata, Tone::Quiet, &[]);
         }
         if let Some(copies) = words::copies(hit) {
             put(&copies, Tone::Quiet, &[]);

@@ -1817,6 +1817,18 @@ fn what_is_said_of_a_run_follows_its_values() {
     })
     .shows("turned off in the settings of this run; preset dense-rag has it");
 
+    // a title that is the first heading, too
+    with(&|event| {
+        if let RunEvent::RetrievalFinished { retrieval, .. } = event {
+            for hit in &mut retrieval.hits {
+                hit.chunk.headings = ["Births", "Births", "Aldmouth"].map(str::to_owned).to_vec();
+            }
+        }
+    })
+    .press("3 j")
+    .shows("Births › Aldmouth › ")
+    .hides("Births › Births");
+
     // what was read before there were vectors, and after
     let mut early = with(&|event| {
         if let RunEvent::RunStarted {
