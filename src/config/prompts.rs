@@ -55,6 +55,8 @@ prompts! {
     SourcesState = "sources_state",
     /// Whether one sentence, or one passage, states the answer.
     SentenceStates = "sentence_states",
+    /// Whether a passage holds a statement of the answer.
+    StatementHeld = "statement_held",
     /// The answer alone, from passages.
     QaShort = "qa_short" in "few_shot",
     /// The answer alone, from passages only.
@@ -446,6 +448,7 @@ mod tests {
                 PromptName::Sources,
                 PromptName::SourcesState,
                 PromptName::SentenceStates,
+                PromptName::StatementHeld,
             ]
             .contains(prompt);
             assert_eq!(of(&few_shot).ends_with(':'), !is_instruction, "{prompt:?}");

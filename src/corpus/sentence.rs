@@ -8,6 +8,8 @@ const WINDOW_BYTES: usize = 8 << 10;
 /// A run of more lines than this without a sentence end is not prose but code, records or verse:
 /// each line counts as a sentence.
 const MAX_LINES: usize = 8;
+/// The longest row that counts as a sentence: a cell of a longer one holds prose.
+const MAX_ROW_BYTES: usize = 600;
 /// The longest name of a column.
 const MAX_NAME_BYTES: usize = 40;
 
@@ -16,11 +18,23 @@ const MAX_NAME_BYTES: usize = 40;
 pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     for block in blocks(text) {
+        let row = trim_range(text, block.clone());
+        if is_row(&text[row.clone()]) {
+            sentences.push(row);
+            continue;
+        }
         for window in windows(text, block) {
             split(text, window, language, &mut sentences);
         }
     }
     sentences
+}
+
+/// Returns whether a block is a row of a table that counts as a sentence, full stops in its cells
+/// or not.
+fn is_row(block: &str) -> bool {
+    let has_cells = block.starts_with('|') || is_named_row(block);
+    has_cells && block.len() <= MAX_ROW_BYTES && !block.contains('\n')
 }
 
 /// Returns the words of a text as they are written: its runs of letters and digits.
@@ -133,7 +147,7 @@ fn kind(content: &str, fence: &str) -> Line {
         Line::Blank
     } else if !fence.is_empty()
         || content.starts_with('|')
-        || is_row(content)
+        || is_named_row(content)
         || is_heading(content)
     {
         Line::Alone
@@ -151,7 +165,7 @@ fn kind(content: &str, fence: &str) -> Line {
 }
 
 /// Returns whether a line is a row of a table as readers write it: `vessel: Ferry; per day: 310`.
-fn is_row(content: &str) -> bool {
+fn is_named_row(content: &str) -> bool {
     let mut cells = content.split("; ");
     let mut is_named = || {
         let name = cells.next().and_then(|cell| cell.split_once(": "));
@@ -296,9 +310,14 @@ mod tests {
         check("1. \t", "en", &["1."]);
         check("1. \t\nfour", "en", &["1. \t\nfour"]);
         check(
-            "| a | b |\n|---|---|\n| c. d | e |",
+            "| a | b |\n|---|---|\n| Lines kept free. None at 0. | 5 |\nname: Ferry; text: One. Two.",
             "en",
-            &["| a | b |", "|---|---|", "| c. d | e |"],
+            &[
+                "| a | b |",
+                "|---|---|",
+                "| Lines kept free. None at 0. | 5 |",
+                "name: Ferry; text: One. Two.",
+            ],
         );
         check(
             "```rust\nlet a = 1.0;\n\nfoo();\n```\nText.",

@@ -265,6 +265,8 @@ pub enum Evidence {
     Marked,
     /// The share of the sentence's content words that the cited lines hold, in 0..=1.
     Overlap { share: f32 },
+    /// The probability by which the model says that the passage states the sentence, in 0..=1.
+    Judged { share: f32 },
 }
 
 /// The end of a run.

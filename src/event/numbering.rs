@@ -60,6 +60,11 @@ impl Numbering {
                 text,
                 citations,
                 ..
+            }
+            | RunEvent::StepCited {
+                step,
+                text,
+                citations,
             } => self.number_sentence(*step, text, citations, true),
             RunEvent::StepGiven {
                 step,
@@ -116,6 +121,7 @@ impl Numbering {
             RunEvent::StepAblated { chunks, .. } => number_all!(self, chunks),
             RunEvent::UtilityMeasured { utility, .. } => self.number_utility(utility),
             RunEvent::StepFinished { citations, .. }
+            | RunEvent::StepCited { citations, .. }
             | RunEvent::StepGiven { citations, .. }
             | RunEvent::RunFinished { citations, .. } => number_all!(self, citations),
             _ => {}

@@ -256,6 +256,13 @@ pub enum RunEvent {
         uncertainty: Uncertainty,
         citations: Vec<Citation>,
     },
+    /// A sentence of the answer that no source held by its words has citations now, from a
+    /// judgement of the model. `text` as in [`RunEvent::StepFinished`].
+    StepCited {
+        step: u32,
+        text: String,
+        citations: Vec<Citation>,
+    },
     /// The chunks that a sentence of the answer attended to while it was written. Attention is a
     /// hint, not a cause.
     StepAttributed {

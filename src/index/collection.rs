@@ -494,7 +494,7 @@ impl OpenFolder {
         }
         let _ = publish(SessionEvent::warning(Problem::new(
             format!(
-                "another ragscope is writing the index of {}; its last complete state is used",
+                "another ragscope has the index of {} open; its last complete state is used",
                 self.index.name
             ),
             "index again when that is done",

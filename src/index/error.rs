@@ -23,7 +23,7 @@ pub enum IndexError {
         expected: u32,
     },
     /// Another process holds the writer lock.
-    #[error("another ragscope is writing the index of {folder}")]
+    #[error("another ragscope has the index of {folder} open")]
     InUse { folder: String },
     #[error("{count} folders are more than a corpus can have ({max})")]
     TooManyFolders { count: usize, max: usize },
@@ -57,7 +57,7 @@ impl Advice for IndexError {
                 format!("rebuild it with `ragscope index {folder} --rebuild`").into()
             }
             Self::InUse { .. } => {
-                "questions work meanwhile; index again when it is done".into()
+                "questions work meanwhile; index again when it is closed".into()
             }
             Self::TooManyFolders { .. } => "open a folder that holds them".into(),
             Self::Write { .. } => {

@@ -31,6 +31,12 @@ impl<'a> JudgementKind<'a> {
         labels: &["yes", "no"],
     };
 
+    /// Whether a passage holds a statement of the answer.
+    pub const STATEMENT_HELD: Self = Self {
+        purpose: "citation",
+        labels: &["yes", "no"],
+    };
+
     /// Returns the judgement whether a text is relevant, 1 or 0, for this purpose.
     pub fn relevance(purpose: &'a str) -> Self {
         Self {

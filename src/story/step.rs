@@ -101,15 +101,19 @@ impl Step {
     }
 
     pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {
-        self.text = many_lines(text).trim().to_owned();
         self.uncertainty = Some(uncertainty.clone());
+        self.cite(text, cited);
+    }
+
+    /// Takes in the citations of a sentence, with their marks in its text.
+    pub(super) fn cite(&mut self, text: &str, cited: &[Citation]) {
+        self.text = many_lines(text).trim().to_owned();
         self.citations = text::citations(cited);
     }
 
     /// Takes in a sentence that was not generated in this run.
     pub(super) fn give(&mut self, text: &str, cited: &[Citation]) {
-        self.text = many_lines(text).trim().to_owned();
-        self.citations = text::citations(cited);
+        self.cite(text, cited);
         if self.origin != Origin::Reused {
             self.origin = Origin::Given;
         }

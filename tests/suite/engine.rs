@@ -6,6 +6,7 @@ mod utility;
 mod ablation;
 mod searag;
 mod presets;
+mod judged;
 mod links;
 mod models;
 pub mod dense;

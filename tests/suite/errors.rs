@@ -140,8 +140,8 @@ fn indexes() {
             let _writer = indexed(place);
             Ok(Collection::rebuild(&[place.folder()], &place.indexes())?)
         },
-        ("another ragscope is writing the index of {dir}", ""),
-        Some("questions work meanwhile; index again when it is done"),
+        ("another ragscope has the index of {dir} open", ""),
+        Some("questions work meanwhile; index again when it is closed"),
     );
     check(
         |place| Ok(indexed(place).source("b.md", [1, 1])?),

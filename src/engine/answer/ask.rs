@@ -17,6 +17,7 @@ use crate::event::{
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::ablation::ablate;
+use super::judged::cite_uncited;
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
 use super::quotes::give;
@@ -155,7 +156,7 @@ fn answer(
     }
 
     let Answered {
-        answer,
+        mut answer,
         passages,
         support,
     } = match (scope.kind, scope.documents.as_slice()) {
@@ -172,7 +173,16 @@ fn answer(
     run.keep(answer.clone());
 
     if context::needs_corpus(config) {
-        let statements = Statements::new(run.question, &answer.sentences);
+        let mut statements = Statements::new(run.question, &answer.sentences);
+        let can_judge = support.is_some_and(|support| support.stated.is_some());
+        if can_judge && answer.lookups.is_empty() && !statements.uncited_steps().is_empty() {
+            let cited = cite_uncited(run, &mut answer, statements.uncited_steps(), &passages);
+            run.keep(answer.clone());
+            if warn_of_failure(run, "the source of each statement", cited).is_break() {
+                return Ok(answer);
+            }
+            statements = Statements::new(run.question, &answer.sentences);
+        }
         let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
         let sources = sources.chain([&passages]).map(|known| known.hits.len());
         let verdict = judge(&statements, support, sources.sum());

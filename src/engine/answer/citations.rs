@@ -14,6 +14,8 @@ use crate::index::content_words;
 const MIN_SHARE: f32 = 0.6;
 /// The same of a passage that the model names: it may word freely what it read there.
 const MIN_MARKED_SHARE: f32 = 0.2;
+/// The same of a source sentence whose passage the generator is asked about.
+const MIN_NEAR_SHARE: f32 = 0.3;
 /// Words that turn a statement into its opposite, in lower case.
 const NEGATIONS: &[&str] = &[
     "no", "not", "never", "nor", "none", "neither", "cannot", "without", "except", "outside",
@@ -32,12 +34,16 @@ pub struct Supports {
     sources_with: HashMap<String, usize>,
     /// Words of the question.
     question: HashSet<String>,
+    /// Without stop words and endings, by the language of the passages.
+    asked: BTreeMap<&'static str, HashSet<String>>,
 }
 
 /// A passage, with the words of its text and its place.
 struct Source {
     citation: Citation,
     language: &'static str,
+    /// Text behind the place, in lower case.
+    text: String,
     /// The words as they are, in lower case.
     words: HashSet<String>,
     /// Without stop words and endings.
@@ -56,6 +62,8 @@ struct Claim {
     numbers: HashSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,
+    /// Text that it sets as code, in lower case: a passage must hold it as it is.
+    code: Vec<String>,
     /// Numbers with their units: a source sentence must hold both.
     measures: Vec<[String; 2]>,
     is_negated: bool,
@@ -92,6 +100,7 @@ impl Supports {
             sources: Vec::new(),
             sources_with: HashMap::new(),
             question: words(question),
+            asked: BTreeMap::new(),
         };
 
         for (label, hit) in (1..).zip(&passages.hits) {
@@ -114,9 +123,12 @@ impl Supports {
             }
 
             let text = hit.chunk.text_with_place();
+            let asked = supports.asked.entry(language);
+            asked.or_insert_with(|| stems(question, language));
             supports.passages.push(Source {
                 citation: citation(label, hit),
                 language,
+                text: text.to_lowercase(),
                 words: words(&text),
                 stems: stems(&text, language),
                 place: words(&hit.chunk.names().join(" ")),
@@ -179,6 +191,7 @@ impl Supports {
             stems: of_passages.map(|of| (of, stems(text, of))).collect(),
             numbers,
             names,
+            code: code_spans(text),
             measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
@@ -200,7 +213,7 @@ impl Supports {
         })
     }
 
-    /// Returns whether a passage holds the names of a claim.
+    /// Returns whether a passage holds the names of a claim, and the passages what it sets as code.
     fn holds_names(&self, passage: usize, claim: &Claim) -> bool {
         let Source {
             language,
@@ -208,10 +221,15 @@ impl Supports {
             stems: held,
             ..
         } = &self.passages[passage];
-        claim.names.iter().all(|name| {
+        let holds_name = |name: &String| {
             let mut forms = stems(name, language).into_iter();
             words.contains(&name.to_lowercase()) || forms.any(|form| held.contains(&form))
-        })
+        };
+        let is_held = |code: &String| {
+            let mut passages = self.passages.iter();
+            passages.any(|passage| passage.text.contains(code.as_str()))
+        };
+        claim.names.iter().all(holds_name) && claim.code.iter().all(is_held)
     }
 
     /// Returns the words of a source sentence, with those of the sentences that hold the other
@@ -281,6 +299,24 @@ impl Supports {
         }
     }
 
+    /// Returns the source sentence that comes closest to a sentence that no source holds by its
+    /// words, with its passage; `None` where none comes near, or what must be held is not.
+    pub fn nearest(&self, sentence: &str) -> Option<Citation> {
+        let text = without_marks(sentence);
+        let claim = self.claim(without_item_number(&text));
+        let sources = self.sources.iter().filter(|source| {
+            let words = &self.passages[source.passage].words;
+            self.holds_names(source.passage, &claim)
+                && self.holds_measures(source.passage, &claim)
+                && claim.numbers.is_subset(words)
+        });
+        let scored = sources.map(|source| (self.share_with_question(source, &claim), source));
+        let near = scored
+            .filter(|(share, source)| *share >= MIN_NEAR_SHARE && self.agrees(source, &claim));
+        let (_, source) = near.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+        Some(source.cite(self.passages[source.passage].citation.clone()))
+    }
+
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
         let sources = self.sources.iter().enumerate();
         let holding = sources.filter(|(_, source)| {
@@ -320,7 +356,11 @@ impl Supports {
     fn agrees(&self, source: &SourceSentence, claim: &Claim) -> bool {
         let language = self.passages[source.passage].language;
         let of_claim = &claim.stems[language];
-        let words: Vec<&str> = source.text.split_whitespace().collect();
+        // each cell of a row says something of its own
+        let cells = source.text.rsplit(['|', ';']);
+        let common = |cell: &&str| stems(cell, language).intersection(of_claim).count();
+        let text = cells.max_by_key(common).unwrap_or_default();
+        let words: Vec<&str> = text.split_whitespace().collect();
         let is_common = |word: &&str| {
             stems(word, language)
                 .iter()
@@ -345,6 +385,22 @@ impl Supports {
         let common = words.intersection(held);
         let common: f32 = common.map(|word| self.weight(word)).sum();
         if total > 0.0 { common / total } else { 0.0 }
+    }
+
+    /// Returns the share of the words of a claim in a source sentence, where those that it repeats
+    /// from the question count half if they are elsewhere in the passage.
+    fn share_with_question(&self, source: &SourceSentence, claim: &Claim) -> f32 {
+        let passage = &self.passages[source.passage];
+        let (said, asked) = (
+            &claim.stems[passage.language],
+            &self.asked[passage.language],
+        );
+        let repeated = said.intersection(asked);
+        let elsewhere = repeated
+            .filter(|word| passage.stems.contains(*word) && !source.stems.contains(*word))
+            .cloned()
+            .collect();
+        self.share(said, &source.stems) + self.share(said, &elsewhere) / 2.0
     }
 
     /// Returns the inverse document frequency over the source sentences: a word that none of them
@@ -459,6 +515,13 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     let words = split_words(text).skip(1);
     let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
     words.filter(is_name).map(str::to_owned)
+}
+
+/// Returns what a sentence sets as code, between signs, in lower case.
+fn code_spans(text: &str) -> Vec<String> {
+    let spans = text.split('`').skip(1).step_by(2);
+    let spans = spans.filter(|span| !span.trim().is_empty() && !span.contains('\n'));
+    spans.map(|span| span.trim().to_lowercase()).collect()
 }
 
 /// Returns the numbers of a text that a unit of capital letters follows, both in lower case:
@@ -657,6 +720,55 @@ mod tests {
         ] {
             let cited = Supports::new(question, &passages).cite(sentence);
             assert_eq!(!cited.is_empty(), is_cited, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_cell_says_something_of_its_own_and_code_is_held_as_it_is() {
+        let text = "| Register: `%` | Read: Name of the current file | Written: This register is not writable |\n\
+                    | Key: `Ctrl-s` | Action: Save a jump to the jumplist |";
+        let passages = Passages {
+            hits: vec![hit(text, [1, 2])],
+            ..Passages::default()
+        };
+        let supports = Supports::new("", &passages);
+        for (sentence, is_cited) in [
+            ("The register holds the name of the current file.", true),
+            ("This register is writable.", false),
+            ("The key `ctrl-S` saves a jump to the jumplist.", true),
+            ("The key `Ctrl-q` saves a jump to the jumplist.", false),
+        ] {
+            assert_eq!(!supports.cite(sentence).is_empty(), is_cited, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_source_holds_the_numbers_and_the_names() {
+        let passages = Passages {
+            hits: vec![hit(
+                "GCC or Clang compiles Helix 25. Other tools are not needed.",
+                [1, 1],
+            )],
+            ..Passages::default()
+        };
+        let supports = Supports::new("Which compiler builds Helix?", &passages);
+        for (sentence, is_near) in [
+            (
+                "To build it from source, you need a compiler: GCC or Clang.",
+                true,
+            ),
+            (
+                "To build it from source, you need a compiler: GCC 12 or Clang.",
+                false,
+            ),
+            (
+                "To build it from source, you need a compiler: GCC or Zig.",
+                false,
+            ),
+            ("Ships sail at night.", false),
+        ] {
+            assert!(supports.cite(sentence).is_empty(), "{sentence}");
+            assert_eq!(supports.nearest(sentence).is_some(), is_near, "{sentence}");
         }
     }
 

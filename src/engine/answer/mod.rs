@@ -3,6 +3,7 @@
 mod lookup;
 mod citations;
 mod quotes;
+mod judged;
 mod support;
 mod attribution;
 mod ablation;

@@ -63,15 +63,27 @@ impl RankedSentences {
         let by_passage: Vec<f32> = by_passage.collect();
 
         let quotations = Supports::new(run.question, passages).quotations();
-        let ranked = quotations.into_iter().map(|citation| {
+        // a document that asks answers in the sentence behind: the words asked for are of that one
+        let mut asked = (0, HashSet::new());
+        let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
-            let own = question.share(&question.find_in(text));
+            let mut held = question.find_in(text);
+            if text.trim_end().ends_with(['?', '？']) {
+                asked = (citation.label, held);
+                return None;
+            }
+            let (label, words) = std::mem::take(&mut asked);
+            if label == citation.label {
+                held.extend(words);
+            }
+
+            let own = question.share(&held);
             let passage = by_passage[citation.label as usize - 1];
-            RankedSentence {
+            Some(RankedSentence {
                 by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * passage,
                 similarity: 0.0,
                 citation,
-            }
+            })
         });
         let mut sentences: Vec<RankedSentence> = ranked.collect();
         // chunks overlap: a sentence of two is one, and an end that a chunk cut off is none

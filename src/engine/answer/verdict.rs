@@ -127,6 +127,11 @@ impl Statements {
         statements
     }
 
+    /// Returns the steps of the sentences that no source holds.
+    pub fn uncited_steps(&self) -> &[u32] {
+        &self.uncited
+    }
+
     fn find_least_certain(&mut self, question: &str, sentence: &Sentence) {
         let language = language(sentence.text());
         let asked = content_words(question, language);

@@ -399,6 +399,13 @@ pub fn sentence_prompt(prompts: &Prompts, question: &str, unit: &str, text: &str
     prompts.fill(PromptName::SentenceStates, &values).into()
 }
 
+/// Returns the prompt that asks whether a passage holds a statement.
+pub fn statement_prompt(prompts: &Prompts, statement: &str, passage: &str) -> Prompt {
+    let (passage, statement) = (quote_frame(passage), fold_white_space(statement));
+    let values = [("context", passage.as_ref()), ("statement", &statement)];
+    prompts.fill(PromptName::StatementHeld, &values).into()
+}
+
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.
 pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
     match kind {

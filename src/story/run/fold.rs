@@ -235,6 +235,11 @@ impl Run {
                 uncertainty,
                 citations,
             } => self.step(*step).finish(text, uncertainty, citations),
+            RunEvent::StepCited {
+                step,
+                text,
+                citations,
+            } => self.step(*step).cite(text, citations),
             RunEvent::StepGiven {
                 step,
                 text,
@@ -304,6 +309,7 @@ impl Run {
                 | RunEvent::UnderstandingMeasured { .. }
                 | RunEvent::UnderstandingSkipped { .. }
                 | RunEvent::StepFinished { .. }
+                | RunEvent::StepCited { .. }
                 | RunEvent::StepGiven { .. }
                 | RunEvent::StepAttributed { .. }
                 | RunEvent::StepAblated { .. }

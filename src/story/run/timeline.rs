@@ -87,7 +87,7 @@ impl Run {
                 self.writing(*step, begins)
             }
             RunEvent::SupportMeasured { .. } => StageKind::Support,
-            RunEvent::VerdictGiven { .. } => StageKind::Check,
+            RunEvent::StepCited { .. } | RunEvent::VerdictGiven { .. } => StageKind::Check,
             RunEvent::StepAblated { .. } => StageKind::Ablate,
             RunEvent::UtilityMeasured { .. } | RunEvent::AnswerSampled { .. } => StageKind::Weigh,
             RunEvent::RunStarted { .. }
@@ -133,6 +133,7 @@ impl Run {
                 lookup: self.lookups.len().saturating_sub(1),
             },
             "support" => StageKind::Support,
+            "citation" => StageKind::Check,
             "ablation" => StageKind::Ablate,
             "utility samples" | "utility" | "answer samples" => StageKind::Weigh,
             // judgements and samples belong to the work around them
@@ -228,12 +229,21 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
             format!("{} found → {passages} read", lookup.found)
         }
     };
-    for (parts, reason) in &lookup.left_out {
-        let parts = quantity(parts.len() as u64, "stage");
-        match reason {
-            LeftOut::NotNeeded => words.push_str(&format!(", {parts} not needed")),
-            LeftOut::NoTime { .. } => words.push_str(&format!(", no time for {parts}")),
-        }
+    let count = |is_counted: fn(&LeftOut) -> bool| -> usize {
+        let left_out = lookup.left_out.iter();
+        let counted = left_out.filter(|(_, reason)| is_counted(reason));
+        counted.map(|(parts, _)| parts.len()).sum()
+    };
+    let needless = count(|reason| matches!(reason, LeftOut::NotNeeded));
+    let late = count(|reason| matches!(reason, LeftOut::NoTime { .. }));
+    if needless > 0 {
+        words.push_str(&format!(
+            ", {} not needed",
+            quantity(needless as u64, "stage")
+        ));
+    }
+    if late > 0 {
+        words.push_str(&format!(", no time for {}", quantity(late as u64, "stage")));
     }
     words
 }

@@ -22,6 +22,7 @@ pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
         "entailment" => "comparing answers",
         "understanding" => "answering with rephrased chunk",
         "support" => "asking whether the sources state an answer",
+        "citation" => "asking which source states it",
         "self-evaluation" => "asking whether the context is sufficient",
         "relevant" => "judging relevance",
         "rerank" => "reranking",

@@ -79,7 +79,7 @@ fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
     );
 
     let writer = if corpus.read_only {
-        ", read-only: another ragscope is writing it"
+        ", read-only: another ragscope has it open"
     } else {
         ""
     };

@@ -769,3 +769,23 @@ fn a_sentence_that_two_chunks_share_is_quoted_once_and_whole() {
     assert_eq!(holding.len(), 1, "{quotes}");
     assert!(holding[0].starts_with("“The way"), "{quotes}");
 }
+
+#[test]
+fn a_question_of_a_document_is_not_quoted_but_the_sentence_behind_it() {
+    let test = TestEnvironment::new();
+    let lines = "What is a source package?\n\nIt holds the source of a program.\n\n\
+        How do I install a source package?\n\nGet it with apt, then run the build command.\n\n\
+        May I change one?\n\nYes, if you say so.\n";
+    fs::write(test.path("notes/questions.md"), lines).expect("written");
+    let question = "How do I install a source package?";
+    let quotes = test
+        .run(["ask", "notes", question, "--quotes"])
+        .succeeds()
+        .stdout;
+    let first = quotes
+        .lines()
+        .find(|line| line.starts_with('“'))
+        .expect("a quotation");
+    assert!(first.contains("Get it with apt"), "{quotes}");
+    assert!(!quotes.contains("“How do I"), "{quotes}");
+}

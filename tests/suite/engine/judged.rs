@@ -1,0 +1,46 @@
+//! Citations of statements that no source holds by its words, with scripted judgements.
+
+use ragscope::event::{Evidence, RunEvent, VerdictKind};
+
+use super::{config, run};
+use crate::support::scripted::ScriptedGenerator;
+
+#[test]
+fn a_statement_in_other_words_is_cited_where_the_model_finds_it_in_a_passage() {
+    let own_words = " Tam comes from the town of Aldmouth.";
+    let cases = [
+        (own_words, 0.9, true, VerdictKind::Supported),
+        (own_words, 0.8, false, VerdictKind::Doubtful),
+        // a number that no passage has is not asked about
+        (
+            " Tam comes from Aldmouth, 12 miles away.",
+            0.9,
+            false,
+            VerdictKind::Doubtful,
+        ),
+    ];
+    for (reply, share, is_cited, kind) in cases {
+        let mut generator = ScriptedGenerator::new()
+            .when("Where does Tam come from?", reply)
+            .judging("exactly this question?", "yes", 0.99)
+            .judging("state exactly this?", "yes", share);
+        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
+        let question = "Where does Tam come from?";
+        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
+        outcome.expect("it ran");
+
+        let cited = events.iter().find_map(|event| match event {
+            RunEvent::StepCited {
+                step, citations, ..
+            } => Some((*step, citations[0].label, citations[0].evidence)),
+            _ => None,
+        });
+        let expected = is_cited.then_some((1, 2, Evidence::Judged { share }));
+        assert_eq!(cited, expected, "{reply}");
+        let verdict = events.iter().find_map(|event| match event {
+            RunEvent::VerdictGiven { verdict } => Some(verdict.kind),
+            _ => None,
+        });
+        assert_eq!(verdict, Some(kind), "{reply}, {share}");
+    }
+}
