@@ -94,7 +94,6 @@ impl Worker {
         if config.answer.prompt == AnswerPrompt::Sources && !layers.sets("retriever.k")? {
             config.retriever.k = chunks_of_sources(&config);
         }
-        context::read_instructions(&config, &prompts, loaded.generator)?;
         if let Some(card) = card.filter(|card| card.chunks == 0) {
             let _ = emit(without_documents(&card));
         }
@@ -102,8 +101,12 @@ impl Worker {
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let model = loaded.generator.card().clone();
         let mut rates = ReadingRates::read(self.paths.reading_rates_file());
-        // the instructions show the rate before the first question of all
-        rates.keep(&model, loaded.generator.usage().reading_rate);
+        if rates.rate(&model) == 0.0 {
+            // the instructions show the rate before the first question of all; of a later one that
+            // the sources do not answer, they need not be read
+            context::read_instructions(&config, &prompts, loaded.generator)?;
+            rates.keep(&model, loaded.generator.usage().reading_rate);
+        }
         let tools = Tools {
             config: &config,
             prompts: &prompts,

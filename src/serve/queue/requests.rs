@@ -55,8 +55,9 @@ struct RunAnswer<'a> {
     /// The event `run_finished`.
     #[serde(flatten)]
     finished: &'a RunEvent,
-    /// The event `step_finished` or `step_given` of each sentence of the answer.
-    sentences: Vec<&'a RunEvent>,
+    /// The event `step_finished` or `step_given` of each sentence of the answer, with the citations
+    /// of `step_cited`.
+    sentences: Vec<RunEvent>,
     sources: Vec<NumberedHit<'a>>,
     /// Whether the answer can be trusted; `null` for one that reads no documents.
     verdict: Option<&'a Verdict>,
@@ -195,11 +196,25 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
     }
 
     // a sentence that was written again replaces the one before
-    let mut sentences: Vec<(u32, &RunEvent)> = Vec::new();
+    let mut sentences: Vec<(u32, RunEvent)> = Vec::new();
     for event in events() {
-        if let RunEvent::StepFinished { step, .. } | RunEvent::StepGiven { step, .. } = event {
-            sentences.retain(|(known, _)| known != step);
-            sentences.push((*step, event));
+        match event {
+            RunEvent::StepFinished { step, .. } | RunEvent::StepGiven { step, .. } => {
+                sentences.retain(|(known, _)| known != step);
+                sentences.push((*step, event.clone()));
+            }
+            RunEvent::StepCited {
+                step,
+                text: cited,
+                citations: judged,
+            } => {
+                let sentence = sentences.iter_mut().find(|(known, _)| known == step);
+                if let Some((_, RunEvent::StepFinished { text, citations, .. })) = sentence {
+                    text.clone_from(cited);
+                    citations.clone_from(judged);
+                }
+            }
+            _ => {}
         }
     }
     let run = runs::fold(records);
