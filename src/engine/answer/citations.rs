@@ -23,6 +23,9 @@ const NEGATIONS: &[&str] = &[
     "pas", "jamais", "sans", "aucun", "aucune", "sauf", "nunca", "sin", "ningún", "ninguna",
     "salvo",
 ];
+/// Words of numbers that a source must hold as it must hold digits: three hundred years are not
+/// three thousand.
+const MAGNITUDES: &[&str] = &["hundred", "thousand", "million", "billion"];
 /// Words of a source sentence that are read on each side of those that a statement has, too.
 const NEGATED_WITHIN: usize = 2;
 
@@ -178,6 +181,9 @@ impl Supports {
         let asked = split_words(text).filter(|word| is_long(word) && self.question.contains(*word));
         numbers.extend(asked.map(str::to_owned));
         numbers.extend(find_numbers_of_names(text));
+        let lower = text.to_lowercase();
+        let magnitudes = split_words(&lower).filter(|word| MAGNITUDES.contains(word));
+        numbers.extend(magnitudes.map(str::to_owned));
 
         let of_passages = self.passages.iter().map(|passage| passage.language);
         // German writes every noun as English writes a name
@@ -313,7 +319,10 @@ impl Supports {
         let scored = sources.map(|source| (self.share_with_question(source, &claim), source));
         let near = scored
             .filter(|(share, source)| *share >= MIN_NEAR_SHARE && self.agrees(source, &claim));
-        let (_, source) = near.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+        // what it adds to the question counts twice: that is what a reader looks for
+        let weighed =
+            near.map(|(share, source)| (share + self.share_of_added(source, &claim), source));
+        let (_, source) = weighed.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
         Some(source.cite(self.passages[source.passage].citation.clone()))
     }
 
@@ -330,11 +339,25 @@ impl Supports {
         // the words of a sentence are looked at one by one only where it may be cited
         let agreeing =
             scored.filter(|(share, source)| *share >= MIN_SHARE && self.agrees(source, claim));
-        let (share, source) = best_of(agreeing)?;
-        let passage = self.passages.get(source.passage)?.citation.clone();
+        let (share, best) = best_of(agreeing)?;
+        let passage = self.passages.get(best.passage)?.citation.clone();
+        // the words may be of two sentences: the quotation is of the one that says more
+        let of_passage = self
+            .sources
+            .iter()
+            .filter(|source| source.passage == best.passage && self.agrees(source, claim));
+        let said = &claim.stems[self.passages[best.passage].language];
+        let of_passage = of_passage.map(|source| (self.share(said, &source.stems), source));
+        let first = (self.share(said, &best.stems), best);
+        let (_, quoted) = of_passage.fold(
+            first,
+            |best, next| {
+                if next.0 > best.0 { next } else { best }
+            },
+        );
         Some(Citation {
             evidence: Evidence::Overlap { share },
-            ..source.cite(passage)
+            ..quoted.cite(passage)
         })
     }
 
@@ -385,6 +408,13 @@ impl Supports {
         let common = words.intersection(held);
         let common: f32 = common.map(|word| self.weight(word)).sum();
         if total > 0.0 { common / total } else { 0.0 }
+    }
+
+    /// Returns the share of the words that a claim adds to the question in a source sentence.
+    fn share_of_added(&self, source: &SourceSentence, claim: &Claim) -> f32 {
+        let language = self.passages[source.passage].language;
+        let added = claim.stems[language].difference(&self.asked[language]);
+        self.share(&added.cloned().collect(), &source.stems)
     }
 
     /// Returns the share of the words of a claim in a source sentence, where those that it repeats
@@ -663,12 +693,23 @@ mod tests {
                     not opposed pass. They decided to switch to German in protest against the \
                     occupation by Napoleon. Calmarock Light was designed by Torak Lansenley. It is \
                     27 metres tall. At night it shines amber. The light was first lit in 1872. The \
-                    deposit office has extension 4410. The fee (EUR) is 310.";
+                    deposit office has extension 4410. The fee (EUR) is 310. The laws that Isaac \
+                    Newton formulated stood for three hundred years.";
         let passages = Passages {
             hits: vec![hit(text, [1, 1])],
             ..Passages::default()
         };
         for (question, sentence, is_cited) in [
+            (
+                "",
+                "Isaac Newton formulated laws that stood for three hundred years.",
+                true,
+            ),
+            (
+                "",
+                "Isaac Newton formulated laws that stood for three thousand years.",
+                false,
+            ),
             ("", "Stage 3 is the final stage of the bill.", true),
             (
                 "Stage 4 is the final stage of what?",
@@ -770,6 +811,25 @@ mod tests {
             assert!(supports.cite(sentence).is_empty(), "{sentence}");
             assert_eq!(supports.nearest(sentence).is_some(), is_near, "{sentence}");
         }
+    }
+
+    #[test]
+    fn the_quotation_is_the_sentence_that_says_most() {
+        let text = "The movement rose to power. It defeated the warlords. Elections were held. \
+                    It took over roughly 80 percent of the country.";
+        let passages = Passages {
+            hits: vec![hit(text, [1, 1])],
+            ..Passages::default()
+        };
+        let supports = Supports::new("", &passages);
+        let sentence =
+            "The movement rose to power and took over roughly 80 percent of the country.";
+        let cited = supports.cite(sentence);
+        let quote = cited.first().and_then(|citation| citation.quote.as_deref());
+        assert!(
+            quote.is_some_and(|quote| quote.contains("80 percent")),
+            "{quote:?}"
+        );
     }
 
     #[test]

@@ -209,7 +209,13 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
                 citations: judged,
             } => {
                 let sentence = sentences.iter_mut().find(|(known, _)| known == step);
-                if let Some((_, RunEvent::StepFinished { text, citations, .. })) = sentence {
+                if let Some((
+                    _,
+                    RunEvent::StepFinished {
+                        text, citations, ..
+                    },
+                )) = sentence
+                {
                     text.clone_from(cited);
                     citations.clone_from(judged);
                 }

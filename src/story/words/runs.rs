@@ -118,7 +118,7 @@ pub fn utility_change(delta: f32) -> String {
     } else if delta < 0.0 {
         "the documents make the answer less likely"
     } else {
-        "the documents do not change the answer"
+        "the answer is as likely without the documents"
     };
     format!("{delta:+.2}: {change}")
 }
@@ -258,8 +258,14 @@ mod tests {
         let cases = [
             (0.5, "+0.50: the documents make the answer likelier"),
             (-0.25, "-0.25: the documents make the answer less likely"),
-            (0.004, "+0.00: the documents do not change the answer"),
-            (-0.004, "+0.00: the documents do not change the answer"),
+            (
+                0.004,
+                "+0.00: the answer is as likely without the documents",
+            ),
+            (
+                -0.004,
+                "+0.00: the answer is as likely without the documents",
+            ),
         ];
         for (delta, expected) in cases {
             assert_eq!(utility_change(delta), expected);

@@ -366,7 +366,7 @@ fn citation_rows(page: &mut Page<'_>, item: Item, citation: &Citation) {
         Evidence::Marked => "cited by the model".to_owned(),
         Evidence::Overlap { share } if share > 0.995 => "has all words of the sentence".to_owned(),
         Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),
-        Evidence::Judged { share } => format!("says so by the model, {:.0} %", share * 100.0),
+        Evidence::Judged { share } => format!("the model finds it here, {:.0} %", share * 100.0),
     };
 
     let start = INDENT.len() + 2 + label.len();
