@@ -14,7 +14,7 @@ const MAX_JUDGED: usize = 4;
 /// Least probability of "yes" at which a passage is cited. Of 44 uncited statements about four
 /// folders, a model of 1.5 billion parameters called 17 of 22 right ones and 4 of 22 others more
 /// likely, and 2 of the others come near enough to a source to be asked about
-/// (`benches/experiments/2026-11-26-citations.md`).
+/// (`benches/experiments/2026-11-26-figures.md`).
 const MIN_STATED: f32 = 0.85;
 
 /// Cites the passages that state sentences of the answer in other words, and emits the citations.
