@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use crate::corpus::{language, sentences, split_words};
+use crate::corpus::{fold_white_space, language, sentences, split_words};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::content_words;
@@ -131,7 +131,7 @@ impl Supports {
             supports.passages.push(Source {
                 citation: citation(label, hit),
                 language,
-                text: text.to_lowercase(),
+                text: fold_white_space(&text.to_lowercase()),
                 words: words(&text),
                 stems: stems(&text, language),
                 place: words(&hit.chunk.names().join(" ")),
@@ -547,11 +547,23 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     words.filter(is_name).map(str::to_owned)
 }
 
-/// Returns what a sentence sets as code, between signs, in lower case.
+/// Returns what a sentence sets as code, in lower case: between signs, or the lines of a block.
 fn code_spans(text: &str) -> Vec<String> {
-    let spans = text.split('`').skip(1).step_by(2);
-    let spans = spans.filter(|span| !span.trim().is_empty() && !span.contains('\n'));
-    spans.map(|span| span.trim().to_lowercase()).collect()
+    let mut spans: Vec<&str> = Vec::new();
+    let mut is_block = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_block = !is_block;
+        } else if is_block {
+            spans.push(line);
+        } else {
+            spans.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    let folded = spans
+        .into_iter()
+        .map(|span| fold_white_space(&span.to_lowercase()));
+    folded.filter(|span| !span.is_empty()).collect()
 }
 
 /// Returns the numbers of a text that a unit of capital letters follows, both in lower case:
@@ -778,6 +790,14 @@ mod tests {
             ("This register is writable.", false),
             ("The key `ctrl-S` saves a jump to the jumplist.", true),
             ("The key `Ctrl-q` saves a jump to the jumplist.", false),
+            (
+                "Save a jump to the jumplist:\n```\n| Key:  `Ctrl-s`\n```",
+                true,
+            ),
+            (
+                "Save a jump to the jumplist:\n```\nkey ctrl-s jump\n```",
+                false,
+            ),
         ] {
             assert_eq!(!supports.cite(sentence).is_empty(), is_cited, "{sentence}");
         }

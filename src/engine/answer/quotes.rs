@@ -68,7 +68,8 @@ impl RankedSentences {
         let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
-            if text.trim_end().ends_with(['?', '？']) {
+            // in a table of contents it is the text of a link
+            if text.trim_end().ends_with(['?', '？']) || text.contains("?](") {
                 asked = (citation.label, held);
                 return None;
             }

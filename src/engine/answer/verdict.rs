@@ -75,6 +75,12 @@ const LEADS: &[&str] = &[
     "d'après",
     "según",
 ];
+/// Words that no sentence ends with, in lower case.
+const CUT_ENDS: &[&str] = &[
+    "of", "for", "by", "from", "with", "the", "a", "an", "and", "or", "than",
+];
+/// Words that point to the mark behind them, in lower case.
+const POINTING_ENDS: &[&str] = &["in", "at", "on", "to", "see", "source", "sources"];
 /// Words of the longest lead.
 const MAX_LEAD: usize = 12;
 
@@ -115,7 +121,9 @@ impl Statements {
                 statements.says_unanswered = true;
             } else if is_repetition(sentence, sentences) {
                 statements.find_least_certain(question, sentence);
-            } else if !text.ends_with(':') && !content_words(text, language(text)).is_empty() {
+            } else if !is_cut(sentence.text(), text)
+                && !content_words(text, language(text)).is_empty()
+            {
                 statements.count += 1;
                 if sentence.citations.is_empty() {
                     statements.uncited.push(sentence.step);
@@ -176,6 +184,17 @@ fn behind_lead(tokens: &[Token]) -> &[Token] {
     comma
         .filter(is_lead)
         .map_or(tokens, |comma| &tokens[comma + 1..])
+}
+
+/// Returns whether a sentence ends before it says something: it leads to a list, its end is missing,
+/// or it points to a source, as in "It is shown in [1]", which is `text` without the mark.
+fn is_cut(marked: &str, text: &str) -> bool {
+    let last = text.split_whitespace().next_back().unwrap_or_default();
+    let last = last
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
+    let points = marked.len() > text.len() && POINTING_ENDS.contains(&last.as_str());
+    text.ends_with(':') || points || CUT_ENDS.contains(&last.as_str())
 }
 
 /// Returns whether a sentence states an answer that a cited sentence has: "So the answer is Lorby."
@@ -311,6 +330,24 @@ mod tests {
                 VerdictKind::NotInDocuments,
             ),
             (vec![], support(0.2), 3, VerdictKind::NotInDocuments),
+            (
+                vec![sentence("The example is shown in [1].", true, 0.95)],
+                support(0.9),
+                3,
+                VerdictKind::Doubtful,
+            ),
+            (
+                vec![sentence("The next release is scheduled for.", true, 0.95)],
+                support(0.9),
+                3,
+                VerdictKind::Doubtful,
+            ),
+            (
+                vec![sentence("The switch logs a user in.", true, 0.95)],
+                support(0.9),
+                3,
+                VerdictKind::Supported,
+            ),
             (
                 vec![sentence("[2]", true, 0.9)],
                 support(0.8),

@@ -75,6 +75,8 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             let mut reasons = Vec::new();
             if verdict.sources == 0 {
                 reasons.push("no document was read".to_owned());
+            } else if statements == 0 {
+                reasons.push("it states nothing itself".to_owned());
             } else if without > 0 && without == statements as usize {
                 reasons.push("no source holds what it says".to_owned());
             } else if without > 0 {
@@ -182,6 +184,11 @@ mod tests {
                 of(Doubtful, 2, &[], 0),
                 None,
                 "? doubtful: no document was read",
+            ),
+            (
+                of(Doubtful, 0, &[], 3),
+                None,
+                "? doubtful: it states nothing itself",
             ),
             (
                 of(Doubtful, 2, &[1, 2], 3),
