@@ -186,8 +186,8 @@ fn behind_lead(tokens: &[Token]) -> &[Token] {
         .map_or(tokens, |comma| &tokens[comma + 1..])
 }
 
-/// Returns whether a sentence ends before it says something: it leads to a list, its end is missing,
-/// or it points to a source, as in "It is shown in [1]", which is `text` without the mark.
+/// Returns whether a sentence ends before it says something: it leads to a list, its end is
+/// missing, or it points to a source, as in "It is shown in [1]", which is `text` without the mark.
 fn is_cut(marked: &str, text: &str) -> bool {
     let last = text.split_whitespace().next_back().unwrap_or_default();
     let last = last
