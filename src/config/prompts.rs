@@ -57,6 +57,8 @@ prompts! {
     SentenceStates = "sentence_states",
     /// Whether a passage holds a statement of the answer.
     StatementHeld = "statement_held",
+    /// The question in the language of the documents.
+    Translate = "translate",
     /// The answer alone, from passages.
     QaShort = "qa_short" in "few_shot",
     /// The answer alone, from passages only.
@@ -449,6 +451,7 @@ mod tests {
                 PromptName::SourcesState,
                 PromptName::SentenceStates,
                 PromptName::StatementHeld,
+                PromptName::Translate,
             ]
             .contains(prompt);
             assert_eq!(of(&few_shot).ends_with(':'), !is_instruction, "{prompt:?}");

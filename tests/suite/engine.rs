@@ -7,6 +7,7 @@ mod ablation;
 mod searag;
 mod presets;
 mod judged;
+mod translated;
 mod links;
 mod models;
 pub mod dense;

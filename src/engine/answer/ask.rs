@@ -25,6 +25,7 @@ use super::sampled::sample;
 use super::scope::{has_scope, may_name_documents, read_scope, scoped_config};
 use super::summary::summarise;
 use super::support;
+use super::translated::translate;
 use super::verdict::{Statements, judge};
 use super::write::write;
 
@@ -76,8 +77,8 @@ pub fn ask(
         ..tools.reborrow()
     };
     let mut roles = stages::select(&tools);
-    // outlives the run, whose question it is once a follow-up is rewritten
-    let standalone = OnceCell::new();
+    // outlive the run, whose question they are once a follow-up is rewritten or translated
+    let (standalone, translated) = (OnceCell::new(), OnceCell::new());
     let mut run = Run::new(tools.reborrow(), question, &mut *publish);
     run.emit(start_event(&run, asked));
     let fallback = run.tools.generator.card().template_fallback.clone();
@@ -95,7 +96,7 @@ pub fn ask(
         .rewrite(&mut run, &asked.thread.turns)
         .and_then(|rewritten| {
             run.question = standalone.get_or_init(|| rewritten);
-            answer(&mut run, &mut roles, &scope, &asked.confirmed)
+            answer(&mut run, &mut roles, &scope, &asked.confirmed, &translated)
         });
     let outcome = match answered {
         Ok(written) => run.finish(written),
@@ -137,11 +138,12 @@ struct Answered {
 }
 
 /// Retrieves, writes the answer, and measures how much each lookup helped.
-fn answer(
-    run: &mut Run<'_>,
+fn answer<'q>(
+    run: &mut Run<'q>,
     roles: &mut Roles,
     scope: &Scope,
     confirmed: &[String],
+    translated: &'q OnceCell<String>,
 ) -> Result<Answer, RunError> {
     let config = run.tools.config;
     if is_greeting(run.question) {
@@ -168,7 +170,7 @@ fn answer(
                 support: None,
             }
         }
-        (_, _) => search_and_answer(run, roles, scope, confirmed)?,
+        (_, _) => search_and_answer(run, roles, scope, confirmed, translated)?,
     };
     run.keep(answer.clone());
 
@@ -243,13 +245,14 @@ fn warn_of_failure(
 }
 
 /// Retrieves passages, and answers from them where they answer the question.
-fn search_and_answer(
-    run: &mut Run<'_>,
+fn search_and_answer<'q>(
+    run: &mut Run<'q>,
     roles: &mut Roles,
     scope: &Scope,
     confirmed: &[String],
+    translated: &'q OnceCell<String>,
 ) -> Result<Answered, RunError> {
-    let config = run.tools.config;
+    let (config, asked) = (run.tools.config, run.question);
     let at_start = config.retriever.at_start.or(run.tools.probe.is_err());
     let passages = if context::needs_corpus(config) && at_start {
         let need = Need {
@@ -258,7 +261,12 @@ fn search_and_answer(
             subjects: &scope.subjects,
         };
         let effort = run.first_effort(roles);
-        retrieve(run, roles, &need, effort)?.passages
+        let mut passages = retrieve(run, roles, &need, effort)?.passages;
+        if let Some(text) = translate(run, &passages)? {
+            run.question = translated.get_or_init(|| text);
+            passages = retrieve(run, roles, &need, effort)?.passages;
+        }
+        passages
     } else {
         Passages::default()
     };
@@ -272,6 +280,7 @@ fn search_and_answer(
     };
 
     let support = measured.as_ref().map(|(support, _)| *support);
+    run.question = asked;
     let answer = match measured {
         Some((support, ranked)) if quotes || !support.supported => {
             give(run, ranked, support.supported)

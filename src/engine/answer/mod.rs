@@ -5,6 +5,7 @@ mod citations;
 mod quotes;
 mod judged;
 mod support;
+mod translated;
 mod attribution;
 mod ablation;
 mod short;

@@ -40,10 +40,7 @@ pub fn measure(
     let settings = &run.tools.config.answer;
     let (prompt, min_support) = (settings.prompt, settings.min_support);
     let ranked = RankedSentences::new(run, passages)?;
-    // a server may not say how many parameters its model has
-    let parameters = run.tools.generator.card().parameters;
-    let can_judge = parameters == 0 || parameters >= MIN_PARAMETERS;
-    let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge;
+    let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge(run);
     let is_translated = is_translated(run.question, passages);
     // a list is in no single sentence, and sentences are ranked by the words of one language
     let at_once = kind != QuestionKind::Fact || is_translated;
@@ -75,8 +72,15 @@ pub fn measure(
     Ok((support, ranked))
 }
 
+/// Returns whether the generator is large enough to judge. A server may not say how many parameters
+/// its model has.
+pub fn can_judge(run: &Run<'_>) -> bool {
+    let parameters = run.tools.generator.card().parameters;
+    parameters == 0 || parameters >= MIN_PARAMETERS
+}
+
 /// Returns whether the question is in another language than each passage.
-fn is_translated(question: &str, passages: &Passages) -> bool {
+pub fn is_translated(question: &str, passages: &Passages) -> bool {
     short_text_language(question).is_some_and(|own| {
         let mut texts = passages.hits.iter().map(|hit| &hit.chunk.text);
         texts.all(|text| language(text) != own)

@@ -64,6 +64,12 @@ impl StopWords {
     }
 }
 
+/// Returns the English name of a language with a list.
+pub fn language_name(code: &str) -> Option<&'static str> {
+    let listed = LISTED.iter().find(|(listed, ..)| *listed == code);
+    listed.map(|(.., lang)| lang.eng_name())
+}
+
 /// Returns the language of a text that is too short to detect it by its letters: the one with most
 /// of its stop words.
 pub fn short_text_language(text: &str) -> Option<&'static str> {

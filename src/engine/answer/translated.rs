@@ -1,0 +1,52 @@
+//! A question in another language than the documents: it is searched for and judged in theirs, and
+//! answered in its own.
+
+use crate::config::AnswerPrompt;
+use crate::config::prompts::PromptName;
+use crate::corpus::language;
+use crate::engine::error::RunError;
+use crate::engine::run::{Passages, Run};
+use crate::event::RunEvent;
+use crate::index::language_name;
+use crate::llm::Decoding;
+use crate::methods::ModelCalls as _;
+
+use super::support::{can_judge, is_translated};
+
+/// Maximum length of the translation.
+const MAX_TOKENS: u32 = 96;
+
+/// Returns the question in the language of the passages that were found for it; `None` where one of
+/// them has its language, or the generator is too small to translate.
+///
+/// # Errors
+///
+/// Failures of the model.
+pub fn translate(run: &mut Run<'_>, passages: &Passages) -> Result<Option<String>, RunError> {
+    let is_for_people = run.tools.config.answer.prompt == AnswerPrompt::Sources;
+    let Some(first) = passages.hits.first() else {
+        return Ok(None);
+    };
+    if !is_for_people || !can_judge(run) || !is_translated(run.question, passages) {
+        return Ok(None);
+    }
+    let Some(name) = language_name(language(&first.chunk.text)) else {
+        return Ok(None);
+    };
+
+    let question = run.question;
+    let values = [("question", question), ("language", name)];
+    let prompt = run.prompt(PromptName::Translate, &values);
+    let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
+    let completions = run.complete("rewrite question", &[prompt], &decoding)?;
+    let written = completions.first().map_or("", |first| first.text.trim());
+    let rewritten = written.to_owned();
+    run.emit(RunEvent::QuestionRewritten {
+        question: question.to_owned(),
+        rewritten: rewritten.clone(),
+        similarity: None,
+        min_similarity: -1.0,
+        used: !rewritten.is_empty(),
+    });
+    Ok(Some(rewritten).filter(|text| !text.is_empty()))
+}
