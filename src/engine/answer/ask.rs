@@ -261,12 +261,10 @@ fn search_and_answer<'q>(
             subjects: &scope.subjects,
         };
         let effort = run.first_effort(roles);
-        let mut passages = retrieve(run, roles, &need, effort)?.passages;
-        if let Some(text) = translate(run, &passages)? {
+        if let Some(text) = translate(run)? {
             run.question = translated.get_or_init(|| text);
-            passages = retrieve(run, roles, &need, effort)?.passages;
         }
-        passages
+        retrieve(run, roles, &need, effort)?.passages
     } else {
         Passages::default()
     };

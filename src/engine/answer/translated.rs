@@ -5,7 +5,7 @@ use crate::config::AnswerPrompt;
 use crate::config::prompts::PromptName;
 use crate::corpus::language;
 use crate::engine::error::RunError;
-use crate::engine::run::{Passages, Run};
+use crate::engine::run::{Passages, Run, Searched};
 use crate::event::RunEvent;
 use crate::index::language_name;
 use crate::llm::Decoding;
@@ -15,26 +15,31 @@ use super::support::{can_judge, is_translated};
 
 /// Maximum length of the translation.
 const MAX_TOKENS: u32 = 96;
+/// Hits whose language is looked at.
+const HITS: usize = 8;
 
-/// Returns the question in the language of the passages that were found for it; `None` where one of
+/// Returns the question in the language of the passages that are found for it; `None` where one of
 /// them has its language, or the generator is too small to translate.
 ///
 /// # Errors
 ///
-/// Failures of the model.
-pub fn translate(run: &mut Run<'_>, passages: &Passages) -> Result<Option<String>, RunError> {
-    let is_for_people = run.tools.config.answer.prompt == AnswerPrompt::Sources;
-    let Some(first) = passages.hits.first() else {
-        return Ok(None);
-    };
-    if !is_for_people || !can_judge(run) || !is_translated(run.question, passages) {
+/// Failures of the models and of the index.
+pub fn translate(run: &mut Run<'_>) -> Result<Option<String>, RunError> {
+    if run.tools.config.answer.prompt != AnswerPrompt::Sources || !can_judge(run) {
         return Ok(None);
     }
-    let Some(name) = language_name(language(&first.chunk.text)) else {
+    let question = run.question;
+    let found = run.search(&[Searched::new(question)])?;
+    let hits = found.into_iter().flat_map(|one| one.hits).take(HITS);
+    let passages = Passages::from_hits(hits.collect());
+    let first = passages.hits.first().map(|hit| language(&hit.chunk.text));
+    let Some(name) = first.and_then(language_name) else {
         return Ok(None);
     };
+    if !is_translated(question, &passages) {
+        return Ok(None);
+    }
 
-    let question = run.question;
     let values = [("question", question), ("language", name)];
     let prompt = run.prompt(PromptName::Translate, &values);
     let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);

@@ -95,7 +95,7 @@ pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
     rows
 }
 
-/// Returns `keywords Tam Reeve birthplace  cosine .67`.
+/// Returns `keywords Tam Reeve birthplace  cosine .67`, or `translated Where was Tam born?`.
 pub(super) fn rewriting_row(
     scene: &Scene<'_>,
     rewritten: &Rewritten,
@@ -105,10 +105,18 @@ pub(super) fn rewriting_row(
         format!("  cosine {}", score(cosine, 2))
     });
     let used = if rewritten.used { "" } else { "  ✗ not used" };
+    // a translation has no words in common with the question, and is not compared with it
+    let is_translated = rewritten.used && rewritten.similarity.is_none();
+    let label = if is_translated {
+        " translated "
+    } else {
+        " keywords "
+    };
 
-    let room = cells.saturating_sub(text::width(&similarity) + text::width(used) + 12);
+    let width = text::width(&similarity) + text::width(used) + text::width(label) + 2;
+    let room = cells.saturating_sub(width);
     Line::from(vec![
-        scene.span(Tone::Quiet, " keywords "),
+        scene.span(Tone::Quiet, label),
         scene.span(Tone::Text, text::clip(&rewritten.text, room).into_owned()),
         scene.span(Tone::Quiet, similarity),
         scene.span(Tone::Warning, used),

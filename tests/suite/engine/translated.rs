@@ -9,7 +9,7 @@ use crate::support::scripted::ScriptedGenerator;
 fn a_question_is_searched_for_in_the_language_of_the_documents_and_answered_in_its_own() {
     let german = "In welchem Ort wurde der Mann mit dem Namen Tam geboren?";
     let english = "Where was Tam born?";
-    for (question, is_translated) in [(german, true), (english, false)] {
+    for question in [german, english] {
         let mut generator = ScriptedGenerator::new()
             .when("Translate the question into English", english)
             .when(german, " Tam wurde in Aldmouth geboren. [1]")
@@ -24,12 +24,7 @@ fn a_question_is_searched_for_in_the_language_of_the_documents_and_answered_in_i
             _ => None,
         });
         let queries: Vec<&str> = queries.collect();
-        let expected = if is_translated {
-            vec![german, english]
-        } else {
-            vec![english]
-        };
-        assert_eq!(queries, expected);
+        assert_eq!(queries, [english], "{question}");
 
         let prompts = |wanted: &str| {
             let of_purpose = events.iter().filter_map(|event| match event {
