@@ -497,7 +497,7 @@ impl OpenFolder {
                 "another ragscope has the index of {} open; its last complete state is used",
                 self.index.name
             ),
-            "index again when that is done",
+            "index again when it is closed",
         )));
     }
 }

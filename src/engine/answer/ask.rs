@@ -176,8 +176,8 @@ fn answer<'q>(
 
     if context::needs_corpus(config) {
         let mut statements = Statements::new(run.question, &answer.sentences);
-        let can_judge = support.is_some_and(|support| support.stated.is_some());
-        if can_judge && answer.lookups.is_empty() && !statements.uncited_steps().is_empty() {
+        let is_judged = support.is_some_and(|support| support.stated.is_some());
+        if is_judged && answer.lookups.is_empty() && !statements.uncited_steps().is_empty() {
             let cited = cite_uncited(run, &mut answer, statements.uncited_steps(), &passages);
             run.keep(answer.clone());
             if warn_of_failure(run, "the source of each statement", cited).is_break() {

@@ -65,8 +65,8 @@ struct Claim {
     numbers: HashSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,
-    /// Text that it sets as code, in lower case: a passage must hold it as it is.
-    code: Vec<String>,
+    /// Whether the passages hold what it sets as code, as it is.
+    is_code_held: bool,
     /// Numbers with their units: a source sentence must hold both.
     measures: Vec<[String; 2]>,
     is_negated: bool,
@@ -145,8 +145,7 @@ impl Supports {
     /// what it says, otherwise the source sentence that holds most of its words, if any holds
     /// enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
-        let text = without_marks(sentence);
-        let claim = self.claim(without_item_number(&text));
+        let claim = self.claim(sentence);
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
             .filter(|label| !self.is_copied(*label, &claim))
@@ -171,7 +170,9 @@ impl Supports {
         self.sources.iter().map(cited).collect()
     }
 
-    fn claim(&self, text: &str) -> Claim {
+    fn claim(&self, sentence: &str) -> Claim {
+        let text = without_marks(sentence);
+        let text = without_item_number(&text);
         let language = language(text);
         let mut numbers = numbers(text);
         numbers.retain(|number| !self.question.contains(number));
@@ -197,7 +198,7 @@ impl Supports {
             stems: of_passages.map(|of| (of, stems(text, of))).collect(),
             numbers,
             names,
-            code: code_spans(text),
+            is_code_held: code_spans(text).iter().all(|code| self.holds_code(code)),
             measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
@@ -219,7 +220,12 @@ impl Supports {
         })
     }
 
-    /// Returns whether a passage holds the names of a claim, and the passages what it sets as code.
+    fn holds_code(&self, code: &str) -> bool {
+        let mut passages = self.passages.iter();
+        passages.any(|passage| passage.text.contains(code))
+    }
+
+    /// Returns whether a passage holds the names of a claim, and some passage its code.
     fn holds_names(&self, passage: usize, claim: &Claim) -> bool {
         let Source {
             language,
@@ -231,11 +237,7 @@ impl Supports {
             let mut forms = stems(name, language).into_iter();
             words.contains(&name.to_lowercase()) || forms.any(|form| held.contains(&form))
         };
-        let is_held = |code: &String| {
-            let mut passages = self.passages.iter();
-            passages.any(|passage| passage.text.contains(code.as_str()))
-        };
-        claim.names.iter().all(holds_name) && claim.code.iter().all(is_held)
+        claim.is_code_held && claim.names.iter().all(holds_name)
     }
 
     /// Returns the words of a source sentence, with those of the sentences that hold the other
@@ -308,8 +310,7 @@ impl Supports {
     /// Returns the source sentence that comes closest to a sentence that no source holds by its
     /// words, with its passage; `None` where none comes near, or what must be held is not.
     pub fn nearest(&self, sentence: &str) -> Option<Citation> {
-        let text = without_marks(sentence);
-        let claim = self.claim(without_item_number(&text));
+        let claim = self.claim(sentence);
         let sources = self.sources.iter().filter(|source| {
             let words = &self.passages[source.passage].words;
             self.holds_names(source.passage, &claim)
@@ -322,7 +323,7 @@ impl Supports {
         // what it adds to the question counts twice: that is what a reader looks for
         let weighed =
             near.map(|(share, source)| (share + self.share_of_added(source, &claim), source));
-        let (_, source) = weighed.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+        let (_, source) = largest(weighed)?;
         Some(source.cite(self.passages[source.passage].citation.clone()))
     }
 
@@ -342,19 +343,16 @@ impl Supports {
         let (share, best) = best_of(agreeing)?;
         let passage = self.passages.get(best.passage)?.citation.clone();
         // the words may be of two sentences: the quotation is of the one that says more
+        let said = &claim.stems[self.passages[best.passage].language];
+        let own = self.share(said, &best.stems);
         let of_passage = self
             .sources
             .iter()
-            .filter(|source| source.passage == best.passage && self.agrees(source, claim));
-        let said = &claim.stems[self.passages[best.passage].language];
-        let of_passage = of_passage.map(|source| (self.share(said, &source.stems), source));
-        let first = (self.share(said, &best.stems), best);
-        let (_, quoted) = of_passage.fold(
-            first,
-            |best, next| {
-                if next.0 > best.0 { next } else { best }
-            },
-        );
+            .filter(|source| source.passage == best.passage);
+        let more = of_passage
+            .map(|source| (self.share(said, &source.stems), source))
+            .filter(|(share, source)| *share > own && self.agrees(source, claim));
+        let quoted = largest(more).map_or(best, |(_, source)| source);
         Some(Citation {
             evidence: Evidence::Overlap { share },
             ..quoted.cite(passage)
@@ -446,9 +444,14 @@ impl Supports {
 fn best_of<'a>(
     scored: impl Iterator<Item = (f32, &'a SourceSentence)>,
 ) -> Option<(f32, &'a SourceSentence)> {
-    scored
-        .filter(|(share, _)| *share >= MIN_SHARE)
-        .reduce(|best, next| if next.0 > best.0 { next } else { best })
+    largest(scored.filter(|(share, _)| *share >= MIN_SHARE))
+}
+
+/// Returns the source sentence with the largest share; of equal ones the first.
+fn largest<'a>(
+    scored: impl Iterator<Item = (f32, &'a SourceSentence)>,
+) -> Option<(f32, &'a SourceSentence)> {
+    scored.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
 fn stems(text: &str, language: &str) -> HashSet<String> {

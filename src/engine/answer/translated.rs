@@ -7,7 +7,7 @@ use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Searched};
 use crate::event::RunEvent;
-use crate::index::language_name;
+use crate::index::{language_name, short_text_language};
 use crate::llm::Decoding;
 use crate::methods::ModelCalls as _;
 
@@ -29,6 +29,9 @@ pub fn translate(run: &mut Run<'_>) -> Result<Option<String>, RunError> {
         return Ok(None);
     }
     let question = run.question;
+    if short_text_language(question).is_none() {
+        return Ok(None);
+    }
     let found = run.search(&[Searched::new(question)])?;
     let hits = found.into_iter().flat_map(|one| one.hits).take(HITS);
     let passages = Passages::from_hits(hits.collect());

@@ -310,6 +310,10 @@ mod tests {
         let says_no = || sentence("The sources do not mention it.", false, 0.9);
         let unsure = || sentence("Tam Reeve was born in 1825.", true, 0.4);
         let concludes = || sentence("So the answer is Lorby.", false, 0.9);
+        let says = |text: &str, expected| {
+            let sentences = vec![sentence(text, true, 0.95)];
+            (sentences, support(0.9), 3, expected)
+        };
         let cases = [
             (vec![cited(), concludes()], None, 3, VerdictKind::Supported),
             (vec![cited()], support(0.8), 3, VerdictKind::Supported),
@@ -330,24 +334,9 @@ mod tests {
                 VerdictKind::NotInDocuments,
             ),
             (vec![], support(0.2), 3, VerdictKind::NotInDocuments),
-            (
-                vec![sentence("The example is shown in [1].", true, 0.95)],
-                support(0.9),
-                3,
-                VerdictKind::Doubtful,
-            ),
-            (
-                vec![sentence("The next release is scheduled for.", true, 0.95)],
-                support(0.9),
-                3,
-                VerdictKind::Doubtful,
-            ),
-            (
-                vec![sentence("The switch logs a user in.", true, 0.95)],
-                support(0.9),
-                3,
-                VerdictKind::Supported,
-            ),
+            says("The example is shown in [1].", VerdictKind::Doubtful),
+            says("The next release is scheduled for.", VerdictKind::Doubtful),
+            says("The switch logs a user in.", VerdictKind::Supported),
             (
                 vec![sentence("[2]", true, 0.9)],
                 support(0.8),

@@ -208,13 +208,11 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
                 text: cited,
                 citations: judged,
             } => {
-                let sentence = sentences.iter_mut().find(|(known, _)| known == step);
-                if let Some((
-                    _,
-                    RunEvent::StepFinished {
-                        text, citations, ..
-                    },
-                )) = sentence
+                let mut of_step = sentences.iter_mut().filter(|(known, _)| known == step);
+                let sentence = of_step.next().map(|(_, sentence)| sentence);
+                if let Some(RunEvent::StepFinished {
+                    text, citations, ..
+                }) = sentence
                 {
                     text.clone_from(cited);
                     citations.clone_from(judged);

@@ -229,21 +229,18 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
             format!("{} found → {passages} read", lookup.found)
         }
     };
-    let count = |is_counted: fn(&LeftOut) -> bool| -> usize {
-        let left_out = lookup.left_out.iter();
-        let counted = left_out.filter(|(_, reason)| is_counted(reason));
-        counted.map(|(parts, _)| parts.len()).sum()
-    };
-    let needless = count(|reason| matches!(reason, LeftOut::NotNeeded));
-    let late = count(|reason| matches!(reason, LeftOut::NoTime { .. }));
+    let (mut needless, mut late) = (0, 0);
+    for (parts, reason) in &lookup.left_out {
+        match reason {
+            LeftOut::NotNeeded => needless += parts.len() as u64,
+            LeftOut::NoTime { .. } => late += parts.len() as u64,
+        }
+    }
     if needless > 0 {
-        words.push_str(&format!(
-            ", {} not needed",
-            quantity(needless as u64, "stage")
-        ));
+        words.push_str(&format!(", {} not needed", quantity(needless, "stage")));
     }
     if late > 0 {
-        words.push_str(&format!(", no time for {}", quantity(late as u64, "stage")));
+        words.push_str(&format!(", no time for {}", quantity(late, "stage")));
     }
     words
 }
