@@ -230,6 +230,7 @@ pub(super) struct Context {
     reader: Rc<ReaderCell>,
     model: Arc<LlamaModel>,
     threads: Threads,
+    keeps_threads: bool,
     counts: Vec<i32>,
     sequence_pointers: Vec<*mut i32>,
     vocabulary: usize,
@@ -323,6 +324,7 @@ impl Context {
             reader,
             model: Arc::clone(model),
             threads,
+            keeps_threads: false,
             counts: Vec::new(),
             sequence_pointers: Vec::new(),
             vocabulary: usize::try_from(model.n_vocab()).unwrap_or(0),
@@ -397,7 +399,7 @@ impl Context {
             logits: batch.is_output.as_mut_ptr(),
         };
 
-        let threads = raw_threads(self.threads.for_batch(batch.len()));
+        let threads = raw_threads(self.threads_for(batch.len()));
         // SAFETY: the context is live.
         unsafe { sys::llama_set_n_threads(self.raw.as_ptr(), threads, threads) };
 
@@ -407,7 +409,7 @@ impl Context {
         match unsafe { sys::llama_decode(self.raw.as_ptr(), raw) } {
             0 => {
                 // reading tensors costs time that is not the threads'
-                if self.reader.borrow().is_none() {
+                if self.reader.borrow().is_none() && !self.keeps_threads {
                     self.threads.took(batch.len(), started.elapsed());
                 }
                 Ok(Decoded::Done)
@@ -418,6 +420,23 @@ impl Context {
                 "decoding failed with code {code}"
             ))),
         }
+    }
+
+    /// Sets whether the number of threads stays the same from decode to decode. ggml's flash
+    /// attention of a single token divides the cache among the threads and adds what each found, so
+    /// that the last digits of a logit depend on their number: a token that is drawn by chance may
+    /// then be another one under the same seed.
+    pub fn keep_threads(&mut self, keep: bool) {
+        self.keeps_threads = keep;
+    }
+
+    fn threads_for(&self, tokens: usize) -> u32 {
+        let tokens = if self.keeps_threads {
+            usize::MAX
+        } else {
+            tokens
+        };
+        self.threads.for_batch(tokens)
     }
 
     /// Returns the logits of an output of the batch, by its index among all entries: one number per

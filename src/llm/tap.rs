@@ -273,6 +273,7 @@ impl Tap for LlamaGenerator {
             }
             _ => &mut self.evaluator,
         };
+        evaluator.context.keep_threads(decoding.temperature > 0.0);
         let readings = SharedReadings::default();
         let mut writer = TappedWriter {
             writer: Writer::new(&self.model, &self.template, decoding, prompts, observe),

@@ -13,7 +13,7 @@
 //! unit of a document would give all of its attention to the first, and early units would be linked
 //! with whatever follows them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::event::{Link, saturating_u32};
@@ -72,9 +72,9 @@ pub struct LinkMaker {
     /// For each unit, the end of the last window that it was in.
     reach: Vec<usize>,
     /// Rows that a further window may add to.
-    open: BTreeMap<usize, HashMap<usize, Mean>>,
+    open: BTreeMap<usize, BTreeMap<usize, Mean>>,
     /// Complete rows: the lift of each other unit in the unit's attention.
-    lifts: BTreeMap<usize, HashMap<usize, f32>>,
+    lifts: BTreeMap<usize, BTreeMap<usize, f32>>,
     made: Vec<Vec<Link>>,
 }
 
@@ -167,7 +167,7 @@ impl LinkMaker {
 
 /// Scales a row to a mean of 1 over the units that get any attention, so that 1 is what chance
 /// gives, whether a unit sees two others or two hundred.
-fn lifts(row: &HashMap<usize, Mean>) -> HashMap<usize, f32> {
+fn lifts(row: &BTreeMap<usize, Mean>) -> BTreeMap<usize, f32> {
     let sum: f32 = row.values().map(Mean::value).sum();
     let visible = row.values().filter(|mean| mean.value() > 0.0).count() as f32;
     row.iter()

@@ -2,7 +2,7 @@
 //! where that chunk holds what the sentence says, or else by the source sentence that holds its
 //! words.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use crate::corpus::{fold_white_space, language, sentences, split_words};
@@ -36,9 +36,9 @@ pub struct Supports {
     /// The number of source sentences that hold a word: a word that is in all of them says little.
     sources_with: HashMap<String, usize>,
     /// Words of the question.
-    question: HashSet<String>,
+    question: BTreeSet<String>,
     /// Without stop words and endings, by the language of the passages.
-    asked: BTreeMap<&'static str, HashSet<String>>,
+    asked: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 /// A passage, with the words of its text and its place.
@@ -48,11 +48,11 @@ struct Source {
     /// Text behind the place, in lower case.
     text: String,
     /// The words as they are, in lower case.
-    words: HashSet<String>,
+    words: BTreeSet<String>,
     /// Without stop words and endings.
-    stems: HashSet<String>,
+    stems: BTreeSet<String>,
     /// Words of its place, in lower case.
-    place: HashSet<String>,
+    place: BTreeSet<String>,
 }
 
 /// A sentence of the answer, without its marks and its number in a list.
@@ -60,9 +60,9 @@ struct Claim {
     language: &'static str,
     /// The words without stop words and endings, by the language of the passages that they are
     /// compared with.
-    stems: BTreeMap<&'static str, HashSet<String>>,
+    stems: BTreeMap<&'static str, BTreeSet<String>>,
     /// Numbers: a source must hold them all.
-    numbers: HashSet<String>,
+    numbers: BTreeSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,
     /// Whether the passages hold what it sets as code, as it is.
@@ -78,8 +78,8 @@ struct SourceSentence {
     lines: [u32; 2],
     place: Option<Place>,
     text: String,
-    words: HashSet<String>,
-    stems: HashSet<String>,
+    words: BTreeSet<String>,
+    stems: BTreeSet<String>,
 }
 
 impl SourceSentence {
@@ -243,7 +243,7 @@ impl Supports {
     /// Returns the words of a source sentence, with those of the sentences that hold the other
     /// numbers of a claim. `None` where no source is for a number: the sentence itself, one beside
     /// it, its place, or a sentence of its passage that says more of the claim.
-    fn words_with_numbers(&self, at: usize, claim: &Claim) -> Option<HashSet<String>> {
+    fn words_with_numbers(&self, at: usize, claim: &Claim) -> Option<BTreeSet<String>> {
         let source = &self.sources[at];
         let beside = at.saturating_sub(1)..(at + 2).min(self.sources.len());
         let is_of_passage = |one: &&SourceSentence| one.passage == source.passage;
@@ -401,7 +401,7 @@ impl Supports {
     }
 
     /// Returns the weighted share of the words of a claim among `held`.
-    fn share(&self, words: &HashSet<String>, held: &HashSet<String>) -> f32 {
+    fn share(&self, words: &BTreeSet<String>, held: &BTreeSet<String>) -> f32 {
         let total: f32 = words.iter().map(|word| self.weight(word)).sum();
         let common = words.intersection(held);
         let common: f32 = common.map(|word| self.weight(word)).sum();
@@ -454,7 +454,7 @@ fn largest<'a>(
     scored.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
-fn stems(text: &str, language: &str) -> HashSet<String> {
+fn stems(text: &str, language: &str) -> BTreeSet<String> {
     content_words(text, language).into_iter().collect()
 }
 
@@ -516,14 +516,14 @@ fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
 }
 
 /// Returns the words in lower case, and numbers without the signs between groups of digits.
-fn words(text: &str) -> HashSet<String> {
+fn words(text: &str) -> BTreeSet<String> {
     let words = split_words(text);
     words.map(str::to_lowercase).chain(numbers(text)).collect()
 }
 
 /// Returns the numbers of a text: digits, without the signs between groups of three.
-fn numbers(text: &str) -> HashSet<String> {
-    let mut numbers = HashSet::new();
+fn numbers(text: &str) -> BTreeSet<String> {
+    let mut numbers = BTreeSet::new();
     let mut number = String::new();
     let mut rest = text.chars().peekable();
 

@@ -1,6 +1,6 @@
 //! Quotations: the sentences of the passages that fit the question best, each with its source.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
@@ -64,7 +64,7 @@ impl RankedSentences {
 
         let quotations = Supports::new(run.question, passages).quotations();
         // a document that asks answers in the sentence behind: the words asked for are of that one
-        let mut asked = (0, HashSet::new());
+        let mut asked = (0, BTreeSet::new());
         let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
@@ -89,8 +89,8 @@ impl RankedSentences {
         let mut sentences: Vec<RankedSentence> = ranked.collect();
         // chunks overlap: a sentence of two is one, and an end that a chunk cut off is none
         let all = sentences.iter().map(|one| one.text().to_owned());
-        let all: HashSet<String> = all.collect();
-        let mut seen = HashSet::new();
+        let all: BTreeSet<String> = all.collect();
+        let mut seen = BTreeSet::new();
         sentences.retain(|one| {
             let text = one.text();
             let words = content_words(text, question.language).len();
@@ -179,9 +179,9 @@ fn compare(run: &mut Run<'_>, sentences: &mut [RankedSentence]) -> Result<(), Ru
 /// The words of a question, with their weight among the passages.
 struct QuestionWords {
     language: &'static str,
-    weights: HashMap<String, f32>,
+    weights: BTreeMap<String, f32>,
     /// The words of the question in the text and the place of each passage.
-    by_passage: Vec<HashSet<String>>,
+    by_passage: Vec<BTreeSet<String>>,
 }
 
 impl QuestionWords {
@@ -210,7 +210,7 @@ impl QuestionWords {
     }
 
     /// Returns the words of the question that a text holds.
-    fn find_in(&self, text: &str) -> HashSet<String> {
+    fn find_in(&self, text: &str) -> BTreeSet<String> {
         let words = content_words(text, self.language).into_iter();
         words
             .filter(|word| self.weights.contains_key(word))
@@ -218,7 +218,7 @@ impl QuestionWords {
     }
 
     /// Returns the weighted share of the words.
-    fn share(&self, words: &HashSet<String>) -> f32 {
+    fn share(&self, words: &BTreeSet<String>) -> f32 {
         let total: f32 = self.weights.values().sum();
         let held: f32 = words.iter().map(|word| self.weights[word]).sum();
         if total > 0.0 { held / total } else { 0.0 }

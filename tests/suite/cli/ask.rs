@@ -648,7 +648,6 @@ fn a_question_is_answered_from_the_documents_that_it_names() {
 }
 
 /// Returns a record without what differs between two runs: times, ids and numbers of generations.
-/// The last digits of a score depend on the order in which a segment of the index adds its words.
 fn timeless(value: &Value) -> Value {
     let is_of_run = |key: &str| {
         let names = [
@@ -670,6 +669,19 @@ fn timeless(value: &Value) -> Value {
             .map(|(key, value)| (key.clone(), timeless(value)))
             .collect(),
         Value::Array(items) => items.iter().map(timeless).collect(),
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// Returns a record with its numbers to five digits. The last ones of a score depend on the order
+/// in which a segment of the index adds its words, and those of a logit on the number of threads.
+fn rounded(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), rounded(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(rounded).collect(),
         Value::Number(number) => number.as_f64().map_or(Value::Null, |number| {
             serde_json::json!((number * 1e5).round() / 1e5)
         }),
@@ -732,10 +744,12 @@ fn an_index_of_many_updates_answers_as_a_new_one() {
     };
     let expected = records("home", 1);
     assert!(expected.len() > 20, "{expected:?}");
-    for (home, threads) in [("home", 2), ("new", 1), ("home", 1)] {
+    assert_eq!(records("home", 1), expected, "the same again");
+    let to_five_digits = |records: &[Value]| records.iter().map(rounded).collect::<Vec<_>>();
+    for (home, threads) in [("home", 2), ("new", 1)] {
         assert_eq!(
-            records(home, threads),
-            expected,
+            to_five_digits(&records(home, threads)),
+            to_five_digits(&expected),
             "{home}, {threads} threads"
         );
     }
