@@ -90,7 +90,11 @@ impl FollowUp for ByThread {
                 Some((prompt, read)) => {
                     let rewritten = write_question(run, prompt)?;
                     let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
-                    (rewritten, read, fault)
+                    if fault.is_some() && continues(question) {
+                        (joined(question, last), 1, None)
+                    } else {
+                        (rewritten, read, fault)
+                    }
                 }
             }
         };
@@ -159,14 +163,36 @@ fn write_question(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError>
 /// model leaves such a question as it is, after seconds that every question of a thread would take.
 fn stands_alone(question: &str) -> bool {
     let lower: Vec<String> = split_words(question).map(str::to_lowercase).collect();
-    let has = |list: &[&str], word: Option<&String>| {
-        word.is_some_and(|word| list.contains(&word.as_str()))
-    };
     let is_whole = lower.len() >= MIN_WORDS
         && (has(&QUESTION_WORDS, lower.first()) || has(&QUESTION_WORDS, lower.get(1)));
-    let is_elliptic = has(&OPENINGS, lower.first()) || has(&["about"], lower.get(1));
-    let refers = lower.iter().any(|word| has(&POINTERS, Some(word)));
-    is_whole && !is_elliptic && !refers && !names(question).is_empty()
+    is_whole && !is_elliptic(&lower) && !refers(&lower) && !names(question).is_empty()
+}
+
+/// Returns whether an English question says by itself that it continues another.
+fn continues(question: &str) -> bool {
+    let lower: Vec<String> = split_words(question).map(str::to_lowercase).collect();
+    is_elliptic(&lower) || (refers(&lower) && names(question).is_empty())
+}
+
+fn is_elliptic(lower: &[String]) -> bool {
+    has(&OPENINGS, lower.first()) || has(&["about"], lower.get(1))
+}
+
+fn refers(lower: &[String]) -> bool {
+    lower.iter().any(|word| has(&POINTERS, Some(word)))
+}
+
+fn has(list: &[&str], word: Option<&String>) -> bool {
+    word.is_some_and(|word| list.contains(&word.as_str()))
+}
+
+/// Returns a question behind the last one of its thread: a model too small to rewrite it reads both,
+/// and the search has the words of both.
+fn joined(question: &str, turns: &[Turn]) -> String {
+    let last = turns.last().map_or("", |turn| turn.question.as_str());
+    format!("{} {question}", fold_white_space(last))
+        .trim_start()
+        .to_owned()
 }
 
 /// Returns why a rewriting cannot stand for the question; `None` where it can.
@@ -303,6 +329,31 @@ mod tests {
         for question in follow_ups {
             assert!(!stands_alone(question), "{question}");
         }
+
+        let continuing = [
+            "And what about WS-01?",
+            "What about Italy?",
+            "And when did Tam Reeve die?",
+            "what did she do there",
+        ];
+        for question in continuing {
+            assert!(continues(question), "{question}");
+        }
+        let new = [
+            "Who is Tam Reeve, and where was he born?",
+            "When did Mount Ember last smoke?",
+        ];
+        for question in new {
+            assert!(!continues(question), "{question}");
+        }
+        let turns = [Turn {
+            question: "Where is the gauge TG-01?".to_owned(),
+            answer: "Cermin".to_owned(),
+        }];
+        assert_eq!(
+            joined("And WS-01?", &turns),
+            "Where is the gauge TG-01? And WS-01?"
+        );
     }
 
     #[test]
