@@ -93,7 +93,7 @@ fn summary(report: &IndexReport) -> String {
     if let Some(neighbours) = report.neighbours {
         text.push_str(&format!("{}\n", words::sentence_joins(neighbours)));
     }
-    if let Some(omitted) = words::omitted_files(report) {
+    if let Some(omitted) = words::omitted_files(&report.omitted) {
         text.push_str(&format!("{omitted}\n"));
     }
 

@@ -87,8 +87,11 @@ impl SearchQuery {
         let mut words: Vec<&str> = Vec::new();
         let mut terms = Vec::new();
         let mut is_quoted = false;
+        let mut next = 0;
         let parts = query.split(|c: char| {
-            is_quoted ^= c == '"';
+            let at = next;
+            next += c.len_utf8();
+            is_quoted ^= c == '"' && !is_inside_word(query, at);
             c.is_whitespace() && !is_quoted
         });
         for part in parts.filter(|part| !part.is_empty()) {
@@ -118,6 +121,13 @@ impl SearchQuery {
             terms,
         }
     }
+}
+
+/// Returns whether a sign stands between two letters, as the quotation mark of Hebrew abbreviations
+/// does: `צה"ל`.
+fn is_inside_word(query: &str, at: usize) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    is_letter(query[..at].chars().next_back()) && is_letter(query[at..].chars().nth(1))
 }
 
 /// Returns whether a word behind a dash is excluded; `-f` and `--force` are options.
@@ -157,8 +167,9 @@ mod tests {
 
     #[test]
     fn a_query_has_phrases_exclusions_and_paths() {
-        let cases: [(&str, &str, &[&str]); 10] = [
+        let cases: [(&str, &str, &[&str]); 11] = [
             ("wind and sail", "wind and sail", &[]),
+            ("דובר צה\"ל -ים", "דובר צה\"ל", &["not:ים"]),
             (
                 "\"wind and sail\" sea",
                 "wind and sail sea",

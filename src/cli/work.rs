@@ -158,7 +158,17 @@ impl<'a> Work<'a> {
                     .warning(&text, error.advice().as_deref());
             }
             Ok(Updated::Interrupted) => return Err(Stopped::Interrupted),
-            Ok(Updated::Finished(report)) => self.report_skipped(&report),
+            Ok(Updated::Finished(report)) => {
+                if let Some(omitted) = words::omitted_files(&report.omitted)
+                    && !has_documents
+                {
+                    return Err(Stopped::failure(
+                        format!("no readable document in {folders}; {omitted}"),
+                        "add files that `ragscope formats` lists, or set what reads these",
+                    ));
+                }
+                self.report_skipped(&report);
+            }
             Ok(Updated::WordsOnly) => self.observer.out.remark(&format!(
                 "answering from the words alone: the vectors take longer; `ragscope index {folders}` computes them, and --set index.first_answer=vectors waits for them"
             )),

@@ -218,6 +218,7 @@ impl Document {
             return Err(note.unwrap_or("it holds no text".to_owned()));
         }
 
+        extract.add_title();
         extract.shorten();
         let named = extract.metadata.date.take();
         extract.metadata.date = named.or_else(|| date_in_path(path));

@@ -69,6 +69,8 @@ impl Outline {
             next = self.above[index];
         }
 
+        // the title of a page is often its first heading again
+        path.dedup();
         path.into_iter()
             .filter(|title| !title.is_empty())
             .take(MAX_HEADINGS)

@@ -12,11 +12,12 @@ use super::lexical::analyser::is_content_word;
 use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
-use crate::corpus::split_words;
+use crate::corpus::count_negations;
 use crate::event::{ChunkCopy, Hit, Ranked, document_stem};
+use crate::letters::is_dense;
 
 /// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
-/// without their place.
+/// without their place. Two characters of a script without spaces count as a word.
 const MIN_WORDS: usize = 8;
 /// Number of words of a shingle.
 const SHINGLE_WORDS: usize = 3;
@@ -26,8 +27,11 @@ const MIN_SHARE: f32 = 0.85;
 /// and at most of them all.
 pub(super) const WIDER: usize = 8;
 const MAX_WIDER: usize = 512;
-/// Words that programs and people add to the name of a copy or a version.
-const VERSION_WORDS: [&str; 12] = [
+/// Words that programs and people add to the name of a copy or a version, or of its folder.
+const VERSION_WORDS: [&str; 15] = [
+    "archive",
+    "archived",
+    "archiv",
     "backup",
     "bak",
     "conflict",
@@ -41,6 +45,8 @@ const VERSION_WORDS: [&str; 12] = [
     "old",
     "v",
 ];
+/// Signs behind a word that make another one of it: `C++`.
+const SIGNS: [char; 2] = ['+', '#'];
 
 /// Words that mail programs put before the subject of a mail that is answered or passed.
 const REPLY_WORDS: [&str; 10] = [
@@ -113,7 +119,7 @@ impl Candidate {
     fn is_copy_of(&self, better: &Self) -> bool {
         let [own, other] = [self, better].map(|of| &of.hit.chunk);
         let is_same_document = own.document == other.document;
-        if self.text.words.len() < MIN_WORDS {
+        if self.text.length < MIN_WORDS {
             return false;
         }
         if self.text.words == better.text.words {
@@ -124,18 +130,17 @@ impl Candidate {
         if self.is_quotation || better.is_quotation {
             return !is_same_document
                 && subject(&own.headings) == subject(&other.headings)
-                && self.body().words.len() >= MIN_WORDS
+                && self.body().length >= MIN_WORDS
                 && self.body().has_numbers_of(better.body())
                 && self.body().share_in(better.body()) >= MIN_SHARE;
         }
 
-        // forms that differ in their numbers say different things; versions of a file may
+        // forms that differ in a number or a name say different things; versions of a file may
         !is_same_document
-            && without_numbers(&own.headings.join(" "))
-                == without_numbers(&other.headings.join(" "))
-            && (self.text.has_numbers_of(&better.text)
+            && without_numbers(&own.headings) == without_numbers(&other.headings)
+            && (self.body().has_facts_of(better.body())
                 || name_of(&own.document) == name_of(&other.document))
-            && self.text.share_in(&better.text) >= MIN_SHARE
+            && self.body().share_in(better.body()) >= MIN_SHARE
     }
 
     fn body(&self) -> &TextPrint {
@@ -204,19 +209,35 @@ fn subject(headings: &[String]) -> Vec<String> {
 /// The words of a text as they are compared: by their hashes.
 struct TextPrint {
     words: Vec<u64>,
-    /// The words with digits, in order.
+    length: usize,
+    negations: usize,
+    /// The words with digits, in order, and those with a capital.
     numbers: Vec<u64>,
+    names: Vec<u64>,
+    /// All words, in order.
+    sorted: OnceCell<Vec<u64>>,
     /// The words that follow one another, in order.
     shingles: OnceCell<Vec<u64>>,
 }
 
 impl TextPrint {
     fn new(text: &str) -> Self {
-        let words: Vec<String> = words(text).collect();
-        let numbers = words.iter().filter(|word| word.contains(char::is_numeric));
+        let written: Vec<&str> = split(text).collect();
+        let dense = written.iter().filter(|word| word.starts_with(is_dense));
+        let having = |is_sought: fn(char) -> bool| {
+            let words = written.iter().filter(|word| word.contains(is_sought));
+            sort_hashes(words.map(|word| hash(word.to_lowercase())))
+        };
         Self {
-            numbers: sort_hashes(numbers.map(hash)),
-            words: words.iter().map(hash).collect(),
+            length: written.len() - dense.count() / 2,
+            negations: count_negations(text.split_whitespace()),
+            numbers: having(char::is_numeric),
+            names: having(char::is_uppercase),
+            words: written
+                .iter()
+                .map(|word| hash(word.to_lowercase()))
+                .collect(),
+            sorted: OnceCell::new(),
             shingles: OnceCell::new(),
         }
     }
@@ -225,6 +246,22 @@ impl TextPrint {
     fn has_numbers_of(&self, other: &Self) -> bool {
         let mut numbers = self.numbers.iter();
         numbers.all(|number| other.numbers.binary_search(number).is_ok())
+    }
+
+    /// Returns whether another text has all of the words with digits or capitals, and denies as
+    /// often where it is not much longer.
+    fn has_facts_of(&self, other: &Self) -> bool {
+        let all = other.all_words();
+        let mut names = self.names.iter();
+        let is_longer = self.words.len() as f32 <= other.words.len() as f32 * MIN_SHARE;
+        self.has_numbers_of(other)
+            && names.all(|name| all.binary_search(name).is_ok())
+            && (is_longer || self.negations == other.negations)
+    }
+
+    fn all_words(&self) -> &[u64] {
+        self.sorted
+            .get_or_init(|| sort_hashes(self.words.iter().copied()))
     }
 
     /// Returns the share of the shingles that another text has, too.
@@ -259,19 +296,56 @@ fn sort_hashes(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
 
 /// Returns the words of a text in lower case.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    split_words(text).map(str::to_lowercase)
+    split(text).map(str::to_lowercase)
 }
 
-/// Returns the words of a text, without digits.
-fn without_numbers(text: &str) -> Vec<String> {
-    words(&text.replace(char::is_numeric, " ")).collect()
+/// Returns the words of a text as they are written, each with its signs; of a script without spaces
+/// each character.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || SIGNS.contains(&c)));
+    let words = words.map(|word| word.trim_start_matches(SIGNS));
+    words.flat_map(|word| {
+        let mut ends = word.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            let (mut end, first) = ends.next()?;
+            if !is_dense(first) {
+                for (next, _) in ends.clone().take_while(|(_, c)| !is_dense(*c)) {
+                    end = next;
+                    ends.next();
+                }
+            }
+            let part = &word[start..end];
+            start = end;
+            Some(part)
+        })
+    })
 }
 
-/// Returns the words of the name of a file that its versions share: `report` of
+/// Returns the words of headings without digits, of each heading once: the title of a page is often
+/// its first heading again.
+fn without_numbers(headings: &[String]) -> Vec<Vec<String>> {
+    let headings = headings
+        .iter()
+        .map(|heading| heading.replace(char::is_numeric, " "));
+    let mut headings: Vec<Vec<String>> =
+        headings.map(|heading| words(&heading).collect()).collect();
+    headings.dedup();
+    headings
+}
+
+/// Returns the words of a path that the versions of a file share: `report` of
 /// `old/Report (2) final v3.docx`. A number alone is no mark of a version: `invoice-17`.
-fn name_of(path: &str) -> String {
+fn name_of(path: &str) -> Vec<String> {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    let parts = folders.split('/').chain([document_stem(path)]);
+    let names = parts.map(name_of_part);
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+fn name_of_part(part: &str) -> String {
     // file managers name a copy `report (1)`
-    let words: Vec<String> = words(&document_stem(path).replace('(', " copy ")).collect();
+    let words: Vec<String> = words(&part.replace('(', " copy ")).collect();
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let is_dated = words.iter().any(|word| {
         is_number(word) && word.len() >= 4 && (word.starts_with("19") || word.starts_with("20"))
@@ -413,7 +487,7 @@ mod tests {
             let chunk = ChunkText {
                 id: u64::from(rank),
                 document: (*document).to_owned(),
-                headings: vec![(*heading).to_owned()],
+                headings: heading.split(" > ").map(str::to_owned).collect(),
                 bytes: [0, 1],
                 lines: [1, 1],
                 tokens: 1,
@@ -494,7 +568,10 @@ mod tests {
         let other_time = FERRY.replace("10:15", "11:15");
         let mut longer = FERRY.to_owned();
         longer.push_str(" Dogs travel free of charge, bicycles cost four crowns on every boat.");
-        let cases: [(Document<'_>, Document<'_>, bool); 12] = [
+        let denied = FERRY.replace("leaves at", "leaves not at");
+        let other_name = FERRY.replace("Lund", "Ember");
+        let ja = "日曜日のルンド島行きフェリーは十時に出て、帰りの最終便は夕方に出る。";
+        let cases: [(Document<'_>, Document<'_>, bool); 21] = [
             (("a.md", "", "", FERRY), ("b.md", "", "", &other_word), true),
             // another number is another fact, unless the files are versions of each other
             (
@@ -521,6 +598,40 @@ mod tests {
                 ("bill-17 (1).md", "", "", FERRY),
                 ("bill-17 draft 2.md", "", "", &other_time),
                 true,
+            ),
+            // a negation and a name as well
+            (("a.md", "", "", FERRY), ("b.md", "", "", &denied), false),
+            (("a.md", "", "", &denied), ("b.md", "", "", FERRY), false),
+            (
+                ("a.md", "", "", FERRY),
+                ("b.md", "", "", &other_name),
+                false,
+            ),
+            (
+                ("lund/README.md", "", "", FERRY),
+                ("ember/README.md", "", "", &other_time),
+                false,
+            ),
+            (
+                ("lund/README.md", "", "", FERRY),
+                ("lund/archive 2024/README.md", "", "", &other_time),
+                true,
+            ),
+            (
+                ("C.md", "C", "", FERRY),
+                ("C++.md", "C++", "", &other_word),
+                false,
+            ),
+            (
+                ("a.html", "Ferry > Ferry", "", FERRY),
+                ("a.md", "Ferry", "", &other_word),
+                true,
+            ),
+            (("a.md", "", "", ja), ("b.md", "", "", ja), true),
+            (
+                ("a.md", "", "", "内線番号は三"),
+                ("b.md", "", "", "内線番号は三"),
+                false,
             ),
             // it adds something to the better one, but not the other way round
             (("a.md", "", "", FERRY), ("b.md", "", "", &longer), false),

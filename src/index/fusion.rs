@@ -21,28 +21,33 @@ pub(super) struct Fused {
     pub fused: Ranked,
 }
 
+/// Least range of the cosines of a list: in a small folder all chunks are in it, and those that are
+/// equally near must not outvote the one that has the words.
+const MIN_COSINE_RANGE: f32 = 0.25;
+
 /// The place in a [`Fused`] of what one of the lists says.
 type RankInList = fn(&mut Fused) -> &mut Option<Ranked>;
 
 /// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it.
 /// Equal scores are ordered by chunk.
 ///
-/// Each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), then summed
-/// with weights.
+/// Each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), cosines by
+/// [`MIN_COSINE_RANGE`] at least, then summed with weights.
 pub(super) fn fuse(
     bm25: &[ScoredChunk],
     vector: &[ScoredChunk],
     settings: &RetrieverSettings,
 ) -> Vec<Fused> {
     let mut union: HashMap<u64, Fused> = HashMap::with_capacity(bm25.len() + vector.len());
-    let lists: [(_, _, RankInList); 2] = [
-        (bm25, settings.bm25_weight, |fused| &mut fused.bm25),
-        (vector, 1.0 - settings.bm25_weight, |fused| {
+    let vector_weight = 1.0 - settings.bm25_weight;
+    let lists: [(_, _, _, RankInList); 2] = [
+        (bm25, settings.bm25_weight, 0.0, |fused| &mut fused.bm25),
+        (vector, vector_weight, MIN_COSINE_RANGE, |fused| {
             &mut fused.vector
         }),
     ];
-    for (list, weight, rank_in_list) in lists {
-        let share = shares(list);
+    for (list, weight, min_range, rank_in_list) in lists {
+        let share = shares(list, min_range);
         for ((listed, ranked), share) in list.iter().zip(ranks(list)).zip(share) {
             let fused = union.entry(listed.chunk).or_default();
             fused.chunk = listed.chunk;
@@ -84,7 +89,7 @@ pub(super) fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
 }
 
 /// Returns the score of each chunk of a list before its weight.
-fn shares(list: &[ScoredChunk]) -> Vec<f32> {
+fn shares(list: &[ScoredChunk], min_range: f32) -> Vec<f32> {
     let scores = list.iter().map(|listed| listed.score);
     let lowest = scores.clone().fold(f32::INFINITY, f32::min);
     let highest = scores.fold(f32::NEG_INFINITY, f32::max);
@@ -93,7 +98,7 @@ fn shares(list: &[ScoredChunk]) -> Vec<f32> {
     list.iter()
         .map(|listed| {
             if range > 0.0 {
-                (listed.score - lowest) / range
+                (listed.score - lowest) / range.max(min_range)
             } else {
                 1.0
             }
@@ -154,6 +159,12 @@ mod tests {
             &[(1, 9.0), (2, 6.0), (3, 3.0)],
             &[],
             &[(1, 0.25), (2, 0.125), (3, 0.0)],
+        );
+        // equally near chunks are ordered by their words
+        check(
+            &[(1, 8.0), (2, 4.0)],
+            &[(2, 0.6), (1, 0.55)],
+            &[(1, 0.25), (2, 0.15)],
         );
         check(&[(5, 2.0), (4, 2.0)], &[], &[(4, 0.25), (5, 0.25)]); // equal scores: all full, ordered by chunk
     }

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use super::check::Check;
-use crate::config::{Config, Paths};
+use crate::config::{Config, CorpusSettings, Paths};
+use crate::corpus;
+use crate::event::Flow;
 use crate::index::{Health, health};
 use crate::remote::remote_health;
 use crate::story::words;
 
-/// Checks every index: its files, checksums and counts.
-pub(super) fn indexes(paths: &Paths) -> Vec<Check> {
+/// Checks every index: its files, checksums and counts, and what its folder holds beside them.
+pub(super) fn indexes(paths: &Paths, settings: &CorpusSettings) -> Vec<Check> {
     let indexes = paths.indexes();
     let found = health(&indexes);
     if found.is_empty() {
@@ -18,7 +20,8 @@ pub(super) fn indexes(paths: &Paths) -> Vec<Check> {
             format!("none yet in {}", indexes.display()),
         )];
     }
-    found.into_iter().map(index).collect()
+    let checks = found.into_iter().map(|health| index(health, settings));
+    checks.collect()
 }
 
 /// Checks the database of an index on other machines: whether it can be reached, and what it holds.
@@ -52,12 +55,15 @@ pub(super) fn database(config: &Config) -> Option<Check> {
     })
 }
 
-fn index(health: Health) -> Check {
+fn index(health: Health, settings: &CorpusSettings) -> Check {
+    let omitted = omitted_files(Path::new(&health.folder), settings);
     let documents = words::quantity(health.documents, "document");
     let chunks = words::quantity(health.chunks, "chunk");
     let found = format!(
-        "{}: {documents}, {chunks}, generation {}",
-        health.folder, health.generation
+        "{}: {documents}, {chunks}, generation {}{}",
+        health.folder,
+        health.generation,
+        omitted.map_or(String::new(), |omitted| format!("; {omitted}"))
     );
 
     match health.problem {
@@ -72,4 +78,11 @@ fn index(health: Health) -> Check {
             ),
         ),
     }
+}
+
+/// Returns the files of a folder that settings leave out; `None` without any, and where the folder
+/// cannot be read.
+fn omitted_files(folder: &Path, settings: &CorpusSettings) -> Option<String> {
+    let walked = corpus::walk(folder, settings, &mut |_| Flow::Continue).ok()?;
+    words::omitted_files(&corpus::count_omitted(folder, settings, &walked))
 }

@@ -53,7 +53,10 @@ pub fn run(
         Err(error) => checks.push(Check::wrong("llama.cpp", error)),
     }
 
-    checks.extend(indexes(paths));
+    let read = config
+        .as_ref()
+        .map_or_else(Default::default, |config| config.corpus.clone());
+    checks.extend(indexes(paths, &read));
     checks.extend(config.iter().filter_map(database));
     checks.push(terminal());
 

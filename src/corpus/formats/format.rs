@@ -12,6 +12,16 @@ use crate::event::{Metadata, Place};
 /// Increases when a reader extracts other text from a file: what is kept of it is read again.
 const REVISION: u32 = 5;
 
+/// Beginnings of titles that programs give to documents which have none, in lower case.
+const PROGRAM_TITLES: [&str; 6] = [
+    "microsoft word",
+    "microsoft powerpoint",
+    "powerpoint presentation",
+    "untitled",
+    "document",
+    "slide 1",
+];
+
 /// A file format.
 #[derive(Debug)]
 pub struct Format {
@@ -162,6 +172,21 @@ impl Extract {
         let rows = member.rows.into_iter();
         self.rows
             .extend(rows.map(|row| row.start + start..row.end + start));
+    }
+
+    /// Puts the title that a document gives itself above all of its headings, unless one of them is
+    /// the same: a chunk further down names nothing that the document is about.
+    pub fn add_title(&mut self) {
+        let Some(title) = self.metadata.title.as_deref().map(str::trim) else {
+            return;
+        };
+        let lower = title.to_lowercase();
+        let is_said =
+            |heading: &Heading| heading.level == 0 || heading.title.to_lowercase() == lower;
+        let is_of_program = PROGRAM_TITLES.iter().any(|own| lower.starts_with(own));
+        if !lower.is_empty() && !is_of_program && !self.headings.iter().any(is_said) {
+            self.headings.insert(0, Heading::new(0..0, 0, title));
+        }
     }
 
     /// Cuts the titles and names that are longer than a line.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use crate::corpus::{fold_white_space, language, sentences, split_words};
+use crate::corpus::{count_negations, fold_white_space, language, sentences, split_words};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::content_words;
@@ -16,16 +16,32 @@ const MIN_SHARE: f32 = 0.6;
 const MIN_MARKED_SHARE: f32 = 0.2;
 /// The same of a source sentence whose passage the generator is asked about.
 const MIN_NEAR_SHARE: f32 = 0.3;
-/// Words that turn a statement into its opposite, in lower case.
-const NEGATIONS: &[&str] = &[
-    "no", "not", "never", "nor", "none", "neither", "cannot", "without", "except", "outside",
-    "nicht", "nie", "niemals", "ohne", "kein", "keine", "keinen", "keiner", "keinem", "außer",
-    "pas", "jamais", "sans", "aucun", "aucune", "sauf", "nunca", "sin", "ningún", "ninguna",
-    "salvo",
-];
 /// Words of numbers that a source must hold as it must hold digits: three hundred years are not
 /// three thousand.
 const MAGNITUDES: &[&str] = &["hundred", "thousand", "million", "billion"];
+/// Brackets around labels: the prompt asks for the first ones, and models write others.
+const BRACKETS: [(char, char); 4] = [('[', ']'), ('【', '】'), ('［', '］'), ('(', ')')];
+/// Words beside the numbers of labels, in lower case.
+const SOURCE_WORDS: &[&str] = &[
+    "source",
+    "sources",
+    "document",
+    "documents",
+    "passage",
+    "passages",
+    "quelle",
+    "quellen",
+    "dokument",
+    "fuente",
+    "fuentes",
+    "documento",
+    "fonte",
+    "来源",
+    "出典",
+];
+const JOINING_WORDS: &[&str] = &["and", "und", "et", "y", "e"];
+/// Most sources of a range of labels.
+const MAX_MARKED: u32 = 20;
 /// Words of a source sentence that are read on each side of those that a statement has, too.
 const NEGATED_WITHIN: usize = 2;
 
@@ -458,16 +474,6 @@ fn stems(text: &str, language: &str) -> BTreeSet<String> {
     content_words(text, language).into_iter().collect()
 }
 
-/// Returns how many of these words turn a statement into its opposite.
-fn count_negations<'w>(words: impl Iterator<Item = &'w str>) -> usize {
-    let is_negation = |word: &&str| {
-        let word = word.to_lowercase().replace('’', "'");
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        NEGATIONS.contains(&word) || word.ends_with("n't") || word.starts_with("non-")
-    };
-    words.filter(is_negation).count()
-}
-
 /// Returns the numbers of what is named with one, in lower case: `Stage 4`, `Henry IV`.
 fn find_numbers_of_names(text: &str) -> Vec<String> {
     let is_number = |word: &str| {
@@ -596,7 +602,7 @@ pub fn without_marks(sentence: &str) -> String {
 /// Returns a text without the marks that it ends with, and the white space around them.
 pub fn without_last_marks(text: &str) -> &str {
     let mut text = text.trim_end();
-    while text.ends_with(']') {
+    while text.ends_with(BRACKETS.map(|(_, close)| close)) {
         let last = find_marks(text).pop();
         match last.filter(|(range, _)| range.end == text.len()) {
             Some((range, _)) => text = text[..range.start].trim_end(),
@@ -617,28 +623,54 @@ fn without_item_number(sentence: &str) -> &str {
 /// Returns the labels that a sentence names: `[2]`, `[1, 3]`.
 fn marks(sentence: &str) -> Vec<u32> {
     let found = find_marks(sentence);
-    found.into_iter().flat_map(|(_, labels)| labels).collect()
+    let mut labels: Vec<u32> = found.into_iter().flat_map(|(_, labels)| labels).collect();
+    labels.dedup();
+    labels
 }
 
 /// Returns where a sentence names labels, with them. Brackets in code are none: `rows[3]`.
 fn find_marks(sentence: &str) -> Vec<(Range<usize>, Vec<u32>)> {
     let mut found = Vec::new();
-    for (start, _) in sentence.match_indices('[') {
-        let Some(length) = sentence[start..].find(']') else {
-            break;
-        };
+    for (open, close) in BRACKETS {
+        for (start, _) in sentence.match_indices(open) {
+            let from = start + open.len_utf8();
+            let Some(length) = sentence[from..].find(close) else {
+                break;
+            };
 
-        let inside = &sentence[start + 1..start + length];
-        let labels = inside.split(',').map(|label| label.trim().parse().ok());
-        let labels: Option<Vec<u32>> = labels.collect();
-        let is_code = sentence[..start].matches('`').count() % 2 == 1;
-
-        if let Some(labels) = labels.filter(|_| !is_code) {
-            found.push((start..start + length + 1, labels));
+            let labels = labels(&sentence[from..from + length], open == '(');
+            let is_code = sentence[..start].matches('`').count() % 2 == 1;
+            if let Some(labels) = labels.filter(|_| !is_code) {
+                found.push((start..from + length + close.len_utf8(), labels));
+            }
         }
     }
-
+    found.sort_by_key(|(range, _)| range.start);
     found
+}
+
+/// Returns the labels in a bracket: `2`, `1, 3`, `1-3`, `Source 2`, `1†L3`; `None` where it holds
+/// anything else, or `needs_word` and no word says that they are sources.
+fn labels(inside: &str, needs_word: bool) -> Option<Vec<u32>> {
+    let inside = inside.split('†').next().unwrap_or_default().to_lowercase();
+    let parts = inside.split(|c: char| c.is_whitespace() || ",;/&:#^".contains(c));
+    let mut has_word = false;
+    let mut labels = Vec::new();
+    for part in parts.filter(|part| !part.is_empty()) {
+        if let Some((first, last)) = part.split_once(['-', '–']) {
+            let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+            let is_range = first < last && last - first <= MAX_MARKED;
+            labels.extend((first..=last).take_while(|_| is_range));
+        } else if let Ok(label) = part.parse() {
+            labels.push(label);
+        } else if SOURCE_WORDS.contains(&part) {
+            has_word = true;
+        } else if !JOINING_WORDS.contains(&part) {
+            return None;
+        }
+    }
+    let is_mark = !labels.is_empty() && (has_word || !needs_word);
+    is_mark.then_some(labels)
 }
 
 #[cfg(test)]
@@ -677,12 +709,20 @@ mod tests {
         let supports = Supports::new("", &passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
-        let cases: [(&str, Cited); 11] = [
+        let cases: [(&str, Cited); 16] = [
             ("Tam Reeve came from Lorby [1].", &[]),
             ("Oakes paints 780 boats [1].", &[]),
             ("Tam was born in Aldmouth [1].", &[(2, 7, 8)]),
             ("The list is `rows[2]`.", &[]),
             ("7. Tam Reeve was born in Aldmouth [2].", &[(2, 7, 8)]),
+            ("Tam Reeve was born in Aldmouth [Source 2].", &[(2, 7, 8)]),
+            (
+                "Tam Reeve was born in Aldmouth (Quelle 2)【2†L7】.",
+                &[(2, 7, 8)],
+            ),
+            ("Both say so [1-2].", &[(1, 3, 4), (2, 7, 9)]),
+            ("Both say so [1 and 2].", &[(1, 3, 4), (2, 7, 9)]),
+            ("Tam Reeve was born in Aldmouth (7).", &[]),
             ("7 boats were born in Aldmouth [2].", &[]),
             ("Mira Oakes lives in Lorby [1].", &[(1, 3, 3)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),

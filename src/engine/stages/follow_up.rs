@@ -91,7 +91,7 @@ impl FollowUp for ByThread {
                     let rewritten = write_question(run, prompt)?;
                     let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
                     if fault.is_some() && continues(question) {
-                        (joined(question, last), 1, None)
+                        (join_last(question, last), 1, None)
                     } else {
                         (rewritten, read, fault)
                     }
@@ -186,9 +186,9 @@ fn has(list: &[&str], word: Option<&String>) -> bool {
     word.is_some_and(|word| list.contains(&word.as_str()))
 }
 
-/// Returns a question behind the last one of its thread: a model too small to rewrite it reads both,
-/// and the search has the words of both.
-fn joined(question: &str, turns: &[Turn]) -> String {
+/// Returns a question behind the last one of its thread: a model too small to rewrite it reads
+/// both, and the search has the words of both.
+fn join_last(question: &str, turns: &[Turn]) -> String {
     let last = turns.last().map_or("", |turn| turn.question.as_str());
     format!("{} {question}", fold_white_space(last))
         .trim_start()
@@ -351,7 +351,7 @@ mod tests {
             answer: "Cermin".to_owned(),
         }];
         assert_eq!(
-            joined("And WS-01?", &turns),
+            join_last("And WS-01?", &turns),
             "Where is the gauge TG-01? And WS-01?"
         );
     }

@@ -30,8 +30,8 @@ use tantivy::{
 
 use super::error::FileError;
 use super::filter::{Filter, Phrase};
-use crate::corpus::Format;
-use crate::event::{ChunkText, document_stem};
+use crate::corpus::{Format, split_words};
+use crate::event::ChunkText;
 use analyser::QueryWord;
 use read_only::ReadOnly;
 use word_scores::{FormScore, form_scores};
@@ -457,10 +457,10 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
     Ok(words)
 }
 
-/// Returns the words by which a chunk is found: those of its text, then those of its file's name
+/// Returns the words by which a chunk is found: those of its text, then those of its file's path
 /// and of its headings, since a section seldom repeats the name that stands above it. A word that
 /// is in both counts twice: the chunk that says it stays ahead of its neighbours below the same
-/// heading. Of code the whole path counts: its folders are modules.
+/// heading.
 pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
     let after = words.last().map_or(0, |word| word.position + 1);
@@ -473,19 +473,30 @@ pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     words
 }
 
-/// Returns the words of the place of a chunk: of its file's name and its headings.
+/// Returns the words of the place of a chunk: of the path of its file without the extension, and of
+/// its headings.
 pub(in crate::index) fn place_words(
     document: &str,
     headings: &[String],
     language: &str,
 ) -> Vec<Token> {
-    let name = if Format::for_path(document).is_source_code() {
-        document
-    } else {
-        document_stem(document)
-    };
-    let place = format!("{name} {}", headings.join(" "));
+    let is_code = Format::for_path(document).is_source_code();
+    let extension = Path::new(document).extension();
+    let extension = extension.filter(|_| !is_code).map_or(0, |it| it.len() + 1);
+    let path = &document[..document.len() - extension];
+    let place = format!("{path} {} {}", plain_numbers(path), headings.join(" "));
     analyser::chunk_words(&place, language)
+}
+
+/// Returns the numbers of a path without the zeros in front, which questions leave out:
+/// `chapter-03`.
+fn plain_numbers(path: &str) -> String {
+    let padded = split_words(path).filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    let plain = padded.filter_map(|word| {
+        let plain = word.trim_start_matches('0');
+        (plain != word && !plain.is_empty()).then_some(plain)
+    });
+    plain.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the error of reading files whose checksums were right.

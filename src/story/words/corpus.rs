@@ -109,8 +109,8 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
 
 /// Returns the files that settings leave out, with the settings that read them; `None` without
 /// any.
-pub fn omitted_files(report: &IndexReport) -> Option<String> {
-    let parts: Vec<String> = report.omitted.iter().map(files_left_out).collect();
+pub fn omitted_files(omitted: &[OmittedFiles]) -> Option<String> {
+    let parts: Vec<String> = omitted.iter().map(files_left_out).collect();
     (!parts.is_empty()).then(|| format!("left out: {}", parts.join("; ")))
 }
 

@@ -38,7 +38,7 @@ impl View for Report {
         }
         page.gap();
         skipped_rows(page, report);
-        if let Some(omitted) = words::omitted_files(report) {
+        if let Some(omitted) = words::omitted_files(&report.omitted) {
             page.remark(&omitted);
         }
     }

@@ -53,3 +53,32 @@ fn doctor_names_a_bundled_model_that_was_changed() {
     assert!(text("found").starts_with("ragscope-demo.Q8_0.gguf differs"));
     assert!(text("advice").contains("MODELS.md"), "{found}");
 }
+
+#[test]
+fn doctor_checks_an_index_without_vectors_and_names_what_its_folder_leaves_out() {
+    let test = TestEnvironment::empty();
+    test.write("notes/lamp.md", "The lamp burns.");
+    test.write("notes/.gitignore", "draft.md");
+    test.write("notes/draft.md", "The lamp is out.");
+    let words_alone = ["--set", "retriever.kind=bm25"];
+    let run = |command: &[&str]| test.run([command, &words_alone].concat());
+    run(&["index", "notes"]).succeeds();
+    let checks = test.run("doctor --json").json()["checks"].take();
+    let mut checks = checks.as_array().expect("a list").iter();
+    let index = checks.find(|check| check["what"] == "index");
+    let found = index.expect("a check of the index")["found"].to_string();
+    assert!(found.contains("1 document, 1 chunk"), "{found}");
+    assert!(
+        found.contains("1 file by .gitignore or .ignore") && found.contains("draft.md"),
+        "{found}"
+    );
+
+    test.write("drafts/.gitignore", "*.md");
+    test.write("drafts/one.md", "The lamp is out.");
+    let failed = run(&["ask", "drafts", "Is the lamp out?", "--quotes"]).exits(1);
+    assert!(
+        failed.stderr.contains("left out: 1 file by .gitignore"),
+        "{}",
+        failed.stderr
+    );
+}

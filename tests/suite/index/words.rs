@@ -320,9 +320,20 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
         format!("# {name}\n\n{motor}\n\n## Guarantee\n\nIt ends after {months} months.\n")
     };
     let [osprey, merlin] = [manual("Osprey XL", "38"), manual("Merlin 12", "14")];
+    let titled = |name: &str, months: &str| {
+        let manual = manual("Manual", months);
+        format!("---\ntitle: {name}\n---\n\n{manual}")
+    };
+    let [heron, plover] = [titled("Heron 7", "52"), titled("Plover 9", "61")];
     let (_corpus, index) = indexed(&[
         ("m1.md", &osprey),
         ("m2.md", &merlin),
+        ("m3.md", &heron),
+        ("m4.md", &plover),
+        ("Tam Reeve/card.txt", "Phone: 555 0121, in the shed."),
+        ("Ann Voss/card.txt", "Phone: 555 0122, in the hall."),
+        ("chapter-03.md", "The dam of the mill was raised."),
+        ("chapter-07.md", "The dam of the mill was raised."),
         (
             "People/Ilse Brandt.md",
             "Phone: 555 0134, on the second floor.",
@@ -346,6 +357,10 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
         &[
             ("the phone of Oona Lisk", "People/Oona Lisk.md"),
             ("Ilse Brandt, phone", "People/Ilse Brandt.md"),
+            ("the phone of Tam Reeve", "Tam Reeve/card.txt"),
+            ("Ann Voss, phone", "Ann Voss/card.txt"),
+            ("the dam in chapter 3", "chapter-03.md"),
+            ("the dam in chapter 7", "chapter-07.md"),
             ("gravel pit in minutes-2023-11.md", "minutes-2023-11.md"),
             ("gravel pit, minutes of 2024-03", "minutes-2024-03.md"),
         ],
@@ -354,7 +369,12 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
         kind: RetrieverKind::Bm25,
         ..config().retriever
     };
-    for (name, months) in [("Osprey XL", "38 months"), ("Merlin 12", "14 months")] {
+    for (name, months) in [
+        ("Osprey XL", "38 months"),
+        ("Merlin 12", "14 months"),
+        ("Heron 7", "52 months"),
+        ("Plover 9", "61 months"),
+    ] {
         let question = format!("the guarantee of the {name}");
         let found = index.search(&question, &[], "", &settings).expect("hits");
         let first = &found.hits[0].chunk;
