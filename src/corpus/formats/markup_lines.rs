@@ -63,6 +63,7 @@ fn asciidoc(text: String) -> Extract {
     let mut metadata = Metadata::default();
     let mut block: Option<&str> = None;
     let mut was_title = false;
+    let mut was_author = false;
     let mut tables = Tables::default();
     let mut attributes = "";
     // the lines of the block that is read
@@ -97,12 +98,19 @@ fn asciidoc(text: String) -> Extract {
             headings.push(heading(start..start + line.len(), marks, title));
         } else if was_title && !content.is_empty() && !content.starts_with([':', '/', '[']) {
             metadata.set("author", content.split('<').next().unwrap_or_default());
+            was_author = true;
+            was_title = false;
+            continue;
+        } else if was_author && !content.starts_with([':', '/', '[']) {
+            // the line of the revision: `v1.0, 2024-01-31: first`
+            metadata.set("revdate", content);
         } else if number < HEADER_LINES
             && let Some((name, value)) = field(content)
         {
             metadata.set(name, value);
         }
         was_title = title.is_some_and(|(marks, _)| marks == 1);
+        was_author = false;
     }
     tables.label(Extract {
         headings,
@@ -402,7 +410,7 @@ mod tests {
     fn titles_of_asciidoc() {
         check(
             &ASCIIDOC,
-            "= Guide\nAnn Lee <ann@x.org>\n:revdate: 2024-01-31\n\n== One\ntext\n----\n== no\n----\n=== Two ===\n====\n== no\n====\n==no\n",
+            "= Guide\nAnn Lee <ann@x.org>\nv1.0, 2024-01-31: first\n:revdate: 2023-01-31\n\n== One\ntext\n----\n== no\n----\n=== Two ===\n====\n== no\n====\n==no\n",
             &[(1, "Guide"), (2, "One"), (3, "Two")],
             ["Guide", "Ann Lee", "2024-01-31"],
         );
