@@ -490,6 +490,10 @@ mod tests {
                 "O'Brien L’Oréal rock'n'roll",
                 "obrien brien loreal oreal rocknroll",
             ),
+            (
+                "l'école dell’acqua L'ÉCOLE rock'n'roll don't I'll",
+                "lecole ecole dellacqua acqua lecole ecole rocknroll dont ill",
+            ),
             ("תל־אביב צה״ל", "תלאביב תל אביב צהל"),
         ];
         for (text, expected) in cases {

@@ -13,6 +13,12 @@ const LINE_BYTES: usize = 100;
 /// Signs behind a word that make another one of it.
 const SIGNS: [char; 5] = ['+', '#', '＋', '＃', '♯'];
 
+/// Words that lose their vowel in front of another word, in French, Italian and Catalan.
+const ELIDED: &[&str] = &[
+    "l", "d", "j", "m", "t", "s", "n", "c", "qu", "jusqu", "lorsqu", "puisqu", "un", "dell", "all",
+    "nell", "sull", "dall", "coll", "quell", "quest",
+];
+
 /// The part that apostrophes have in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Splitting {
@@ -267,10 +273,13 @@ impl Expression<'_> {
         }
 
         let is_version = version(core).is_some();
-        let parts = parts.into_iter();
-        parts
-            .filter(|part| !is_version || part.len() > 1)
-            .map(|part| self.without_apostrophes(part))
+        let parts = parts
+            .into_iter()
+            .filter(|part| !is_version || part.len() > 1);
+        let words = parts.flat_map(|part| [Some(part), word_behind_elided(part)]);
+        words
+            .flatten()
+            .map(|word| self.without_apostrophes(word))
             .collect()
     }
 
@@ -287,7 +296,6 @@ impl Expression<'_> {
     }
 
     fn without_apostrophes(&self, part: &str) -> String {
-        let is_apostrophe = |c| kind(c) == CharacterKind::Apostrophe;
         let mut word = part;
         if self.splitting == Splitting::Possessive {
             let owner = part.strip_suffix(['s', 'S']);
@@ -297,6 +305,21 @@ impl Expression<'_> {
         }
         word.replace(is_apostrophe, "")
     }
+}
+
+fn is_apostrophe(c: char) -> bool {
+    kind(c) == CharacterKind::Apostrophe
+}
+
+/// Returns the word behind one that is elided: short texts may be in another language than the one
+/// that they are taken for. Behind an apostrophe, a capital begins a word anyway.
+fn word_behind_elided(part: &str) -> Option<&str> {
+    let (elided, word) = part.split_once(is_apostrophe)?;
+    let mut letters = word.chars();
+    let begins = letters.next()?.is_alphabetic();
+    let has_capital = word.starts_with(char::is_uppercase);
+    let is_word = letters.next()?.is_uppercase() == has_capital;
+    (begins && is_word && ELIDED.contains(&elided.to_lowercase().as_str())).then_some(word)
 }
 
 fn core_start(text: &str) -> usize {
