@@ -108,7 +108,7 @@ impl<'t> Expressions<'t> {
         let mut joint = None;
 
         for (offset, c) in self.text[end..].char_indices() {
-            match kind(c) {
+            match self.kind_at(from + offset, c) {
                 CharacterKind::Letter => {
                     let is_comma = matches!(joint, Some(',' | '，'));
                     if is_comma && !(c.is_numeric() && self.text[..end].ends_with(char::is_numeric))
@@ -138,6 +138,20 @@ impl<'t> Expressions<'t> {
         }
 
         end
+    }
+
+    /// Returns the kind of a character at a position. Hebrew keyboards have no gershayim: between
+    /// two Hebrew letters, a quotation mark is one.
+    fn kind_at(&self, at: usize, c: char) -> CharacterKind {
+        let is_hebrew = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{5d0}'..='\u{5f2}'));
+        let is_gershayim = c == '"'
+            && is_hebrew(self.text[..at].chars().next_back())
+            && is_hebrew(self.text[at + 1..].chars().next());
+        if is_gershayim {
+            CharacterKind::Apostrophe
+        } else {
+            kind(c)
+        }
     }
 
     /// Returns where the signs begin that make another word of the letters at `start`: `.NET`,
@@ -307,8 +321,10 @@ impl Expression<'_> {
     }
 }
 
+/// Returns whether a character of an expression is an apostrophe: quotation marks are in none but
+/// as gershayim.
 fn is_apostrophe(c: char) -> bool {
-    kind(c) == CharacterKind::Apostrophe
+    c == '"' || kind(c) == CharacterKind::Apostrophe
 }
 
 /// Returns the word behind one that is elided: short texts may be in another language than the one
