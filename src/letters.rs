@@ -15,15 +15,15 @@ const ZEROS: &[char] = &[
 ];
 
 /// Returns a text in its normal form: NFKC, without characters that are not seen and without the
-/// points and vowel signs of Hebrew and Arabic, with one letter where Arabic and Persian keyboards
-/// have two, and with ASCII digits. Case and accents stay.
+/// points and vowel signs of Hebrew and Arabic and the nukta of Hindi, with one letter where Arabic
+/// and Persian keyboards or spellings have two, and with ASCII digits. Case and accents stay.
 pub fn normal(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
     let seen = text.chars().filter(|c| !is_unseen(*c));
     // NFKC joins what systems write apart and replaces forms for typesetting, such as ﬁ
-    let letters = seen.nfkc().filter(|c| !is_point(*c)).map(plain);
+    let letters = seen.nfkc().filter(|c| !is_point(*c)).flat_map(plain);
     Cow::Owned(letters.collect())
 }
 
@@ -132,29 +132,42 @@ pub fn is_unseen(c: char) -> bool {
     )
 }
 
-/// Returns whether a character is a sign that Hebrew, Arabic and Syriac texts have or leave out:
-/// points, vowel signs, signs of recitation, the line that stretches a word.
+/// Returns whether a character is a sign that Hebrew, Arabic, Syriac and Hindi texts have or leave
+/// out: points, vowel signs, signs of recitation, the line that stretches a word, the nukta.
 fn is_point(c: char) -> bool {
     matches!(
         c,
         '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}'
         | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}'
         | '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}' | '\u{6e8}'
-        | '\u{6ea}'..='\u{6ed}' | '\u{730}'..='\u{74a}' | '\u{8d3}'..='\u{8ff}'
+        | '\u{6ea}'..='\u{6ed}' | '\u{730}'..='\u{74a}' | '\u{8d3}'..='\u{8ff}' | '\u{93c}'
     )
 }
 
-/// Returns the letter or digit that stands for this one.
-fn plain(c: char) -> char {
+/// Returns the letters or the digit that stand for this one.
+fn plain(c: char) -> impl Iterator<Item = char> {
+    let (first, second) = match c {
+        // the letters of Yiddish that are two of Hebrew
+        '\u{5f0}' => ('ו', Some('ו')),
+        '\u{5f1}' => ('ו', Some('י')),
+        '\u{5f2}' => ('י', Some('י')),
+        c => (plain_letter(c), None),
+    };
+    std::iter::once(first).chain(second)
+}
+
+fn plain_letter(c: char) -> char {
     match c {
-        // alef maksura, the Persian ye
-        '\u{649}' | '\u{6cc}' => '\u{64a}',
+        // alef maksura, the Persian ye, ye with hamza
+        '\u{649}' | '\u{6cc}' | '\u{626}' => '\u{64a}',
+        // waw with hamza
+        '\u{624}' => '\u{648}',
         // the Persian kaf
         '\u{6a9}' => '\u{643}',
         // alef with hamza or madda, alef wasla
         '\u{622}' | '\u{623}' | '\u{625}' | '\u{671}' => '\u{627}',
-        // he with hamza, the Urdu he, he with two eyes
-        '\u{6c0}' | '\u{6c1}' | '\u{6be}' => '\u{647}',
+        // teh marbuta, he with hamza, the Urdu he, he with two eyes
+        '\u{629}' | '\u{6c0}' | '\u{6c1}' | '\u{6be}' => '\u{647}',
         '\0'..'\u{660}' => c,
         c => ascii_digit(c),
     }
@@ -224,7 +237,9 @@ mod tests {
             ("alef", "أحمد إلى آب", "احمد الي اب"),
             ("Urdu", "یہ", "يه"),
             ("digits", "٢٠١٩ ۱۳ १२ ๔๕ ၇", "2019 13 12 45 7"),
-            ("nukta", "क\u{93c}", "क़"),
+            ("nukta", "किला ज़मीन", "क़िला जमीन"),
+            ("teh marbuta, hamza", "مكتبة مسؤول رئيس", "مكتبه مسوول رييس"),
+            ("Yiddish", "װ ױ ײַ", "וו וי יי"),
             ("unchanged", "Día İz ё й", "Día İz ё й"),
         ];
         for (kind, text, expected) in cases {

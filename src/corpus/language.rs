@@ -1,6 +1,6 @@
 //! The language of a text, among those that the program distinguishes.
 
-use whatlang::{Detector, Lang};
+use whatlang::{Detector, Lang, Script, detect_script};
 
 /// Bytes of the text that the detector reads.
 const SAMPLE_BYTES: usize = 2048;
@@ -58,19 +58,43 @@ const LANGUAGES: &[(Lang, &str)] = &[
     (Lang::Vie, "vi"),
 ];
 
-/// Returns the ISO 639-1 code of the language that most of `text` is in; English when it is too
-/// short or too mixed to detect it.
+/// The language of a script for texts that are too short to detect theirs: the first row with a
+/// letter that the text has, or without letters.
+const LANGUAGE_OF_SCRIPT: &[(Script, &str, &str)] = &[
+    (Script::Arabic, "ٹڈڑںےہھ", "ur"),
+    (Script::Arabic, "پچژگ", "fa"),
+    (Script::Arabic, "", "ar"),
+    (Script::Cyrillic, "іїєґІЇЄҐ", "uk"),
+    (Script::Cyrillic, "", "ru"),
+    (Script::Devanagari, "ळ", "mr"),
+    (Script::Devanagari, "", "hi"),
+    (Script::Hebrew, "", "he"),
+];
+
+/// Returns the ISO 639-1 code of the language that most of `text` is in. Where it is too short or
+/// too mixed to detect it, that of its script, and English for Latin letters.
 pub fn language(text: &str) -> &'static str {
     let detector = Detector::with_allowlist(LANGUAGES.iter().map(|(lang, _)| *lang).collect());
-    let samples = samples(text).into_iter();
-    let found: Vec<Lang> = samples
-        .filter_map(|sample| detect(&detector, sample))
-        .collect();
+    let samples = samples(text);
+    let detected = samples.iter().filter_map(|text| detect(&detector, text));
+    let found: Vec<Lang> = detected.collect();
     let votes = |lang: &&Lang| found.iter().filter(|other| other == lang).count();
     // the last of several with as many votes is the first in the text
     let most = found.iter().rev().max_by_key(votes);
     let code = LANGUAGES.iter().find(|(lang, _)| Some(lang) == most);
-    code.map_or(DEFAULT, |(_, code)| code)
+    let by_script = || samples.iter().find_map(|text| language_by_script(text));
+    code.map(|(_, code)| *code)
+        .or_else(by_script)
+        .unwrap_or(DEFAULT)
+}
+
+fn language_by_script(text: &str) -> Option<&'static str> {
+    let script = detect_script(text)?;
+    let is_of_text = |(of, letters, _): &&(Script, &str, &str)| {
+        *of == script && (letters.is_empty() || text.contains(|c| letters.contains(c)))
+    };
+    let row = LANGUAGE_OF_SCRIPT.iter().find(is_of_text);
+    row.map(|(_, _, code)| *code)
 }
 
 /// Returns a short text, or parts of a long one.
@@ -119,6 +143,16 @@ mod tests {
         let cases = [
             ("Kurz.", "en"),
             ("", "en"),
+            ("L'école.", "en"),
+            ("Ключ лежит под лампой.", "ru"),
+            ("Ключі від маяка.", "uk"),
+            ("مفتاح المكتبة", "ar"),
+            ("کلید پنجره", "fa"),
+            ("چابی یہاں ہے", "ur"),
+            ("चाबी दराज में है", "hi"),
+            ("Το κλειδί", "el"),
+            ("המפתח", "he"),
+            ("Key: ключ", "ru"),
             (
                 "The lighthouse on the northern cape was built in 1871 and is still kept by a family of keepers.",
                 "en",

@@ -32,7 +32,8 @@ pub struct FoundFile {
     pub times: FileTimes,
 }
 
-/// The times of a file, in nanoseconds since 1970-01-01 UTC; 0 where they are unknown.
+/// The times of a file, in nanoseconds since 1970-01-01 UTC, and its number; 0 where they are
+/// unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTimes {
     /// The last change of its content, as its programs say: a copy may keep that of its source.
@@ -41,6 +42,10 @@ pub struct FileTimes {
     /// one of the same size and time has another.
     #[serde(default)]
     pub changed_ns: u64,
+    /// The number of the file on its disk: where a link leads to another file of the same size and
+    /// times, it is another. That of the disk is left out: it may change whenever it is mounted.
+    #[serde(default)]
+    pub inode: u64,
 }
 
 impl From<&Metadata> for FileTimes {
@@ -53,6 +58,7 @@ impl From<&Metadata> for FileTimes {
         Self {
             modified_ns: modified_ns.unwrap_or(0),
             changed_ns: changed_ns(about),
+            inode: inode(about),
         }
     }
 }
@@ -69,6 +75,18 @@ fn changed_ns(about: &Metadata) -> u64 {
 /// Returns 0: the standard library has no time of this kind there.
 #[cfg(not(unix))]
 fn changed_ns(_about: &Metadata) -> u64 {
+    0
+}
+
+#[cfg(unix)]
+fn inode(about: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    about.ino()
+}
+
+/// Returns 0: the standard library has no stable number there.
+#[cfg(not(unix))]
+fn inode(_about: &Metadata) -> u64 {
     0
 }
 

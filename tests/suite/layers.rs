@@ -18,7 +18,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("story", &["letters", "event", "config"]),
     ("llm", &["event", "config", "process", "net"]),
     ("pull", &["event", "files", "net", "story", "llm"]),
-    ("corpus", &["event", "config", "files", "process", "llm"]),
+    (
+        "corpus",
+        &["letters", "event", "config", "files", "process", "llm"],
+    ),
     ("remote", &["event", "config", "net"]),
     (
         "index",

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::format::Extract;
-use crate::corpus::offsets::Traced;
+use crate::corpus::offsets::{Offsets, Traced};
 use crate::corpus::sentence::trim_range;
 
 /// Maximum size of the names that a row has with it: the values count.
@@ -103,8 +103,24 @@ impl Tables {
         self.rows.extend(Some(row).filter(|row| !row.is_empty()));
     }
 
+    /// Adds the tables of a text that was read of this one from `start` on.
+    pub fn append(&mut self, other: Self, start: usize, origin: &Offsets) {
+        let position = |at: u64| start + usize::try_from(at).unwrap_or(usize::MAX);
+        for (at, label) in other.labels {
+            self.insert(position(origin.source(at)), label);
+        }
+        let rows = other.rows.into_iter().map(|row| origin.source_range(row));
+        self.rows
+            .extend(rows.map(|row| position(row.start)..position(row.end)));
+    }
+
     /// Inserts the names into the text of a file, and gives it the rows.
-    pub fn label(self, mut extract: Extract) -> Extract {
+    pub fn label(mut self, mut extract: Extract) -> Extract {
+        // one table may be inside another
+        self.labels.sort_by_key(|(at, _)| *at);
+        self.rows.sort_by_key(|row| row.start);
+        self.rows.dedup_by(|next, row| next.start < row.end);
+
         let from = Traced {
             text: std::mem::take(&mut extract.text),
             origin: std::mem::take(&mut extract.origin),

@@ -10,7 +10,7 @@ use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place};
 
 /// Increases when a reader extracts other text from a file: what is kept of it is read again.
-const REVISION: u32 = 5;
+const REVISION: u32 = 6;
 
 /// Beginnings of titles that programs give to documents which have none, in lower case.
 const PROGRAM_TITLES: [&str; 6] = [

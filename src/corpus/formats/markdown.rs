@@ -1,5 +1,5 @@
 //! Markdown as it is in the file, with its headings. The rows of a table have the names of its
-//! columns.
+//! columns: of Markdown, of HTML as converters write it, and in a block of code.
 
 use std::ops::Range;
 
@@ -7,6 +7,9 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::columns::{Columns, Tables};
 use super::format::{Extract, Format, Reader};
+use super::html;
+use super::lines::lines;
+use super::markup_tables::{Line, add_bar_tables};
 use crate::corpus::outline::Heading;
 use crate::event::Metadata;
 
@@ -50,6 +53,8 @@ pub(super) fn extract(mut text: String) -> Extract {
                 }
                 tables.add_words(&words);
             }
+            Event::Start(Tag::HtmlBlock) => tables.add_html(range, &text),
+            Event::Start(Tag::CodeBlock(_)) => tables.add_code(range, &text),
             Event::Start(tag) => tables.open(&tag, range),
             Event::End(tag) => tables.close(tag, range, &text),
             _ => {}
@@ -93,6 +98,8 @@ struct TableReader {
     cells: Vec<(usize, Range<usize>)>,
     /// The words of the last cell of a header.
     name: String,
+    /// The end of the last table of HTML: blank lines in it end a block of HTML for Markdown.
+    html_end: usize,
 }
 
 impl TableReader {
@@ -110,6 +117,26 @@ impl TableReader {
             }
             _ => {}
         }
+    }
+
+    /// Adds the tables that begin in a block of HTML.
+    fn add_html(&mut self, block: Range<usize>, text: &str) {
+        const END: &str = "</table>";
+        let mut at = block.start.max(self.html_end);
+        while let Some(start) = find_ignoring_case(text, "<table", at..block.end) {
+            let end = find_ignoring_case(text, END, start..text.len());
+            at = end.map_or(block.end, |end| end + END.len());
+            html::add_tables(&text[start..at], start, &mut self.tables);
+            // without an end here, there is none further down either
+            self.html_end = end.map_or(usize::MAX, |_| at);
+        }
+    }
+
+    /// Adds the tables of a block of code.
+    fn add_code(&mut self, block: Range<usize>, text: &str) {
+        let code = lines(&text[block.clone()]).map(|(at, line)| (block.start + at, line));
+        let code: Vec<Line<'_>> = code.collect();
+        add_bar_tables(text, &code, &mut self.tables);
     }
 
     fn add_words(&mut self, words: &str) {
@@ -131,6 +158,14 @@ impl TableReader {
             _ => {}
         }
     }
+}
+
+/// Returns where ASCII text begins in a range of a text, in either case.
+fn find_ignoring_case(text: &str, what: &str, within: Range<usize>) -> Option<usize> {
+    let bytes = text.as_bytes().get(within.clone())?;
+    let mut windows = bytes.windows(what.len());
+    let at = windows.position(|window| window.eq_ignore_ascii_case(what.as_bytes()))?;
+    Some(within.start + at)
 }
 
 #[cfg(test)]
@@ -201,7 +236,16 @@ mod tests {
             ("| A | B |\n| 1 | 2 |\n", "| A | B |\n| 1 | 2 |\n"),
             (
                 "```\n| A |\n|---|\n| 1 |\n```\n",
-                "```\n| A |\n|---|\n| 1 |\n```\n",
+                "```\n| A |\n|---|\n| A: 1 |\n```\n",
+            ),
+            // of HTML
+            (
+                "x\n\n<table><tr><th>A</th><th>B</th></tr>\n<tr><td>1</td><td>é &amp; 2</td></tr></table>\n\n`<table>`",
+                "x\n\n<table><tr><th>A</th><th>B</th></tr>\n<tr><td>A: 1</td><td>B: é &amp; 2</td></tr></table>\n\n`<table>`",
+            ),
+            (
+                "<TABLE>\n<tr><th>A<th>B\n\n<tr>\n  <td>1</td>\n  <td>2</td>\n</tr>\n</TABLE>\n<table><tr><td>3",
+                "<TABLE>\n<tr><th>A<th>B\n\n<tr>\n  <td>A: 1</td>\n  <td>B: 2</td>\n</tr>\n</TABLE>\n<table><tr><td>3",
             ),
         ];
         for (text, expected) in cases {

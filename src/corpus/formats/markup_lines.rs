@@ -1,12 +1,13 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file,
 //! and LaTeX without its preamble and comments.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::columns::Tables;
 use super::format::{Extract, Format};
 use super::lines::{line_numbers, lines};
-use super::markup_tables::{add_asciidoc_table, org_tables, restructured_tables};
+use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
@@ -63,6 +64,7 @@ fn asciidoc(text: String) -> Extract {
     let mut metadata = Metadata::default();
     let mut block: Option<&str> = None;
     let mut was_title = false;
+    let mut was_author = false;
     let mut tables = Tables::default();
     let mut attributes = "";
     // the lines of the block that is read
@@ -71,8 +73,8 @@ fn asciidoc(text: String) -> Extract {
         let content = line.trim_end();
         if is_delimiter(content) {
             if block == Some(content) {
-                if content.starts_with("|===") {
-                    add_asciidoc_table(&text, attributes, &inside, &mut tables);
+                if let Some(attributes) = table_attributes(content, attributes) {
+                    add_asciidoc_table(&text, &attributes, &inside, &mut tables);
                 }
                 inside.clear();
                 block = None;
@@ -97,12 +99,19 @@ fn asciidoc(text: String) -> Extract {
             headings.push(heading(start..start + line.len(), marks, title));
         } else if was_title && !content.is_empty() && !content.starts_with([':', '/', '[']) {
             metadata.set("author", content.split('<').next().unwrap_or_default());
+            was_author = true;
+            was_title = false;
+            continue;
+        } else if was_author && !content.starts_with([':', '/', '[']) {
+            // the line of the revision: `v1.0, 2024-01-31: first`
+            metadata.set("revdate", content);
         } else if number < HEADER_LINES
             && let Some((name, value)) = field(content)
         {
             metadata.set(name, value);
         }
         was_title = title.is_some_and(|(marks, _)| marks == 1);
+        was_author = false;
     }
     tables.label(Extract {
         headings,
@@ -119,13 +128,25 @@ fn asciidoc_title(content: &str) -> Option<(usize, &str)> {
     is_title.then(|| (marks, title.trim().trim_end_matches(['=', ' '])))
 }
 
+/// Returns the attributes of a table by its delimiter and the line above; `None` for another block.
+fn table_attributes<'a>(delimiter: &str, attributes: &'a str) -> Option<Cow<'a, str>> {
+    match delimiter.split_once("===")?.0 {
+        "|" => Some(attributes.into()),
+        "," => Some(format!("{attributes} format=csv").into()),
+        ":" => Some(format!("{attributes} format=dsv").into()),
+        _ => None,
+    }
+}
+
 /// Returns whether a line opens or closes a block of AsciiDoc whose lines are no titles.
 fn is_delimiter(content: &str) -> bool {
     content.len() >= 4
         && ["-", ".", "+", "/", "_", "*", "="]
             .into_iter()
             .any(|mark| content.split(mark).all(str::is_empty))
-        || content.starts_with("|===")
+        || ["|===", ",===", ":==="]
+            .into_iter()
+            .any(|mark| content.starts_with(mark))
         || content.starts_with("```")
 }
 
@@ -234,7 +255,8 @@ fn org(text: String) -> Extract {
             headings.push(heading(start..start + line.len(), stars, org_title(title)));
         }
     }
-    let tables = org_tables(&text, &outside);
+    let mut tables = Tables::default();
+    add_bar_tables(&text, &outside, &mut tables);
     tables.label(Extract {
         headings,
         metadata,
@@ -402,7 +424,7 @@ mod tests {
     fn titles_of_asciidoc() {
         check(
             &ASCIIDOC,
-            "= Guide\nAnn Lee <ann@x.org>\n:revdate: 2024-01-31\n\n== One\ntext\n----\n== no\n----\n=== Two ===\n====\n== no\n====\n==no\n",
+            "= Guide\nAnn Lee <ann@x.org>\nv1.0, 2024-01-31: first\n:revdate: 2023-01-31\n\n== One\ntext\n----\n== no\n----\n=== Two ===\n====\n== no\n====\n==no\n",
             &[(1, "Guide"), (2, "One"), (3, "Two")],
             ["Guide", "Ann Lee", "2024-01-31"],
         );

@@ -1,9 +1,10 @@
-//! The tables of markup whose rows are lines: Org, AsciiDoc and reStructuredText.
+//! The tables of markup whose rows are lines: Org, AsciiDoc and reStructuredText, and of plain text
+//! that is written like them.
 
 use std::ops::Range;
 
 use super::columns::{Columns, Tables};
-use crate::corpus::sentence::fold_white_space;
+use crate::corpus::sentence::{fold_white_space, trim_range};
 
 /// Columns that have names: a rule of many signs would cost time in each row.
 const MAX_COLUMNS: usize = 1_000;
@@ -13,11 +14,10 @@ pub(super) type Line<'t> = (usize, &'t str);
 /// The ranges of cells in the text, with their columns.
 type Cells = Vec<(usize, Range<usize>)>;
 
-/// Finds the tables of Org among these lines. The rows above a rule name the columns.
-pub(super) fn org_tables(text: &str, lines: &[Line<'_>]) -> Tables {
+/// Adds the tables of Org or Markdown among these lines. The rows above a rule name the columns.
+pub(super) fn add_bar_tables(text: &str, lines: &[Line<'_>], tables: &mut Tables) {
     let is_row = |(_, line): &Line<'_>| line.trim_start().starts_with('|');
-    let is_rule = |(_, line): &Line<'_>| line.trim_start().starts_with("|-");
-    let mut tables = Tables::default();
+    let is_rule = |(_, line): &Line<'_>| is_bar_rule(line);
     for table in lines.chunk_by(|line, next| is_row(line) == is_row(next)) {
         if !is_row(&table[0]) {
             continue;
@@ -41,6 +41,23 @@ pub(super) fn org_tables(text: &str, lines: &[Line<'_>]) -> Tables {
             }
         }
     }
+}
+
+/// Returns whether a line of a table is a rule: `|---+---|` of Org, `| --- | :-: |` of Markdown. The
+/// `|-` of MediaWiki is between all rows.
+fn is_bar_rule(line: &str) -> bool {
+    let line = line.trim();
+    let is_rule = line.contains("--") && line.ends_with('|');
+    is_rule && line.bytes().all(|byte| b"|-+: ".contains(&byte))
+}
+
+/// Finds the tables of plain text, with the rules of reStructuredText or with those of Markdown.
+pub(super) fn plain_tables(text: &str, lines: &[Line<'_>]) -> Tables {
+    if lines.iter().any(|(_, line)| is_grid_rule(line)) {
+        return restructured_tables(text, lines);
+    }
+    let mut tables = Tables::default();
+    add_bar_tables(text, lines, &mut tables);
     tables
 }
 
@@ -76,6 +93,14 @@ pub(super) fn add_asciidoc_table(
     lines: &[Line<'_>],
     tables: &mut Tables,
 ) {
+    let is_set_off = lines.get(1).is_some_and(|(_, line)| line.trim().is_empty());
+    let can_have_header = !attributes.contains("noheader");
+    let is_named = can_have_header && attributes.contains("header");
+    if let Some(separator) = asciidoc_separator(attributes) {
+        let header_rows = usize::from(is_named || can_have_header && is_set_off);
+        return add_values(text, lines, separator, header_rows, tables);
+    }
+
     let Some(cells) = asciidoc_cells(lines) else {
         return;
     };
@@ -83,9 +108,7 @@ pub(super) fn add_asciidoc_table(
     let in_first_line = cells.iter().take_while(|cell| cell.start < first);
     let in_first_line: usize = in_first_line.map(|cell| cell.columns).sum();
     let width = asciidoc_columns(attributes).unwrap_or(in_first_line);
-    let is_set_off = lines.get(1).is_some_and(|(_, line)| line.trim().is_empty());
-    let has_header = !attributes.contains("noheader")
-        && (attributes.contains("header") || is_set_off && in_first_line == width);
+    let has_header = is_named || can_have_header && is_set_off && in_first_line == width;
 
     let mut columns = Columns::default();
     let mut row: Cells = Vec::new();
@@ -104,9 +127,7 @@ pub(super) fn add_asciidoc_table(
         }
 
         if std::mem::take(&mut is_header) {
-            for (column, name) in &row {
-                columns.set(*column, &fold_white_space(&text[name.clone()]));
-            }
+            name_columns(text, &row, &mut columns);
             tables.add_row(text, start..end, &[], &columns);
         } else {
             tables.add_row(text, start..end, &row, &columns);
@@ -114,6 +135,59 @@ pub(super) fn add_asciidoc_table(
         row.clear();
         column = 0;
     }
+}
+
+/// Returns the sign between the values of a table whose rows are lines of values.
+fn asciidoc_separator(attributes: &str) -> Option<char> {
+    let value = |name: &str| attributes.split(name).nth(1);
+    let format = value("format=")?.trim_start_matches('"');
+    let named = value("separator=").and_then(|sign| sign.trim_start_matches('"').chars().next());
+    let usual = [("csv", ','), ("tsv", '\t'), ("dsv", ':')];
+    let usual = usual.iter().find(|(name, _)| format.starts_with(name));
+    usual.map(|(_, separator)| named.unwrap_or(*separator))
+}
+
+/// Adds the rows of a table that are lines of values, of which the first ones name the columns.
+fn add_values(
+    text: &str,
+    lines: &[Line<'_>],
+    separator: char,
+    header_rows: usize,
+    tables: &mut Tables,
+) {
+    let split = |line: Line<'_>| value_cells(line, separator);
+    let mut columns = Columns::default();
+    let rows = lines.iter().filter(|(_, line)| !line.trim().is_empty());
+    for (index, row) in rows.enumerate() {
+        let is_header = index < header_rows;
+        add_row(text, &[*row], &split, is_header, &mut columns, tables);
+    }
+}
+
+/// Returns the cells of a line of values, with their columns, without the quotation marks around
+/// them. A separator in quotes is text.
+fn value_cells((start, line): Line<'_>, separator: char) -> Cells {
+    let mut cells: Cells = Vec::new();
+    let mut add = |cell: Range<usize>| {
+        let mut cell = trim_range(line, cell);
+        let is_quoted = cell.len() > 1 && line[cell.clone()].starts_with('"');
+        if is_quoted && line[cell.clone()].ends_with('"') {
+            cell = cell.start + 1..cell.end - 1;
+        }
+        cells.push((cells.len(), start + cell.start..start + cell.end));
+    };
+
+    let mut cell_start = 0;
+    let mut is_quoted = false;
+    for (at, c) in line.char_indices() {
+        is_quoted ^= c == '"';
+        if c == separator && !is_quoted {
+            add(cell_start..at);
+            cell_start = at + c.len_utf8();
+        }
+    }
+    add(cell_start..line.len());
+    cells
 }
 
 /// Returns the cells of a table, each from its bar to the next one; `None` where one reaches into
@@ -174,7 +248,8 @@ fn asciidoc_columns(attributes: &str) -> Option<usize> {
     Some(columns.sum::<usize>().clamp(1, MAX_COLUMNS))
 }
 
-/// Finds the tables of reStructuredText: grids of signs, and columns under rules of `=`.
+/// Finds the tables of reStructuredText: grids of signs, columns under rules of `=`, and the
+/// directives `csv-table` and `list-table`.
 pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
     let mut tables = Tables::default();
     let mut next = 0;
@@ -185,12 +260,110 @@ pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
             add_grid(text, rest, &mut tables)
         } else if is_column_rule(line) {
             add_columns(text, rest, &mut tables)
+        } else if line.trim_start().starts_with(".. csv-table::") {
+            Directive::new(rest).add_values(text, &mut tables)
+        } else if line.trim_start().starts_with(".. list-table::") {
+            Directive::new(rest).add_list(text, &mut tables)
         } else {
             1
         };
     }
 
     tables
+}
+
+/// A table of reStructuredText by its options and the lines of its content.
+struct Directive<'t, 'l> {
+    options: &'l [Line<'t>],
+    content: &'l [Line<'t>],
+    /// The number of all its lines.
+    length: usize,
+}
+
+impl<'t, 'l> Directive<'t, 'l> {
+    /// Creates the directive that begins on the first of these lines.
+    fn new(lines: &'l [Line<'t>]) -> Self {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let is_inside =
+            |(_, line): &&Line<'_>| line.trim().is_empty() || indent(line) > indent(lines[0].1);
+        let length = 1 + lines[1..].iter().take_while(is_inside).count();
+        let is_option = |(_, line): &&Line<'_>| line.trim_start().starts_with(':');
+        let options = lines[1..length].iter().take_while(is_option).count();
+        Self {
+            options: &lines[1..1 + options],
+            content: &lines[1 + options..length],
+            length,
+        }
+    }
+
+    fn option(&self, name: &str) -> Option<Line<'t>> {
+        self.options.iter().find_map(|(start, line)| {
+            let (_, value) = line.split_once(':')?;
+            let value = value.strip_prefix(name)?.strip_prefix(':')?;
+            Some((start + line.len() - value.len(), value))
+        })
+    }
+
+    fn header_rows(&self) -> usize {
+        let rows = self.option("header-rows");
+        rows.and_then(|(_, rows)| rows.trim().parse().ok())
+            .unwrap_or(0)
+    }
+
+    /// Adds a table whose rows are lines of values, and returns the number of its lines.
+    fn add_values(&self, text: &str, tables: &mut Tables) -> usize {
+        let separator = match self.option("delim").map(|(_, sign)| sign.trim()) {
+            Some("tab") => '\t',
+            Some(sign) => sign.chars().next().unwrap_or(','),
+            None => ',',
+        };
+        let names = self.option("header");
+        let header_rows = self.header_rows() + usize::from(names.is_some());
+        let rows = names.into_iter().chain(self.content.iter().copied());
+        let rows: Vec<Line<'_>> = rows.collect();
+        add_values(text, &rows, separator, header_rows, tables);
+        self.length
+    }
+
+    /// Adds a table whose rows are lists in a list, and returns the number of its lines.
+    fn add_list(&self, text: &str, tables: &mut Tables) -> usize {
+        let begins_row = |(_, line): &Line<'_>| line.trim_start().starts_with("* -");
+        let first = self
+            .content
+            .iter()
+            .take_while(|line| !begins_row(line))
+            .count();
+        let mut columns = Columns::default();
+        let rows = self.content[first..].chunk_by(|_, next| !begins_row(next));
+        for (index, row) in rows.enumerate() {
+            let mut cells: Cells = Vec::new();
+            for (start, line) in row {
+                let words = line.trim_start();
+                let words = words.strip_prefix("* ").map_or(words, str::trim_start);
+                let end = start + line.len();
+                if let Some(cell) = words.strip_prefix('-') {
+                    cells.push((cells.len(), end - cell.len()..end));
+                } else if let Some((_, cell)) = cells.last_mut() {
+                    cell.end = end;
+                }
+            }
+
+            let end = cells.last().map_or(row[0].0, |(_, cell)| cell.end);
+            if index < self.header_rows() {
+                name_columns(text, &cells, &mut columns);
+                cells.clear();
+            }
+            tables.add_row(text, row[0].0..end, &cells, &columns);
+        }
+        self.length
+    }
+}
+
+/// Names the columns by the cells of a row.
+fn name_columns(text: &str, cells: &Cells, columns: &mut Columns) {
+    for (column, name) in cells {
+        columns.set(*column, &fold_white_space(&text[name.clone()]));
+    }
 }
 
 fn is_grid_rule(line: &str) -> bool {

@@ -1,22 +1,10 @@
 //! Metadata in a text file: fields of front matter, of a document's header, of a page's head.
 
-use jiff::civil::Date;
-
 use super::builder;
+use crate::corpus::name_date::day_in_field;
 use crate::corpus::sentence::fold_white_space;
 use crate::event::Metadata;
 
-/// Spellings of a day, besides `2024-01-31`.
-const DAYS: &[&str] = &[
-    "%B %d, %Y",
-    "%B %d %Y",
-    "%d %B %Y",
-    "%d. %B %Y",
-    "%d %b %Y",
-    "%b %d, %Y",
-    "%Y/%m/%d",
-    "%Y%m%d",
-];
 /// Maximum size of a field.
 const MAX_FIELD_BYTES: usize = 300;
 
@@ -51,9 +39,10 @@ impl Metadata {
     }
 
     /// Takes the fields of front matter, as `name: value` or `name = value`. A list of authors is
-    /// joined.
+    /// joined. The day of a note's creation stands for a date.
     pub(super) fn set_front_matter(&mut self, front_matter: &str) {
         let mut lines = front_matter.lines().peekable();
+        let mut created = None;
 
         while let Some(line) = lines.next() {
             let Some((name, value)) = line.split_once([':', '=']) else {
@@ -68,8 +57,13 @@ impl Metadata {
                 value = format!("{value} {};", item.trim_start().trim_start_matches("- "));
             }
 
+            if name.trim().eq_ignore_ascii_case("created") {
+                created = created.or_else(|| day(&value));
+            }
             self.set(name, value.trim_matches([' ', ';']));
         }
+
+        self.date = self.date.take().or(created);
     }
 }
 
@@ -79,11 +73,7 @@ fn is_item(line: &str) -> bool {
 
 /// Returns a day as `2024-01-31`.
 fn day(value: &str) -> Option<String> {
-    let spelled = |format: &&str| Date::strptime(format, value).ok();
-    builder::day(value).or_else(|| {
-        let day = DAYS.iter().find_map(spelled)?;
-        Some(day.to_string())
-    })
+    builder::day(value).or_else(|| day_in_field(value))
 }
 
 #[cfg(test)]
@@ -98,6 +88,13 @@ mod tests {
             ("January 31, 2024", Some("2024-01-31")),
             ("31 Jan 2024", Some("2024-01-31")),
             ("2024/01/31", Some("2024-01-31")),
+            ("20240131", Some("2024-01-31")),
+            ("31.01.2024", Some("2024-01-31")),
+            ("[[2024-01-31]]", Some("2024-01-31")),
+            ("Wed, 31 Jan 2024 10:00:00 +0000", Some("2024-01-31")),
+            ("5 May 1871", Some("1871-05-05")),
+            ("January 2024", Some("2024-01-01")),
+            ("04/05/2024", None),
             ("2024-13-31", None),
             ("yesterday", None),
             ("é", None),
@@ -120,6 +117,9 @@ mod tests {
             ),
             ("authors:\n  - Ann\n  - Bob\ntitle: x", "x|Ann; Bob|"),
             ("title:\ntags: [a]\n", "||"),
+            ("date: \"[[2024-01-31]]\"", "||2024-01-31"),
+            ("created: 2023-12-01\ndate: 31.01.2024", "||2024-01-31"),
+            ("created: 2023-12-01T10:00", "||2023-12-01"),
         ];
         for (text, expected) in cases {
             let mut metadata = Metadata::default();

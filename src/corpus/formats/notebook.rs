@@ -176,13 +176,19 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
                 .is_some_and(|forms| forms.keys().any(is_picture));
             left_out.pictures += usize::from(has_picture);
 
+            // the text form of a table has its columns apart from their names
+            let page = form("text/html");
+            if page.contains("<table") {
+                return html::extract(&page).text;
+            }
+
             // `<Figure size 640x480 with 1 Axes>` names an object
             let is_name =
                 |text: &str| text.starts_with('<') && text.ends_with('>') && !text.contains('\n');
             let plain = ["text/markdown", "text/plain", "text", "text/latex"].map(form);
             let mut plain = plain.into_iter().map(show_as_printed);
             let text = plain.find(|text| !text.trim().is_empty() && !is_name(text.trim()));
-            text.unwrap_or_else(|| html::extract(&form("text/html")).text)
+            text.unwrap_or_else(|| html::extract(&page).text)
         }
     }
 }
@@ -282,7 +288,8 @@ mod tests {
                 {"output_type": "stream", "text": ["1 of 2\r2 of 2\n", "\u{1b}[1maccuracy\u{1b}[0m 0.9\n"]},
                 {"output_type": "execute_result", "data": {"text/html": "<p>", "text/plain": ["a  b\n", "1  2"]}},
                 {"output_type": "display_data", "data": {"text/latex": "$x$", "text/plain": "<IPython.Math object>"}},
-                {"output_type": "display_data", "data": {"text/html": ["<b>", "done</b>"]}}]},
+                {"output_type": "display_data", "data": {"text/html": ["<b>", "done</b>"]}},
+                {"output_type": "execute_result", "data": {"text/html": "<table><tr><th>A<th>B<tr><td>1<td>2</table>", "text/plain": ["   A  B\n", "0  1  2"]}}]},
             {"cell_type": "code", "source": [], "outputs": [
                 {"output_type": "display_data", "data": {"image/png": "iVBOR", "text/plain": "<Figure size 6x4>"}},
                 {"output_type": "error", "ename": "OSError", "evalue": "read-only", "traceback": ["long"]}]},
@@ -290,7 +297,7 @@ mod tests {
                 {"output_type": "pyout", "text": [format!("first {long} last")]}]}]});
         let bytes = notebook.to_string();
         let found = extract(bytes.as_bytes()).expect("a notebook");
-        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n$x$\ndone\n\nOutput:\nOSError: read-only\n\nlog()";
+        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n$x$\ndone\n| A | B\n| A: 1 | B: 2\n\nOutput:\nOSError: read-only\n\nlog()";
         assert!(found.text.starts_with(start), "{}", &found.text[..200]);
         assert!(found.text.contains("first x") && found.text.ends_with("x last"));
         assert!(found.text.len() < 9000);

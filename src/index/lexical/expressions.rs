@@ -13,6 +13,12 @@ const LINE_BYTES: usize = 100;
 /// Signs behind a word that make another one of it.
 const SIGNS: [char; 5] = ['+', '#', '＋', '＃', '♯'];
 
+/// Words that lose their vowel in front of another word, in French, Italian and Catalan.
+const ELIDED: &[&str] = &[
+    "l", "d", "j", "m", "t", "s", "n", "c", "qu", "jusqu", "lorsqu", "puisqu", "un", "dell", "all",
+    "nell", "sull", "dall", "coll", "quell", "quest",
+];
+
 /// The part that apostrophes have in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Splitting {
@@ -102,7 +108,7 @@ impl<'t> Expressions<'t> {
         let mut joint = None;
 
         for (offset, c) in self.text[end..].char_indices() {
-            match kind(c) {
+            match self.kind_at(from + offset, c) {
                 CharacterKind::Letter => {
                     let is_comma = matches!(joint, Some(',' | '，'));
                     if is_comma && !(c.is_numeric() && self.text[..end].ends_with(char::is_numeric))
@@ -132,6 +138,20 @@ impl<'t> Expressions<'t> {
         }
 
         end
+    }
+
+    /// Returns the kind of a character at a position. Hebrew keyboards have no gershayim: between
+    /// two Hebrew letters, a quotation mark is one.
+    fn kind_at(&self, at: usize, c: char) -> CharacterKind {
+        let is_hebrew = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{5d0}'..='\u{5f2}'));
+        let is_gershayim = c == '"'
+            && is_hebrew(self.text[..at].chars().next_back())
+            && is_hebrew(self.text[at + 1..].chars().next());
+        if is_gershayim {
+            CharacterKind::Apostrophe
+        } else {
+            kind(c)
+        }
     }
 
     /// Returns where the signs begin that make another word of the letters at `start`: `.NET`,
@@ -267,10 +287,13 @@ impl Expression<'_> {
         }
 
         let is_version = version(core).is_some();
-        let parts = parts.into_iter();
-        parts
-            .filter(|part| !is_version || part.len() > 1)
-            .map(|part| self.without_apostrophes(part))
+        let parts = parts
+            .into_iter()
+            .filter(|part| !is_version || part.len() > 1);
+        let words = parts.flat_map(|part| [Some(part), word_behind_elided(part)]);
+        words
+            .flatten()
+            .map(|word| self.without_apostrophes(word))
             .collect()
     }
 
@@ -287,7 +310,6 @@ impl Expression<'_> {
     }
 
     fn without_apostrophes(&self, part: &str) -> String {
-        let is_apostrophe = |c| kind(c) == CharacterKind::Apostrophe;
         let mut word = part;
         if self.splitting == Splitting::Possessive {
             let owner = part.strip_suffix(['s', 'S']);
@@ -297,6 +319,23 @@ impl Expression<'_> {
         }
         word.replace(is_apostrophe, "")
     }
+}
+
+/// Returns whether a character of an expression is an apostrophe: quotation marks are in none but
+/// as gershayim.
+fn is_apostrophe(c: char) -> bool {
+    c == '"' || kind(c) == CharacterKind::Apostrophe
+}
+
+/// Returns the word behind one that is elided: short texts may be in another language than the one
+/// that they are taken for. Behind an apostrophe, a capital begins a word anyway.
+fn word_behind_elided(part: &str) -> Option<&str> {
+    let (elided, word) = part.split_once(is_apostrophe)?;
+    let mut letters = word.chars();
+    let begins = letters.next()?.is_alphabetic();
+    let has_capital = word.starts_with(char::is_uppercase);
+    let is_word = letters.next()?.is_uppercase() == has_capital;
+    (begins && is_word && ELIDED.contains(&elided.to_lowercase().as_str())).then_some(word)
 }
 
 fn core_start(text: &str) -> usize {

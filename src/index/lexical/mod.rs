@@ -484,7 +484,12 @@ pub(in crate::index) fn place_words(
     let extension = Path::new(document).extension();
     let extension = extension.filter(|_| !is_code).map_or(0, |it| it.len() + 1);
     let path = &document[..document.len() - extension];
-    let place = format!("{path} {} {}", plain_numbers(path), headings.join(" "));
+    let place = format!(
+        "{path} {} {} {}",
+        plain_numbers(path),
+        analyser::dates(path).join(" "),
+        headings.join(" ")
+    );
     analyser::chunk_words(&place, language)
 }
 

@@ -338,6 +338,24 @@ mod unix {
     }
 
     #[test]
+    fn a_link_to_another_file_of_the_same_size_and_times_is_another() {
+        let folder = folder(&[]);
+        let times_of = |name: &str| {
+            std::fs::write(folder.path().join(name), name).expect("a file");
+            let about = std::fs::metadata(folder.path().join(name)).expect("a file");
+            FileTimes::from(&about)
+        };
+        // two files that are written one after the other mostly have the same times
+        let same_tick = (0..).find_map(|number| {
+            let [one, other] = ["a", "b"].map(|name| times_of(&format!("{number}{name}")));
+            let is_same =
+                (one.modified_ns, one.changed_ns) == (other.modified_ns, other.changed_ns);
+            is_same.then_some((one, other))
+        });
+        assert!(same_tick.is_some_and(|(one, other)| one != other));
+    }
+
+    #[test]
     fn names_that_are_not_utf8_and_names_with_control_characters() {
         let folder = folder(&[("100%.txt", b"percent"), ("\u{1b}[31m.txt", b"escape")]);
         let name = OsStr::from_bytes(b"caf\xe9 %41.txt");

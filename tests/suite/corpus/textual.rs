@@ -16,7 +16,7 @@ const EXTENSIONS: &[&str] = &[
 
 #[test]
 fn rows_of_markup_have_the_names_of_their_columns() {
-    let cases: [(&str, &str, &str); 13] = [
+    let cases: [(&str, &str, &str); 20] = [
         (
             "a.org",
             "| Name | Age |\n|------+-----|\n| Ann  |   7 |\n|      | 8 |\n* Title",
@@ -84,6 +84,43 @@ fn rows_of_markup_have_the_names_of_their_columns() {
             "===  ===\n1    2\nnever",
             "===  ===\n1    2\nnever",
         ),
+        // lines of values, and lists in a list
+        (
+            "a.rst",
+            ".. csv-table:: T\n   :header: \"A, B\",C\n   :widths: 1, 2\n\n   \"1, 2\", é\n   3,\n\nAnn, 7\n",
+            ".. csv-table:: T\n   :header: \"A, B\",C\n   :widths: 1, 2\n\n   \"A, B: 1, 2\", C: é\n   A, B: 3,\n\nAnn, 7\n",
+        ),
+        (
+            "a.rst",
+            ".. csv-table::\n   :header-rows: 1\n   :delim: ;\n\n   A;B\n   1;2,5\n",
+            ".. csv-table::\n   :header-rows: 1\n   :delim: ;\n\n   A;B\n   A: 1;B: 2,5\n",
+        ),
+        (
+            "a.rst",
+            ".. list-table:: T\n   :header-rows: 1\n\n   * - A\n     - B\n       and C\n   * - 1\n     -\n   * - 2\n     - 3\n       - 4\n\n* - no\n",
+            ".. list-table:: T\n   :header-rows: 1\n\n   * - A\n     - B\n       and C\n   * - A: 1\n     -\n   * - A: 2\n     - B and C: 3\n       - 4\n\n* - no\n",
+        ),
+        (
+            "a.adoc",
+            "[%header,format=csv]\n|===\nA,B\n1,\"2, 3\"\n|===\n\n:===\nA:B\n\n1:2\n:===\n\n,===\n1,2\n3,4\n,===\n",
+            "[%header,format=csv]\n|===\nA,B\nA: 1,\"B: 2, 3\"\n|===\n\n:===\nA:B\n\nA: 1:B: 2\n:===\n\n,===\n1,2\n3,4\n,===\n",
+        ),
+        // drawn in plain text
+        (
+            "a.txt",
+            "x\n\n| A | B |\n| --- | :-: |\n| 1 | -- |\n\n| A -> B\n",
+            "x\n\n| A | B |\n| --- | :-: |\n| A: 1 | B: -- |\n\n| A -> B\n",
+        ),
+        (
+            "a.txt",
+            "{|\n! A !! B\n|-\n| 1 || 2\n|-----\n| 3 || 4\n|}\n",
+            "{|\n! A !! B\n|-\n| 1 || 2\n|-----\n| 3 || 4\n|}\n",
+        ),
+        (
+            "a.txt",
+            "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n",
+            "+---+---+\n| A | B |\n+===+===+\n| A: 1 | B: 2 |\n+---+---+\n",
+        ),
     ];
     for (path, text, expected) in cases {
         let document = Document::new(path, text.into()).expect("a document");
@@ -102,6 +139,11 @@ fn bad_input_gives_some_text_in_linear_time() {
         ("open objects", "{\"a\":[".repeat(long / 4)),
         ("closed brackets", "]})".repeat(long / 2)),
         ("open tags", "<a>".repeat(long / 2)),
+        ("open tables", "<table><tr>\n\n".repeat(long / 8)),
+        (
+            "lists",
+            ".. list-table::\n * - a\n   - b\n".repeat(long / 16),
+        ),
         ("half tags", "<a b='".repeat(long / 2)),
         ("open comments", "/* <!-- ".repeat(long / 4)),
         (

@@ -359,6 +359,8 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
             ("Ilse Brandt, phone", "People/Ilse Brandt.md"),
             ("the phone of Tam Reeve", "Tam Reeve/card.txt"),
             ("Ann Voss, phone", "Ann Voss/card.txt"),
+            ("gravel pit on 14 March 2024", "minutes-2024-03.md"),
+            ("gravel pit in November 2023", "minutes-2023-11.md"),
             ("the dam in chapter 3", "chapter-03.md"),
             ("the dam in chapter 7", "chapter-07.md"),
             ("gravel pit in minutes-2023-11.md", "minutes-2023-11.md"),

@@ -14,6 +14,7 @@ mod source;
 
 use html5gum::Tokenizer;
 
+use super::columns::Tables;
 use super::format::{Extract, Format, Reader};
 use page::Page;
 use scanner::Scanner;
@@ -29,6 +30,25 @@ pub(super) const FORMAT: Format = Format {
 
 /// Returns the text and the headings of a page.
 pub(super) fn extract(source: &str) -> Extract {
+    let page = read(source);
+    let tables = page.tables.finish(&page.traced.text);
+    tables.label(Extract {
+        metadata: head::metadata(source, &page.headings),
+        headings: page.headings,
+        origin: page.traced.origin,
+        hidden: page.hidden,
+        ..Extract::verbatim(page.traced.text)
+    })
+}
+
+/// Adds the tables of a page that is a part of another text, from `start` on.
+pub(super) fn add_tables(source: &str, start: usize, tables: &mut Tables) {
+    let page = read(source);
+    let read = page.tables.finish(&page.traced.text);
+    tables.append(read, start, &page.traced.origin);
+}
+
+fn read(source: &str) -> Page {
     let mut page = Page::default();
     let scanner = Scanner::new(source, &mut page);
     let reader = PausingReader::new(source);
@@ -38,14 +58,7 @@ pub(super) fn extract(source: &str) -> Extract {
 
     page.end_script();
     page.end_heading();
-    let tables = page.tables.finish(&page.traced.text);
-    tables.label(Extract {
-        metadata: head::metadata(source, &page.headings),
-        headings: page.headings,
-        origin: page.traced.origin,
-        hidden: page.hidden,
-        ..Extract::verbatim(page.traced.text)
-    })
+    page
 }
 
 #[cfg(test)]
