@@ -43,8 +43,8 @@ pub(super) fn add_bar_tables(text: &str, lines: &[Line<'_>], tables: &mut Tables
     }
 }
 
-/// Returns whether a line of a table is a rule: `|---+---|` of Org, `| --- | :-: |` of Markdown. The
-/// `|-` of MediaWiki is between all rows.
+/// Returns whether a line of a table is a rule: `|---+---|` of Org, `| --- | :-: |` of Markdown.
+/// The `|-` of MediaWiki is between all rows.
 fn is_bar_rule(line: &str) -> bool {
     let line = line.trim();
     let is_rule = line.contains("--") && line.ends_with('|');
