@@ -38,7 +38,7 @@ const ALL_YEARS: Range<i16> = 1..10_000;
 
 /// Returns the date in the path of a document, as `2024-02-11`: that of the file name, otherwise
 /// that of its folders, the last one of several. A month counts from its first day.
-pub fn date_in_path(path: &str) -> Option<String> {
+pub(super) fn date_in_path(path: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let last = |text| {
         let periods = periods(text, YEARS).into_iter();

@@ -1,11 +1,14 @@
 //! Jupyter notebooks: the cells in their order, prose with its headings, code as it is, and below
 //! it what the code printed, as text. Pictures are left out.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::format::{Extract, Format, Reader};
 use super::{html, markdown};
 use crate::corpus::offsets::Traced;
+use crate::corpus::sentence::split_words;
 use crate::corpus::terminal::without_controls;
 use crate::event::{Metadata, Place, PlaceUnit};
 
@@ -179,7 +182,10 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             // the text form of a table has its columns apart from their names
             let page = form("text/html");
             if page.contains("<table") {
-                return html::extract(&page).text;
+                let table = html::extract(&page).text;
+                if has_most_of(&table, &form("text/plain")) {
+                    return table;
+                }
             }
 
             // `<Figure size 640x480 with 1 Axes>` names an object
@@ -237,6 +243,14 @@ fn join_lines(text: &Value) -> String {
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
         _ => String::new(),
     }
+}
+
+/// Returns whether a table has most words of its text form: a page may show a part of it.
+fn has_most_of(table: &str, plain: &str) -> bool {
+    let shown: HashSet<&str> = split_words(table).collect();
+    let words: Vec<&str> = split_words(plain).collect();
+    let common = words.iter().filter(|word| shown.contains(*word));
+    common.count() * 2 >= words.len()
 }
 
 #[cfg(test)]

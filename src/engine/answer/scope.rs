@@ -2,7 +2,7 @@
 //! asks for one fact, a list, a comparison or a summary.
 
 use crate::config::{AnswerPrompt, Config};
-use crate::corpus::{date_in_path, date_in_text};
+use crate::corpus::{date_in_text, named_dates};
 use crate::event::{QuestionKind, Scope, document_stem};
 
 /// Words that ask for a summary, in lower case.
@@ -262,7 +262,7 @@ fn document_by_date(question: &str, documents: &[String]) -> Option<String> {
     let day = date_in_text(question)?;
     let mut of_day = documents
         .iter()
-        .filter(|path| date_in_path(path).is_some_and(|date| date == day));
+        .filter(|path| named_dates(path).contains(&day));
     of_day.next().filter(|_| of_day.next().is_none()).cloned()
 }
 

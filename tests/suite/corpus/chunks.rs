@@ -334,17 +334,20 @@ fn headings_above_a_chunk() {
             .expect(words);
         chunk.headings.join(" > ")
     };
-    assert_eq!(above("Front matter"), "Lighthouse guide");
-    assert_eq!(above("stands on the cape"), "Lighthouse guide");
+    assert_eq!(above("Front matter"), "Front matter > Lighthouse guide");
+    assert_eq!(
+        above("stands on the cape"),
+        "Front matter > Lighthouse guide"
+    );
     assert_eq!(
         above("trim the wick"),
-        "Lighthouse guide > Keeping the lamp > Every evening"
+        "Front matter > Lighthouse guide > Keeping the lamp > Every evening"
     );
     assert_eq!(
         above("not a heading"),
-        "Lighthouse guide > Keeping the lamp > In storms"
+        "Front matter > Lighthouse guide > Keeping the lamp > In storms"
     );
-    assert_eq!(above("Underlined headings"), "Second part");
+    assert_eq!(above("Underlined headings"), "Front matter > Second part");
 }
 
 #[test]
