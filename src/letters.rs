@@ -132,6 +132,15 @@ pub fn is_unseen(c: char) -> bool {
     )
 }
 
+/// Returns whether the sign at a position is a gershayim: Hebrew keyboards have none, and between
+/// two Hebrew letters a quotation mark is one.
+pub fn is_gershayim(text: &str, at: usize) -> bool {
+    let is_hebrew = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{5d0}'..='\u{5f2}'));
+    let behind = text[at..].strip_prefix('"');
+    behind.is_some_and(|rest| is_hebrew(rest.chars().next()))
+        && is_hebrew(text[..at].chars().next_back())
+}
+
 /// Returns whether a character is a sign that Hebrew, Arabic, Syriac and Hindi texts have or leave
 /// out: points, vowel signs, signs of recitation, the line that stretches a word, the nukta.
 fn is_point(c: char) -> bool {

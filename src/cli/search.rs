@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::config::DocumentFilter;
 use crate::event::{Hit, Ranked, harmless, json_value};
 use crate::host::search_settings;
+use crate::letters;
 use crate::story::text::one_line;
 use crate::story::{find_order, mark_orders, words};
 
@@ -91,7 +92,7 @@ impl SearchQuery {
         let parts = query.split(|c: char| {
             let at = next;
             next += c.len_utf8();
-            is_quoted ^= c == '"' && !is_inside_word(query, at);
+            is_quoted ^= c == '"' && !letters::is_gershayim(query, at);
             c.is_whitespace() && !is_quoted
         });
         for part in parts.filter(|part| !part.is_empty()) {
@@ -121,13 +122,6 @@ impl SearchQuery {
             terms,
         }
     }
-}
-
-/// Returns whether a sign stands between two letters, as the quotation mark of Hebrew abbreviations
-/// does: `צה"ל`.
-fn is_inside_word(query: &str, at: usize) -> bool {
-    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
-    is_letter(query[..at].chars().next_back()) && is_letter(query[at..].chars().nth(1))
 }
 
 /// Returns whether a word behind a dash is excluded; `-f` and `--force` are options.

@@ -1,7 +1,9 @@
 //! The dates that a text names: the path of a document (`journal/2024-02-11.md`, `2024_03_15
 //! supplier.md`), a question (`7 May 2024`), a field that holds a date.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
@@ -25,6 +27,17 @@ const MONTHS: [&str; 12] = [
     "nov novem* noviembre noiembrie kasim listopad* marrasku* ноя ноябр* ноември листопад* νοεμβρ* نوفمبر",
     "dec decem* dez dezem* dic diciembre dicembre desem* aralik grudzien grudnia prosinec prosince jouluku* дек декабр* декември грудень грудня δεκεμβρ* ديسمبر",
 ];
+
+/// The number of each month by its whole names, and by their beginnings.
+static MONTH_NAMES: LazyLock<HashMap<&str, i16>> = LazyLock::new(|| {
+    let names = month_names().filter(|(name, _)| !name.ends_with('*'));
+    names.collect()
+});
+static MONTH_BEGINNINGS: LazyLock<Vec<(&str, i16)>> = LazyLock::new(|| {
+    let beginnings =
+        month_names().filter_map(|(name, month)| Some((name.strip_suffix('*')?, month)));
+    beginnings.collect()
+});
 
 /// Words inside a date that say nothing: `9 de abril de 2024`, `April 9th`.
 const FILLERS: [&str; 12] = [
@@ -204,15 +217,27 @@ impl DateToken<'_> {
             return None;
         }
         let bare = letters::without_accents(self.text);
-        let is_name = |name: &str| match name.strip_suffix('*') {
-            Some(beginning) => bare.starts_with(beginning),
-            None => name == self.text || name == bare,
-        };
-        let at = MONTHS
-            .iter()
-            .position(|names| names.split(' ').any(is_name))?;
-        i16::try_from(at + 1).ok()
+        let named = MONTH_NAMES.get(self.text);
+        let named = named.or_else(|| MONTH_NAMES.get(bare.as_ref())).copied();
+        named.or_else(|| {
+            let mut beginnings = MONTH_BEGINNINGS.iter();
+            let found = beginnings.find(|(beginning, _)| bare.starts_with(beginning));
+            found.map(|(_, month)| *month)
+        })
     }
+}
+
+fn month_names() -> impl Iterator<Item = (&'static str, i16)> {
+    (1..)
+        .zip(MONTHS)
+        .flat_map(|(month, names)| names.split(' ').map(move |name| (name, month)))
+}
+
+/// Returns whether a year is among the tokens from one on of which a date can consist: other texts
+/// are not compared with the names of months.
+fn has_year_near(tokens: &[DateToken<'_>], at: usize) -> bool {
+    let near = &tokens[at..tokens.len().min(at + 3)];
+    near.iter().any(|token| token.year().is_some())
 }
 
 /// Returns the day that a token begins, and the number of its tokens.
@@ -222,10 +247,13 @@ fn day_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Period)> {
         let is_date = tokens[at].text.len() == number.len();
         let [year, month, day] =
             [0..4, 4..6, 6..8].map(|part| number[part].parse().unwrap_or_default());
-        let date = date(year, month, day).filter(|_| is_date && YEARS.contains(&year))?;
+        let date = date(year, month, day).filter(|_| is_date)?;
         return Some((1, Period::new(date, PeriodLength::Day)));
     }
 
+    if !has_year_near(tokens, at) {
+        return None;
+    }
     let [first, second, third] = *tokens[at..].first_chunk()?;
     let [year, month, day] = if first.year().is_some() {
         // `2024 April 9`
@@ -291,6 +319,9 @@ fn day_and_month(tokens: &[DateToken<'_>], at: usize) -> Option<[i16; 2]> {
 
 /// Returns the week, month or quarter that a token begins, and the number of its tokens.
 fn longer_period_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Period)> {
+    if !has_year_near(tokens, at) {
+        return None;
+    }
     if let Some(&[first, second, third]) = tokens[at..].first_chunk() {
         // `2024-W15`, `Q2 2024`
         let (year, name, number) = match first.year() {
@@ -347,7 +378,8 @@ fn month_behind_year(
     let is_next_year = (year.year()? + 1) % 100 == number;
     let has_more = next.is_some_and(|next| next.before == separator && next.is_number());
     let is_sure = match separator {
-        "/" => !is_next_year || next.is_some_and(|next| next.before == "/"),
+        // behind a folder or in front of an extension it is
+        "/" => !is_next_year || next.is_some_and(|next| matches!(next.before, "/" | ".")),
         "-" | "_" => !has_more && !is_next_year,
         _ => false,
     };
@@ -445,6 +477,7 @@ mod tests {
             ("2020-01-02/2024-03 report.md", "2024-03-01"),
             ("2024/03/notes.md", "2024-03-01"),
             ("2011/12/notes.md", "2011-12-01"),
+            ("2011/12.md", "2011-12-01"),
             ("2024-03_15.md", "2024-03-01"),
             ("m/April 2024.md", "2024-04-01"),
             ("2024/apr/notes.md", "2024-04-01"),

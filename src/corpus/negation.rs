@@ -1,6 +1,6 @@
 //! Words that turn a statement into its opposite.
 
-/// They, in lower case.
+/// Words that negate a statement, in lower case.
 const NEGATIONS: &[&str] = &[
     "no", "not", "never", "nor", "none", "neither", "cannot", "without", "except", "outside",
     "nicht", "nie", "niemals", "ohne", "kein", "keine", "keinen", "keiner", "keinem", "außer",

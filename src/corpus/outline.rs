@@ -69,10 +69,10 @@ impl Outline {
             next = self.above[index];
         }
 
+        path.retain(|title| !title.is_empty());
         // the title of a page is often its first heading again
-        path.dedup();
+        path.dedup_by_key(|title| title.to_lowercase());
         path.into_iter()
-            .filter(|title| !title.is_empty())
             .take(MAX_HEADINGS)
             .collect::<Vec<_>>()
             .into_iter()

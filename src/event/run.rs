@@ -58,9 +58,9 @@ pub enum RunEvent {
     },
     /// The gate that decides after each sentence whether to retrieve, where one is on.
     GateChosen { gate: GateCard },
-    /// A follow-up question was rewritten to stand alone, by the last `turns` of its thread.
-    /// Everything after it works with the rewritten question, unless `as_asked` says why it is not
-    /// used.
+    /// A follow-up question was rewritten to stand alone, by the last `turns` of its thread, or put
+    /// behind the last question where the model could not. Everything after it works with the
+    /// rewritten question, unless `as_asked` says why it is not used.
     FollowUpRewritten {
         question: String,
         rewritten: String,

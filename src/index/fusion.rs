@@ -21,8 +21,8 @@ pub(super) struct Fused {
     pub fused: Ranked,
 }
 
-/// Least range of the cosines of a list: in a small folder all chunks are in it, and those that are
-/// equally near must not outvote the one that has the words.
+/// Minimum range of the cosines of a list: in a small folder all chunks are in it, and those that
+/// are equally near must not outvote the one that has the words.
 const MIN_COSINE_RANGE: f32 = 0.25;
 
 /// The place in a [`Fused`] of what one of the lists says.
@@ -31,8 +31,8 @@ type RankInList = fn(&mut Fused) -> &mut Option<Ranked>;
 /// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it.
 /// Equal scores are ordered by chunk.
 ///
-/// Each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), cosines by
-/// [`MIN_COSINE_RANGE`] at least, then summed with weights.
+/// Each list's scores are scaled to 1 for its highest and 0 for its lowest (all equal: 1), cosines
+/// over [`MIN_COSINE_RANGE`] at least, then summed with weights.
 pub(super) fn fuse(
     bm25: &[ScoredChunk],
     vector: &[ScoredChunk],
@@ -93,12 +93,12 @@ fn shares(list: &[ScoredChunk], min_range: f32) -> Vec<f32> {
     let scores = list.iter().map(|listed| listed.score);
     let lowest = scores.clone().fold(f32::INFINITY, f32::min);
     let highest = scores.fold(f32::NEG_INFINITY, f32::max);
-    let range = highest - lowest;
+    let range = (highest - lowest).max(min_range);
 
     list.iter()
         .map(|listed| {
             if range > 0.0 {
-                (listed.score - lowest) / range.max(min_range)
+                1.0 - (highest - listed.score) / range
             } else {
                 1.0
             }
@@ -164,7 +164,7 @@ mod tests {
         check(
             &[(1, 8.0), (2, 4.0)],
             &[(2, 0.6), (1, 0.55)],
-            &[(1, 0.25), (2, 0.15)],
+            &[(1, 0.85), (2, 0.75)],
         );
         check(&[(5, 2.0), (4, 2.0)], &[], &[(4, 0.25), (5, 0.25)]); // equal scores: all full, ordered by chunk
     }

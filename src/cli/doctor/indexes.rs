@@ -20,8 +20,8 @@ pub(super) fn indexes(paths: &Paths, settings: &CorpusSettings) -> Vec<Check> {
             format!("none yet in {}", indexes.display()),
         )];
     }
-    let checks = found.into_iter().map(|health| index(health, settings));
-    checks.collect()
+    let found = found.into_iter();
+    found.map(|health| index(health, settings)).collect()
 }
 
 /// Checks the database of an index on other machines: whether it can be reached, and what it holds.

@@ -53,10 +53,8 @@ pub fn run(
         Err(error) => checks.push(Check::wrong("llama.cpp", error)),
     }
 
-    let read = config
-        .as_ref()
-        .map_or_else(Default::default, |config| config.corpus.clone());
-    checks.extend(indexes(paths, &read));
+    let settings = config.as_ref().map(|config| config.corpus.clone());
+    checks.extend(indexes(paths, &settings.unwrap_or_default()));
     checks.extend(config.iter().filter_map(database));
     checks.push(terminal());
 

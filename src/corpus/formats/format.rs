@@ -12,15 +12,10 @@ use crate::event::{Metadata, Place};
 /// Increases when a reader extracts other text from a file: what is kept of it is read again.
 const REVISION: u32 = 6;
 
-/// Beginnings of titles that programs give to documents which have none, in lower case.
-const PROGRAM_TITLES: [&str; 6] = [
-    "microsoft word",
-    "microsoft powerpoint",
-    "powerpoint presentation",
-    "untitled",
-    "document",
-    "slide 1",
-];
+/// Titles that programs give to documents which have none, in lower case, and what they put in
+/// front of the name of a file.
+const PROGRAM_TITLES: [&str; 4] = ["powerpoint presentation", "untitled", "document", "slide 1"];
+const PROGRAM_PREFIXES: [&str; 2] = ["microsoft word - ", "microsoft powerpoint - "];
 
 /// A file format.
 #[derive(Debug)]
@@ -183,7 +178,8 @@ impl Extract {
         let lower = title.to_lowercase();
         let is_said =
             |heading: &Heading| heading.level == 0 || heading.title.to_lowercase() == lower;
-        let is_of_program = PROGRAM_TITLES.iter().any(|own| lower.starts_with(own));
+        let is_of_program = PROGRAM_TITLES.contains(&lower.as_str())
+            || PROGRAM_PREFIXES.iter().any(|own| lower.starts_with(own));
         if !lower.is_empty() && !is_of_program && !self.headings.iter().any(is_said) {
             self.headings.insert(0, Heading::new(0..0, 0, title));
         }

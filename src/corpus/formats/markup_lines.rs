@@ -102,7 +102,11 @@ fn asciidoc(text: String) -> Extract {
             was_author = true;
             was_title = false;
             continue;
-        } else if was_author && !content.starts_with([':', '/', '[']) {
+        } else if was_author
+            && content
+                .trim_start_matches('v')
+                .starts_with(|c: char| c.is_ascii_digit())
+        {
             // the line of the revision: `v1.0, 2024-01-31: first`
             metadata.set("revdate", content);
         } else if number < HEADER_LINES

@@ -334,6 +334,7 @@ impl<'t, 'l> Directive<'t, 'l> {
             .take_while(|line| !begins_row(line))
             .count();
         let mut columns = Columns::default();
+        let header_rows = self.header_rows();
         let rows = self.content[first..].chunk_by(|_, next| !begins_row(next));
         for (index, row) in rows.enumerate() {
             let mut cells: Cells = Vec::new();
@@ -349,7 +350,7 @@ impl<'t, 'l> Directive<'t, 'l> {
             }
 
             let end = cells.last().map_or(row[0].0, |(_, cell)| cell.end);
-            if index < self.header_rows() {
+            if index < header_rows {
                 name_columns(text, &cells, &mut columns);
                 cells.clear();
             }

@@ -120,6 +120,7 @@ mod tests {
             ("date: \"[[2024-01-31]]\"", "||2024-01-31"),
             ("created: 2023-12-01\ndate: 31.01.2024", "||2024-01-31"),
             ("created: 2023-12-01T10:00", "||2023-12-01"),
+            ("date: 18710505", "||1871-05-05"),
         ];
         for (text, expected) in cases {
             let mut metadata = Metadata::default();

@@ -181,11 +181,9 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
 
             // the text form of a table has its columns apart from their names
             let page = form("text/html");
-            if page.contains("<table") {
-                let table = html::extract(&page).text;
-                if has_most_of(&table, &form("text/plain")) {
-                    return table;
-                }
+            let shown = html::extract(&page).text;
+            if page.contains("<table") && has_most_of(&shown, &form("text/plain")) {
+                return shown;
             }
 
             // `<Figure size 640x480 with 1 Axes>` names an object
@@ -194,7 +192,7 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             let plain = ["text/markdown", "text/plain", "text", "text/latex"].map(form);
             let mut plain = plain.into_iter().map(show_as_printed);
             let text = plain.find(|text| !text.trim().is_empty() && !is_name(text.trim()));
-            text.unwrap_or_else(|| html::extract(&page).text)
+            text.unwrap_or(shown)
         }
     }
 }

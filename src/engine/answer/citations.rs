@@ -40,7 +40,7 @@ const SOURCE_WORDS: &[&str] = &[
     "出典",
 ];
 const JOINING_WORDS: &[&str] = &["and", "und", "et", "y", "e"];
-/// Most sources of a range of labels.
+/// Maximum number of sources in a range of labels.
 const MAX_MARKED: u32 = 20;
 /// Words of a source sentence that are read on each side of those that a statement has, too.
 const NEGATED_WITHIN: usize = 2;
@@ -638,7 +638,7 @@ fn find_marks(sentence: &str) -> Vec<(Range<usize>, Vec<u32>)> {
                 break;
             };
 
-            let labels = labels(&sentence[from..from + length], open == '(');
+            let labels = read_labels(&sentence[from..from + length], open == '(');
             let is_code = sentence[..start].matches('`').count() % 2 == 1;
             if let Some(labels) = labels.filter(|_| !is_code) {
                 found.push((start..from + length + close.len_utf8(), labels));
@@ -646,14 +646,22 @@ fn find_marks(sentence: &str) -> Vec<(Range<usize>, Vec<u32>)> {
         }
     }
     found.sort_by_key(|(range, _)| range.start);
+    // `[1†[2]` has one inside the other
+    let mut end = 0;
+    found.retain(|(range, _)| {
+        let is_outside = range.start >= end;
+        end = end.max(range.end);
+        is_outside
+    });
     found
 }
 
 /// Returns the labels in a bracket: `2`, `1, 3`, `1-3`, `Source 2`, `1†L3`; `None` where it holds
-/// anything else, or `needs_word` and no word says that they are sources.
-fn labels(inside: &str, needs_word: bool) -> Option<Vec<u32>> {
+/// anything else, as a number of sources, or `needs_word` and no word in front says that they are
+/// sources.
+fn read_labels(inside: &str, needs_word: bool) -> Option<Vec<u32>> {
     let inside = inside.split('†').next().unwrap_or_default().to_lowercase();
-    let parts = inside.split(|c: char| c.is_whitespace() || ",;/&:#^".contains(c));
+    let parts = inside.split(|c: char| c.is_whitespace() || ",;/&#^".contains(c));
     let mut has_word = false;
     let mut labels = Vec::new();
     for part in parts.filter(|part| !part.is_empty()) {
@@ -663,7 +671,7 @@ fn labels(inside: &str, needs_word: bool) -> Option<Vec<u32>> {
             labels.extend((first..=last).take_while(|_| is_range));
         } else if let Ok(label) = part.parse() {
             labels.push(label);
-        } else if SOURCE_WORDS.contains(&part) {
+        } else if labels.is_empty() && SOURCE_WORDS.contains(&part.trim_end_matches(':')) {
             has_word = true;
         } else if !JOINING_WORDS.contains(&part) {
             return None;
@@ -709,7 +717,7 @@ mod tests {
         let supports = Supports::new("", &passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
-        let cases: [(&str, Cited); 16] = [
+        let cases: [(&str, Cited); 20] = [
             ("Tam Reeve came from Lorby [1].", &[]),
             ("Oakes paints 780 boats [1].", &[]),
             ("Tam was born in Aldmouth [1].", &[(2, 7, 8)]),
@@ -723,6 +731,13 @@ mod tests {
             ("Both say so [1-2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Both say so [1 and 2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Tam Reeve was born in Aldmouth (7).", &[]),
+            ("Tam Reeve was born in Aldmouth (2 sources).", &[]),
+            ("Tam Reeve was born in Aldmouth [10:30].", &[]),
+            ("Mira Oakes lives in Lorby [1†[2].", &[(1, 3, 3)]),
+            (
+                "Mira Oakes lives in Lorby (source 1†see [2]).",
+                &[(1, 3, 3)],
+            ),
             ("7 boats were born in Aldmouth [2].", &[]),
             ("Mira Oakes lives in Lorby [1].", &[(1, 3, 3)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),

@@ -262,7 +262,7 @@ fn document_by_date(question: &str, documents: &[String]) -> Option<String> {
     let day = date_in_text(question)?;
     let mut of_day = documents
         .iter()
-        .filter(|path| named_dates(path).contains(&day));
+        .filter(|path| named_dates(path).iter().any(|date| date.starts_with(&day)));
     of_day.next().filter(|_| of_day.next().is_none()).cloned()
 }
 

@@ -187,10 +187,15 @@ fn has(list: &[&str], word: Option<&String>) -> bool {
 }
 
 /// Returns a question behind the last one of its thread: a model too small to rewrite it reads
-/// both, and the search has the words of both.
+/// both, and the search has the words of both. Of a last one that was joined itself, its first part
+/// stays, or a thread of such questions would grow without end.
 fn join_last(question: &str, turns: &[Turn]) -> String {
     let last = turns.last().map_or("", |turn| turn.question.as_str());
-    format!("{} {question}", fold_white_space(last))
+    let first = last
+        .split_inclusive(['?', '？', '؟'])
+        .next()
+        .unwrap_or_default();
+    format!("{} {question}", fold_white_space(first))
         .trim_start()
         .to_owned()
 }
@@ -350,10 +355,14 @@ mod tests {
             question: "Where is the gauge TG-01?".to_owned(),
             answer: "Cermin".to_owned(),
         }];
-        assert_eq!(
-            join_last("And WS-01?", &turns),
-            "Where is the gauge TG-01? And WS-01?"
-        );
+        let joined = join_last("And WS-01?", &turns);
+        assert_eq!(joined, "Where is the gauge TG-01? And WS-01?");
+        let turns = [Turn {
+            question: joined,
+            answer: "Lorby".to_owned(),
+        }];
+        let next = join_last("And WS-02?", &turns);
+        assert_eq!(next, "Where is the gauge TG-01? And WS-02?");
     }
 
     #[test]

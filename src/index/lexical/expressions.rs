@@ -140,14 +140,9 @@ impl<'t> Expressions<'t> {
         end
     }
 
-    /// Returns the kind of a character at a position. Hebrew keyboards have no gershayim: between
-    /// two Hebrew letters, a quotation mark is one.
+    /// Returns the kind of a character at a position.
     fn kind_at(&self, at: usize, c: char) -> CharacterKind {
-        let is_hebrew = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{5d0}'..='\u{5f2}'));
-        let is_gershayim = c == '"'
-            && is_hebrew(self.text[..at].chars().next_back())
-            && is_hebrew(self.text[at + 1..].chars().next());
-        if is_gershayim {
+        if c == '"' && letters::is_gershayim(self.text, at) {
             CharacterKind::Apostrophe
         } else {
             kind(c)

@@ -533,3 +533,33 @@ fn text_is_what_reads_as_text() {
     let refused = ragscope::corpus::find_file(&file, &settings).expect_err("a program");
     assert!(refused.contains("program"), "{refused}");
 }
+
+#[test]
+fn a_title_stands_above_the_headings_unless_one_repeats_it_or_a_program_gave_it() {
+    let page = |title: &str| {
+        format!("<title>{title}</title><h1>Pumps</h1><p>Oil.</p><h2>Guarantee</h2><p>It ends.</p>")
+    };
+    let notes =
+        |title: &str| format!("---\ntitle: {title}\n---\n# Pumps\n\n## Guarantee\n\nIt ends.");
+    for (path, text, expected) in [
+        ("a.md", notes("Osprey XL"), "Osprey XL > Pumps > Guarantee"),
+        (
+            "a.md",
+            notes("Document retention"),
+            "Document retention > Pumps > Guarantee",
+        ),
+        ("a.md", notes("guarantee"), "Pumps > Guarantee"),
+        ("a.md", notes("Untitled"), "Pumps > Guarantee"),
+        (
+            "a.md",
+            notes("Microsoft Word - osprey.doc"),
+            "Pumps > Guarantee",
+        ),
+        ("a.html", page("Osprey XL"), "Osprey XL > Pumps > Guarantee"),
+        ("a.html", page("PUMPS"), "Pumps > Guarantee"),
+    ] {
+        let document = Document::new(path, text.into_bytes()).expect("a document");
+        let at = document.text.find("It ends").expect("a sentence");
+        assert_eq!(document.headings_at(at).join(" > "), expected);
+    }
+}

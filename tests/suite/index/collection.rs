@@ -96,12 +96,14 @@ fn check_same(shelf: &Shelf, kind: RetrieverKind, question: &str) {
     };
     assert!(!apart.hits.is_empty(), "{kind:?}: {question}");
     assert_eq!(paths(&apart), paths(&together), "{kind:?}: {question}");
-    let lists: [fn(&Hit) -> Option<Ranked>; 2] = [|hit| hit.bm25, |hit| hit.vector];
-    for list in lists {
+    let lists: [(fn(&Hit) -> Option<Ranked>, f32); 2] =
+        [(|hit| hit.bm25, 0.05), (|hit| hit.vector, 1e-5)];
+    for (list, tolerance) in lists {
         let score = |hit: &Hit| list(hit).map_or(0.0, |ranked| ranked.score);
         let rank = |hit: &Hit| list(hit).map_or(0, |ranked| ranked.rank);
         for (one, other) in apart.hits.iter().zip(&together.hits) {
-            let is_equal = |hit: &&Hit| (score(hit) - score(one)).abs() <= 0.05 * score(one).abs();
+            let is_equal =
+                |hit: &&Hit| (score(hit) - score(one)).abs() <= tolerance * score(one).abs();
             assert!(is_equal(&other), "{question}: {one:?} {other:?}");
             // equal scores may change places
             let ties = together.hits.iter().filter(is_equal).count() as u32;
