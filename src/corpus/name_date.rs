@@ -123,6 +123,12 @@ impl Period {
 
 /// Returns what a text names: its days, and what is longer outside of them, in order.
 fn periods(text: &str, years: Range<i16>) -> Vec<Period> {
+    // most paths name no year
+    let mut digits = text.split(|c: char| !c.is_numeric());
+    if digits.all(|digits| digits.chars().count() < 4) {
+        return Vec::new();
+    }
+
     let text = letters::normal(text).to_lowercase();
     let tokens = tokens(&text);
     let mut is_taken = vec![false; tokens.len()];
