@@ -32,8 +32,7 @@ pub struct FoundFile {
     pub times: FileTimes,
 }
 
-/// The times of a file, in nanoseconds since 1970-01-01 UTC, and its number; 0 where they are
-/// unknown.
+/// The times of a file, in nanoseconds since 1970-01-01 UTC; 0 where they are unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTimes {
     /// The last change of its content, as its programs say: a copy may keep that of its source.
@@ -42,14 +41,15 @@ pub struct FileTimes {
     /// one of the same size and time has another.
     #[serde(default)]
     pub changed_ns: u64,
-    /// The number of the file on its disk: where a link leads to another file of the same size and
-    /// times, it is another. That of the disk is left out: it may change whenever it is mounted.
+    /// The inode of the file that a link leads to: it may be another one of the same size and times.
+    /// 0 for any other file, since some file systems give other inodes whenever they are mounted.
     #[serde(default)]
     pub inode: u64,
 }
 
-impl From<&Metadata> for FileTimes {
-    fn from(about: &Metadata) -> Self {
+impl FileTimes {
+    /// Creates the times of a file from its metadata, those behind a link.
+    pub fn new(file: &Path, about: &Metadata) -> Self {
         let since = about
             .modified()
             .ok()
@@ -58,7 +58,7 @@ impl From<&Metadata> for FileTimes {
         Self {
             modified_ns: modified_ns.unwrap_or(0),
             changed_ns: changed_ns(about),
-            inode: inode(about),
+            inode: if file.is_symlink() { inode(about) } else { 0 },
         }
     }
 }
@@ -368,7 +368,7 @@ fn found_file(
         path: path.to_owned(),
         file: file.to_owned(),
         bytes: about.len(),
-        times: FileTimes::from(about),
+        times: FileTimes::new(file, about),
     })
 }
 

@@ -51,12 +51,14 @@ fn is_bar_rule(line: &str) -> bool {
     is_rule && line.bytes().all(|byte| b"|-+: ".contains(&byte))
 }
 
-/// Finds the tables of plain text, with the rules of reStructuredText or with those of Markdown.
+/// Finds the tables of plain text, with the rules of reStructuredText and with those of Markdown.
 pub(super) fn plain_tables(text: &str, lines: &[Line<'_>]) -> Tables {
-    if lines.iter().any(|(_, line)| is_grid_rule(line)) {
-        return restructured_tables(text, lines);
-    }
-    let mut tables = Tables::default();
+    let has_grid = lines.iter().any(|(_, line)| is_grid_rule(line));
+    let mut tables = if has_grid {
+        restructured_tables(text, lines)
+    } else {
+        Tables::default()
+    };
     add_bar_tables(text, lines, &mut tables);
     tables
 }

@@ -339,19 +339,21 @@ mod unix {
 
     #[test]
     fn a_link_to_another_file_of_the_same_size_and_times_is_another() {
-        let folder = folder(&[]);
+        let folder = folder(&[("one.txt", b"one"), ("two.txt", b"two")]);
         let times_of = |name: &str| {
-            std::fs::write(folder.path().join(name), name).expect("a file");
-            let about = std::fs::metadata(folder.path().join(name)).expect("a file");
-            FileTimes::from(&about)
+            let file = folder.path().join(name);
+            FileTimes::new(&file, &std::fs::metadata(&file).expect("a file"))
         };
-        let [one, other] = ["a", "b"].map(times_of);
-        assert_ne!(one.inode, other.inode);
-        let at_the_same_time = FileTimes {
-            inode: other.inode,
-            ..one
+        let leads_to = |target: &str| {
+            let link = folder.path().join("link.txt");
+            let _removed = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(target, &link).expect("a link");
+            times_of("link.txt").inode
         };
-        assert_ne!(one, at_the_same_time);
+        assert_ne!(leads_to("one.txt"), leads_to("two.txt"));
+        let one = times_of("one.txt");
+        assert_eq!(one.inode, 0, "a file is what its path says");
+        assert_ne!(one, FileTimes { inode: 1, ..one });
     }
 
     #[test]

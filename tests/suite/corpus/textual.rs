@@ -16,7 +16,7 @@ const EXTENSIONS: &[&str] = &[
 
 #[test]
 fn rows_of_markup_have_the_names_of_their_columns() {
-    let cases: [(&str, &str, &str); 20] = [
+    let cases: [(&str, &str, &str); 21] = [
         (
             "a.org",
             "| Name | Age |\n|------+-----|\n| Ann  |   7 |\n|      | 8 |\n* Title",
@@ -120,6 +120,11 @@ fn rows_of_markup_have_the_names_of_their_columns() {
             "a.txt",
             "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n",
             "+---+---+\n| A | B |\n+===+===+\n| A: 1 | B: 2 |\n+---+---+\n",
+        ),
+        (
+            "a.txt",
+            "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n\n| C |\n|---|\n| 3 |\n",
+            "+---+---+\n| A | B |\n+===+===+\n| A: 1 | B: 2 |\n+---+---+\n\n| C |\n|---|\n| C: 3 |\n",
         ),
     ];
     for (path, text, expected) in cases {
