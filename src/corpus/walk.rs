@@ -41,8 +41,9 @@ pub struct FileTimes {
     /// one of the same size and time has another.
     #[serde(default)]
     pub changed_ns: u64,
-    /// The inode of the file that a link leads to: it may be another one of the same size and times.
-    /// 0 for any other file, since some file systems give other inodes whenever they are mounted.
+    /// The inode of the file that a link leads to: it may be another one of the same size and
+    /// times. 0 for any other file, since some file systems give other inodes whenever they are
+    /// mounted.
     #[serde(default)]
     pub inode: u64,
 }
