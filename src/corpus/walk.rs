@@ -41,16 +41,15 @@ pub struct FileTimes {
     /// one of the same size and time has another.
     #[serde(default)]
     pub changed_ns: u64,
-    /// The inode of the file that a link leads to: it may be another one of the same size and
-    /// times. 0 for any other file, since some file systems give other inodes whenever they are
-    /// mounted.
+    /// The inode of the file where links are followed: one may lead to another file of the same
+    /// size and times. 0 elsewhere, since some file systems give other inodes at each mount.
     #[serde(default)]
     pub inode: u64,
 }
 
 impl FileTimes {
-    /// Creates the times of a file from its metadata, those behind a link.
-    pub fn new(file: &Path, about: &Metadata) -> Self {
+    /// Creates the times of a file from its metadata, with its inode where links are followed.
+    pub fn new(about: &Metadata, follows_links: bool) -> Self {
         let since = about
             .modified()
             .ok()
@@ -59,7 +58,7 @@ impl FileTimes {
         Self {
             modified_ns: modified_ns.unwrap_or(0),
             changed_ns: changed_ns(about),
-            inode: if file.is_symlink() { inode(about) } else { 0 },
+            inode: if follows_links { inode(about) } else { 0 },
         }
     }
 }
@@ -369,7 +368,7 @@ fn found_file(
         path: path.to_owned(),
         file: file.to_owned(),
         bytes: about.len(),
-        times: FileTimes::new(file, about),
+        times: FileTimes::new(about, settings.follow_symlinks),
     })
 }
 

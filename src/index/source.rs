@@ -94,7 +94,7 @@ fn is_touched(file: &Path, entry: &DocumentEntry) -> bool {
     let Ok(now) = std::fs::metadata(file) else {
         return true;
     };
-    now.len() != entry.bytes || FileTimes::new(file, &now) != entry.times
+    now.len() != entry.bytes || FileTimes::new(&now, entry.times.inode != 0) != entry.times
 }
 
 fn checksum(file: &std::path::Path) -> Option<String> {

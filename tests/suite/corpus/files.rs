@@ -339,21 +339,24 @@ mod unix {
 
     #[test]
     fn a_link_to_another_file_of_the_same_size_and_times_is_another() {
-        let folder = folder(&[("one.txt", b"one"), ("two.txt", b"two")]);
-        let times_of = |name: &str| {
-            let file = folder.path().join(name);
-            FileTimes::new(&file, &std::fs::metadata(&file).expect("a file"))
-        };
-        let leads_to = |target: &str| {
-            let link = folder.path().join("link.txt");
+        let folder = folder(&[("one/a.txt", b"one"), ("two/a.txt", b"two")]);
+        let times_through = |target: &str, follows_links: bool| {
+            let link = folder.path().join("link");
             let _removed = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(target, &link).expect("a link");
-            times_of("link.txt").inode
+            let about = std::fs::metadata(link.join("a.txt")).expect("a file");
+            FileTimes::new(&about, follows_links)
         };
-        assert_ne!(leads_to("one.txt"), leads_to("two.txt"));
-        let one = times_of("one.txt");
-        assert_eq!(one.inode, 0, "a file is what its path says");
-        assert_ne!(one, FileTimes { inode: 1, ..one });
+        let [one, two] = ["one", "two"].map(|target| times_through(target, true));
+        assert_ne!(one.inode, two.inode);
+        assert_ne!(
+            one,
+            FileTimes {
+                inode: two.inode,
+                ..one
+            }
+        );
+        assert_eq!(times_through("one", false).inode, 0);
     }
 
     #[test]
