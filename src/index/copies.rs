@@ -8,6 +8,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
 use super::filter::date;
 use super::fusion::ScoredChunk;
+use super::lexical::SIGNS;
 use super::lexical::analyser::is_content_word;
 use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
@@ -45,8 +46,6 @@ const VERSION_WORDS: [&str; 15] = [
     "old",
     "v",
 ];
-/// Signs behind a word that make another one of it: `C++`.
-const SIGNS: [char; 2] = ['+', '#'];
 
 /// Words that mail programs put before the subject of a mail that is answered or passed.
 const REPLY_WORDS: [&str; 10] = [
@@ -311,22 +310,13 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || SIGNS.contains(&c)));
     let words = words.map(|word| word.trim_start_matches(SIGNS));
-    words.flat_map(|word| {
-        let mut ends = word.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
-        let mut start = 0;
-        std::iter::from_fn(move || {
-            let (mut end, first) = ends.next()?;
-            if !is_dense(first) {
-                for (next, _) in ends.clone().take_while(|(_, c)| !is_dense(*c)) {
-                    end = next;
-                    ends.next();
-                }
-            }
-            let part = &word[start..end];
-            start = end;
-            Some(part)
-        })
-    })
+    let ended = words.flat_map(|word| word.split_inclusive(is_dense));
+    let parts = ended.flat_map(|part| {
+        let last = part.chars().next_back().filter(|c| is_dense(*c));
+        let (before, dense) = part.split_at(part.len() - last.map_or(0, char::len_utf8));
+        [before, dense]
+    });
+    parts.filter(|part| !part.is_empty())
 }
 
 /// Returns the words of each heading, without digits.

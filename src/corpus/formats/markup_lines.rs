@@ -92,16 +92,14 @@ fn asciidoc(text: String) -> Extract {
         }
 
         let title = asciidoc_title(content);
+        let is_author = was_title && !content.is_empty() && !content.starts_with([':', '/', '[']);
         if let Some((marks, title)) = title {
             if marks == 1 {
                 metadata.set("title", title);
             }
             headings.push(heading(start..start + line.len(), marks, title));
-        } else if was_title && !content.is_empty() && !content.starts_with([':', '/', '[']) {
+        } else if is_author {
             metadata.set("author", content.split('<').next().unwrap_or_default());
-            was_author = true;
-            was_title = false;
-            continue;
         } else if was_author
             && content
                 .trim_start_matches('v')
@@ -115,7 +113,7 @@ fn asciidoc(text: String) -> Extract {
             metadata.set(name, value);
         }
         was_title = title.is_some_and(|(marks, _)| marks == 1);
-        was_author = false;
+        was_author = is_author && title.is_none();
     }
     tables.label(Extract {
         headings,

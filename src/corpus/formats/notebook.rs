@@ -181,9 +181,10 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
 
             // the text form of a table has its columns apart from their names
             let page = form("text/html");
-            let shown = html::extract(&page).text;
-            if page.contains("<table") && has_most_of(&shown, &form("text/plain")) {
-                return shown;
+            let shown = || html::extract(&page).text;
+            let table = page.contains("<table").then(shown);
+            if let Some(table) = table.filter(|table| has_most_of(table, &form("text/plain"))) {
+                return table;
             }
 
             // `<Figure size 640x480 with 1 Axes>` names an object
@@ -192,7 +193,7 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             let plain = ["text/markdown", "text/plain", "text", "text/latex"].map(form);
             let mut plain = plain.into_iter().map(show_as_printed);
             let text = plain.find(|text| !text.trim().is_empty() && !is_name(text.trim()));
-            text.unwrap_or(shown)
+            text.unwrap_or_else(shown)
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::letters;
 
 /// Bytes before and after a word in which its line is looked at.
 const LINE_BYTES: usize = 100;
-/// Signs behind a word that make another one of it.
-const SIGNS: [char; 5] = ['+', '#', '＋', '＃', '♯'];
+/// Signs behind a word that make another one of it: `C++`.
+pub(in crate::index) const SIGNS: [char; 5] = ['+', '#', '＋', '＃', '♯'];
 
 /// Words that lose their vowel in front of another word, in French, Italian and Catalan.
 const ELIDED: &[&str] = &[

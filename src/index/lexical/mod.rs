@@ -8,7 +8,7 @@ pub(in crate::index) mod analyser;
 mod word_scores;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::collector::{DocSetCollector, FilterCollector, TopDocs};
@@ -33,6 +33,7 @@ use super::filter::{Filter, Phrase};
 use crate::corpus::{Format, split_words};
 use crate::event::ChunkText;
 use analyser::QueryWord;
+pub(in crate::index) use expressions::SIGNS;
 use read_only::ReadOnly;
 use word_scores::{FormScore, form_scores};
 
@@ -362,7 +363,7 @@ impl Lexical {
 pub(in crate::index) struct LexicalWriter {
     writer: IndexWriter,
     fields: Fields,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
 }
 
 impl LexicalWriter {
@@ -480,10 +481,11 @@ pub(in crate::index) fn place_words(
     headings: &[String],
     language: &str,
 ) -> Vec<Token> {
-    let is_code = Format::for_path(document).is_source_code();
-    let extension = Path::new(document).extension();
-    let extension = extension.filter(|_| !is_code).map_or(0, |it| it.len() + 1);
-    let path = &document[..document.len() - extension];
+    let mut path = PathBuf::from(document);
+    if !Format::for_path(document).is_source_code() {
+        path.set_extension("");
+    }
+    let path = &path.to_string_lossy();
     let place = format!(
         "{path} {} {} {}",
         plain_numbers(path),
