@@ -20,7 +20,7 @@ const WIDE: u32 = 50;
 const MAX_GUESSES: usize = 3;
 /// Changes that are tried beside the answers from the passage alone and from memory.
 const MAX_CHANGES: usize = 3;
-/// Words of a passage; what is shorter is an answer, which a right answer holds word for word.
+/// Words of a passage, which an answer can say in part; what is shorter it says whole.
 const MIN_PASSAGE_WORDS: usize = 5;
 
 /// The settings of an answer from what is pinned and nothing else, whatever its support.
@@ -240,24 +240,22 @@ pub(super) fn is_said(expected: &Expected, run: &Run) -> bool {
         return false;
     }
     let texts = [&run.text, &run.answer].map(|text| normalise(&without_marks(text)));
-    let holds = |answer: &String| {
-        let answer = normalise(answer);
-        texts.iter().any(|text| letters::holds(text, &answer))
-    };
-    let agrees = |passage: &String| {
-        let is_passage = passage.split_whitespace().count() >= MIN_PASSAGE_WORDS;
-        is_passage && agrees(passage, &run.question, &without_marks(&run.text))
+    let says = |text: &String| {
+        let wanted = normalise(text);
+        texts.iter().any(|text| letters::holds(text, &wanted))
+            || agrees(text, &run.question, &without_marks(&run.text))
     };
     // a passage of several may be said beside a wrong answer
-    if !expected.answers.is_empty() {
-        return expected.answers.iter().any(holds);
+    if expected.answers.is_empty() {
+        expected.passages.iter().any(says)
+    } else {
+        expected.answers.iter().any(says)
     }
-    let mut passages = expected.passages.iter();
-    passages.any(|passage| holds(passage) || agrees(passage))
 }
 
-/// Returns whether an answer says what a passage does: beside the words of the question it has all
-/// words of the passage, or else all its own numbers and half of its words from there.
+/// Returns whether an answer says what a passage, or another answer, does: beside the words of the
+/// question it has all words of it, or else, of a passage, all its own numbers and half of its
+/// words from there.
 fn agrees(passage: &str, question: &str, answer: &str) -> bool {
     let language = language(passage);
     let words = |text| {
@@ -269,6 +267,9 @@ fn agrees(passage: &str, question: &str, answer: &str) -> bool {
     let mut expected = held.difference(&asked).peekable();
     if expected.peek().is_some() && expected.all(|word| answered.contains(word)) {
         return true;
+    }
+    if passage.split_whitespace().count() < MIN_PASSAGE_WORDS {
+        return false;
     }
 
     let new: Vec<String> = answered
@@ -446,6 +447,16 @@ mod tests {
             ("They wanted better schools.", false),
         ] {
             assert_eq!(agrees(passage, question, answer), expected, "{answer}");
+        }
+
+        let question = "What do random access machines share with Turing machines?";
+        let wanted = "the machines operate deterministically";
+        for (answer, expected) in [
+            ("They share that they operate deterministically.", true),
+            ("They operate in linear time.", false),
+            ("The machines are Turing machines.", false),
+        ] {
+            assert_eq!(agrees(wanted, question, answer), expected, "{answer}");
         }
     }
 }
