@@ -235,10 +235,8 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
     let best = ranked.0.into_iter().take(MAX_QUOTES);
     for sentence in best.filter(|sentence| sentence.score() >= least) {
-        // lines of a paragraph end where its file wraps them
-        let text = sentence.text().trim_start_matches(['*', '-', '>', ' ']);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        steps.push((format!("“{}”", words.join(" ")), Some(sentence.citation)));
+        let quoted = format!("“{}”", one_line(sentence.text()));
+        steps.push((quoted, Some(sentence.citation)));
     }
 
     let mut answer = Answer::default();
@@ -264,6 +262,22 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     answer
 }
 
+/// Returns the words of a sentence or of a row of a table on one line: lines of a paragraph end
+/// where its file wraps them.
+fn one_line(text: &str) -> String {
+    let text = text.trim_start_matches(['*', '-', '>', '#', ' ']);
+    let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let inner = text.trim().strip_prefix('|');
+    match inner.and_then(|inner| inner.strip_suffix('|')) {
+        Some(row) => {
+            let cells = row.split(" | ").map(words);
+            let cells: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
+            cells.join(" · ")
+        }
+        None => words(text),
+    }
+}
+
 /// Returns that the documents do not say, in the language of the question; in English where the
 /// phrase is not known.
 fn refusal(question: &str) -> &'static str {
@@ -284,5 +298,27 @@ fn refusal(question: &str) -> &'static str {
         "ru" => "В ваших документах этого нет.",
         "zh" => "您的文档中没有说明。",
         _ => "Your documents do not say.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotation_is_one_line_without_the_marks_of_its_format() {
+        for (text, expected) in [
+            ("- a rope\n  of hemp", "a rope of hemp"),
+            ("## The keeper", "The keeper"),
+            (
+                "| Key: `Enter` | Description: Open  selected |",
+                "Key: `Enter` · Description: Open selected",
+            ),
+            ("| id: 7 |  | pay: 40 |", "id: 7 · pay: 40"),
+            ("a | b", "a | b"),
+            ("|", "|"),
+        ] {
+            assert_eq!(one_line(text), expected);
+        }
     }
 }
