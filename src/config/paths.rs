@@ -100,6 +100,8 @@ places! {
     token_file = data / "token";
     /// The speed at which the models read here.
     reading_rates_file = cache / "reading-rates.json";
+    /// The calibration of verdicts, by model and folder.
+    verdict_fits_file = data / "verdict-fits.json";
     /// The log of llama.cpp and of the program.
     log_file = cache / "ragscope.log";
 }

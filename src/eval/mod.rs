@@ -22,6 +22,7 @@ mod summary;
 mod paper_metric;
 mod paper;
 mod published;
+mod verdict_fit;
 mod report;
 mod tables;
 pub mod verdicts;
@@ -56,3 +57,4 @@ pub use summary::{
     UncertaintySummary, UnderstandingSummary,
 };
 pub use tables::{Table, headline, markdown, tables};
+pub use verdict_fit::{Calibration, FittedVerdicts, fit_verdicts};

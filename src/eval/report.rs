@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::published::Published;
 use super::row::Row;
 use super::summary::{Comparison, PresetSummary, RepeatSummary, UnderstandingSummary};
+use super::verdict_fit::FittedVerdicts;
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +22,8 @@ pub struct Report {
     pub understanding: Vec<UnderstandingSummary>,
     /// The figures of a paper's table beside those measured here.
     pub published: Option<Published>,
+    /// The verdicts of each model, fitted to the folder where that was wanted.
+    pub fitted_verdicts: Vec<FittedVerdicts>,
     /// Faults of the question file, entry by entry.
     pub remarks: Vec<String>,
     /// Evidence that no document holds.
@@ -55,6 +58,7 @@ impl Report {
                 .collect(),
             understanding: understanding.collect(),
             published: None,
+            fitted_verdicts: Vec::new(),
             remarks: Vec::new(),
             missing_evidence: Vec::new(),
         }

@@ -11,7 +11,7 @@ use super::metrics::{
 };
 use super::questions::Question;
 use super::stress::Stressed;
-use crate::event::{Belief, Hit, Outcome, RunUsage, Utility};
+use crate::event::{Belief, Hit, ModelRole, Outcome, RunUsage, Utility};
 use crate::story::{BrokenLink, Lookup, Run};
 
 /// The result of one question under one preset.
@@ -21,6 +21,9 @@ pub struct Row {
     /// The question's id.
     pub id: String,
     pub kind: String,
+    /// The fingerprint of the model that answered; empty where none was loaded.
+    #[serde(default)]
+    pub generator: String,
     /// The short answer.
     pub answer: String,
     /// The reason why there is no answer, when the question failed.
@@ -103,6 +106,9 @@ impl Row {
             preset: preset.to_owned(),
             id: question.id.clone(),
             kind: question.kind.clone(),
+            generator: run
+                .model(ModelRole::Generator)
+                .map_or_else(String::new, |card| card.fingerprint.clone()),
             answer: run.answer.clone(),
             error,
             scores,

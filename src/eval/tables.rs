@@ -15,6 +15,7 @@ use super::summary::{
     Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
     UncertaintySummary, UnderstandingSummary,
 };
+use super::verdict_fit::FittedVerdicts;
 
 /// A table of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
         lists(Section::Recall, presets),
         lists(Section::Precision, presets),
         uncertainty(presets),
+        fitted_verdicts(&report.fitted_verdicts),
         helpfulness(presets),
         utility(presets),
         understanding(&report.understanding),
@@ -163,6 +165,37 @@ fn row<M: Metric>(
 /// Returns the cell of a value that may not have been measured.
 fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NO_VALUE.to_owned(), text)
+}
+
+/// Returns the fits as a table.
+fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
+    let head = [
+        "model",
+        "answers",
+        "right",
+        "log-loss, nats: shipped, fitted",
+        "calibration error: shipped, fitted",
+        "kept",
+    ];
+    let row = |of: &FittedVerdicts| {
+        let pair = |shipped: f64, fitted: f64| format!("{shipped:.3}, {fitted:.3}");
+        vec![
+            of.model.chars().take(12).collect(),
+            of.answers.to_string(),
+            of.right.to_string(),
+            pair(of.shipped.log_loss, of.fitted.log_loss),
+            pair(of.shipped.error, of.fitted.error),
+            match of.fit {
+                Some(fit) => format!("{:.2} logit {:+.2}", fit.slope, fit.constant),
+                None => "no: the shipped one predicts as well".to_owned(),
+            },
+        ]
+    };
+    Table {
+        title: "The verdict, fitted to this folder (five-fold cross-validation)".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: fitted.iter().map(row).collect(),
+    }
 }
 
 /// The figures of a paper beside those measured here.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::is_zero;
+use super::number::{is_zero, logistic, logit_of};
 use super::place::Place;
 use super::problem::Problem;
 
@@ -181,6 +181,9 @@ pub struct Verdict {
     pub kind: VerdictKind,
     /// The probability that the answer is right by its sources, in 0..=1.
     pub probability: f32,
+    /// The same before it was fitted to the folder and the model; `None` where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfitted: Option<f32>,
     /// Sources that it was written from.
     pub sources: u32,
     /// Sentences that state something and were generated.
@@ -197,6 +200,24 @@ impl Verdict {
     pub fn unsure_word(&self) -> Option<&UncertainWord> {
         let least = self.least_certain.as_ref();
         least.filter(|word| word.probability < 0.5)
+    }
+}
+
+/// The calibration of verdicts on answers of one model over one folder: Platt's scaling of their
+/// probability (Platt 1999).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VerdictFit {
+    pub slope: f32,
+    pub constant: f32,
+    /// Answers that it was fitted to.
+    pub answers: u32,
+}
+
+impl VerdictFit {
+    /// Returns the share of right answers among those whose verdict has this probability, in 0..=1.
+    #[must_use]
+    pub fn apply(&self, probability: f32) -> f32 {
+        logistic(self.slope * logit_of(probability) + self.constant)
     }
 }
 

@@ -17,6 +17,12 @@ pub fn logistic(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }
 
+/// Returns the logit of a probability, which is kept from the ends: a model may be certain.
+pub fn logit_of(probability: f32) -> f32 {
+    let probability = probability.clamp(1e-3, 0.999);
+    (probability / (1.0 - probability)).ln()
+}
+
 /// Returns the milliseconds since `started`.
 pub fn elapsed_ms(started: Instant) -> u64 {
     u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)

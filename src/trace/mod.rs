@@ -1,5 +1,6 @@
 //! Recorded runs, written as JSON lines while they happen and read back, and journals of long
-//! operations, which survive a kill; the speed at which models read here.
+//! operations, which survive a kill; the speed at which models read here, and the calibration of
+//! their verdicts.
 //!
 //! One run, one file: `<run id>.jsonl` in the sessions folder, each line a
 //! [`Record`](crate::event::Record). A line is complete before the next one begins, so a kill costs
@@ -14,6 +15,7 @@ mod summaries;
 mod list;
 mod threads;
 mod reading_rates;
+mod verdict_fits;
 
 pub use error::TraceError;
 pub use journal::{Journal, JournalError};
@@ -22,3 +24,4 @@ pub use read::read_run;
 pub use reading_rates::ReadingRates;
 pub use recorder::Recorder;
 pub use threads::{name_thread, thread_name, thread_names};
+pub use verdict_fits::VerdictFits;

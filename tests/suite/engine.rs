@@ -230,6 +230,7 @@ pub fn run_asked(
         linker: None,
         judge: None,
         reading_rate,
+        verdict_fit: None,
         probe: Err(Problem::without_advice("no probe in this test")),
     };
     let outcome = ask(tools, asked, &mut |event| {

@@ -65,6 +65,10 @@ pub struct Evaluation {
     /// middle, behind a distractor, and without the evidence: how many answers change
     #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions"])]
     pub stress: bool,
+    /// Fit the probability of the verdict to these answers of this model over this folder, and use
+    /// it from now on where it predicts answers that it has not seen better than the shipped one
+    #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions", "shard"])]
+    pub fit_verdict: bool,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic
     /// entropy
     #[arg(long, value_name = "NUMBER")]

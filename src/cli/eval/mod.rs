@@ -20,10 +20,11 @@ use crate::cli::{demo, settings};
 use crate::config::{Config, Layers, Paths};
 use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
-    self, DepthMetric, Ended, EvidenceCheck, PaperTable, Plan, Published, Report, Row,
+    self, DepthMetric, Ended, EvidenceCheck, FittedVerdicts, PaperTable, Plan, Published, Report,
+    Row,
 };
 use crate::files;
-use crate::trace::Journal;
+use crate::trace::{Journal, VerdictFits};
 use answers::Setting;
 use asked::AskedQuestions;
 use corpus::documents;
@@ -108,9 +109,42 @@ fn evaluate(
     report.published = table.map(|table| publish_beside(table, &report, what, &config));
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
+    if let Some(folder) = asked.folder.as_ref().filter(|_| what.fit_verdict) {
+        report.fitted_verdicts = fit_verdicts(journal.rows(), folder, paths, out)?;
+    }
     print(&report, &journal, what.report.as_deref(), out)?;
     what.min_recall
         .map_or(Ok(Exit::Done), |wanted| check_recall(&report, wanted, out))
+}
+
+/// Fits the verdict to the answers of each model over a folder, and keeps what predicts better.
+fn fit_verdicts(
+    rows: &[Row],
+    folder: &Path,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Vec<FittedVerdicts>, Stopped> {
+    let fitted = match eval::fit_verdicts(rows) {
+        Ok(fitted) => fitted,
+        Err(reason) => {
+            out.remark(&format!("the verdict was not fitted: {reason}"));
+            return Ok(Vec::new());
+        }
+    };
+
+    let unwritten = |error: std::io::Error| {
+        Failure::new(
+            format!("the verdict was not fitted ({error})"),
+            "check the folder and the home of the program",
+        )
+    };
+    let folder = folder.canonicalize().map_err(unwritten)?;
+    let mut kept = VerdictFits::read(paths.verdict_fits_file());
+    for of_model in &fitted {
+        kept.keep(&of_model.model, &[&folder], of_model.fit)
+            .map_err(unwritten)?;
+    }
+    Ok(fitted)
 }
 
 /// Returns the figures of a paper's table beside those of a report.

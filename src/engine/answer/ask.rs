@@ -187,7 +187,7 @@ fn answer<'q>(
         }
         let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
         let sources = sources.chain([&passages]).map(|known| known.hits.len());
-        let verdict = judge(&statements, support, sources.sum());
+        let verdict = judge(&statements, support, sources.sum(), run.tools.verdict_fit);
         run.emit(RunEvent::VerdictGiven { verdict });
     }
 

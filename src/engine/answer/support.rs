@@ -4,7 +4,7 @@ use crate::config::AnswerPrompt;
 use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
-use crate::event::{QuestionKind, RunEvent, Support, logistic};
+use crate::event::{QuestionKind, RunEvent, Support, logistic, logit_of};
 use crate::index::short_text_language;
 use crate::llm::{LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
@@ -128,10 +128,4 @@ fn probability(stated: Option<f32>, score: f32, at_once: bool) -> f32 {
         None => 13.0 * (score - 0.66),
     };
     logistic(logit)
-}
-
-/// Returns the logit of a probability, which is kept from the ends: a model may be certain.
-pub fn logit_of(probability: f32) -> f32 {
-    let probability = probability.clamp(1e-3, 0.999);
-    (probability / (1.0 - probability)).ln()
 }

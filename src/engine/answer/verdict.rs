@@ -3,14 +3,15 @@
 
 use crate::corpus::language;
 use crate::engine::run::Sentence;
-use crate::event::{Support, UncertainWord, Verdict, VerdictKind, logistic, saturating_u32};
+use crate::event::{
+    Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of, saturating_u32,
+};
 use crate::index::{content_words, is_content_word};
 use crate::llm::Token;
 use crate::methods::query::{Word, words};
 
 use super::citations::without_marks;
 use super::short;
-use super::support::logit_of;
 
 /// Least probability of an answer that is not doubtful.
 const SUPPORTED: f32 = 0.5;
@@ -208,19 +209,25 @@ fn is_repetition(sentence: &Sentence, sentences: &[Sentence]) -> bool {
     })
 }
 
-/// Judges an answer from `sources` passages.
-pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) -> Verdict {
+/// Judges an answer from `sources` passages, with the calibration of verdicts where there is one.
+pub fn judge(
+    statements: &Statements,
+    support: Option<Support>,
+    sources: usize,
+    fit: Option<VerdictFit>,
+) -> Verdict {
     let count = statements.count;
     let is_cited = saturating_u32(statements.uncited.len()) < count;
     let is_refused = support.is_some_and(|support| !support.supported);
     let is_unanswered = is_refused || statements.says_unanswered && !is_cited;
 
-    let probability = match support {
+    let unfitted = match support {
         // a mark of a source alone
         _ if statements.is_written && count == 0 => 0.0,
         Some(support) if count == 0 => support.probability,
         _ => probability(statements, support),
     };
+    let probability = fit.map_or(unfitted, |fit| fit.apply(unfitted));
     let kind = if is_unanswered {
         VerdictKind::NotInDocuments
     } else if sources == 0 || probability < SUPPORTED || (statements.is_written && !is_cited) {
@@ -233,6 +240,7 @@ pub fn judge(statements: &Statements, support: Option<Support>, sources: usize) 
     Verdict {
         kind,
         probability,
+        unfitted: fit.map(|_| unfitted),
         sources: saturating_u32(sources),
         statements: count,
         uncited: statements.uncited.clone(),
@@ -346,7 +354,7 @@ mod tests {
         ];
         for (sentences, support, sources, expected) in cases {
             let statements = Statements::new("Where was he born?", &sentences);
-            let verdict = judge(&statements, support, sources);
+            let verdict = judge(&statements, support, sources, None);
             assert_eq!(verdict.kind, expected, "{sentences:?}");
         }
 

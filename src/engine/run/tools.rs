@@ -3,7 +3,7 @@
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config};
 use crate::corpus::TokenCounter;
-use crate::event::{CorpusCard, Problem};
+use crate::event::{CorpusCard, Problem, VerdictFit};
 use crate::index::Search;
 use crate::llm::{Embedder, EntailmentJudge, LlmError, OpenGenerator, Prompt, Reranker};
 use crate::probe::Probe;
@@ -23,6 +23,8 @@ pub struct Tools<'a> {
     pub judge: Option<&'a mut dyn EntailmentJudge>,
     /// Prompt tokens that the generator reads per second on this machine; 0 where that is unknown.
     pub reading_rate: f32,
+    /// The calibration of verdicts on answers of the generator over this corpus.
+    pub verdict_fit: Option<VerdictFit>,
     /// The probe of the generator, or the reason why there is none.
     pub probe: Result<&'a Probe, Problem>,
 }
@@ -80,6 +82,7 @@ impl Tools<'_> {
                 None => None,
             },
             reading_rate: self.reading_rate,
+            verdict_fit: self.verdict_fit,
             probe: self.probe.clone(),
         }
     }

@@ -17,7 +17,7 @@ use crate::event::{
 use crate::index::{Collection, LinkRecipe, Query, Search};
 use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
 use crate::methods::ModelCalls;
-use crate::trace::ReadingRates;
+use crate::trace::{ReadingRates, VerdictFits};
 
 use super::link_corpus::link_corpus;
 use super::models::{Loaded, Models, judge_model, loaded_probe};
@@ -107,6 +107,10 @@ impl Worker {
             context::read_instructions(&config, &prompts, loaded.generator)?;
             rates.keep(&model, loaded.generator.usage().reading_rate);
         }
+        let verdict_fit = self.index.as_ref().and_then(|index| {
+            let fits = VerdictFits::read(self.paths.verdict_fits_file());
+            fits.get(&model.fingerprint, &index.paths())
+        });
         let tools = Tools {
             config: &config,
             prompts: &prompts,
@@ -116,6 +120,7 @@ impl Worker {
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             reading_rate: rates.rate(&model),
+            verdict_fit,
             probe: probe.as_ref().map_err(Advice::to_problem),
         };
         let mut stamp = Stamp::new(run_id(&asked.question));
@@ -273,6 +278,7 @@ impl Worker {
             linker: None,
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             reading_rate: 0.0,
+            verdict_fit: None,
             probe: Err(Problem::without_advice("there is no run to watch")),
         };
         let mut present = String::new();

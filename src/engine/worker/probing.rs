@@ -123,6 +123,7 @@ impl Worker {
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             reading_rate: 0.0,
+            verdict_fit: None,
             probe: Err(Problem::without_advice("it is being trained")),
         };
         let mut observer = Observer {

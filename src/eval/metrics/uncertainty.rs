@@ -5,7 +5,7 @@ use super::declare::Format::Number;
 use super::declare::metrics;
 use super::statistics::{auarc, auroc};
 use super::understanding::Understood;
-use crate::event::{SampledUncertainty, UncertaintyMeasure};
+use crate::event::{SampledUncertainty, UncertaintyMeasure, VerdictKind};
 use crate::methods::{mean_logprob, perplexity};
 use crate::story::{Run, Token};
 
@@ -38,6 +38,9 @@ metrics! {
         /// Improbability, to the model, that the sources state the answer, in 0..=1.
         Stated "not stated": Lower, Number(3), in Uncertainty =>
             |run| Some(f64::from(1.0 - run.support?.stated?));
+        /// Improbability that the answer is right by its sources, as the verdict has it before it
+        /// is fitted, in 0..=1; of answers that are not refused.
+        Verdict "verdict": Lower, Number(3), in Uncertainty => verdict;
         /// Entropy of the answers to the context with one chunk rephrased at a time, nats.
         Dense "DENSE": Lower, Number(3), in Uncertainty =>
             |run| Understood::from_refinement(&run.refinement).map(|understood| understood.dse);
@@ -92,6 +95,13 @@ fn token_entropy(run: &Run) -> Option<f64> {
     let entropies: Vec<f64> = run.tokens().map(|token| f64::from(token.entropy)).collect();
     let count = entropies.len() as f64;
     (!entropies.is_empty()).then(|| entropies.iter().sum::<f64>() / count)
+}
+
+fn verdict(run: &Run) -> Option<f64> {
+    let verdict = run.verdict.as_ref()?;
+    let is_answered = verdict.kind != VerdictKind::NotInDocuments;
+    let probability = verdict.unfitted.unwrap_or(verdict.probability);
+    is_answered.then(|| f64::from(1.0 - probability))
 }
 
 /// Returns the highest value that the gate measured of a sentence of the answer as it was first

@@ -92,7 +92,8 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             }
             if reasons.is_empty() {
                 let share = percent(verdict.probability);
-                reasons.push(format!("of such answers {share} are right"));
+                let here = verdict.unfitted.map_or("", |_| " here");
+                reasons.push(format!("of such answers{here} {share} are right"));
             }
             reasons.join("; ")
         }
@@ -107,6 +108,7 @@ mod tests {
     const SOURCES: Verdict = Verdict {
         kind: VerdictKind::Supported,
         probability: 0.8,
+        unfitted: None,
         sources: 3,
         statements: 2,
         uncited: Vec::new(),

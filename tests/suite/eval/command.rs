@@ -2,9 +2,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use ragscope::event::{Event, RunEvent};
 use serde_json::Value;
 
 use crate::support::environment::TestEnvironment;
+use crate::support::find;
 
 /// Returns a program with a file of questions about its corpus.
 fn with_questions(count: usize) -> (TestEnvironment, PathBuf) {
@@ -290,6 +292,53 @@ fn retrieval_alone_is_scored_and_can_fail() {
     );
     let ended = test.run(["eval", "--demo", "--min-recall", "0.5"]);
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+}
+
+/// Half of the answers are wrong, whatever the verdict says of them.
+#[test]
+fn a_verdict_is_fitted_to_the_answers_of_a_folder() {
+    let test = TestEnvironment::new();
+    let file = test.path("questions.jsonl");
+    let line = |number: usize| {
+        let answer = ["Lorbymouth", "Elsewhere"][number % 2];
+        format!(
+            "{{\"question\": \"Where was Tam Reeve born, {number}?\", \"answers\": [\"{answer}\"]}}\n"
+        )
+    };
+    fs::write(&file, (0..40).map(line).collect::<String>()).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let quoting = ["--set", "answer.prompt=quotes"];
+    let arguments = ["eval", file, "--corpus", "notes", "--fit-verdict", "--json"];
+    let fitted = |limit: &str| {
+        let ended = test.run([&arguments[..], &quoting, &["--limit", limit]].concat());
+        let ended = ended.succeeds();
+        let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
+        (report["fitted_verdicts"].clone(), ended.stderr)
+    };
+    let verdict = || {
+        let line = ["ask", "notes", "Where was Tam Reeve born?", "--json"];
+        let events = test.run([&line[..], &quoting].concat()).succeeds().events();
+        find!(events.iter(), Event::Run(RunEvent::VerdictGiven { verdict }) => verdict.clone())
+            .expect("a verdict")
+    };
+
+    let (few, said) = fitted("20");
+    assert!(few == Value::from(Vec::<Value>::new()) && said.contains("a fit needs 30 answers"));
+    assert_eq!(verdict().unfitted, None);
+
+    let (all, _) = fitted("40");
+    let (shipped, by_fit) = (&all[0]["shipped"]["error"], &all[0]["fitted"]["error"]);
+    assert_eq!(
+        (&all[0]["answers"], &all[0]["right"]),
+        (&40.into(), &20.into())
+    );
+    assert!(by_fit.as_f64() < shipped.as_f64(), "{all}");
+    let verdict = verdict();
+    assert!((verdict.probability - 0.5).abs() < 0.1, "{verdict:?}");
+    assert!(
+        verdict.unfitted.is_some_and(|shipped| shipped > 0.6),
+        "{verdict:?}"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
             "odd"
         }
         .to_owned(),
+        generator: "model".to_owned(),
         answer: "Lorby".to_owned(),
         error: (id == 7).then(|| "the model <fell> over".to_owned()),
         scores: Values::from_fn(|_| score),

@@ -1634,6 +1634,7 @@ fn long_answer() -> Vec<Record> {
     let verdict = Verdict {
         kind: VerdictKind::Partly,
         probability: 0.5,
+        unfitted: None,
         sources: 2,
         statements: 14,
         uncited: vec![14],

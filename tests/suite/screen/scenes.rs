@@ -244,6 +244,7 @@ pub fn document() -> Screen {
         verdict: Verdict {
             kind: VerdictKind::Partly,
             probability: 0.6,
+            unfitted: None,
             sources: 3,
             statements: 7,
             uncited: vec![14],
