@@ -64,6 +64,15 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
             window.start + found.start_byte..window.start + found.end_byte,
         );
         sentence.start = mark.take().unwrap_or(sentence.start);
+        // "**Waiting list.** The fee": the marks behind the stop end what came before
+        let emphasis = closing_marks(&text[sentence.clone()]);
+        if let Some(last) = sentences
+            .last_mut()
+            .filter(|last| last.end == sentence.start)
+        {
+            last.end += emphasis;
+            sentence = trim_range(text, last.end..sentence.end);
+        }
 
         if is_mark(&text[sentence.clone()]) && !text[sentence.end..window.end].trim().is_empty() {
             mark = Some(sentence.start);
@@ -87,15 +96,37 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
     }
 }
 
+/// Returns the bytes of marks of emphasis at the start of a text that open nothing.
+fn closing_marks(text: &str) -> usize {
+    let rest = text.trim_start_matches(['*', '_']);
+    if rest.is_empty() || rest.starts_with(char::is_whitespace) {
+        text.len() - rest.len()
+    } else {
+        0
+    }
+}
+
 /// Returns the parts of `text` that sentences do not cross.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut open = false;
+    // notes of days and logs: each line with a date is an entry, the others continue it
+    let mut has_entry = false;
     let mut fence = "";
 
     for line in lines_of(text, 0..text.len()) {
         let content = text[line.clone()].trim();
-        let kind = kind(content, fence);
+        let mut kind = kind(content, fence);
+        if kind == Line::Continues && begins_with_date(content) {
+            kind = if open && has_entry {
+                Line::Begins
+            } else {
+                kind
+            };
+            has_entry = true;
+        } else if kind != Line::Continues {
+            has_entry = false;
+        }
 
         fence = match kind {
             Line::Fence if fence.is_empty() => &content[..3],
@@ -198,6 +229,18 @@ fn is_mark(sentence: &str) -> bool {
     sentence.strip_suffix(['.', ')']).is_some_and(|number| {
         (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
     })
+}
+
+/// Returns whether a line begins with a date in digits, as entries of notes and logs do.
+fn begins_with_date(content: &str) -> bool {
+    let first = content.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_matches(|c: char| "[](),:".contains(c));
+    let day = first.split('T').next().unwrap_or_default();
+    let parts: Vec<&str> = day.split(['-', '.', '/']).collect();
+    let is_number = |part: &&str| {
+        (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    parts.len() == 3 && parts.iter().all(is_number)
 }
 
 /// Returns the lines with their ends.
@@ -305,6 +348,25 @@ mod tests {
             "- one\n- two. Three\n  continues\n1. four",
             "en",
             &["- one", "- two.", "Three\n  continues", "1. four"],
+        );
+        check(
+            "1. **Waiting list.** The fee\nis 12. *New.* _Old._",
+            "en",
+            &[
+                "1. **Waiting list.**",
+                "The fee\nis 12.",
+                "*New.*",
+                "_Old._",
+            ],
+        );
+        check(
+            "Bike\n2025-01-03 new tyre\nand brakes\n2025-02-01 chain\n\nBuilt on\n2025-03-01 by us",
+            "en",
+            &[
+                "Bike\n2025-01-03 new tyre\nand brakes",
+                "2025-02-01 chain",
+                "Built on\n2025-03-01 by us",
+            ],
         );
         // an item without text, and white space behind it
         check("1. \t", "en", &["1."]);

@@ -272,7 +272,7 @@ fn search_and_answer<'q>(
     let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
     let measured = if is_measured && context::needs_corpus(config) {
-        Some(support::measure(run, &passages, scope.kind)?)
+        Some(support::measure(run, &passages, scope)?)
     } else {
         None
     };

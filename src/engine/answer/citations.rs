@@ -3,6 +3,7 @@
 //! words.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter::once;
 use std::ops::Range;
 
 use crate::corpus::{count_negations, fold_white_space, language, sentences, split_words};
@@ -19,6 +20,10 @@ const MIN_NEAR_SHARE: f32 = 0.3;
 /// Words of numbers that a source must hold as it must hold digits: three hundred years are not
 /// three thousand.
 const MAGNITUDES: &[&str] = &["hundred", "thousand", "million", "billion"];
+/// Words in front of a limit, in lower case: the number is of the question, and of no source.
+const LIMITING: &[&str] = &[
+    "than", "least", "most", "over", "under", "above", "below", "als", "über", "unter",
+];
 /// Brackets around labels: the prompt asks for the first ones, and models write others.
 const BRACKETS: [(char, char); 4] = [('[', ']'), ('【', '】'), ('［', '］'), ('(', ')')];
 /// Words beside the numbers of labels, in lower case.
@@ -40,6 +45,26 @@ const SOURCE_WORDS: &[&str] = &[
     "出典",
 ];
 const JOINING_WORDS: &[&str] = &["and", "und", "et", "y", "e"];
+/// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
+/// them says nothing of the answer.
+const LEADS: &[&str] = &[
+    "according",
+    "based",
+    "first",
+    "firstly",
+    "finally",
+    "therefore",
+    "however",
+    "additionally",
+    "overall",
+    "laut",
+    "gemäß",
+    "selon",
+    "d'après",
+    "según",
+];
+/// Words of the longest lead.
+const MAX_LEAD: usize = 12;
 /// Maximum number of sources in a range of labels.
 const MAX_MARKED: u32 = 20;
 /// Words of a source sentence that are read on each side of those that a statement has, too.
@@ -188,7 +213,7 @@ impl Supports {
 
     fn claim(&self, sentence: &str) -> Claim {
         let text = without_marks(sentence);
-        let text = without_item_number(&text);
+        let text = &self.without_limits(without_item_number(&text));
         let language = language(text);
         let mut numbers = numbers(text);
         numbers.retain(|number| !self.question.contains(number));
@@ -211,13 +236,27 @@ impl Supports {
         };
         Claim {
             language,
-            stems: of_passages.map(|of| (of, stems(text, of))).collect(),
+            // what leads to a statement is in no source; the names and numbers in it have to be
+            stems: of_passages
+                .map(|of| (of, stems(without_lead(text), of)))
+                .collect(),
             numbers,
             names,
             is_code_held: code_spans(text).iter().all(|code| self.holds_code(code)),
             measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
+    }
+
+    /// Returns a sentence without the limits of the question: 24 beds are more than 20.
+    fn without_limits(&self, text: &str) -> String {
+        let words: Vec<&str> = text.split(' ').collect();
+        let befores = once("").chain(words.iter().copied());
+        let kept = befores.zip(&words).filter(|(before, word)| {
+            let is_limited = LIMITING.contains(&before.to_lowercase().as_str());
+            !(is_limited && self.question.contains(**word))
+        });
+        kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns whether a mark is the passage's own, a reference to its notes, which the model
@@ -470,6 +509,20 @@ fn largest<'a>(
     scored.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
+/// Returns whether a text is the lead to a statement, which ends with a comma.
+pub fn is_lead(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default().to_lowercase();
+    LEADS.contains(&first.trim_end_matches(',')) && words.count() < MAX_LEAD
+}
+
+fn without_lead(text: &str) -> &str {
+    let parts = text.split_once(',');
+    parts
+        .filter(|(lead, _)| is_lead(lead))
+        .map_or(text, |(_, rest)| rest)
+}
+
 fn stems(text: &str, language: &str) -> BTreeSet<String> {
     content_words(text, language).into_iter().collect()
 }
@@ -717,7 +770,7 @@ mod tests {
         let supports = Supports::new("", &passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
-        let cases: [(&str, Cited); 20] = [
+        let cases: [(&str, Cited); 22] = [
             ("Tam Reeve came from Lorby [1].", &[]),
             ("Oakes paints 780 boats [1].", &[]),
             ("Tam was born in Aldmouth [1].", &[(2, 7, 8)]),
@@ -742,6 +795,11 @@ mod tests {
             ("Mira Oakes lives in Lorby [1].", &[(1, 3, 3)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Tam Reeve was born in Aldmouth.", &[(2, 7, 8)]),
+            (
+                "According to the information in [1], Tam Reeve was born in Aldmouth.",
+                &[(2, 7, 8)],
+            ),
+            ("According to Ann Dow, Tam Reeve was born in Aldmouth.", &[]),
             ("The moon is made of cheese.", &[]),
             ("", &[]),
         ];
@@ -822,6 +880,16 @@ mod tests {
                 false,
             ),
             ("What is the fee?", "The fee is 310 EUR [1].", true),
+            (
+                "Which light is taller than 20 metres?",
+                "Calmarock Light is taller than 20 metres: it is 27 metres tall.",
+                true,
+            ),
+            (
+                "Which light is 20 metres tall?",
+                "Calmarock Light is 20 metres tall.",
+                false,
+            ),
             (
                 "Why did they switch?",
                 "They switched to German because they were protesting against the occupation by \

@@ -91,11 +91,20 @@ impl RankedSentences {
         let all = sentences.iter().map(|one| one.text().to_owned());
         let all: BTreeSet<String> = all.collect();
         let mut seen = BTreeSet::new();
+        let headings_of = |one: &RankedSentence| {
+            &passages.hits[one.citation.label as usize - 1]
+                .chunk
+                .headings
+        };
         sentences.retain(|one| {
             let text = one.text();
             let words = content_words(text, question.language).len();
             words >= MIN_WORDS
                 && !is_heading(text)
+                && !is_name_row(text, &all)
+                && !headings_of(one)
+                    .iter()
+                    .any(|heading| heading.trim() == text)
                 && !all.iter().any(|other| is_end(text, other))
                 && seen.insert(text.to_owned())
         });
@@ -158,6 +167,13 @@ fn is_heading(text: &str) -> bool {
     text.starts_with('#') || underlines.iter().any(|line| text.contains(line))
 }
 
+/// Returns whether a text is the row of a table that names its columns.
+fn is_name_row(text: &str, all: &BTreeSet<String>) -> bool {
+    let first = text.strip_prefix('|').and_then(|row| row.split('|').next());
+    let name = first.map(|cell| format!("| {}: ", cell.trim()));
+    name.is_some_and(|name| all.iter().any(|other| other.starts_with(&name)))
+}
+
 /// Sets the cosine similarity of each sentence to the question.
 fn compare(run: &mut Run<'_>, sentences: &mut [RankedSentence]) -> Result<(), RunError> {
     let has_vectors = run.tools.config.retriever.kind.has_vectors();
@@ -174,6 +190,17 @@ fn compare(run: &mut Run<'_>, sentences: &mut [RankedSentence]) -> Result<(), Ru
         sentence.similarity = cosine(query, vector);
     }
     Ok(())
+}
+
+/// Returns the share of the words of a text that the passages hold together; all of a text without
+/// words of content.
+pub fn held_share(text: &str, passages: &Passages) -> f32 {
+    let words = QuestionWords::new(text, passages);
+    let held: BTreeSet<&String> = words.by_passage.iter().flatten().collect();
+    match words.weights.len() {
+        0 => 1.0,
+        asked => held.len() as f32 / asked as f32,
+    }
 }
 
 /// The words of a question, with their weight among the passages.

@@ -45,6 +45,8 @@ const LISTING: &[&str] = &[
     "qué documentos",
     "列出",
 ];
+/// Words in front of a plural in a question for several things, in lower case.
+const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
 /// Words of what is listed in one place, in lower case.
 const ORDERED: &[&str] = &[
     "steps",
@@ -160,6 +162,35 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
         documents: named,
         subjects,
     }
+}
+
+/// Returns the things of which a question asks for several, or which it compares: no single
+/// sentence answers it. None for a question for one fact, and for a named document, which is there.
+pub fn things_asked(scope: &Scope, question: &str) -> Vec<String> {
+    let text = question.to_lowercase();
+    match scope.kind {
+        QuestionKind::Comparison if scope.documents.is_empty() => scope.subjects.clone(),
+        QuestionKind::Fact if !asks_for_several(&text) => Vec::new(),
+        QuestionKind::Fact => vec![text],
+        QuestionKind::Comparison | QuestionKind::Summary => vec![String::new()],
+        QuestionKind::Listing => {
+            let asking = LISTING.iter().chain(COUNT).chain(ALTOGETHER);
+            vec![asking.fold(text, |text, phrase| text.replace(phrase, " "))]
+        }
+    }
+}
+
+/// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
+fn asks_for_several(question: &str) -> bool {
+    let mut words = question.split_whitespace();
+    let is_which = words.next().is_some_and(|word| WHICH.contains(&word));
+    let (thing, verb) = (words.next(), words.next());
+    let is_plural = |word: &str| {
+        let endings = ["ss", "us", "is"];
+        word.ends_with(['s', 'n']) && !endings.iter().any(|end| word.ends_with(end))
+    };
+    // a verb of one thing ends in s, too: "which species lives", "which series has"
+    is_which && thing.is_some_and(is_plural) && verb.is_some_and(|verb| !verb.ends_with('s'))
 }
 
 /// Returns whether a question may name a document, so that the names of all are worth reading.
@@ -392,6 +423,39 @@ mod tests {
             );
             let found = read_scope(&Config::default(), question, &documents);
             assert_eq!(found, expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn a_question_for_several_things_names_them() {
+        let listing = Scope {
+            kind: QuestionKind::Listing,
+            ..Scope::default()
+        };
+        let comparison = Scope {
+            kind: QuestionKind::Comparison,
+            subjects: vec!["a kettle".to_owned(), "a pan".to_owned()],
+            ..Scope::default()
+        };
+        let cases: [(&Scope, &str, &[&str]); 7] = [
+            (&listing, "List all huts", &["  huts"]),
+            (
+                &comparison,
+                "Compare a kettle with a pan",
+                &["a kettle", "a pan"],
+            ),
+            (
+                &Scope::default(),
+                "Which huts have a stove?",
+                &["which huts have a stove?"],
+            ),
+            (&Scope::default(), "Which hut has a stove?", &[]),
+            (&Scope::default(), "Which species lives there?", &[]),
+            (&Scope::default(), "Which bus goes there?", &[]),
+            (&Scope::default(), "Who built the huts?", &[]),
+        ];
+        for (scope, question, expected) in cases {
+            assert_eq!(things_asked(scope, question), expected, "{question}");
         }
     }
 }

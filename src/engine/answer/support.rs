@@ -4,12 +4,13 @@ use crate::config::AnswerPrompt;
 use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
-use crate::event::{QuestionKind, RunEvent, Support, logistic, logit_of};
+use crate::event::{RunEvent, Scope, Support, logistic, logit_of};
 use crate::index::short_text_language;
 use crate::llm::{LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
-use super::quotes::RankedSentences;
+use super::quotes::{RankedSentences, held_share};
+use super::scope::things_asked;
 
 /// Smaller models are not asked whether the sources state the answer: one of half a billion
 /// parameters gave answerable questions of SQuAD 0.29 and unanswerable ones 0.28 in the mean, where
@@ -35,30 +36,36 @@ const NEUTRAL_SCORE: f32 = 0.66;
 pub fn measure(
     run: &mut Run<'_>,
     passages: &Passages,
-    kind: QuestionKind,
+    scope: &Scope,
 ) -> Result<(Support, RankedSentences), RunError> {
     let settings = &run.tools.config.answer;
     let (prompt, min_support) = (settings.prompt, settings.min_support);
     let ranked = RankedSentences::new(run, passages)?;
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge(run);
-    let is_translated = is_translated(run.question, passages);
-    // a list is in no single sentence, and sentences are ranked by the words of one language
-    let at_once = kind != QuestionKind::Fact || is_translated;
-    let stated = if is_asked {
+    let things = things_asked(scope, run.question);
+    // sentences are ranked by the words of one language
+    let at_once = is_translated(run.question, passages);
+    let is_stated = things.is_empty() || at_once;
+    let stated = if is_asked && is_stated {
         states(run, passages, &ranked, at_once)?
     } else {
         None
     };
 
-    let score = if is_translated && stated.is_some() {
+    let score = if at_once && stated.is_some() {
         NEUTRAL_SCORE
     } else {
         ranked.score()
     };
     let probability = if passages.hits.is_empty() {
         0.0
-    } else {
+    } else if is_stated {
         probability(stated, score, at_once)
+    } else {
+        // a list is in no single sentence, and a model that is asked whether the sources state all
+        // of it says no: 15 of 16 lists and comparisons of two folders were refused
+        let shares = things.iter().map(|thing| held_share(thing, passages));
+        shares.fold(1.0, f32::min)
     };
     let support = Support {
         stated,

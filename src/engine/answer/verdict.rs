@@ -10,7 +10,7 @@ use crate::index::{content_words, is_content_word};
 use crate::llm::Token;
 use crate::methods::query::{Word, words};
 
-use super::citations::without_marks;
+use super::citations::{is_lead, without_marks};
 use super::short;
 
 /// Least probability of an answer that is not doubtful.
@@ -58,32 +58,12 @@ const UNANSWERED: &[&str] = &[
     "没有说明",
 ];
 
-/// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
-/// them says nothing of the answer.
-const LEADS: &[&str] = &[
-    "according",
-    "based",
-    "first",
-    "firstly",
-    "finally",
-    "therefore",
-    "however",
-    "additionally",
-    "overall",
-    "laut",
-    "gemäß",
-    "selon",
-    "d'après",
-    "según",
-];
 /// Words that no sentence ends with, in lower case.
 const CUT_ENDS: &[&str] = &[
     "of", "for", "by", "from", "with", "the", "a", "an", "and", "or", "than",
 ];
 /// Words that point to the mark behind them, in lower case.
 const POINTING_ENDS: &[&str] = &["in", "at", "on", "to", "see", "source", "sources"];
-/// Words of the longest lead.
-const MAX_LEAD: usize = 12;
 
 /// The sentences of an answer, with the signs for and against them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -176,10 +156,8 @@ impl Statements {
 /// has none.
 fn behind_lead(tokens: &[Token]) -> &[Token] {
     let is_lead = |comma: &usize| {
-        let lead = words(&tokens[..=*comma]);
-        let first = lead.first().map_or("", |word| word.text.as_str());
-        let first = first.trim_end_matches(',').to_lowercase();
-        lead.len() <= MAX_LEAD && LEADS.contains(&first.as_str())
+        let texts = tokens[..*comma].iter().map(|token| token.text.as_str());
+        is_lead(&texts.collect::<String>())
     };
     let comma = tokens.iter().position(|token| token.text.ends_with(','));
     comma

@@ -340,6 +340,30 @@ pub fn prompt_without(
     fill_prompt(kind, prompts, question, hits, &lines)
 }
 
+/// Words that a request begins with, in lower case, and what is added to it: a small model writes
+/// how it would make a list or a comparison.
+const REQUESTS: [(&str, &str); 6] = [
+    ("list ", "Give the entries alone, one per line."),
+    ("compare ", "Begin with the first difference."),
+    ("liste ", "Nur die Einträge, einer je Zeile."),
+    ("vergleiche ", "Beginne mit dem ersten Unterschied."),
+    ("énumère ", "Les entrées seules, une par ligne."),
+    ("enumera ", "Solo las entradas, una por línea."),
+];
+
+/// Returns a question as the prompt has it: a request with the form of its answer.
+fn direct_question(question: &str) -> Cow<'_, str> {
+    let lower = question.to_lowercase();
+    let mut known = REQUESTS.iter();
+    match known.find(|(start, _)| lower.starts_with(start)) {
+        Some((_, form)) => {
+            let request = question.trim_end_matches(['.', '!', ' ']);
+            Cow::Owned(format!("{request}. {form}"))
+        }
+        None => Cow::Borrowed(question),
+    }
+}
+
 /// Returns the prompt of this kind with these lines of the passages.
 fn fill_prompt(
     kind: AnswerPrompt,
@@ -357,7 +381,8 @@ fn fill_prompt(
             return Prompt::user(question.1);
         }
         (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, false) => {
-            let dated = dated_question(question.1, hits);
+            let asked = direct_question(question.1);
+            let dated = dated_question(&asked, hits);
             prompts.fill(PromptName::Sources, &[context, (question.0, &dated)])
         }
         (AnswerPrompt::StepByStep, true) => {
@@ -487,6 +512,14 @@ pub fn available(config: &Config, context_tokens: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_says_the_form_of_its_answer() {
+        let form = "List all huts. Give the entries alone, one per line.";
+        assert_eq!(direct_question("List all huts."), form);
+        let question = "Which list is that?";
+        assert_eq!(direct_question(question), question);
+    }
 
     #[test]
     fn a_passage_imitates_no_source_and_no_question() {
