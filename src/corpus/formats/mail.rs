@@ -5,14 +5,17 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use encoding_rs::{Encoding, UTF_8};
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::{
-    Address, DateTime, Encoding, Message, MessageParser, MessagePart, MimeHeaders, PartType,
+    Address, DateTime, Encoding as TransferEncoding, Message, MessageParser, MessagePart,
+    MimeHeaders, PartType,
 };
 
 use super::builder::{Builder, named, one_line};
 use super::format::{Extract, Format, Input, Reader};
+use super::mail_head::plain_head;
 use super::member::{read_member, unread_members};
 use super::quotes::{Quotes, Unquoted};
 use super::{html, mailbox};
@@ -40,6 +43,14 @@ pub(super) const MAILBOX: Format = Format {
 const MAX_ATTACHMENTS: usize = 100;
 /// Messages attached to messages beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
+/// The lines around what PGP writes as letters (RFC 4880, 6.2).
+const BEGIN_ARMOUR: &str = "-----BEGIN PGP ";
+const END_ARMOUR: &str = "-----END PGP ";
+const ENCRYPTED: &str = "-----BEGIN PGP MESSAGE-----";
+const KEYS: [&str; 2] = [
+    "-----BEGIN PGP SIGNATURE-----",
+    "-----BEGIN PGP PUBLIC KEY BLOCK-----",
+];
 
 fn read_message(input: &Input<'_>) -> Result<Extract, String> {
     let bytes = input.bytes.trim_ascii_start();
@@ -55,7 +66,8 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
         None => bytes,
     };
 
-    let message = MessageParser::default().parse(bytes);
+    let bytes = plain_head(bytes);
+    let message = MessageParser::default().parse(&*bytes);
     let message = message.filter(|message| {
         let is_mail = message.from().is_some() || message.date().is_some();
         // a saved page names its type alone
@@ -80,7 +92,7 @@ fn read_mailbox(input: &Input<'_>) -> Result<Extract, String> {
 
     for message in mailbox::messages(input.bytes) {
         number += 1;
-        match MessageParser::default().parse(&message) {
+        match MessageParser::default().parse(&*plain_head(&message)) {
             Some(message) => mail.add_message(&message, number, 0),
             None => mail.unread.push(format!("message {number}")),
         }
@@ -133,12 +145,10 @@ impl<'a> Mail<'a> {
             .heading(1, subject.as_deref().unwrap_or("No subject"));
 
         self.add_headers(message);
-        for body in bodies(message) {
-            self.add_body(message, body);
-        }
+        self.add_bodies(message);
 
         for part in message.attachments() {
-            self.add_attachment(part, depth);
+            self.add_attachment(message, part, depth);
         }
     }
 
@@ -157,30 +167,49 @@ impl<'a> Mail<'a> {
         }
     }
 
-    fn add_body(&mut self, message: &Message<'_>, part: &MessagePart<'_>) {
-        match &part.body {
-            PartType::Text(text) => {
-                let text = decode_again(message, part, text);
-                let unquoted = self.quotes.unquote(&text);
-                self.add_unquoted(&unquoted);
-            }
-            PartType::Html(page) => {
-                let extract = html::extract(&decode_again(message, part, page));
-                let unquoted = self.quotes.unquote(&extract.text);
-                if unquoted.is_shorter || !unquoted.history.is_empty() {
-                    self.add_unquoted(&unquoted);
-                } else {
-                    self.builder.append(Extract {
-                        // headings of mails are for looks
-                        headings: Vec::new(),
-                        ..extract
-                    });
-                }
-            }
-            PartType::Binary(_)
-            | PartType::InlineBinary(_)
-            | PartType::Message(_)
-            | PartType::Multipart(_) => {}
+    /// Adds the text of a message. Of two alternatives that is the one with words that the other
+    /// lacks: a text may only say that there is a page. Where both have some, the text is read, and
+    /// the lines of the page that say more.
+    fn add_bodies(&mut self, message: &Message<'_>) {
+        let texts = bodies(message, message.text_bodies());
+        let is_page = |part: &MessagePart<'_>| matches!(part.body, PartType::Html(_));
+        let pages = if message.html_bodies().any(is_page) {
+            bodies(message, message.html_bodies())
+        } else {
+            Vec::new()
+        };
+        let of_texts = words(&texts);
+        let of_pages = words(&pages);
+        let only_pages = of_pages.difference(&of_texts).count();
+        let only_texts = of_texts.difference(&of_pages).count();
+        if only_pages > only_texts {
+            pages.into_iter().for_each(|page| self.add_body(page));
+            return;
+        }
+
+        texts.into_iter().for_each(|text| self.add_body(text));
+        for page in pages {
+            let unquoted = self.quotes.unquote(&page.text);
+            let lines = unquoted.text.lines().chain(unquoted.history.lines());
+            let lines: Vec<&str> = lines.filter(|line| says_more(line, &of_texts)).collect();
+            self.builder.paragraph(&lines.join("\n"));
+        }
+    }
+
+    fn add_body(&mut self, body: Extract) {
+        let unquoted = self.quotes.unquote(&body.text);
+        let is_whole = !unquoted.is_shorter && unquoted.history.is_empty();
+        if is_whole && !body.rows.is_empty() {
+            self.builder.append(Extract {
+                // headings of mails are for looks
+                headings: Vec::new(),
+                ..body
+            });
+        } else {
+            self.builder.hide(body.hidden);
+            let unread = body.note.filter(|note| !self.unread.contains(note));
+            self.unread.extend(unread);
+            self.add_unquoted(&unquoted);
         }
     }
 
@@ -194,8 +223,8 @@ impl<'a> Mail<'a> {
         }
     }
 
-    fn add_attachment(&mut self, part: &MessagePart<'_>, depth: u8) {
-        if is_of_look(part) {
+    fn add_attachment(&mut self, message: &Message<'_>, part: &MessagePart<'_>, depth: u8) {
+        if is_aside(part) {
             return;
         }
         self.attachments += 1;
@@ -204,25 +233,32 @@ impl<'a> Mail<'a> {
         }
 
         let name = attachment_name(part);
+        let input = self.input;
+        let read = |bytes: &[u8]| {
+            let read = read_member(&input.member(&name, bytes));
+            read.map(|extract| extract.into_member(&name))
+        };
         let read = match &part.body {
+            _ if part.contents().starts_with(ENCRYPTED.as_bytes()) => {
+                Err("it is encrypted".to_owned())
+            }
             PartType::Message(_) if depth >= MAX_DEPTH => {
                 Err(format!("a message inside more than {MAX_DEPTH} others"))
             }
-            PartType::Message(message) => {
+            PartType::Message(attached) => {
                 let mut inner = Self {
                     attachments: self.attachments,
                     ..Self::new(self.input)
                 };
-                inner.add_message(message, 1, depth + 1);
+                inner.add_message(attached, 1, depth + 1);
                 self.attachments = inner.attachments;
                 Ok(inner.finish_member().into_member(&name))
             }
             PartType::Multipart(_) => return,
-            PartType::Text(_)
-            | PartType::Html(_)
-            | PartType::Binary(_)
-            | PartType::InlineBinary(_) => read_member(&self.input.member(&name, part.contents()))
-                .map(|extract| extract.into_member(&name)),
+            PartType::Text(text) | PartType::Html(text) => {
+                read(decode_again(message, part, text).as_bytes())
+            }
+            PartType::Binary(bytes) | PartType::InlineBinary(bytes) => read(bytes),
         };
 
         match read {
@@ -254,80 +290,73 @@ impl<'a> Mail<'a> {
     }
 }
 
-/// Returns the parts of a message that hold its text. Of two alternatives that is the one with
-/// words that the other lacks: a text may only say that there is a page. Where they differ in most
-/// words, both are read.
-fn bodies<'m>(message: &'m Message<'m>) -> Vec<&'m MessagePart<'m>> {
-    let texts: Vec<_> = message.text_bodies().collect();
-    let pages: Vec<_> = message.html_bodies().collect();
-    if !pages
-        .iter()
-        .any(|part| matches!(part.body, PartType::Html(_)))
-    {
-        return texts;
-    }
-
-    let of_texts = words(&texts);
-    let of_pages = words(&pages);
-    let only_pages = of_pages.difference(&of_texts).count();
-    let only_texts = of_texts.difference(&of_pages).count();
-    if only_pages > only_texts {
-        return pages;
-    }
-    if only_pages * 2 > of_pages.len() {
-        let is_other = |part: &&MessagePart<'_>| matches!(part.body, PartType::Html(_));
-        return texts
-            .into_iter()
-            .chain(pages.into_iter().filter(is_other))
-            .collect();
-    }
-    texts
+/// Returns the texts of those parts of a message that hold its text.
+fn bodies<'m>(
+    message: &Message<'_>,
+    parts: impl Iterator<Item = &'m MessagePart<'m>>,
+) -> Vec<Extract> {
+    let read = |part: &MessagePart<'_>| match &part.body {
+        PartType::Text(text) => Some(without_armour(&decode_again(message, part, text))),
+        PartType::Html(page) => Some(html::extract(&decode_again(message, part, page))),
+        PartType::Binary(_)
+        | PartType::InlineBinary(_)
+        | PartType::Message(_)
+        | PartType::Multipart(_) => None,
+    };
+    parts.filter_map(read).collect()
 }
 
-/// Returns the text of a part. One that names no encoding and is not UTF-8 is decoded as a file is:
-/// mail-parser takes it for UTF-8.
+/// Returns the text of a part, decoded as a file is where it is not what its label says: UTF-8
+/// under the name of another encoding, or another one under that of UTF-8 or none.
 fn decode_again<'p>(message: &Message<'_>, part: &MessagePart<'_>, text: &'p str) -> Cow<'p, str> {
-    let named = part
-        .content_type()
-        .and_then(|kind| kind.attribute("charset"));
-    if named.is_some() || !text.contains(char::REPLACEMENT_CHARACTER) {
+    if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-
+    let label = part
+        .content_type()
+        .and_then(|kind| kind.attribute("charset"));
+    let label = label.and_then(|label| Encoding::for_label(label.as_bytes()));
     let range = part.raw_body_offset() as usize..part.raw_end_offset() as usize;
     let raw = message.raw_message.get(range).unwrap_or_default();
     let bytes = match part.encoding {
-        Encoding::None => Some(raw.to_vec()),
-        Encoding::QuotedPrintable => quoted_printable_decode(raw),
-        Encoding::Base64 => base64_decode(raw),
+        TransferEncoding::None => Some(raw.to_vec()),
+        TransferEncoding::QuotedPrintable => quoted_printable_decode(raw),
+        TransferEncoding::Base64 => base64_decode(raw),
     };
-    let decoded = bytes.and_then(|bytes| decode(bytes).ok());
+
+    let is_wrong = |bytes: &Vec<u8>| match label {
+        // text of one byte a letter is hardly ever UTF-8 by chance
+        Some(label) if label.is_single_byte() => std::str::from_utf8(bytes).is_ok(),
+        Some(label) if label != UTF_8 => false,
+        _ => text.contains(char::REPLACEMENT_CHARACTER),
+    };
+    let decoded = bytes.filter(is_wrong).and_then(|bytes| decode(bytes).ok());
     decoded.map_or(Cow::Borrowed(text), |decoded| {
         Cow::Owned(decoded.traced.text)
     })
 }
 
-/// Returns the words of parts in lower case, without addresses.
-fn words(parts: &[&MessagePart<'_>]) -> HashSet<String> {
-    let mut words = HashSet::new();
+/// Returns the words of texts in lower case, without addresses.
+fn words(texts: &[Extract]) -> HashSet<String> {
+    let words = texts.iter().flat_map(|text| words_of(&text.text));
+    words.map(str::to_lowercase).collect()
+}
 
-    for part in parts {
-        let text = match &part.body {
-            PartType::Text(text) => text.to_string(),
-            PartType::Html(page) => html::extract(page).text,
-            PartType::Binary(_)
-            | PartType::InlineBinary(_)
-            | PartType::Message(_)
-            | PartType::Multipart(_) => continue,
-        };
+/// Returns the words of a text, without addresses.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let pieces = text.split_whitespace();
+    let pieces = pieces.filter(|piece| !piece.contains("://"));
+    pieces.flat_map(split_words)
+}
 
-        let pieces = text
-            .split_whitespace()
-            .filter(|piece| !piece.contains("://"));
-        words.extend(pieces.flat_map(split_words).map(str::to_lowercase));
-    }
-
-    words
+/// Returns whether a line has a number or a name that is not among the words, or mostly others.
+fn says_more(line: &str, known: &HashSet<String>) -> bool {
+    let all = words_of(line).count();
+    let new: Vec<&str> = words_of(line)
+        .filter(|word| !known.contains(&word.to_lowercase()))
+        .collect();
+    let is_fact = |word: &&str| !word.chars().all(char::is_lowercase);
+    new.iter().any(is_fact) || new.len() * 2 > all
 }
 
 /// Returns the names of the attachments of a message.
@@ -340,11 +369,41 @@ fn attachment_names(message: &Message<'_>) -> String {
     names.join(", ")
 }
 
-/// Returns whether a part is a style sheet or a script of a saved page.
-fn is_of_look(part: &MessagePart<'_>) -> bool {
+/// Returns whether a part holds nothing to read: a style sheet or a script of a saved page, the
+/// page for mail programs that run it (AMP), a signature or a key.
+fn is_aside(part: &MessagePart<'_>) -> bool {
     let kind = part.content_type().and_then(|kind| kind.subtype());
-    let is_code = kind.is_some_and(|kind| kind == "css" || kind.ends_with("javascript"));
-    is_code && part.attachment_name().is_none()
+    let is_code = kind
+        .is_some_and(|kind| matches!(kind, "css" | "x-amp-html") || kind.ends_with("javascript"));
+    let is_key = |begin: &str| part.contents().starts_with(begin.as_bytes());
+    (is_code && part.attachment_name().is_none()) || KEYS.into_iter().any(is_key)
+}
+
+/// Returns the text of a part without signatures, keys and what is encrypted.
+fn without_armour(text: &str) -> Extract {
+    let mut kept = String::new();
+    let mut rest = text;
+
+    while let Some(start) = rest.find(BEGIN_ARMOUR) {
+        let (before, block) = rest.split_at(start);
+        kept.push_str(before);
+        let is_armour = |begin: &str| block.starts_with(begin);
+        rest = if !KEYS.into_iter().chain([ENCRYPTED]).any(is_armour) {
+            kept.push_str(BEGIN_ARMOUR);
+            &block[BEGIN_ARMOUR.len()..]
+        } else if let Some((_, after)) = block.split_once(END_ARMOUR) {
+            after.split_once('\n').map_or("", |(_, rest)| rest)
+        } else {
+            kept.push_str(block);
+            ""
+        };
+    }
+
+    let is_encrypted = text.contains(ENCRYPTED);
+    Extract {
+        note: is_encrypted.then(|| "encrypted text".to_owned()),
+        ..Extract::verbatim(kept + rest)
+    }
 }
 
 /// Returns the name of an attachment; one of its type for those without a name.

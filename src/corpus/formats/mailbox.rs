@@ -24,18 +24,22 @@ const MAX_HEAD_LINES: usize = 200;
 
 /// Returns the messages of a mailbox. A line that begins with `From ` begins a message only where
 /// it has a date and a field of a head follows, or all of a head: the sentence of a message may
-/// begin so, too.
+/// begin so, too, and so may any line of a text whose length its head names.
 pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let mut messages = Vec::new();
     let mut start = None;
     let mut is_after_blank = true;
     let mut at = 0;
+    let mut text_end = 0;
 
     for line in mailbox.split_inclusive(|byte| *byte == b'\n') {
         let next = at + line.len();
         let rest = &mailbox[next..];
         let is_dated = is_envelope(line) && begins_with_field(rest);
-        if is_dated || (is_after_blank && line.starts_with(b"From ") && is_message(rest)) {
+        let is_begin =
+            is_dated || (is_after_blank && line.starts_with(b"From ") && is_message(rest));
+        if is_begin && at >= text_end {
+            text_end = next + announced_bytes(rest);
             messages.extend(start.map(|start| unquote(&mailbox[start..at])));
             start = Some(next);
         }
@@ -46,6 +50,32 @@ pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
 
     messages.extend(start.map(|start| unquote(&mailbox[start..])));
     messages
+}
+
+/// Returns the size of a message whose head names that of its text, as the form mboxcl has it; 0 of
+/// another one, also where the size is wrong.
+fn announced_bytes(message: &[u8]) -> usize {
+    let mut head = 0;
+    let mut size = None;
+    let lines = message.split_inclusive(|byte| *byte == b'\n');
+    for line in lines.take(MAX_HEAD_LINES) {
+        head += line.len();
+        if line.trim_ascii().is_empty() {
+            break;
+        }
+        if field(line).is_some_and(|name| name.eq_ignore_ascii_case(b"content-length")) {
+            let value = std::str::from_utf8(&line[b"content-length:".len()..]).ok();
+            size = value.and_then(|value| value.trim().parse::<usize>().ok());
+        }
+    }
+
+    let end = size.and_then(|size| head.checked_add(size));
+    let after = end.and_then(|end| message.get(end..));
+    let is_right = |after: &[u8]| {
+        let next = after[..after.len().min(8)].trim_ascii_start();
+        next.starts_with(b"From ") || (next.is_empty() && after.len() < 8)
+    };
+    end.filter(|_| after.is_some_and(is_right)).unwrap_or(0)
 }
 
 /// Returns whether bytes begin as the mailbox of a program does. A patch of git does too.
@@ -149,6 +179,15 @@ mod tests {
             ]
         );
         assert!(messages(b"From the quay\nyou walk.\n").is_empty());
+
+        // the length of a text, right and wrong
+        for (length, count) in [(70, 2), (9, 3), (usize::MAX, 3)] {
+            let envelope = "From a@b Tue Mar  3 06:10:00 2026\nSubject: x\n";
+            let mailbox = format!(
+                "{envelope}Content-Length: {length}\n\n{envelope}\nOne is quoted, no more.\n{envelope}\nb\n"
+            );
+            assert_eq!(messages(mailbox.as_bytes()).len(), count, "{length}");
+        }
     }
 
     #[test]

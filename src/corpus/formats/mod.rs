@@ -47,6 +47,7 @@ mod calendar;
 mod chat;
 mod mailbox;
 mod quotes;
+mod mail_head;
 mod mail;
 mod pdf;
 mod archive;

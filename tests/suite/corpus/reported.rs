@@ -5,10 +5,18 @@ use ragscope::corpus::Document;
 use super::office::xlsx;
 
 #[test]
-fn a_mail_that_names_no_encoding_is_decoded() {
+fn a_mail_that_names_no_encoding_or_a_wrong_one_is_decoded() {
     let head = "From: a@b.c\nSubject: Bread\nMIME-Version: 1.0\n";
     let page = "<html><head><meta charset=3D\"iso-8859-1\"></head><body><p>S=F8ren k=F8ber br=F8d</p></body></html>";
-    let mails: [Vec<u8>; 3] = [
+    let labelled = |label: &str, body: &[u8]| {
+        let head = format!("{head}Content-Type: text/plain; charset={label}\n\n");
+        [head.as_bytes(), body].concat()
+    };
+    let utf8 = "Søren køber brød i den lille by.".as_bytes();
+    let mails: [Vec<u8>; 6] = [
+        labelled("us-ascii", utf8),
+        labelled("ISO-8859-1", utf8),
+        labelled("utf-8", b"S\xf8ren k\xf8ber br\xf8d i den lille by."),
         format!("{head}Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n{page}\n").into_bytes(),
         [head.as_bytes(), b"Content-Type: text/plain\n\nS\xf8ren k\xf8ber br\xf8d i den lille by.\n"].concat(),
         [
