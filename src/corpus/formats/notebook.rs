@@ -25,6 +25,8 @@ pub(super) const FORMAT: Format = Format {
 const MAX_END_BYTES: usize = 4 << 10;
 
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
+    // some editors begin a file with its mark
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let notebook: Value = serde_json::from_slice(bytes)
         .map_err(|error| format!("a damaged notebook: {error}; open and save it in Jupyter"))?;
 
@@ -193,7 +195,8 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             let plain = ["text/markdown", "text/plain", "text", "text/latex"].map(form);
             let mut plain = plain.into_iter().map(show_as_printed);
             let text = plain.find(|text| !text.trim().is_empty() && !is_name(text.trim()));
-            text.unwrap_or_else(shown)
+            let data = || forms.get("application/json").map(Value::to_string);
+            text.or_else(data).unwrap_or_else(shown)
         }
     }
 }
@@ -286,6 +289,8 @@ mod tests {
             let cells: Vec<u32> = found.places.iter().map(|(_, place)| place.first).collect();
             assert_eq!(cells, numbers);
         }
+        let marked = [b"\xef\xbb\xbf".as_slice(), older].concat();
+        assert!(extract(&marked).is_ok(), "with a mark");
         let metadata = extract(current).expect("a notebook").metadata;
         assert_eq!(
             (metadata.title.as_deref(), metadata.author.as_deref()),
@@ -302,6 +307,7 @@ mod tests {
                 {"output_type": "execute_result", "data": {"text/html": "<p>", "text/plain": ["a  b\n", "1  2"]}},
                 {"output_type": "display_data", "data": {"text/latex": "$x$", "text/plain": "<IPython.Math object>"}},
                 {"output_type": "display_data", "data": {"text/html": ["<b>", "done</b>"]}},
+                {"output_type": "display_data", "data": {"application/json": {"knots": [7]}, "text/plain": "<IPython.JSON object>"}},
                 {"output_type": "execute_result", "data": {"text/html": "<table><tr><th>A<th>B<tr><td>1<td>2</table>", "text/plain": ["   A  B\n", "0  1  2"]}}]},
             {"cell_type": "code", "source": [], "outputs": [
                 {"output_type": "display_data", "data": {"image/png": "iVBOR", "text/plain": "<Figure size 6x4>"}},
@@ -310,7 +316,7 @@ mod tests {
                 {"output_type": "pyout", "text": [format!("first {long} last")]}]}]});
         let bytes = notebook.to_string();
         let found = extract(bytes.as_bytes()).expect("a notebook");
-        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n$x$\ndone\n| A | B\n| A: 1 | B: 2\n\nOutput:\nOSError: read-only\n\nlog()";
+        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n$x$\ndone\n{\"knots\":[7]}\n| A | B\n| A: 1 | B: 2\n\nOutput:\nOSError: read-only\n\nlog()";
         assert!(found.text.starts_with(start), "{}", &found.text[..200]);
         assert!(found.text.contains("first x") && found.text.ends_with("x last"));
         assert!(found.text.len() < 9000);

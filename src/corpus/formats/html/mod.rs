@@ -56,6 +56,7 @@ fn read(source: &str) -> Page {
     // there are no tokens, since the scanner takes them: an item is a pause
     tokenizer.for_each(drop);
 
+    page.end_formula(0);
     page.end_script();
     page.end_heading();
     page
@@ -121,6 +122,23 @@ mod tests {
             (
                 "<math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup><mfrac><mn>1</mn><mi>x</mi></mfrac><annotation>no</annotation></math>",
                 "E=mc²1/x",
+            ),
+            (
+                "4<math><mfrac><mn>3</mn><mn>8</mn></mfrac></math> in, <math><msqrt><mi>y</mi><mo>-</mo><mn>1</mn></msqrt><mroot><mn>64</mn><mn>3</mn></mroot></math>, <math><mfrac><mrow><mi>u</mi><mo>+</mo><mi>v</mi></mrow><mrow><mo>(</mo><mi>w</mi><mo>)</mo></mrow></mfrac><mphantom><mn>7</mn></mphantom></math>",
+                "4 3/8 in, √(y-1)³√64, (u+v)/(w)",
+            ),
+            (
+                "<math><mtable><mtr><mtd><mn>5</mn></mtd><mtd><mn>6</mn></mtd></mtr><mtr><mtd><mn>7</mn></mtd></mtr></mtable><msub><mi/><mn>2</mn></msub><mtext> if &lt; </mtext><mi>z",
+                "5 6; 7₂ if < z",
+            ),
+            ("<p>a<math><mn>9<p>b", "a9\n\nb"),
+            (
+                "<ruby>海<rp>(</rp><rt>うみ</rt><rp>)</rp>鳥<rt>どり<rt></ruby>の島",
+                "海鳥の島",
+            ),
+            (
+                "<aside role='x doc-footnote' hidden>a</aside><p hidden epub:type=footnote>b",
+                "a\n\nb",
             ),
             (
                 "a<img alt='the north  quay'><img alt=''><img alt=b hidden>c",

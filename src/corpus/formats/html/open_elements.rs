@@ -86,6 +86,7 @@ fn ends_before(open: &str, next: &str) -> bool {
         "p" => is_block(next) && !matches!(next, "td" | "th" | "tr"),
         "li" => next == "li",
         "dt" | "dd" => matches!(next, "dt" | "dd"),
+        "rb" | "rt" | "rp" | "rtc" => matches!(next, "rb" | "rt" | "rp" | "rtc"),
         "option" => matches!(next, "option" | "optgroup"),
         "td" | "th" => matches!(next, "td" | "th" | "tr" | "tbody" | "tfoot"),
         "tr" => matches!(next, "tr" | "tbody" | "tfoot"),

@@ -11,7 +11,7 @@ use crate::corpus::terminal::is_invisible;
 use crate::event::saturating_u32;
 
 use super::super::script::{Script, ScriptKind};
-use super::formula::{Joint, OpenFormulas};
+use super::formula::{OpenFormula, needs_space};
 use super::open_elements::{OpenElements, line_ends_around};
 
 /// The text of a page and its headings.
@@ -32,7 +32,7 @@ pub(in crate::corpus) struct Page {
     script: Option<Script>,
     /// The number of elements that are open with the one that begins it.
     script_depth: usize,
-    formulas: OpenFormulas,
+    formula: OpenFormula,
     /// The number of parts with words that the page hides.
     pub(in crate::corpus) hidden: u32,
     /// Whether the part that is open is hidden by its attributes, and had no words yet.
@@ -46,8 +46,6 @@ pub(in crate::corpus) struct Page {
 /// The look of an element, by its attributes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Look {
-    /// The position behind its tag.
-    pub at: usize,
     pub is_hidden: bool,
     pub script: Option<ScriptKind>,
 }
@@ -82,19 +80,15 @@ impl Page {
             "tr" => self.mark = "| ",
             "td" | "th" => self.open_cell(),
             "b" | "strong" => self.bold += 1,
-            "sup" => self.open_script(ScriptKind::Above, false),
-            "sub" => self.open_script(ScriptKind::Below, false),
+            "sup" => self.open_script(ScriptKind::Above),
+            "sub" => self.open_script(ScriptKind::Below),
             "a" => self.note_link(),
             _ => {}
         }
         if let Some(kind) = look.script.filter(|_| line_ends_around(element) == 0) {
-            self.open_script(kind, false);
+            self.open_script(kind);
         }
-        match self.formulas.open(element, self.open.depth()) {
-            Some(Joint::Script(kind)) => self.open_script(kind, true),
-            Some(Joint::Fraction) => self.reference("/", look.at, 0),
-            None => {}
-        }
+        self.formula.open(element, self.open.depth());
         self.tables.open(element, span, &self.traced.text);
 
         if let Some(level) = heading_level(element) {
@@ -107,6 +101,7 @@ impl Page {
     pub(super) fn close(&mut self, element: &str) {
         let hidden = self.open.hidden_name().map(str::to_owned);
         self.open.close(element);
+        self.end_formula(self.open.depth());
         if self.open.depth() < self.script_depth {
             self.end_script();
         }
@@ -137,6 +132,7 @@ impl Page {
     pub(super) fn empty_element(&mut self, element: &str) {
         if !self.open.is_hidden() {
             self.break_lines(element);
+            self.formula.add_empty();
         }
     }
 
@@ -149,6 +145,10 @@ impl Page {
                 self.hides_words = false;
                 self.hidden += 1;
             }
+            return;
+        }
+        if self.formula.is_open() {
+            self.formula.add(text, at..at + text.len());
             return;
         }
         if let Some(script) = &mut self.script {
@@ -180,6 +180,10 @@ impl Page {
         if self.open.is_hidden() || characters.chars().all(is_invisible) {
             return;
         }
+        if self.formula.is_open() {
+            self.formula.add(characters, at..at + width);
+            return;
+        }
         if let Some(script) = &mut self.script {
             script.add(characters, at..at + width);
             return;
@@ -199,17 +203,28 @@ impl Page {
         self.white_space(" ", at);
     }
 
-    fn open_script(&mut self, kind: ScriptKind, is_power: bool) {
+    fn open_script(&mut self, kind: ScriptKind) {
         self.end_script();
-        let mut script = Script::new(kind, self.open.has("a"));
-        script.is_power = is_power;
-        self.script = Some(script);
+        self.script = Some(Script::new(kind, self.open.has("a")));
         self.script_depth = self.open.depth();
     }
 
     fn note_link(&mut self) {
         if let Some(script) = &mut self.script {
             script.is_linked = true;
+        }
+    }
+
+    /// Adds the formula that is open, unless it is among `depth` open elements.
+    pub(super) fn end_formula(&mut self, depth: usize) {
+        let Some((text, source)) = self.formula.close(depth) else {
+            return;
+        };
+        if needs_space(&self.traced.text, &text) {
+            self.white_space(" ", source.start);
+        }
+        if !text.is_empty() {
+            self.reference(&text, source.start, source.len());
         }
     }
 
@@ -291,6 +306,7 @@ impl Page {
     fn break_lines(&mut self, element: &str) {
         let line_ends = line_ends_around(element);
         if line_ends > 0 || matches!(element, "td" | "th") {
+            self.end_formula(0);
             self.end_script();
         }
         // a cell often is a paragraph
@@ -351,5 +367,9 @@ fn has_no_text(element: &str) -> bool {
             | "canvas"
             | "annotation"
             | "annotation-xml"
+            // the reading of a word, inside of it
+            | "rt"
+            | "rtc"
+            | "rp"
     )
 }

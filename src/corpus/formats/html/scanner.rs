@@ -43,6 +43,7 @@ struct Tag {
     value: Vec<u8>,
     look: Look,
     is_open_dialog: bool,
+    is_note: bool,
     /// The text that stands for a picture.
     alternative: String,
     /// The columns and rows of a cell; 0 where it names none.
@@ -57,6 +58,7 @@ impl Tag {
         self.is_self_closing = false;
         self.look = Look::default();
         self.is_open_dialog = false;
+        self.is_note = false;
         self.alternative.clear();
         self.columns = 0;
         self.rows = 0;
@@ -83,6 +85,7 @@ impl Tag {
             b"role" | b"epub:type" | b"class" if value.split(' ').any(is_note_mark) => {
                 look.script = Some(ScriptKind::Above);
             }
+            b"role" | b"epub:type" => self.is_note |= value.split(' ').any(is_note),
             b"alt" => self.alternative = written.into_owned(),
             b"open" => self.is_open_dialog = true,
             b"colspan" => self.columns = parse_span(&value),
@@ -100,14 +103,20 @@ impl Tag {
         }
     }
 
-    fn look(&self, at: usize) -> Look {
+    fn look(&self) -> Look {
         let is_closed = self.name == b"dialog" && !self.is_open_dialog;
         Look {
-            at,
-            is_hidden: self.look.is_hidden || is_closed,
+            // a note of a book is shown where its mark is touched
+            is_hidden: (self.look.is_hidden && !self.is_note) || is_closed,
             ..self.look
         }
     }
+}
+
+/// Returns whether a role is that of a note below or behind a text.
+fn is_note(word: &str) -> bool {
+    let role = word.strip_prefix("doc-").unwrap_or(word);
+    matches!(role, "footnote" | "endnote" | "rearnote")
 }
 
 /// Returns whether a role or a class is that of the mark of a footnote in the text.
@@ -216,8 +225,7 @@ impl<'a> Scanner<'a> {
             return None;
         }
 
-        self.page
-            .open(&name, self.tag.span(), self.tag.look(self.position));
+        self.page.open(&name, self.tag.span(), self.tag.look());
         self.last_start_tag.clone_from(&self.tag.name);
         naive_next_state(&self.tag.name)
     }
