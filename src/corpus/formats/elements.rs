@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::format::{Extract, Format};
+use super::script::{Script, ScriptKind};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::fold_white_space;
@@ -68,6 +69,7 @@ fn extract(source: &str) -> Extract {
         };
     }
 
+    text.end_script();
     Extract {
         headings: text.headings,
         origin: text.traced.origin,
@@ -180,6 +182,8 @@ struct Text<'a> {
     line_ends: &'static str,
     /// Whether white space is due before the next word of the line.
     space: bool,
+    /// The superscript or subscript that is being read, and the number of elements open in it.
+    script: Option<(Script, usize)>,
 }
 
 impl<'a> Text<'a> {
@@ -192,7 +196,21 @@ impl<'a> Text<'a> {
     }
 
     fn markup(&mut self, markup: &Markup) {
+        if let Some((_, depth)) = &mut self.script {
+            match markup.kind {
+                Kind::Open => *depth += 1,
+                Kind::Close if *depth > 0 => *depth -= 1,
+                Kind::Close => self.end_script(),
+                Kind::Empty | Kind::Data | Kind::Other => {}
+            }
+            return;
+        }
+
         match markup.kind {
+            Kind::Open if let Some(kind) = self.script_kind(markup.range.clone()) => {
+                self.begin_sentence();
+                self.script = Some((Script::new(kind, false), 0));
+            }
             Kind::Open => self.open(markup.range.clone()),
             Kind::Empty => {
                 self.break_line();
@@ -207,6 +225,43 @@ impl<'a> Text<'a> {
             }
             Kind::Other => {}
         }
+    }
+
+    /// Returns how an element sets its text, as DocBook, TEI and JATS name it.
+    fn script_kind(&self, tag: Range<usize>) -> Option<ScriptKind> {
+        let is_in_sentence = self.open.last().is_some_and(|element| element.has_text);
+        let name = local_name(&self.source[tag.start + 1..tag.end - 1]);
+        let look = match name {
+            "superscript" | "subscript" => name,
+            "sup" | "sub" if is_in_sentence => name,
+            "hi" => {
+                let mut values = attributes(self.source, tag).into_iter();
+                let (_, value) = values.find(|(attribute, _)| attribute.starts_with("rend"))?;
+                self.source[value].trim_start_matches('#')
+            }
+            _ => return None,
+        };
+        match look {
+            "superscript" | "super" | "sup" => Some(ScriptKind::Above),
+            "subscript" | "sub" => Some(ScriptKind::Below),
+            _ => None,
+        }
+    }
+
+    /// Adds what was read as a superscript or subscript.
+    fn end_script(&mut self) {
+        let Some((script, _)) = self.script.take() else {
+            return;
+        };
+        let is_apart = self.space || !self.line_ends.is_empty();
+        let before = if is_apart { "" } else { &self.traced.text };
+        if let Some(text) = script.text_after(before) {
+            let source = script.source();
+            self.begin_word(source.start);
+            let width = saturating_u32(source.len());
+            self.traced.stand_for(&text, source.start as u64, width);
+        }
+        self.space |= script.ends_with_space();
     }
 
     fn open(&mut self, tag: Range<usize>) {
@@ -266,6 +321,10 @@ impl<'a> Text<'a> {
 
     /// Adds text between two tags.
     fn run(&mut self, part: Range<usize>) {
+        if let Some((script, _)) = &mut self.script {
+            script.add(&decode(&self.source[part.clone()]), part);
+            return;
+        }
         if self.source[part.clone()].trim().is_empty() {
             self.space |= !part.is_empty();
             return;
@@ -275,13 +334,17 @@ impl<'a> Text<'a> {
             return;
         }
 
-        // the words after an element that stands at the start of a sentence
+        self.begin_sentence();
+        self.words(part, true);
+    }
+
+    /// Notes that the innermost element has text of its own; another one may stand before it.
+    fn begin_sentence(&mut self) {
         let parent = self.open.last_mut();
         if let Some(parent) = parent.filter(|parent| !parent.has_text) {
             parent.has_text = true;
             self.inline += 1;
         }
-        self.words(part, true);
     }
 
     /// Returns whether text is all that an element holds, and no part of a sentence.
@@ -464,6 +527,19 @@ fn attributes(source: &str, tag: Range<usize>) -> Vec<(&str, Range<usize>)> {
     found
 }
 
+/// Returns text with the characters that its references stand for.
+fn decode(text: &str) -> String {
+    let mut decoded = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        let (character, length) = reference(&rest[at..]).unwrap_or(('&', 1));
+        decoded.push_str(&rest[..at]);
+        decoded.push(character);
+        rest = &rest[at + length..];
+    }
+    decoded + rest
+}
+
 /// Returns the character that a reference stands for, and the length of the reference.
 fn reference(text: &str) -> Option<(char, usize)> {
     let inner = text.strip_prefix('&')?;
@@ -520,6 +596,14 @@ mod tests {
             ("<a>never closed <b", "never closed <b"),
             ("1 < 2 </x> > 3", "1 < 2\n> 3"),
             ("<a:b c:d=\"e\"><a:f>g</a:f></a:b>", "b d: e\n\nf: g"),
+            (
+                "<p>10<superscript>&#8722;7</superscript> m, 2<hi rend=\"sup\"><b>n</b></hi>, H<sub>2</sub>O<superscript>never",
+                "10⁻⁷ m, 2ⁿ, H₂Onever",
+            ),
+            (
+                "<a><para><subscript>3</subscript>He</para><sup>Ann</sup></a>",
+                "₃He\nsup: Ann",
+            ),
             ("plain", "plain"),
         ];
         for (source, text) in cases {

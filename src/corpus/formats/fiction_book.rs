@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Rows, day, named};
 use super::format::{Extract, Format, Reader};
+use super::script::{Script, ScriptKind};
 use super::xml::{self, Node, Tag, walk};
 use crate::event::{Metadata, Place, PlaceUnit};
 
@@ -24,7 +25,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         match node {
             Node::Open(tag) => book.open(tag),
             Node::Close(name) => book.close(name),
-            Node::Text(text) => book.text.push_str(text),
+            Node::Text(text) => book.add_text(text),
         }
         !book.builder.is_full()
     });
@@ -49,6 +50,8 @@ struct Book {
     depth: u8,
     chapters: u32,
     text: String,
+    /// The superscript or subscript that is being read.
+    script: Option<Script>,
     title: String,
     rows: Rows,
     cells: Vec<String>,
@@ -75,13 +78,34 @@ impl Book {
                 self.title.clear();
             }
             "table" => self.rows = Rows::default(),
+            "sup" => self.open_script(ScriptKind::Above, false),
+            "sub" => self.open_script(ScriptKind::Below, false),
+            "a" if tag.attribute("type").as_deref() == Some("note") => {
+                self.open_script(ScriptKind::Above, true);
+            }
             "p" | "v" | "subtitle" | "text-author" | "td" | "th" | "binary" | "book-title"
             | "first-name" | "middle-name" | "last-name" => self.text.clear(),
             _ => {}
         }
     }
 
+    /// Begins a superscript, unless it is inside the mark of a note.
+    fn open_script(&mut self, kind: ScriptKind, is_linked: bool) {
+        self.script
+            .get_or_insert_with(|| Script::new(kind, is_linked));
+    }
+
+    fn add_text(&mut self, text: &str) {
+        match &mut self.script {
+            Some(script) => script.add(text, 0..0),
+            None => self.text.push_str(text),
+        }
+    }
+
     fn close(&mut self, name: &str) {
+        if let Some(script) = self.script.take() {
+            script.push_to(&mut self.text);
+        }
         if self.is_description {
             self.close_in_description(name);
             return;

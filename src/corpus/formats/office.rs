@@ -10,10 +10,12 @@ use undoc::{ParseEvent, SectionStreamOptions};
 use super::builder::{Builder, Rows, comment_label, day, named, one_line};
 use super::drawings::chart_texts;
 use super::format::{Extract, Format, Reader};
+use super::html;
 use super::office_parts;
-use super::package::{ENCRYPTED, Package, Relationship};
+use super::package::{ENCRYPTED, Package, Relationship, hidden_slides_note, property_kind};
 use super::script::{RaisedText, ScriptKind};
 use super::xml::{Node, walk_all};
+use crate::corpus::decode::decode;
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {
@@ -56,6 +58,7 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
         let mut package = Package::open(bytes)?;
         let related = office_parts::visit_pieces(bytes, &mut package, &mut builder, &mut add)?;
         add_drawings(&mut package, &related, &mut builder);
+        add_chunks(&mut package, &related, &mut builder);
         add_comments(&mut package, &related, &HashMap::new(), &mut builder);
     } else {
         add(bytes, false, &mut builder)?;
@@ -94,6 +97,26 @@ fn add_drawings(package: &mut Package<'_>, related: &[Relationship], builder: &m
             if !titles.is_empty() {
                 builder.paragraph(&format!("Chart: {}", titles.join("; ")));
             }
+        }
+    }
+}
+
+/// Adds the pages that a document holds as they are (`altChunk`), and notes other such parts.
+fn add_chunks(package: &mut Package<'_>, related: &[Relationship], builder: &mut Builder) {
+    for chunk in related.iter().filter(|part| part.is("aFChunk")) {
+        let path = &chunk.path;
+        if ["html", "htm", "xhtml"]
+            .iter()
+            .any(|end| path.ends_with(end))
+        {
+            let bytes = package.bytes(path);
+            let page = bytes.and_then(|bytes| decode(bytes.unwrap_or_default()));
+            let page = builder.take_or_note(path, page);
+            builder.append(html::extract(&page.traced.text));
+        } else {
+            builder.note(format!(
+                "{path} is not read: open and save the file in Word"
+            ));
         }
     }
 }
@@ -140,8 +163,11 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
     package.check_xml()?;
 
-    let changes = office_parts::slide_changes(&mut package, builder);
+    let (changes, hidden) = office_parts::slide_changes(&mut package, builder);
     let mut parts = SlideParts::new(package, builder)?;
+    builder.hide(hidden.shapes);
+    let note = hidden_slides_note(&parts.numbers(&hidden.slides));
+    note.into_iter().for_each(|note| builder.note(note));
     let copy = office_parts::copy_xml(bytes, None, &changes, &[])?;
     drop(changes);
     let mut parser = PptxParser::from_bytes(copy).map_err(|error| reason(&error))?;
@@ -372,6 +398,14 @@ impl<'a> SlideParts<'a> {
         })
     }
 
+    /// Returns the numbers of slides, from 1.
+    fn numbers(&self, paths: &HashSet<String>) -> Vec<u32> {
+        let is_one = |path: &Option<String>| path.as_ref().is_some_and(|path| paths.contains(path));
+        let slides = (1..).zip(&self.slides);
+        let slides = slides.filter(|(_, path)| is_one(path));
+        slides.map(|(number, _)| number).collect()
+    }
+
     /// Adds the parts of a slide, from 0.
     fn add(&mut self, index: usize, builder: &mut Builder) {
         let Some(Some(slide)) = self.slides.get(index) else {
@@ -392,23 +426,26 @@ impl<'a> SlideParts<'a> {
 
 /// Returns the text of the body of a notes page, without its header, footer, date and number.
 fn notes_text(xml: &str) -> Result<String, String> {
-    let mut text = String::new();
+    let mut text = RaisedText::default();
     let mut is_body = false;
     let mut is_text = false;
+    let mut kind = None;
 
     walk_all(xml, &mut |node| match node {
         Node::Open(tag) => match tag.name() {
             "sp" => is_body = false,
             "ph" => is_body = tag.attribute("type").as_deref() == Some("body"),
+            "r" => kind = None,
+            "rPr" => kind = property_kind(tag),
             "t" => is_text = is_body,
-            "br" if is_body => text.push('\n'),
+            "br" if is_body => text.push("\n", None),
             _ => {}
         },
         Node::Close("t") => is_text = false,
-        Node::Close("p") if is_body => text.push('\n'),
-        Node::Text(part) if is_text => text.push_str(part),
+        Node::Close("p") if is_body => text.push("\n", None),
+        Node::Text(part) if is_text => text.push(part, kind),
         Node::Close(_) | Node::Text(_) => {}
     })?;
 
-    Ok(text)
+    Ok(text.finish())
 }

@@ -11,7 +11,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::builder::Builder;
-use super::office_runs::{PlainRuns, hidden_styles, raised_runs, usual_form};
+use super::office_runs::{HiddenParts, PlainRuns, TextStyles, shown_runs, usual_form};
 use super::package::{MAX_MEMBER_BYTES, Package, Relationship, is_xml};
 use super::xml::reason;
 
@@ -121,15 +121,25 @@ pub(super) fn visit_pieces(
     let mut plain = PlainRuns::default();
     if let Some(styles) = parts.iter().find(|part| part.is("styles")) {
         let xml = package.xml(&styles.path);
-        let hidden = xml.and_then(|xml| hidden_styles(&xml.unwrap_or_default()));
-        plain.hidden_styles = changes.take_or_empty(&styles.path, hidden, builder);
+        let read = xml.and_then(|xml| TextStyles::read(&xml.unwrap_or_default()));
+        plain.styles = changes.take_or_empty(&styles.path, read, builder);
     }
     for part in parts
         .iter()
         .filter(|part| WITH_TEXT.iter().any(|kind| part.is(kind)))
     {
-        let xml = package.xml(&part.path);
-        let rewritten = xml.and_then(|xml| plain.rewrite(&xml.unwrap_or_default()));
+        let rewritten = package.xml(&part.path).and_then(|xml| {
+            let xml = xml.unwrap_or_default();
+            let rewritten = plain.rewrite(&xml)?;
+            // undoc takes the letters of notes alone
+            if !part.is("footnotes") && !part.is("endnotes") {
+                return Ok(rewritten);
+            }
+            let plain = rewritten.as_deref().map(String::from_utf8_lossy);
+            let plain = plain.as_deref().unwrap_or(&xml);
+            let raised = shown_runs(plain, &part.path, &mut HiddenParts::default())?;
+            Ok(raised.or(rewritten))
+        });
         let rewritten = changes.take_or_empty(&part.path, rewritten, builder);
         changes
             .parts
@@ -198,10 +208,14 @@ pub(super) fn copy_xml(
 }
 
 /// Returns the changes of the slides of a presentation: with the prefixes that undoc looks for,
-/// with raised and lowered text as such, and without notes, which it takes for those of other
-/// slides.
-pub(super) fn slide_changes(package: &mut Package<'_>, builder: &mut Builder) -> Changes {
+/// with raised and lowered text as such, and without hidden shapes and notes, which it takes for
+/// those of other slides. Returns what is hidden, too.
+pub(super) fn slide_changes(
+    package: &mut Package<'_>,
+    builder: &mut Builder,
+) -> (Changes, HiddenParts) {
     let mut changes = Changes::for_damaged(package, None, builder);
+    let mut hidden = HiddenParts::default();
     let names = package.names().into_iter();
     for name in names.filter(|name| name.starts_with("ppt/") && is_xml(name)) {
         if name.starts_with("ppt/notesSlides/") {
@@ -215,11 +229,11 @@ pub(super) fn slide_changes(package: &mut Package<'_>, builder: &mut Builder) ->
         let usual = usual_form(&xml);
         let xml = usual.as_deref().unwrap_or(&xml);
         // undoc says which slide is damaged
-        let raised = raised_runs(xml).unwrap_or_default();
-        let changed = raised.or_else(|| usual.map(String::into_bytes));
+        let shown = shown_runs(xml, &name, &mut hidden).unwrap_or_default();
+        let changed = shown.or_else(|| usual.map(String::into_bytes));
         changes.parts.extend(changed.map(|xml| (name, xml)));
     }
-    changes
+    (changes, hidden)
 }
 
 /// Cuts a document between the blocks of its body, and between the rows of its tables.

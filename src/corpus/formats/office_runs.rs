@@ -11,13 +11,16 @@ use super::script::{Script, ScriptKind};
 use super::xml::{Node, reason, walk_all};
 
 /// Tags of what undoc does not read as Word shows it.
-const REWRITTEN: [&str; 6] = [
+const REWRITTEN: [&str; 9] = [
     "<m:oMath",
     "<w:moveFrom ",
     "<w:vanish",
     "<w:del ",
     "<w:rt>",
     "<w:cellDel",
+    "<w:position ",
+    "<w:ffData",
+    "<w:sym ",
 ];
 /// The namespaces whose elements undoc knows by a prefix, by their ends: strict files have other
 /// beginnings. Programs may choose any prefix.
@@ -34,14 +37,33 @@ const PREFIXES: [(&str, &str); 10] = [
     ("2006/wordprocessingDrawing", "wp"),
 ];
 
+/// The characters of two fonts of symbols, each before the one that it stands for.
+const SYMBOL: &str = "AΑBΒCΧDΔEΕFΦGΓHΗIΙKΚLΛMΜNΝOΟPΠQΘRΡSΣTΤUΥWΩXΞYΨZΖ\
+    aαbβcχdδeεfφgγhηiιjϕkκlλmμnνoοpπqθrρsσtτuυvϖwωxξyψzζ£≤¥∞«↔¬←®→°°±±³≥´×¸÷¹≠»≈·•";
+const WINGDINGS: &str = "o☐q☐x☒¨☐û✗ü✓ý☒þ☑à→ß←á↑â↓l●n■";
 /// Values that Excel shows for cells that cannot be computed.
 const ERRORS: [&str; 7] = [
     "#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!",
 ];
 
-/// Returns the XML of a slide with raised and lowered runs as such; `None` where it has none.
-pub(super) fn raised_runs(xml: &str) -> Result<Option<Vec<u8>>, String> {
-    if !xml.contains(" baseline=\"") {
+/// The parts of a presentation that it does not show.
+#[derive(Default)]
+pub(super) struct HiddenParts {
+    /// The paths of the slides.
+    pub slides: HashSet<String>,
+    /// The number of shapes on slides.
+    pub shapes: u32,
+}
+
+/// Returns the XML of a slide, or of notes, with raised and lowered runs as such and without hidden
+/// shapes; `None` where it has none. `path` is noted where the slide is hidden.
+pub(super) fn shown_runs(
+    xml: &str,
+    path: &str,
+    hidden: &mut HiddenParts,
+) -> Result<Option<Vec<u8>>, String> {
+    let marks = [" baseline=\"", "<w:vertAlign", " hidden=\"", " show=\""];
+    if !marks.iter().any(|mark| xml.contains(mark)) {
         return Ok(None);
     }
 
@@ -51,17 +73,43 @@ pub(super) fn raised_runs(xml: &str) -> Result<Option<Vec<u8>>, String> {
     let mut before = String::new();
     let mut kind = None;
     let mut is_text = false;
+    // the open elements, whether the shape that is open is hidden, and the level of one left out
+    let mut depth = 0_usize;
+    let mut is_hidden = false;
+    let mut left_out = None;
     loop {
         let event = reader.read_event().map_err(|error| reason(&error))?;
+        depth -= usize::from(matches!(event, Event::End(_)) && depth > 0);
+        let level = depth;
+        depth += usize::from(matches!(event, Event::Start(_)));
+        if left_out.is_some_and(|outer| level > outer) && !matches!(event, Event::Eof) {
+            continue;
+        }
+        left_out = None;
+
         match &event {
             Event::Eof => return Ok(Some(writer.into_inner())),
             Event::Start(tag) | Event::Empty(tag) => match tag.name().as_ref() {
-                "a:p" => before.clear(),
-                "a:r" => kind = None,
-                "a:rPr" => kind = baseline(tag),
-                name => is_text = name == "a:t",
+                "a:p" | "w:p" => before.clear(),
+                "a:r" | "w:r" => kind = None,
+                "a:rPr" => kind = property(tag, "baseline"),
+                "w:vertAlign" => kind = property(tag, "w:val"),
+                "p:sld" if value(tag, "show").is_some_and(|value| is_off(&value)) => {
+                    hidden.slides.insert(path.to_owned());
+                }
+                "p:cNvPr" => is_hidden = value(tag, "hidden").is_some_and(|value| !is_off(&value)),
+                name => is_text = matches!(name, "a:t" | "w:t"),
             },
-            Event::End(_) => is_text = false,
+            Event::End(tag) => {
+                is_text = false;
+                // the properties are the first element of a shape
+                let name = tag.name();
+                if name.as_ref().starts_with("p:nv") && name.as_ref() != "p:nvPr" && is_hidden {
+                    is_hidden = false;
+                    hidden.shapes += 1;
+                    left_out = level.checked_sub(1);
+                }
+            }
             Event::Text(text) if is_text => {
                 if let Some(kind) = kind {
                     let mut script = Script::new(kind, false);
@@ -82,15 +130,16 @@ pub(super) fn raised_runs(xml: &str) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// Returns how the properties of a run set it, by the thousandths that they raise it.
-fn baseline(tag: &BytesStart<'_>) -> Option<ScriptKind> {
+/// Returns the way that a property of a run sets its text.
+fn property(tag: &BytesStart<'_>, name: &str) -> Option<ScriptKind> {
+    ScriptKind::from_property(&value(tag, name)?)
+}
+
+/// Returns the value of an attribute by its whole name.
+fn value(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut values = tag.attributes().flatten();
-    let raised = values.find(|value| value.key.as_ref() == "baseline")?;
-    match raised.value.parse::<i32>().ok()? {
-        0 => None,
-        1.. => Some(ScriptKind::Above),
-        i32::MIN..=-1 => Some(ScriptKind::Below),
-    }
+    let found = values.find(|value| value.key.as_ref() == name)?;
+    Some(found.value.into_owned())
 }
 
 /// Returns XML with the prefixes that undoc looks for, and without errors among the values of a
@@ -120,31 +169,59 @@ pub(super) fn usual_form(xml: &str) -> Option<String> {
         })
 }
 
-/// Returns the styles whose text is hidden, and those that are based on them.
-pub(super) fn hidden_styles(xml: &str) -> Result<HashSet<String>, String> {
-    let mut hidden = HashSet::new();
-    let mut id = String::new();
-    walk_all(xml, &mut |node| {
-        if let Node::Open(tag) = node {
-            let value = || tag.attribute("val").unwrap_or_default();
-            match tag.name() {
-                "style" => id = tag.attribute("styleId").unwrap_or_default(),
-                // a style follows the one that it is based on in what programs write
-                "basedOn" if hidden.contains(&value()) => {
-                    hidden.insert(id.clone());
+/// The styles that hide or raise text, by their names.
+#[derive(Default)]
+pub(super) struct TextStyles {
+    hidden: HashSet<String>,
+    raised: HashMap<String, ScriptKind>,
+}
+
+impl TextStyles {
+    /// Reads the styles of a document, with those that are based on others.
+    pub fn read(xml: &str) -> Result<Self, String> {
+        let mut styles = Self::default();
+        let mut id = String::new();
+        walk_all(xml, &mut |node| {
+            if let Node::Open(tag) = node {
+                let value = || tag.attribute("val").unwrap_or_default();
+                match tag.name() {
+                    "style" => id = tag.attribute("styleId").unwrap_or_default(),
+                    // a style follows the one that it is based on in what programs write
+                    "basedOn" => styles.inherit(&id, &value()),
+                    "vanish" if is_off(&value()) => {
+                        styles.hidden.remove(&id);
+                    }
+                    "vanish" => {
+                        styles.hidden.insert(id.clone());
+                    }
+                    "vertAlign" | "position" => {
+                        styles.raised.remove(&id);
+                        let kind = ScriptKind::from_property(&value());
+                        styles.raised.extend(kind.map(|kind| (id.clone(), kind)));
+                    }
+                    _ => {}
                 }
-                "vanish" if is_off(&value()) => {
-                    hidden.remove(&id);
-                }
-                "vanish" => {
-                    hidden.insert(id.clone());
-                }
-                _ => {}
             }
+        })?;
+        styles.hidden.remove("");
+        styles.raised.remove("");
+        Ok(styles)
+    }
+
+    fn inherit(&mut self, id: &str, from: &str) {
+        if self.hidden.contains(from) {
+            self.hidden.insert(id.to_owned());
         }
-    })?;
-    hidden.remove("");
-    Ok(hidden)
+        if let Some(kind) = self.raised.get(from).copied() {
+            self.raised.insert(id.to_owned(), kind);
+        }
+    }
+
+    /// Returns whether XML names one of the styles.
+    fn are_in(&self, xml: &str) -> bool {
+        let mut names = self.hidden.iter().chain(self.raised.keys());
+        names.any(|name| xml.contains(&format!("\"{name}\"")))
+    }
 }
 
 /// Returns whether the value of a property turns it off.
@@ -157,8 +234,7 @@ fn is_off(value: &str) -> bool {
 #[derive(Default)]
 pub(super) struct PlainRuns {
     formulas: Formulas,
-    /// The styles whose text is hidden.
-    pub hidden_styles: HashSet<String>,
+    pub styles: TextStyles,
     /// Open elements.
     depth: usize,
     /// The levels of the runs, paragraphs, rows and cells that are open; a text box holds some
@@ -167,6 +243,12 @@ pub(super) struct PlainRuns {
     /// Whether the properties of the innermost one hide it, or say that it is deleted.
     is_hidden: bool,
     is_deleted: bool,
+    /// The way that its style or its position sets the text of the innermost run.
+    script: Option<ScriptKind>,
+    /// The level of a paragraph whose style hides the runs that do not say otherwise.
+    hidden_paragraph: Option<usize>,
+    /// The field of a form that begins in the run that is open.
+    field: Option<FormField>,
     /// The level of the element whose content is left out.
     left_out: Option<usize>,
     /// The number of hidden parts so far.
@@ -177,7 +259,7 @@ impl PlainRuns {
     /// Begins another part. A damaged one before it may have ended in the middle.
     pub fn begin(&mut self) {
         *self = Self {
-            hidden_styles: std::mem::take(&mut self.hidden_styles),
+            styles: std::mem::take(&mut self.styles),
             hidden: self.hidden,
             ..Self::default()
         };
@@ -189,11 +271,7 @@ impl PlainRuns {
         self.begin();
         let usual = usual_form(xml);
         let xml = usual.as_deref().unwrap_or(xml);
-        let has_hidden_style = || {
-            let mut styles = self.hidden_styles.iter();
-            styles.any(|style| xml.contains(&format!("\"{style}\"")))
-        };
-        if !REWRITTEN.iter().any(|tag| xml.contains(tag)) && !has_hidden_style() {
+        if !REWRITTEN.iter().any(|tag| xml.contains(tag)) && !self.styles.are_in(xml) {
             return Ok(usual.map(String::into_bytes));
         }
 
@@ -220,22 +298,57 @@ impl PlainRuns {
 
         let level = self.depth;
         let is_inside = self.left_out.is_some_and(|outer| level > outer);
-        match &event {
-            Event::Start(tag) => {
-                if !is_inside {
-                    self.open(tag, level);
-                }
-                self.depth += 1;
-            }
-            Event::Empty(tag) if !is_inside => self.note_property(tag),
-            Event::End(tag) if !is_inside => self.close(tag.name().as_ref(), level),
-            _ => {}
-        }
-
+        let is_start = matches!(event, Event::Start(_));
+        self.depth += usize::from(is_start);
         if is_inside {
+            self.note_inside(&event, level);
             return Ok(());
         }
+
+        match &event {
+            Event::Start(tag) => self.open(tag, level),
+            Event::Empty(tag) if tag.name().as_ref() == "w:sym" => {
+                let symbol = symbol(tag);
+                return Ok(write_text(writer, symbol.encode_utf8(&mut [0; 4]))?);
+            }
+            Event::Empty(tag) => self.note_property(tag, level),
+            Event::End(tag) => {
+                self.close(tag.name().as_ref(), level);
+                match tag.name().as_ref() {
+                    "w:rPr" => {
+                        if let Some(kind) = self.script.take() {
+                            let value = [("w:val", kind.alignment())];
+                            let look = BytesStart::new("w:vertAlign").with_attributes(value);
+                            writer.write_event(Event::Empty(look))?;
+                        }
+                    }
+                    "w:r" => {
+                        self.formulas.write(event, writer)?;
+                        let field = self.field.take().and_then(FormField::into_text);
+                        return Ok(write_run(writer, &field.unwrap_or_default())?);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
         self.formulas.write(event, writer)
+    }
+
+    /// Notes in a run of a hidden paragraph that its own properties show it.
+    fn note_inside(&mut self, event: &Event<'_>, level: usize) {
+        let outer = self.left_out.unwrap_or(level);
+        match event {
+            Event::Empty(tag) if tag.name().as_ref() == "w:vanish" && level == outer + 2 => {
+                let value = value(tag, "w:val");
+                self.is_hidden = !value.is_some_and(|value| is_off(&value));
+            }
+            Event::End(tag) if tag.name().as_ref() == "w:rPr" && level == outer + 1 => {
+                let is_shown = self.hidden_paragraph.is_some() && !self.is_hidden;
+                self.left_out = self.left_out.filter(|_| !is_shown);
+            }
+            _ => {}
+        }
     }
 
     fn open(&mut self, tag: &BytesStart<'_>, level: usize) {
@@ -244,15 +357,21 @@ impl PlainRuns {
                 self.holders.push(level);
                 self.is_hidden = false;
                 self.is_deleted = false;
+                self.script = None;
+                if tag.name().as_ref() == "w:r" && self.hidden_paragraph.is_some() {
+                    self.is_hidden = true;
+                    self.left_out = Some(level);
+                }
             }
             // the reading of a word stands above it
             "w:moveFrom" | "w:rt" => self.left_out = Some(level),
-            _ => self.note_property(tag),
+            _ => self.note_property(tag, level),
         }
     }
 
     fn close(&mut self, name: &str, level: usize) {
         self.left_out = self.left_out.filter(|outer| *outer != level);
+        self.hidden_paragraph = self.hidden_paragraph.filter(|outer| *outer != level);
         let is_own = self
             .holders
             .last()
@@ -266,35 +385,106 @@ impl PlainRuns {
                 let is_hidden = std::mem::take(&mut self.is_hidden);
                 let is_deleted = std::mem::take(&mut self.is_deleted);
                 self.hidden += u32::from(is_hidden);
-                if is_hidden || is_deleted {
-                    self.left_out = level.checked_sub(1);
+                let holder = level.checked_sub(1);
+                if is_hidden && name == "w:pPr" {
+                    self.hidden_paragraph = holder;
+                } else if is_hidden || is_deleted {
+                    self.left_out = holder;
                 }
             }
             _ => {}
         }
     }
 
-    /// Notes that a property hides what has it, or says that it is deleted.
-    fn note_property(&mut self, tag: &BytesStart<'_>) {
+    /// Notes that a property hides what has it, or says that it is deleted or raised.
+    fn note_property(&mut self, tag: &BytesStart<'_>, level: usize) {
+        let name = tag.name();
+        let value = value(tag, "w:val");
+        FormField::note(&mut self.field, name.as_ref(), value.as_deref());
         let is_own = self
             .holders
             .last()
-            .is_some_and(|holder| self.depth == holder + 2);
+            .is_some_and(|holder| level == holder + 2);
         if !is_own {
             return;
         }
-        let values = tag.attributes().flatten();
-        let mut values = values.filter(|value| value.key.local_name().as_ref() == "val");
-        let value = values.next().map(|value| value.value.into_owned());
-        let value = value.unwrap_or_default();
 
-        match tag.name().as_ref() {
+        let value = value.unwrap_or_default();
+        match name.as_ref() {
             "w:vanish" => self.is_hidden = !is_off(&value),
-            "w:rStyle" | "w:pStyle" => self.is_hidden |= self.hidden_styles.contains(&value),
+            "w:rStyle" | "w:pStyle" => {
+                self.is_hidden |= self.styles.hidden.contains(&value);
+                if name.as_ref() == "w:rStyle" {
+                    self.script = self.styles.raised.get(&value).copied();
+                }
+            }
+            "w:position" => self.script = ScriptKind::from_property(&value),
+            // undoc knows it
+            "w:vertAlign" => self.script = None,
             "w:del" | "w:cellDel" => self.is_deleted = true,
             _ => {}
         }
     }
+}
+
+/// A field of a form of Word before 2007, whose value is no text.
+enum FormField {
+    Box(bool),
+    /// The number of the entry that is chosen, from 0, and the entries.
+    List(usize, Vec<String>),
+}
+
+impl FormField {
+    /// Notes an element of the properties of a field.
+    fn note(field: &mut Option<Self>, name: &str, value: Option<&str>) {
+        match (name, field) {
+            ("w:checkBox", field) => *field = Some(Self::Box(false)),
+            ("w:ddList", field) => *field = Some(Self::List(0, Vec::new())),
+            ("w:default" | "w:checked", Some(Self::Box(is_ticked))) => {
+                *is_ticked = !value.is_some_and(is_off);
+            }
+            ("w:default" | "w:result", Some(Self::List(chosen, _))) => {
+                *chosen = value.and_then(|value| value.parse().ok()).unwrap_or(0);
+            }
+            ("w:listEntry", Some(Self::List(_, entries))) => {
+                entries.extend(value.map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+
+    fn into_text(self) -> Option<String> {
+        match self {
+            Self::Box(is_ticked) => Some(if is_ticked { "☒" } else { "☐" }.to_owned()),
+            Self::List(chosen, entries) => entries.into_iter().nth(chosen),
+        }
+    }
+}
+
+/// Returns the character that a symbol of a font stands for; a space for one without meaning.
+fn symbol(tag: &BytesStart<'_>) -> char {
+    let [font, code] = ["w:font", "w:char"].map(|name| value(tag, name).unwrap_or_default());
+    let code = u32::from_str_radix(&code, 16).unwrap_or_default();
+    // fonts of symbols have their characters in an area for private use
+    let own = if (0xf000..=0xf0ff).contains(&code) {
+        code - 0xf000
+    } else {
+        code
+    };
+    let own = char::from_u32(own).unwrap_or(' ');
+
+    let table = match font.as_str() {
+        "Symbol" => SYMBOL,
+        "Wingdings" => WINGDINGS,
+        _ if own as u32 == code => return own,
+        _ => return ' ',
+    };
+    let mut pairs = table
+        .chars()
+        .step_by(2)
+        .zip(table.chars().skip(1).step_by(2));
+    let found = pairs.find(|(from, _)| *from == own);
+    found.map_or(' ', |(_, to)| to)
 }
 
 /// Writes each run of a formula as a run of text.
@@ -362,12 +552,13 @@ fn write_run(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    for name in ["w:r", "w:t"] {
-        writer.write_event(Event::Start(BytesStart::new(name)))?;
-    }
+    writer.write_event(Event::Start(BytesStart::new("w:r")))?;
+    write_text(writer, text)?;
+    writer.write_event(Event::End(BytesEnd::new("w:r")))
+}
+
+fn write_text(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
+    writer.write_event(Event::Start(BytesStart::new("w:t")))?;
     writer.write_event(Event::Text(BytesText::new(text)))?;
-    for name in ["w:t", "w:r"] {
-        writer.write_event(Event::End(BytesEnd::new(name)))?;
-    }
-    Ok(())
+    writer.write_event(Event::End(BytesEnd::new("w:t")))
 }

@@ -7,7 +7,7 @@ use super::builder::{Builder, Sheet, comment_label, named};
 use super::format::{Extract, Format, Reader};
 use super::open_style::Styles;
 use super::open_table::{SheetTable, count};
-use super::package::{ENCRYPTED, Package};
+use super::package::{ENCRYPTED, Package, hidden_slides_note};
 use super::script::{RaisedText, ScriptKind};
 use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk, walk_all};
@@ -75,6 +75,9 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         document.builder.note(uncomputed_note(document.uncomputed));
     }
 
+    let note = hidden_slides_note(&document.hidden_slides);
+    note.into_iter()
+        .for_each(|note| document.builder.note(note));
     Ok(document.builder.finish())
 }
 
@@ -96,6 +99,8 @@ struct Content<'a> {
     /// Notes of the paragraph that is open.
     notes: Vec<String>,
     slides: u32,
+    /// The numbers of those that are not shown.
+    hidden_slides: Vec<u32>,
     /// Whether the frame that is open holds the title of a slide.
     is_title: bool,
     list_depth: u32,
@@ -119,6 +124,9 @@ struct Paragraph {
     /// The author of a comment; `None` for another text.
     author: Option<String>,
     is_item: bool,
+    /// Whether it is the text that stands for a picture on the page.
+    is_alternative: bool,
+    is_hidden: bool,
 }
 
 impl Content<'_> {
@@ -139,6 +147,8 @@ impl Content<'_> {
         while !self.paragraphs.is_empty() {
             self.end_paragraph();
         }
+        self.tables.clear();
+        self.end_notes();
     }
 
     fn open(&mut self, tag: &Tag<'_>) {
@@ -152,6 +162,9 @@ impl Content<'_> {
         if look.is_hidden {
             self.builder.hide(1);
             self.skipped += 1;
+            if let Some(open) = self.paragraphs.last_mut() {
+                open.is_hidden |= name == "hidden-paragraph";
+            }
             return;
         }
 
@@ -178,6 +191,10 @@ impl Content<'_> {
                 self.push_object(&text);
             }
             // the alternative text of a picture
+            "title" | "desc" if self.paragraphs.is_empty() => self.paragraphs.push(Paragraph {
+                is_alternative: true,
+                ..Paragraph::default()
+            }),
             "title" | "desc" => self.push(" "),
             "note" | "annotation" => self.paragraphs.push(Paragraph {
                 is_note: true,
@@ -195,7 +212,7 @@ impl Content<'_> {
                 self.list_depth += 1;
                 self.is_first_of_item = true;
             }
-            "page" => self.begin_slide(),
+            "page" => self.begin_slide(tag),
             "notes" => self.notes_page += 1,
             "table" => self.begin_table(tag),
             _ => {
@@ -214,6 +231,12 @@ impl Content<'_> {
 
         match name {
             "h" | "p" | "note" | "annotation" => self.end_paragraph(),
+            "title" | "desc" => {
+                let open = self.paragraphs.last();
+                if open.is_some_and(|open| open.is_alternative) {
+                    self.end_paragraph();
+                }
+            }
             "creator" => self.is_author = false,
             "span" => {
                 self.paragraphs.last_mut().map(|open| open.spans.pop());
@@ -232,6 +255,7 @@ impl Content<'_> {
                 if let Some(table) = self.tables.last_mut() {
                     table.close(name, &mut self.builder);
                 }
+                self.end_notes();
             }
         }
     }
@@ -337,8 +361,11 @@ impl Content<'_> {
         is_note && matches!(name, "date" | "sender-initials" | "creator-initials")
     }
 
-    fn begin_slide(&mut self) {
+    fn begin_slide(&mut self, tag: &Tag<'_>) {
         self.slides += 1;
+        if self.styles.is_hidden_page(tag) {
+            self.hidden_slides.push(self.slides);
+        }
         self.builder.part();
         self.builder
             .place(Place::new(PlaceUnit::Slide, self.slides));
@@ -358,29 +385,38 @@ impl Content<'_> {
         let Some(mut paragraph) = self.paragraphs.pop() else {
             return;
         };
+        if paragraph.is_hidden {
+            return;
+        }
         let text = std::mem::take(&mut paragraph.text).finish();
         let text = text.trim();
         if paragraph.is_note {
             let label = paragraph.author.as_deref().map(comment_label);
             self.notes.push(label.unwrap_or_default() + text);
-            return;
-        }
-        if let Some(outer) = self.paragraphs.last_mut().filter(|outer| outer.is_note) {
+        } else if let Some(outer) = self.paragraphs.last_mut().filter(|outer| outer.is_note) {
             outer.text.push(text, None);
             outer.text.push("\n", None);
-            return;
-        }
-        let cell = self.tables.last_mut().and_then(|table| table.cell.as_mut());
-        if let Some((cell, _)) = cell {
+        } else if let Some(cell) = self.tables.last_mut().and_then(SheetTable::open_cell) {
             cell.push_str(text);
             cell.push('\n');
+        } else {
+            self.add_paragraph(&paragraph, text);
+        }
+        self.end_notes();
+    }
+
+    /// Adds the notes that were read, once the paragraph or the row that they belong to has ended.
+    fn end_notes(&mut self) {
+        let mut table = self.tables.last_mut();
+        let is_in_row = table.as_ref().is_some_and(|table| table.is_in_row);
+        if is_in_row || !self.paragraphs.is_empty() {
             return;
         }
-
-        self.add_paragraph(&paragraph, text);
-        if self.paragraphs.is_empty() {
-            let notes = std::mem::take(&mut self.notes);
-            notes.iter().for_each(|note| self.builder.paragraph(note));
+        for note in self.notes.drain(..) {
+            match &mut table {
+                Some(table) => table.remark(&note, &mut self.builder),
+                None => self.builder.paragraph(&note),
+            }
         }
     }
 
@@ -476,5 +512,7 @@ fn is_skipped(name: &str) -> bool {
             | "index-title-template"
             | "table-of-content-source"
             | "date-time-decl"
+            // the reading of a word, inside of it
+            | "ruby-text"
     )
 }

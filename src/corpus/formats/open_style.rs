@@ -52,8 +52,21 @@ impl Styles {
                 look.script = position.map_or(look.script, |position| script(&position));
                 self.looks.insert(self.style.clone(), look);
             }
+            "drawing-page-properties" => {
+                let visibility = tag.attribute("visibility");
+                if let Some(look) = self.looks.get_mut(&self.style) {
+                    look.is_hidden |= visibility.as_deref() == Some("hidden");
+                }
+            }
             _ => {}
         }
+    }
+
+    /// Returns whether a slide is not shown.
+    pub fn is_hidden_page(&self, tag: &Tag<'_>) -> bool {
+        let style = tag.attribute("style-name").unwrap_or_default();
+        let look = self.looks.get(&["drawing-page".to_owned(), style]);
+        look.is_some_and(|look| look.is_hidden)
     }
 
     /// Returns the look of an element of the text, by its style or by itself.
@@ -66,10 +79,17 @@ impl Styles {
                 let look = style.and_then(|style| self.looks.get(&style).copied());
                 look.unwrap_or_default()
             }
-            "section" => Look {
-                is_hidden: tag.attribute("display").as_deref() == Some("none"),
-                script: None,
-            },
+            "section" => {
+                let [display, is_hidden] = tag.attributes(["display", "is-hidden"]);
+                Look {
+                    is_hidden: match display.as_deref() {
+                        Some("none") => true,
+                        Some("condition") => is_hidden.as_deref() == Some("true"),
+                        _ => false,
+                    },
+                    script: None,
+                }
+            }
             "hidden-text" | "hidden-paragraph" => Look {
                 is_hidden: tag.attribute("is-hidden").as_deref() != Some("false"),
                 script: None,

@@ -16,8 +16,9 @@ pub(super) struct SheetTable {
     rows: Rows,
     pub sheet: Option<Sheet>,
     cells: Vec<(usize, String)>,
+    pub is_in_row: bool,
     /// The text of the cell that is open, and how often it repeats.
-    pub cell: Option<(String, usize)>,
+    cell: Option<(String, usize)>,
     /// The rows that it takes.
     cell_rows: u32,
     /// The formula of that cell, where its value is not stored.
@@ -58,7 +59,21 @@ impl SheetTable {
         }
     }
 
+    /// Returns the text of the cell that is open.
+    pub(super) fn open_cell(&mut self) -> Option<&mut String> {
+        self.cell.as_mut().map(|(text, _)| text)
+    }
+
+    /// Adds a remark on the last row.
+    pub(super) fn remark(&mut self, text: &str, builder: &mut Builder) {
+        match &mut self.sheet {
+            Some(sheet) => sheet.remark(self.row, text, builder),
+            None => builder.paragraph(text),
+        }
+    }
+
     fn begin_row(&mut self, repeated: usize) {
+        self.is_in_row = true;
         self.row += 1;
         self.repeated = u32::try_from(repeated.max(1)).unwrap_or(u32::MAX);
         self.column = 0;
@@ -113,6 +128,7 @@ impl SheetTable {
 
     /// Adds the row as often as it repeats. Empty rows of sheets only count.
     fn end_row(&mut self, builder: &mut Builder) {
+        self.is_in_row = false;
         let cells = std::mem::take(&mut self.cells);
 
         // a sheet ends with rows and cells that are repeated up to its last, all of them empty

@@ -1,14 +1,15 @@
 //! A document that is a zip archive of XML. The size of its members is bounded.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::builder::{day, named};
-use super::xml::{self, Node, walk, walk_all};
+use super::script::{RaisedText, ScriptKind};
+use super::xml::{self, Node, Tag, walk, walk_all};
 use crate::corpus::error::describe_damage;
 use crate::event::Metadata;
 
@@ -141,27 +142,32 @@ impl<'a> Package<'a> {
     ) -> Result<(), String> {
         let xml = self.xml(part)?.unwrap_or_default();
         // the comments that are open: PowerPoint has replies inside of them, and before their text
-        let mut open: Vec<(String, String)> = Vec::new();
+        let mut open: Vec<(String, RaisedText)> = Vec::new();
         let mut is_text = false;
+        let mut kind = None;
 
         walk(xml.as_bytes(), &mut |node| {
             match node {
                 Node::Open(tag) => match tag.name() {
                     "comment" | "cm" | "reply" => {
                         let value = attributes.iter().find_map(|name| tag.attribute(name));
-                        open.push((value.unwrap_or_default(), String::new()));
+                        open.push((value.unwrap_or_default(), RaisedText::default()));
                     }
                     "t" | "text" => is_text = true,
-                    "r" => is_text = false,
-                    "tab" | "br" => add_to_last(&mut open, " "),
+                    "r" => {
+                        is_text = false;
+                        kind = None;
+                    }
+                    "vertAlign" | "rPr" => kind = property_kind(tag),
+                    "tab" | "br" => add_to_last(&mut open, " ", None),
                     _ => {}
                 },
-                Node::Text(part) if is_text => add_to_last(&mut open, part),
+                Node::Text(part) if is_text => add_to_last(&mut open, part, kind),
                 Node::Close("t" | "text") => is_text = false,
-                Node::Close("p") => add_to_last(&mut open, "\n"),
+                Node::Close("p") => add_to_last(&mut open, "\n", None),
                 Node::Close("comment" | "cm" | "reply") => {
                     let (value, text) = open.pop().unwrap_or_default();
-                    return visit(&value, &text);
+                    return visit(&value, &text.finish());
                 }
                 Node::Close(_) | Node::Text(_) => {}
             }
@@ -187,30 +193,64 @@ impl<'a> Package<'a> {
         Ok(names)
     }
 
-    /// Returns the texts of the nodes of a diagram (SmartArt).
+    /// Returns the texts of the nodes of a diagram (SmartArt), each before those below it, in the
+    /// order of the connections between them. Nodes that only lay it out are left out.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn diagram_nodes(&mut self, part: &str) -> Result<Vec<String>, String> {
         let xml = self.xml(part)?.unwrap_or_default();
-        let mut nodes = Vec::new();
-        let mut node = String::new();
+        // the ids and texts of the nodes, and the nodes below each with their numbers
+        let mut nodes: Vec<(String, RaisedText)> = Vec::new();
+        let mut below: HashMap<String, Vec<(u32, String)>> = HashMap::new();
+        let mut is_read = false;
         let mut is_text = false;
+        let mut kind = None;
 
         walk_all(&xml, &mut |step| match step {
             Node::Open(tag) => match tag.name() {
-                "pt" => node.clear(),
-                "t" => is_text = true,
+                "pt" => {
+                    let [id, kind] = tag.attributes(["modelId", "type"]);
+                    is_read = !matches!(kind.as_deref(), Some("parTrans" | "sibTrans" | "pres"));
+                    let id = id.unwrap_or_else(|| format!("#{}", nodes.len()));
+                    nodes.push((id, RaisedText::default()));
+                }
+                "cxn" if tag.attribute("type").is_none_or(|kind| kind == "parOf") => {
+                    let [above, id, order] = tag.attributes(["srcId", "destId", "srcOrd"]);
+                    let order = order.and_then(|order| order.parse().ok()).unwrap_or(0);
+                    let others = below.entry(above.unwrap_or_default()).or_default();
+                    others.push((order, id.unwrap_or_default()));
+                }
+                "r" => kind = None,
+                "rPr" => kind = property_kind(tag),
+                "t" => is_text = is_read,
                 _ => {}
             },
-            Node::Text(part) if is_text => node.push_str(part),
+            Node::Text(part) if is_text => add_to_last(&mut nodes, part, kind),
             Node::Close("t") => is_text = false,
-            Node::Close("p") => node.push(' '),
-            Node::Close("pt") => nodes.extend(named(&node)),
+            Node::Close("p") => add_to_last(&mut nodes, " ", None),
             Node::Close(_) | Node::Text(_) => {}
         })?;
 
-        Ok(nodes)
+        below.values_mut().for_each(|others| others.sort());
+        let ends: HashSet<&str> = below.values().flatten().map(|(_, id)| &**id).collect();
+        let ids: Vec<String> = nodes.iter().map(|(id, _)| id.clone()).collect();
+        let begins = ids.iter().filter(|id| !ends.contains(id.as_str()));
+        let mut texts: HashMap<String, RaisedText> = nodes.into_iter().collect();
+        let mut ordered = Vec::new();
+        for id in begins.chain(&ids) {
+            let mut open = vec![id];
+            while let Some(id) = open.pop() {
+                // a node is read once: a damaged diagram may lead back to itself
+                let Some(text) = texts.remove(id) else {
+                    continue;
+                };
+                ordered.extend(named(&text.finish()));
+                let others = below.get(id).into_iter().flatten();
+                open.extend(others.rev().map(|(_, id)| id));
+            }
+        }
+        Ok(ordered)
     }
 
     /// Returns the relationships of a part of an Office file to its other parts. Those to other
@@ -294,10 +334,16 @@ impl<'a> Package<'a> {
     }
 }
 
-/// Adds text to the innermost comment that is open.
-fn add_to_last(comments: &mut [(String, String)], text: &str) {
-    if let Some((_, before)) = comments.last_mut() {
-        before.push_str(text);
+/// Returns the way that a property of a run sets its text.
+pub(super) fn property_kind(tag: &Tag<'_>) -> Option<ScriptKind> {
+    let [alignment, shift] = tag.attributes(["val", "baseline"]);
+    ScriptKind::from_property(&alignment.or(shift)?)
+}
+
+/// Adds text to the innermost comment, or the last node, that is open.
+fn add_to_last(open: &mut [(String, RaisedText)], text: &str, kind: Option<ScriptKind>) {
+    if let Some((_, before)) = open.last_mut() {
+        before.push(text, kind);
     }
 }
 
@@ -342,6 +388,12 @@ impl<R: Read> Read for Bounded<R> {
             .ok_or_else(|| self.too_large())?;
         Ok(read)
     }
+}
+
+/// Returns the remark on the slides of these numbers, which are not shown.
+pub(super) fn hidden_slides_note(numbers: &[u32]) -> Option<String> {
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    (!numbers.is_empty()).then(|| format!("hidden slides are read, too: {}", numbers.join(", ")))
 }
 
 /// Returns whether a member of an Office file is XML, by its name.

@@ -18,6 +18,30 @@ pub(super) enum ScriptKind {
     Below,
 }
 
+impl ScriptKind {
+    /// Returns the way that the value of a property of Office files sets text: an alignment, or by
+    /// how much it is raised.
+    pub(super) fn from_property(value: &str) -> Option<Self> {
+        match value {
+            "superscript" => Some(Self::Above),
+            "subscript" => Some(Self::Below),
+            _ => match value.parse::<i32>().ok()? {
+                0 => None,
+                1.. => Some(Self::Above),
+                i32::MIN..=-1 => Some(Self::Below),
+            },
+        }
+    }
+
+    /// Returns the alignment that sets text so.
+    pub(super) fn alignment(self) -> &'static str {
+        match self {
+            Self::Above => "superscript",
+            Self::Below => "subscript",
+        }
+    }
+}
+
 /// The text of a superscript or subscript while it is read.
 #[derive(Debug)]
 pub(super) struct Script {

@@ -561,10 +561,10 @@ fn text_places_and_metadata_of_books_and_mail() {
                 <author><first-name>Ann</first-name></author><book-title>A title</book-title>\
                 <date value='2024-01-31'>2024</date></title-info></description>\
                 <body><section><title><p>Dawn</p></title><p>The <b>sun</b> rises.&a;</p></section>\
-                <section><p>It sets.</p><poem><v>One</v><v>Two</v></poem></section></body>\
+                <section><p>It has 10<sup>6</sup> lamps since 1931<a type='note'>[3]</a>.</p><poem><v>One</v><v>Two</v></poem></section></body>\
                 <binary id='x'>AAAA</binary></FictionBook>"
             .into(),
-        text: "Dawn\n\nThe sun rises.\n\nIt sets.\n\nOne\nTwo",
+        text: "Dawn\n\nThe sun rises.\n\nIt has 10⁶ lamps since 1931 ³.\n\nOne\nTwo",
         places: &[(PlaceUnit::Chapter, 1, "Dawn"), (PlaceUnit::Chapter, 2, "")],
         ..Case::DEFAULT
     });
