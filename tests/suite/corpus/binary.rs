@@ -455,7 +455,7 @@ fn what_people_fill_in_and_write_on_a_pdf_is_read() {
         "<</Type/Pages/Kids[5 0 R]/Count 1>>",
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents 6 0 R/Resources<</Font<</F 4 0 R>>>>\
-         /Annots[8 0 R 7 0 R 10 0 R 11 0 R 12 0 R 13 0 R 14 0 R 15 0 R]>>",
+         /Annots[8 0 R 7 0 R 10 0 R 11 0 R 12 0 R 13 0 R 14 0 R 15 0 R 17 0 R 18 0 R 20 0 R 21 0 R 23 0 R 24 0 R 26 0 R]>>",
         "",
         "<</Subtype/Widget/FT/Tx/T(vessel)/TU(Name of the vessel:)/V(Sandpiper)/Rect[0 700 9 720]>>",
         // UTF-16
@@ -467,17 +467,33 @@ fn what_people_fill_in_and_write_on_a_pdf_is_read() {
         "<</Subtype/Text/Contents(Refuse it \u{85} for now)/T(Iris)/Rect[0 300 9 320]>>",
         "<</Subtype/Highlight/Contents(Never shown)/F 2/Rect[0 200 9 220]>>",
         "<</Subtype/Widget/FT/Tx/Ff 8192/T(key)/V(secret)/Rect[0 100 9 120]>>",
+        // buttons with texts, with values, and one alone
+        "<</FT/Btn/Ff 32768/T(tide)/V/1/Opt[(Ebb)(Flood)]/Kids[17 0 R 18 0 R]>>",
+        "<</Subtype/Widget/Parent 16 0 R/AS/Off/Rect[0 90 9 99]>>",
+        "<</Subtype/Widget/Parent 16 0 R/AS/1/Rect[20 90 29 99]>>",
+        "<</FT/Btn/T(gear)/V/Nets/Kids[20 0 R 21 0 R]>>",
+        "<</Subtype/Widget/Parent 19 0 R/AS/Nets/Rect[0 80 9 89]>>",
+        "<</Subtype/Widget/FT/Btn/T(paid)/AS/Ja/Rect[0 70 9 79]>>",
+        // names of the fields around, and of XFA
+        "<</T(skipper)>>",
+        "<</Subtype/Widget/FT/Tx/T(town)/Parent 22 0 R/V 27 0 R/Rect[0 60 9 69]>>",
+        "<</Subtype/Widget/FT/Ch/T(Port[0])/Parent 25 0 R/Opt[(Ely)[(o)(Orford)]]/I[1]/Rect[0 50 9 59]>>",
+        "<</T(#page[0])>>",
+        "<</Subtype/FreeText/RC(<body><p>Ask the <b>pilot</b> &amp; pay</p></body>)/Rect[0 40 9 49]>>",
+        "",
     ]
     .iter()
     .map(|object| object.chars().map(|c| c as u8).collect())
     .collect();
     let mut objects = objects;
     objects[5] = pdf::stream(&pdf::content(&["Application for a berth"]), "");
+    objects[26] = pdf::stream(b"Walberswick", "");
     let document = Document::new("form.pdf", pdf::of_objects(&objects)).expect("a document");
     assert_eq!(
         document.text,
-        "Application for a berth\n\nName of the vessel: Sandpiper\nberth: Quay ü\nclass: B\nice: Class C\n\n\
-         Comment by Iris: Refuse it – for now"
+        "Application for a berth\n\nName of the vessel: Sandpiper\nberth: Quay ü\nclass: B\nice: Class C\n\
+         tide: Flood\ngear: Nets\npaid: yes\nskipper.town: Walberswick\nPort: Orford\n\n\
+         Comment by Iris: Refuse it – for now\n\nComment: Ask the pilot & pay"
     );
     assert_eq!(location_of(&document, "Sandpiper"), "form.pdf p. 1");
 }

@@ -7,10 +7,13 @@ use unpdf::parser::raw::{PdfDict, PdfObject};
 
 use super::objects::{Objects, decode_text, string};
 use super::pages::{Block, Page, Pages};
-use crate::corpus::formats::builder::{comment_label, one_line};
+use crate::corpus::formats::builder::{comment_label, named, one_line};
+use crate::corpus::formats::html;
 
 /// Annotations of a page beyond this are not read.
 const MAX_ANNOTATIONS: usize = 10_000;
+/// Buttons of a field beyond this have no texts of their own.
+const MAX_OPTIONS: usize = 1_000;
 /// Annotations in which people write. A link, a picture or the window of another one is none.
 const COMMENTS: &[&[u8]] = &[
     b"Text",
@@ -91,68 +94,117 @@ impl<'a> Annotations<'a> {
         let value = self.0.inherit(widget, b"V");
         let value = match self.0.inherit(widget, b"FT")?.as_name()? {
             b"Tx" if flags & PASSWORD == 0 => string(value?)?,
-            b"Ch" => self.choices(widget, value?),
+            b"Ch" => self.choices(widget, value),
             b"Btn" if flags & PUSH_BUTTON == 0 => {
                 let own = self.0.name(widget, b"AS");
                 let state = own.or_else(|| value.and_then(PdfObject::as_name))?;
                 match state {
                     b"Off" => return None,
-                    _ if flags & RADIO == 0 => "yes".to_owned(),
-                    _ => decode_text(state),
+                    _ => self.button(widget, state, flags & RADIO != 0),
                 }
             }
             _ => return None,
         };
 
         let value = one_line(&value);
-        let label = [b"TU".as_slice(), b"T"].into_iter();
-        let label = label.filter_map(|key| string(self.0.inherit(widget, key)?));
-        let label = label
-            .map(|label| one_line(&label))
-            .find(|label| !label.is_empty());
-        (!value.is_empty()).then(|| match label {
+        let label = self.0.inherit(widget, b"TU").and_then(string);
+        let label = label.as_deref().and_then(named);
+        (!value.is_empty()).then(|| match label.or_else(|| self.full_name(widget)) {
             Some(label) => format!("{}: {value}", label.trim_end_matches(':')),
             None => value,
         })
     }
 
-    /// Returns what is chosen of a list, as the list shows it: an option may be a pair of the value
-    /// that is sent and the text.
-    fn choices(&self, widget: &'a PdfDict, value: &'a PdfObject) -> String {
-        let options = self.0.inherit(widget, b"Opt").and_then(PdfObject::as_array);
-        let options = options.unwrap_or_default();
-
-        let shown = |chosen: String| {
-            let pairs = options.iter().filter_map(|option| {
-                let pair = self.0.resolve(option).as_array()?;
-                let [sent, text] = pair else { return None };
-                Some((string(self.0.resolve(sent))?, string(self.0.resolve(text))?))
-            });
-            let text = pairs.into_iter().find(|(sent, _)| *sent == chosen);
-            text.map_or(chosen, |(_, text)| text)
-        };
-
-        let chosen = match value.as_array() {
-            Some(several) => several
-                .iter()
-                .filter_map(|one| string(self.0.resolve(one)))
-                .collect(),
-            None => Vec::from_iter(string(value)),
-        };
-
-        chosen.into_iter().map(shown).collect::<Vec<_>>().join(", ")
+    /// Returns the name of a field behind those of the fields around it. Names of forms that XFA
+    /// lays out have numbers, and all of the page around them: of these the own name is enough.
+    fn full_name(&self, widget: &'a PdfDict) -> Option<String> {
+        let names = self.0.around(widget).filter_map(|field| {
+            let name = self.0.get(field, b"T").and_then(string)?;
+            named(&name)
+        });
+        let names: Vec<String> = names.collect();
+        match names.first()?.split_once('[') {
+            Some((name, _)) => Some(name.to_owned()),
+            None => Some(names.into_iter().rev().collect::<Vec<_>>().join(".")),
+        }
     }
 
-    /// Returns a comment with its author.
+    /// Returns the meaning of a button that is on: the text that its field lists for it, or its
+    /// value where the field has others.
+    fn button(&self, widget: &'a PdfDict, state: &[u8], is_radio: bool) -> String {
+        let field = self.0.dictionary(widget, b"Parent").unwrap_or(widget);
+        let is_own = |kid: &PdfObject| kid.as_dict().is_some_and(|kid| std::ptr::eq(kid, widget));
+        let mut kids = self.0.list(field, b"Kids").take(MAX_OPTIONS);
+        let text = kids.position(is_own).and_then(|at| {
+            let text = self.0.list(field, b"Opt").nth(at)?;
+            string(text)
+        });
+        let is_alone = !is_radio && self.0.list(field, b"Kids").nth(1).is_none();
+        text.unwrap_or_else(|| {
+            if is_alone {
+                "yes".to_owned()
+            } else {
+                decode_text(state)
+            }
+        })
+    }
+
+    /// Returns what is chosen of a list, as the list shows it: an option may be a pair of the value
+    /// that is sent and the text. Without a value the numbers of the options say it.
+    fn choices(&self, widget: &'a PdfDict, value: Option<&'a PdfObject>) -> String {
+        let options = self.0.inherit(widget, b"Opt").and_then(PdfObject::as_array);
+        let options = options.unwrap_or_default();
+        let text = |option: &'a PdfObject| match self.0.resolve(option).as_array() {
+            Some([_, text]) => string(self.0.resolve(text)),
+            _ => string(self.0.resolve(option)),
+        };
+        let several = |value: &'a PdfObject| match value.as_array() {
+            Some(several) => several.iter().map(|one| self.0.resolve(one)).collect(),
+            None => vec![value],
+        };
+
+        let shown = |chosen: String| {
+            let is_sent = |option: &&PdfObject| {
+                let pair = self.0.resolve(option).as_array();
+                let sent = pair.and_then(|pair| string(self.0.resolve(pair.first()?)));
+                sent.as_ref() == Some(&chosen)
+            };
+            let option = options.iter().find(is_sent);
+            option.and_then(text).unwrap_or(chosen)
+        };
+
+        let chosen: Vec<String> = match value {
+            Some(value) => several(value)
+                .into_iter()
+                .filter_map(string)
+                .map(shown)
+                .collect(),
+            None => {
+                let numbers = self
+                    .0
+                    .inherit(widget, b"I")
+                    .map(several)
+                    .unwrap_or_default();
+                let options = numbers.into_iter().filter_map(|number| {
+                    let at = usize::try_from(number.as_i64()?).ok()?;
+                    text(options.get(at)?)
+                });
+                options.collect()
+            }
+        };
+        chosen.join(", ")
+    }
+
+    /// Returns a comment with its author. Some programs write its text with its look alone.
     fn comment(&self, annotation: &'a PdfDict) -> Option<String> {
         if !COMMENTS.contains(&self.0.name(annotation, b"Subtype")?) {
             return None;
         }
-        let text = string(self.0.get(annotation, b"Contents")?)?;
-        let text = one_line(&text);
-        let author = self.0.get(annotation, b"T").and_then(string);
-        let label = comment_label(&author.unwrap_or_default());
-        (!text.is_empty()).then(|| label + &text)
+        let text = |key: &[u8]| self.0.get(annotation, key).and_then(string);
+        let plain = text(b"Contents").as_deref().and_then(named);
+        let text_of_look = || named(&html::extract(&text(b"RC")?).text);
+        let shown = plain.or_else(text_of_look)?;
+        Some(comment_label(&text(b"T").unwrap_or_default()) + &shown)
     }
 
     /// Returns the place of an annotation in reading order: from the top, then from the left.

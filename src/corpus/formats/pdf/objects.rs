@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use encoding_rs::UTF_16BE;
+use unpdf::parser::raw::stream::decompress;
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
 
 /// The characters of PDFDocEncoding from 0x80 on that are not those of Latin-1.
@@ -12,6 +13,9 @@ const DOC_ENCODING: &str = "•†‡…—–ƒ⁄‹›−‰„“”‘’�
 const MAX_DEPTH: usize = 16;
 /// Nodes of a tree, and entries of one, beyond this number are not read.
 const MAX_NODES: usize = 10_000;
+
+/// Maximum size of a stream that is a text, as it is in the file.
+const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// The objects of a file.
 #[derive(Clone, Copy)]
@@ -56,11 +60,15 @@ impl<'a> Objects<'a> {
         list.map(move |object| self.resolve(object))
     }
 
+    /// Returns a field or a page, and those around it.
+    pub fn around(self, inner: &'a PdfDict) -> impl Iterator<Item = &'a PdfDict> + use<'a> {
+        let outer = move |inner: &&'a PdfDict| self.dictionary(inner, b"Parent");
+        std::iter::successors(Some(inner), outer).take(MAX_DEPTH)
+    }
+
     /// Returns a value of a field or a page, or of one around it.
     pub fn inherit(self, inner: &'a PdfDict, key: &[u8]) -> Option<&'a PdfObject> {
-        let outer = |inner: &&'a PdfDict| self.dictionary(inner, b"Parent");
-        let mut all = std::iter::successors(Some(inner), outer).take(MAX_DEPTH);
-        all.find_map(|one| self.get(one, key))
+        self.around(inner).find_map(|one| self.get(one, key))
     }
 
     /// Returns the keys and values of a tree of names or of numbers (ISO 32000-1, 7.9.6 and 7.9.7)
@@ -100,9 +108,15 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Returns a text.
+/// Returns a text, which may be the content of a stream.
 pub(super) fn string(value: &PdfObject) -> Option<String> {
-    value.as_str_bytes().map(decode_text)
+    let text = value.as_str_bytes().map(decode_text);
+    text.or_else(|| {
+        let stream = value.as_stream();
+        let stream = stream.filter(|stream| stream.raw_data.len() <= MAX_TEXT_BYTES)?;
+        let text = decompress(stream).ok()?;
+        Some(decode_text(&text))
+    })
 }
 
 /// Decodes a text of a PDF: UTF-16 and UTF-8 have their mark, others are PDFDocEncoding.
