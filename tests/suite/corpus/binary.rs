@@ -473,9 +473,9 @@ fn what_people_fill_in_and_write_on_a_pdf_is_read() {
         "<</Subtype/Widget/Parent 16 0 R/AS/1/Rect[20 90 29 99]>>",
         "<</FT/Btn/T(gear)/V/Nets/Kids[20 0 R 21 0 R]>>",
         "<</Subtype/Widget/Parent 19 0 R/AS/Nets/Rect[0 80 9 89]>>",
-        "<</Subtype/Widget/FT/Btn/T(paid)/AS/Ja/Rect[0 70 9 79]>>",
+        "<</Subtype/Widget/FT/Btn/T(paid)/Parent 22 0 R/AS/Ja/Rect[0 70 9 79]>>",
         // names of the fields around, and of XFA
-        "<</T(skipper)>>",
+        "<</T(skipper)/Kids[21 0 R 23 0 R]>>",
         "<</Subtype/Widget/FT/Tx/T(town)/Parent 22 0 R/V 27 0 R/Rect[0 60 9 69]>>",
         "<</Subtype/Widget/FT/Ch/T(Port[0])/Parent 25 0 R/Opt[(Ely)[(o)(Orford)]]/I[1]/Rect[0 50 9 59]>>",
         "<</T(#page[0])>>",
@@ -492,7 +492,7 @@ fn what_people_fill_in_and_write_on_a_pdf_is_read() {
     assert_eq!(
         document.text,
         "Application for a berth\n\nName of the vessel: Sandpiper\nberth: Quay ü\nclass: B\nice: Class C\n\
-         tide: Flood\ngear: Nets\npaid: yes\nskipper.town: Walberswick\nPort: Orford\n\n\
+         tide: Flood\ngear: Nets\nskipper.paid: yes\nskipper.town: Walberswick\nPort: Orford\n\n\
          Comment by Iris: Refuse it – for now\n\nComment: Ask the pilot & pay"
     );
     assert_eq!(location_of(&document, "Sandpiper"), "form.pdf p. 1");

@@ -132,7 +132,10 @@ impl<'a> Annotations<'a> {
     /// Returns the meaning of a button that is on: the text that its field lists for it, or its
     /// value where the field has others.
     fn button(&self, widget: &'a PdfDict, state: &[u8], is_radio: bool) -> String {
-        let field = self.0.dictionary(widget, b"Parent").unwrap_or(widget);
+        // a button with a name is a field itself, in a group of others
+        let outer = self.0.dictionary(widget, b"Parent");
+        let outer = outer.filter(|_| self.0.get(widget, b"T").is_none());
+        let field = outer.unwrap_or(widget);
         let is_own = |kid: &PdfObject| kid.as_dict().is_some_and(|kid| std::ptr::eq(kid, widget));
         let mut kids = self.0.list(field, b"Kids").take(MAX_OPTIONS);
         let text = kids.position(is_own).and_then(|at| {
