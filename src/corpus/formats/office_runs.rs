@@ -365,6 +365,7 @@ impl PlainRuns {
             }
             // the reading of a word stands above it
             "w:moveFrom" | "w:rt" => self.left_out = Some(level),
+            "m:oMath" if self.hidden_paragraph.is_some() => self.left_out = Some(level),
             _ => self.note_property(tag, level),
         }
     }

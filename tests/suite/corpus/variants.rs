@@ -158,7 +158,7 @@ fn a_word_file_has_its_forms_its_symbols_and_its_powers() {
             .concat(),
         ),
         format!(
-            "<w:p><w:pPr><w:pStyle w:val='Veiled'/></w:pPr>{}{shown}{}</w:p>",
+            "<w:p><w:pPr><w:pStyle w:val='Veiled'/></w:pPr>{}{shown}{}<m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></w:p>",
             run("<w:b/>", "Hidden."),
             run("", "Hidden.")
         ),
