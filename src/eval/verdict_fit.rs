@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::metrics::{AnswerMetric, UncertaintyMetric};
+use super::metrics::UncertaintyMetric;
 use super::row::Row;
 use crate::event::{VerdictFit, logistic, logit_of, saturating_u32};
 
@@ -86,8 +86,7 @@ fn fit_model(model: &str, rows: &[Row]) -> Result<FittedVerdicts, String> {
 
 fn judge_row(row: &Row) -> Option<Judged> {
     let uncertainty = row.uncertainty.get(&UncertaintyMetric::Verdict)?;
-    let is_right = row.scores[AnswerMetric::Substring] > 0.5;
-    Some(((1.0 - uncertainty) as f32, is_right))
+    Some(((1.0 - uncertainty) as f32, row.says_answer))
 }
 
 fn count_right(judged: &[Judged]) -> usize {

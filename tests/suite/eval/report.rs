@@ -29,6 +29,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         error: (id == 7).then(|| "the model <fell> over".to_owned()),
         scores: Values::from_fn(|_| score),
         is_retrieval_only: false,
+        says_answer: right,
         unanswerable: id == 1,
         found: Some(EvidenceList {
             held: vec![vec![0], vec![]],
