@@ -7,7 +7,7 @@ use calamine::{Data, Reader as _, Xls, XlsError, Xlsx, XlsxError};
 
 use super::builder::{Builder, Sheet, day, named};
 use super::format::{Extract, Format, Reader};
-use super::number_form::NumberForm;
+use super::number_form::{GENERAL, NumberForm};
 use super::package::ENCRYPTED;
 use super::xlsx;
 use crate::event::Metadata;
@@ -75,15 +75,17 @@ fn metadata(workbook: &mut Xls<Cursor<&[u8]>>) -> Metadata {
 
 /// Returns the text of a cell as a reader of the sheet sees it.
 fn cell_text(value: &Data, counts_from_1904: bool) -> String {
-    let number = |number: f64, form: NumberForm| form.text(number, counts_from_1904);
+    let number = |number: f64, form: &NumberForm| form.text(number, counts_from_1904);
     match value {
         Data::Empty => String::new(),
         Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.clone(),
         Data::Int(value) => value.to_string(),
-        Data::Float(value) => number(*value, NumberForm::General),
+        Data::Float(value) => number(*value, &GENERAL),
         Data::Bool(value) => if *value { "TRUE" } else { "FALSE" }.to_owned(),
         Data::Error(error) => error.to_string(),
-        Data::DateTime(time) if time.is_duration() => number(time.as_f64(), NumberForm::DURATION),
-        Data::DateTime(time) => number(time.as_f64(), NumberForm::DATE),
+        Data::DateTime(time) if time.is_duration() => {
+            number(time.as_f64(), &NumberForm::duration())
+        }
+        Data::DateTime(time) => number(time.as_f64(), &NumberForm::date()),
     }
 }

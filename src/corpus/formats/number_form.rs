@@ -1,37 +1,81 @@
-//! Numbers of workbooks as a reader of the sheet sees them, apart from the width of a number and
-//! the language of a date: by the format of their cell (ECMA-376 part 1, 18.8.30 and 18.8.31).
+//! Numbers of workbooks as a reader of the sheet sees them, apart from the width of a number, the
+//! marks of its thousands and the language of a date: by the format of their cell (ECMA-376 part 1,
+//! 18.8.30 and 18.8.31).
 
 use jiff::civil::{Date, Time, date};
 
-/// Excel's maximum number of decimals.
+/// Excel's maximum length of a format, and its maximum number of decimals.
+const MAX_CODE_CHARS: usize = 255;
 const MAX_DECIMALS: usize = 30;
+/// Marks that group the digits of a number, where a format spells it out: `#\ ##0`.
+const THOUSANDS: &[&str] = &[" ", "\u{a0}", "\u{202f}", ",", ".", "'", "’"];
 
-/// The form in which the numbers of a cell style are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NumberForm {
-    /// A number with all of its digits.
-    General,
-    Decimal(DecimalForm),
-    Date(DateForm),
-    Duration(DurationForm),
+/// The form of a number that no format describes.
+pub(super) static GENERAL: NumberForm = NumberForm {
+    sections: Vec::new(),
+    texts: None,
+};
+
+/// The form in which the values of a cell style are shown: by up to four sections, for positive
+/// numbers, negative ones, zero and texts, or for the numbers that they name.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NumberForm {
+    sections: Vec<Section>,
+    /// The section of texts, where there is one.
+    texts: Option<Section>,
 }
 
-/// A number with a fixed number of decimals.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct DecimalForm {
-    /// The text around the number: the sign of a currency, a unit.
-    before: String,
-    after: String,
-    /// The digits before the point, with zeros in front.
-    whole: usize,
-    decimals: usize,
+/// A section of a format, for the numbers that fulfil its condition.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Section {
+    condition: Option<Condition>,
+    parts: Vec<Part>,
     /// The number counts 10 to this power: -2 for percent, 3 for thousands.
     exponent: i32,
+    kind: Kind,
+}
+
+/// A comparison with a number, as in `[>=100]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Condition {
+    is_below: bool,
+    is_equal: bool,
+    is_above: bool,
+    limit: f64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+enum Kind {
+    /// Texts around or between the digits of a number.
+    #[default]
+    Number,
+    Date(DateForm),
+    /// Hours, minutes and seconds, of more than a day, too.
+    Duration,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Text(String),
+    /// The place of a digit: `0`, or `#` and `?` for one that may be left out.
+    Place(char),
+    Point,
+    /// A number with all of its digits: the word `General`, a fraction, a power of ten.
+    Whole,
+    /// A part of a day or of a time by its letter, with the number of letters; `a` for AM or PM.
+    Time(char, usize),
+    /// The unit of a duration, which counts beyond its limit: `[h]`.
+    Total(char, usize),
+    /// The text of the cell.
+    Words,
 }
 
 /// A day, a time or both, by the parts that are shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct DateForm {
+#[derive(Debug, Clone, Default, PartialEq)]
+struct DateForm {
+    /// The text around them.
+    before: String,
+    after: String,
     has_year: bool,
     has_day: bool,
     /// The letters that show the month and the weekday: 3 are the beginning of the name, 4 all of
@@ -42,203 +86,438 @@ pub(super) struct DateForm {
     has_seconds: bool,
 }
 
-/// Hours, minutes and seconds, of more than a day, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DurationForm {
-    /// The largest unit, which counts on beyond its next one: `h`, `m` or `s`.
-    unit: char,
-    has_minutes: bool,
-    has_seconds: bool,
-}
-
 impl NumberForm {
-    /// The form of a day that no format describes.
-    pub const DATE: Self = Self::Date(DateForm {
-        has_year: true,
-        has_day: true,
-        month: 2,
-        weekday: 0,
-        has_clock: true,
-        has_seconds: true,
-    });
-    /// The form of a duration that no format describes.
-    pub const DURATION: Self = Self::Duration(DurationForm {
-        unit: 'h',
-        has_minutes: true,
-        has_seconds: true,
-    });
+    /// Returns the form of a day that no format describes.
+    pub fn date() -> Self {
+        Self::from_code("yyyy-mm-dd hh:mm:ss")
+    }
 
-    /// Returns the form of a built-in format; those with a currency depend on the language of
-    /// Excel.
+    /// Returns the form of a duration that no format describes.
+    pub fn duration() -> Self {
+        Self::from_code("[h]:mm:ss")
+    }
+
+    /// Returns the form of a built-in format. The currency of some is that of the reader's Excel.
     pub fn from_built_in(id: u32) -> Self {
         match id {
-            1 | 3 | 37 | 38 => Self::from_code("0"),
-            2 | 4 | 39 | 40 => Self::from_code("0.00"),
+            1 | 3 => Self::from_code("0"),
+            2 | 4 => Self::from_code("0.00"),
+            5 | 6 | 37 | 38 => Self::from_code("0_);(0)"),
+            7 | 8 | 39 | 40 => Self::from_code("0.00_);(0.00)"),
             9 => Self::from_code("0%"),
             10 => Self::from_code("0.00%"),
             17 => Self::from_code("mmm-yy"),
             18 | 20 => Self::from_code("h:mm"),
-            14..=16 | 19 | 21 | 22 | 27..=36 | 45 | 47 | 50..=58 => Self::DATE,
-            46 => Self::DURATION,
-            _ => Self::General,
+            14..=16 | 19 | 21 | 22 | 27..=36 | 45 | 47 | 50..=58 => Self::date(),
+            41 | 42 => Self::from_code("0_);(0);-_)"),
+            43 | 44 => Self::from_code("0.00_);(0.00);-_)"),
+            46 => Self::duration(),
+            _ => GENERAL.clone(),
         }
     }
 
-    /// Returns the form that the first part of a format has, the one for positive numbers.
     pub fn from_code(code: &str) -> Self {
-        let CodeParts {
-            mut form,
-            signs,
-            digits,
-            unit,
-        } = CodeParts::new(code);
-        if let Some(unit) = unit {
-            return Self::Duration(DurationForm {
-                unit,
-                has_minutes: unit == 'h' && signs.contains('m'),
-                has_seconds: unit != 's' && signs.contains('s'),
-            });
-        }
-        if signs.contains(['y', 'd', 'h', 's', 'm']) {
-            return Self::Date(DateForm::from_signs(&signs));
-        }
-        // a text, a fraction, a power of ten, the word `General`
-        if digits.is_empty() || signs.contains(['@', '/', 'e']) {
-            return Self::General;
+        let mut sections = Section::all(code);
+        let shows_text = |section: &Section| section.parts.contains(&Part::Words);
+        let has_texts = sections.len() == 4 || sections.last().is_some_and(shows_text);
+        let texts = if has_texts { sections.pop() } else { None };
+        if sections.len() < 2 && sections.iter().all(|section| section.parts.is_empty()) {
+            sections.clear();
         }
 
-        // a comma behind the digits divides by a thousand
-        let places = digits.trim_end_matches(',');
-        let (whole, decimals) = places.split_once('.').unwrap_or((places, ""));
-        form.whole = whole.matches('0').count().min(MAX_DECIMALS);
-        form.decimals = decimals.len().min(MAX_DECIMALS);
-        form.exponent += 3 * (digits.len() - places.len()) as i32;
-        Self::Decimal(form)
+        // sections that name no numbers share them by their signs
+        let above = if sections.len() > 2 { ">0" } else { ">=0" };
+        if let [first, second, ..] = sections.as_mut_slice() {
+            first.condition = first.condition.or(Condition::parse(above));
+            let is_positive = |of: Condition| of.is_above && !of.is_below && of.limit == 0.0;
+            if second.condition.is_none() && first.condition.is_some_and(is_positive) {
+                second.condition = Condition::parse("<0");
+            }
+            // a colour alone does not say in a text that a number is negative
+            if second.parts == first.parts && second.has(Part::is_place) {
+                second.parts.insert(0, Part::Text("-".to_owned()));
+            }
+        }
+        Self { sections, texts }
     }
 
     /// Returns a number in this form, whose days count from 1904 or 1900.
     pub fn text(&self, number: f64, counts_from_1904: bool) -> String {
-        match self {
-            Self::General => digits(number),
-            Self::Decimal(form) => form.text(number),
-            Self::Date(form) => {
-                let text = form.text(number, counts_from_1904);
-                text.unwrap_or_else(|| digits(number))
-            }
-            Self::Duration(form) => form.text(number),
-        }
+        let fits = |section: &&Section| section.condition.is_none_or(|of| of.holds(number));
+        let section = self.sections.iter().find(fits).or(self.sections.last());
+        section.map_or_else(
+            || digits(number),
+            |section| section.text(number, counts_from_1904),
+        )
+    }
+
+    /// Returns the text of a cell in this form.
+    pub fn words(&self, words: String) -> String {
+        let Some(section) = self.texts.as_ref().filter(|of| of.parts != [Part::Words]) else {
+            return words;
+        };
+        let parts = section.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Words => words.as_str(),
+            _ => "",
+        });
+        parts.collect()
     }
 }
 
-/// The parts of a format code.
-#[derive(Default)]
-struct CodeParts {
-    /// The texts around the digits, and the percent.
-    form: DecimalForm,
-    /// Letters and other signs, without texts.
-    signs: String,
-    digits: String,
-    /// The unit in brackets, which counts beyond its limit: `[h]`.
-    unit: Option<char>,
+impl Condition {
+    fn parse(text: &str) -> Option<Self> {
+        let limit = text.trim_start_matches(['<', '=', '>']);
+        let signs = &text[..text.len() - limit.len()];
+        Some(Self {
+            is_below: signs.contains('<'),
+            is_equal: signs.contains('='),
+            is_above: signs.contains('>'),
+            limit: limit.trim().parse().ok().filter(|_| !signs.is_empty())?,
+        })
+    }
+
+    fn holds(self, number: f64) -> bool {
+        (self.is_below && number < self.limit)
+            || (self.is_equal && number == self.limit)
+            || (self.is_above && number > self.limit)
+    }
+
+    /// Returns whether it holds for negative numbers alone: the section shows that in its own way.
+    fn is_negative(self) -> bool {
+        let has_zero = self.is_equal && self.limit == 0.0;
+        !self.is_above && self.limit <= 0.0 && !has_zero
+    }
 }
 
-impl CodeParts {
-    fn new(code: &str) -> Self {
-        let mut parts = Self::default();
-        let mut chars = code.chars();
+impl Section {
+    /// Returns the sections of a format.
+    fn all(code: &str) -> Vec<Self> {
+        let end = code.char_indices().nth(MAX_CODE_CHARS);
+        let mut chars = code[..end.map_or(code.len(), |(at, _)| at)].chars();
+        let mut sections = Vec::new();
+        let mut section = Self::default();
+        let mut commas = 0;
         while let Some(c) = chars.next() {
-            let mut text = String::new();
-            match c {
-                // the other parts are for negative numbers, zero and texts
-                ';' => break,
-                '"' => text.extend(chars.by_ref().take_while(|c| *c != '"')),
-                '\\' => text.extend(chars.next()),
+            let letter = c.to_ascii_lowercase();
+            let rest = chars.as_str();
+            let begins = |word: &str| {
+                let part = rest.get(..word.len());
+                part.is_some_and(|part| part.eq_ignore_ascii_case(word))
+            };
+            let is_number = section.has(Part::is_place);
+            // the characters behind this one that belong to it
+            let mut taken = 0;
+            match letter {
+                ';' => sections.push(std::mem::take(&mut section).end(std::mem::take(&mut commas))),
+                '"' => {
+                    let text = rest.split('"').next().unwrap_or_default();
+                    section.add_text(text);
+                    taken = text.chars().count() + 1;
+                }
+                '\\' => {
+                    section.add_text(&String::from_iter(rest.chars().next()));
+                    taken = 1;
+                }
                 // the width of a character, or one that fills the cell
-                '_' | '*' => {
-                    chars.next();
-                }
+                '_' | '*' => taken = 1,
                 '[' => {
-                    let inner: String = chars.by_ref().take_while(|c| *c != ']').collect();
-                    text.extend(parts.add_bracket(&inner));
+                    let inner = rest.split(']').next().unwrap_or_default();
+                    section.add_bracket(inner);
+                    taken = inner.chars().count() + 1;
                 }
-                '0' | '#' | '?' | '.' | ',' => parts.add_digit(c),
+                '0' | '#' | '?' => {
+                    commas = 0;
+                    section.add_place(c);
+                }
+                // the denominator of a fraction
+                '1'..='9' if section.parts.contains(&Part::Whole) => section.add_place(c),
+                '1'..='9' => {
+                    let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+                    taken = rest.len() - digits.len();
+                    section.add_text(&format!("{c}{}", &rest[..taken]));
+                }
+                '.' if !section.parts.contains(&Part::Point) => {
+                    section.exponent += 3 * std::mem::take(&mut commas);
+                    section.parts.push(Part::Point);
+                }
+                ',' if is_number => commas += 1,
                 // a percent multiplies by 100, wherever it stands
                 '%' => {
-                    parts.form.exponent -= 2;
-                    text.push(c);
+                    section.exponent -= 2;
+                    section.add_text("%");
                 }
-                '$' | ' ' => {
-                    text.push(c);
-                    parts.signs.push(' ');
+                '@' => section.parts.push(Part::Words),
+                '/' if is_number => section.parts.push(Part::Whole),
+                'e' if rest.starts_with(['+', '-']) => {
+                    section.parts.push(Part::Whole);
+                    taken = 1;
                 }
-                _ if c.is_ascii() => parts.signs.push(c.to_ascii_lowercase()),
-                _ => text.push(c),
+                'g' if begins("eneral") => {
+                    section.parts.push(Part::Whole);
+                    taken = "eneral".len();
+                }
+                'a' if begins("m/pm") || begins("/p") => {
+                    section.parts.push(Part::Time(letter, 1));
+                    taken = if begins("/p") { 2 } else { 4 };
+                }
+                'y' | 'm' | 'd' | 'h' | 's' | 'e' | 'b' => {
+                    let others = rest.trim_start_matches([letter, c.to_ascii_uppercase()]);
+                    taken = rest.len() - others.len();
+                    section.parts.push(Part::Time(letter, taken + 1));
+                }
+                _ => section.add_text(&String::from(c)),
             }
-
-            if parts.digits.is_empty() {
-                parts.form.before += &text;
-            } else {
-                parts.form.after += &text;
-            }
+            chars.by_ref().take(taken).for_each(drop);
         }
-        parts
+        sections.push(section.end(commas));
+        sections
     }
 
-    /// Takes what is in brackets, and returns the sign of a currency: `€` of `[$€-407]`.
-    fn add_bracket<'a>(&mut self, inner: &'a str) -> Option<&'a str> {
+    fn has(&self, is_it: impl Fn(&Part) -> bool) -> bool {
+        self.parts.iter().any(is_it)
+    }
+
+    fn add_text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.parts.last_mut() {
+            Some(Part::Text(before)) => before.push_str(text),
+            _ => self.parts.push(Part::Text(text.to_owned())),
+        }
+    }
+
+    fn add_place(&mut self, place: char) {
+        let is_behind_place = matches!(
+            self.parts.as_slice(),
+            [.., Part::Place(_), Part::Text(text)] if THOUSANDS.contains(&text.as_str())
+        );
+        if place == '#' && is_behind_place {
+            self.parts.pop();
+        }
+        self.parts.push(Part::Place(place));
+    }
+
+    /// Takes what is in brackets: a unit, a condition, the sign of a currency as in `[$€-407]`. A
+    /// colour is none of the text.
+    fn add_bracket(&mut self, inner: &str) {
         let lower = inner.to_ascii_lowercase();
-        if matches!(lower.as_str(), "h" | "hh" | "m" | "mm" | "s" | "ss") {
-            self.unit = lower.chars().next();
+        match lower.as_str() {
+            "h" | "hh" | "m" | "mm" | "s" | "ss" => {
+                let unit = lower.chars().next().unwrap_or_default();
+                self.parts.push(Part::Total(unit, inner.len()));
+            }
+            _ => match inner.strip_prefix('$') {
+                Some(of) => self.add_text(of.split('-').next().unwrap_or_default()),
+                None => self.condition = self.condition.or(Condition::parse(inner)),
+            },
         }
-        inner.strip_prefix('$').and_then(|of| of.split('-').next())
     }
 
-    fn add_digit(&mut self, digit: char) {
-        // text between digits, as in a telephone number, needs all of the format
-        if !self.form.after.trim().is_empty() {
-            self.signs.push('@');
+    /// Ends it by its last commas, which divide by a thousand each.
+    fn end(mut self, commas: i32) -> Self {
+        self.exponent += 3 * commas;
+        self.kind = if self.has(|part| matches!(part, Part::Total(..))) {
+            Kind::Duration
+        } else if self.has(Part::is_time) {
+            Kind::Date(DateForm::from_parts(&self.parts))
+        } else {
+            Kind::Number
+        };
+        self
+    }
+
+    fn text(&self, number: f64, counts_from_1904: bool) -> String {
+        let text = match &self.kind {
+            Kind::Number => self.number(number),
+            Kind::Duration => self.duration(number),
+            Kind::Date(form) => {
+                let text = form.text(number, counts_from_1904);
+                return text.unwrap_or_else(|| digits(number));
+            }
+        };
+        let is_shown = number < 0.0 && !self.condition.is_some_and(Condition::is_negative);
+        // a number that is rounded to zero has no sign, and text alone has none
+        let has_sign = is_shown && text.contains(|c| matches!(c, '1'..='9'));
+        let sign = if has_sign { "-" } else { "" };
+        format!("{sign}{}", text.trim())
+    }
+
+    /// Returns a number without its sign, its digits at their places.
+    fn number(&self, number: f64) -> String {
+        let number = number.abs();
+        let scaled = number / 10_f64.powi(self.exponent);
+        let Some((before, after)) = around(&self.parts, Part::is_place) else {
+            return texts(&self.parts);
+        };
+        if !scaled.is_finite() || self.parts.contains(&Part::Whole) {
+            return [texts(before), digits(number), texts(after)].concat();
         }
-        self.form.after.clear();
-        self.digits.push(digit);
+
+        let point = self.parts.iter().position(|part| *part == Part::Point);
+        let (whole, fraction) = self.parts.split_at(point.unwrap_or(self.parts.len()));
+        let count = |parts: &[Part]| parts.iter().filter(|part| part.is_place()).count();
+        let decimals = count(fraction).min(MAX_DECIMALS);
+        let figures = round(scaled, decimals);
+        let (figures, decimals) = figures.split_once('.').unwrap_or((&figures, ""));
+
+        let decimals = fill_fraction(fraction, decimals);
+        let is_less_than_one = figures == "0" && decimals.is_empty();
+        let figures = if is_less_than_one { "" } else { figures };
+        let text = fill_whole(whole, count(whole), figures) + &decimals;
+        // places alone leave nothing of a zero
+        if text.is_empty() {
+            "0".to_owned()
+        } else {
+            text
+        }
+    }
+
+    fn duration(&self, days: f64) -> String {
+        let all = (days.abs() * 86_400.0).round() as u64;
+        let mut text = String::new();
+        for part in &self.parts {
+            let (number, digits) = match part {
+                Part::Total('h', digits) => (all / 3600, digits),
+                Part::Total('m', digits) => (all / 60, digits),
+                Part::Total(_, digits) => (all, digits),
+                Part::Time('h', digits) => (all / 3600 % 24, digits),
+                Part::Time('m', digits) => (all / 60 % 60, digits),
+                Part::Time('s', digits) => (all % 60, digits),
+                Part::Text(of) => {
+                    text += of;
+                    continue;
+                }
+                _ => continue,
+            };
+            text += &format!("{number:0digits$}");
+        }
+        text
     }
 }
 
-impl DecimalForm {
-    fn text(&self, number: f64) -> String {
-        let sign = if number < 0.0 { "-" } else { "" };
-        let number = number.abs() / 10_f64.powi(self.exponent);
-        let [before, after] = [self.before.trim_start(), self.after.trim_end()];
-        let point = usize::from(self.decimals > 0);
-        let width = self.whole + point + self.decimals;
-        format!("{sign}{before}{number:0width$.*}{after}", self.decimals)
+impl Part {
+    /// Returns whether digits of a number stand there.
+    fn is_place(&self) -> bool {
+        matches!(self, Self::Place(_) | Self::Whole)
     }
+
+    fn is_time(&self) -> bool {
+        matches!(self, Self::Time(..))
+    }
+}
+
+/// Returns the parts before the first one of a kind, and those behind the last one.
+fn around(parts: &[Part], is_it: fn(&Part) -> bool) -> Option<(&[Part], &[Part])> {
+    let first = parts.iter().position(is_it)?;
+    let last = parts.iter().rposition(is_it)?;
+    Some((&parts[..first], &parts[last + 1..]))
+}
+
+/// Returns the texts of these parts.
+fn texts(parts: &[Part]) -> String {
+    let texts = parts.iter().map(|part| match part {
+        Part::Text(text) => text.as_str(),
+        _ => "",
+    });
+    texts.collect()
+}
+
+/// Returns the parts before the point with these digits: the first of the places takes those that
+/// are too many.
+fn fill_whole(parts: &[Part], mut places: usize, digits: &str) -> String {
+    let mut text = String::new();
+    // without a place the digits stand before the point
+    let mut rest = digits;
+    for part in parts {
+        match part {
+            Part::Text(of) => text += of,
+            Part::Place(place) => {
+                places -= 1;
+                let (now, later) = rest.split_at(rest.len().saturating_sub(places));
+                if now.is_empty() && *place == '0' {
+                    text.push('0');
+                }
+                text += now;
+                rest = later;
+            }
+            _ => {}
+        }
+    }
+    text + rest
+}
+
+/// Returns the point and the parts behind it, without the zeros that may be left out.
+fn fill_fraction(parts: &[Part], digits: &str) -> String {
+    let places = parts.iter().filter_map(|part| match part {
+        Part::Place(place) => Some(*place),
+        _ => None,
+    });
+    let shown = places
+        .zip(digits.chars())
+        .enumerate()
+        .filter(|(_, (place, digit))| *place == '0' || *digit != '0')
+        .last();
+    let shown = shown.map_or(0, |(at, _)| at + 1);
+
+    let mut text = String::new();
+    let mut digits = digits.chars().take(shown);
+    for part in parts {
+        match part {
+            Part::Text(of) => text += of,
+            Part::Point if shown > 0 => text.push('.'),
+            Part::Place(_) => text.extend(digits.next()),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// Returns a number with a number of decimals; a half is rounded up, as Excel does.
+fn round(number: f64, decimals: usize) -> String {
+    let unit = 10_f64.powi(i32::try_from(decimals).unwrap_or(0));
+    let shifted = number * unit;
+    // a longer number is as exact as it is stored
+    let number = if shifted < 1e15 {
+        significant(shifted).round() / unit
+    } else {
+        number
+    };
+    format!("{number:.decimals$}")
 }
 
 /// Returns a number with the 15 digits that Excel keeps.
 fn digits(number: f64) -> String {
     // 0.1 + 0.2 is shown as 0.3
-    let rounded = format!("{number:.14e}").parse().unwrap_or(number);
-    rounded.to_string()
+    significant(number).to_string()
+}
+
+fn significant(number: f64) -> f64 {
+    format!("{number:.14e}").parse().unwrap_or(number)
 }
 
 impl DateForm {
     /// Returns the form of the letters of a format: `m` is a month, and minutes beside hours and
     /// seconds.
-    fn from_signs(signs: &str) -> Self {
+    fn from_parts(parts: &[Part]) -> Self {
         let mut form = Self::default();
-        // its letters are none of months or minutes
-        let signs = signs.replace("am/pm", "").replace("a/p", "");
-
-        let mut runs: Vec<(char, usize)> = Vec::new();
-        let mut before = ' ';
-        for letter in signs.chars() {
-            match runs.last_mut().filter(|_| before == letter) {
-                Some((_, count)) => *count += 1,
-                None if "yedhms".contains(letter) => runs.push((letter, 1)),
-                None => {}
-            }
-            before = letter;
+        // text is beside a blank; other signs belong to the parts, which are shown in another way
+        if let Some((before, after)) = around(parts, Part::is_time) {
+            let [before, after] = [texts(before), texts(after)];
+            form.before = Some(before)
+                .filter(|text| text.ends_with(' '))
+                .unwrap_or_default();
+            form.after = Some(after)
+                .filter(|text| text.starts_with(' '))
+                .unwrap_or_default();
         }
+
+        let runs = parts.iter().filter_map(|part| match part {
+            Part::Time(letter, count) => Some((*letter, *count)),
+            _ => None,
+        });
+        let runs: Vec<(char, usize)> = runs.collect();
 
         for (at, (letter, count)) in runs.iter().enumerate() {
             let beside = |at: Option<usize>, other: char| {
@@ -246,7 +525,7 @@ impl DateForm {
                     .is_some_and(|run| run.0 == other)
             };
             match letter {
-                'y' | 'e' => form.has_year = true,
+                'y' | 'e' | 'b' => form.has_year = true,
                 'd' if *count < 3 => form.has_day = true,
                 'd' => form.weekday = *count,
                 'h' => form.has_clock = true,
@@ -254,10 +533,11 @@ impl DateForm {
                     form.has_clock = true;
                     form.has_seconds = true;
                 }
-                _ if beside(at.checked_sub(1), 'h') || beside(Some(at + 1), 's') => {
+                'm' if beside(at.checked_sub(1), 'h') || beside(Some(at + 1), 's') => {
                     form.has_clock = true;
                 }
-                _ => form.month = *count,
+                'm' => form.month = *count,
+                _ => {}
             }
         }
 
@@ -266,6 +546,12 @@ impl DateForm {
 
     /// Returns what a count of days stands for; `None` for one that is no day.
     fn text(&self, days: f64, counts_from_1904: bool) -> Option<String> {
+        let text = self.day_and_clock(days, counts_from_1904)?;
+        let text = [&self.before, text.as_str(), &self.after].concat();
+        Some(text.trim().to_owned())
+    }
+
+    fn day_and_clock(&self, days: f64, counts_from_1904: bool) -> Option<String> {
         let seconds = (days.fract() * 86_400.0).round();
         let time = Time::midnight().saturating_add(jiff::SignedDuration::from_secs(seconds as i64));
         let clock = if self.has_seconds || !self.has_clock || time.second() > 0 && self.has_day {
@@ -314,29 +600,6 @@ impl DateForm {
     }
 }
 
-impl DurationForm {
-    fn text(self, days: f64) -> String {
-        let sign = if days < 0.0 { "-" } else { "" };
-        let all = (days.abs() * 86_400.0).round() as u64;
-        let [hours, minutes, seconds] = [all / 3600, all / 60 % 60, all % 60];
-
-        let mut text = match self.unit {
-            'h' => format!("{sign}{hours}"),
-            'm' => format!("{sign}{}", all / 60),
-            _ => format!("{sign}{all}"),
-        };
-
-        if self.has_minutes {
-            text += &format!(":{minutes:02}");
-        }
-        if self.has_seconds {
-            text += &format!(":{seconds:02}");
-        }
-
-        text
-    }
-}
-
 /// Returns the day that a count of days stands for.
 fn day(days: f64, counts_from_1904: bool) -> Option<Date> {
     // Excel counts a 29 February 1900, which never was.
@@ -364,15 +627,40 @@ mod tests {
             (12.0, "[Blue]General", "12"),
             (7.0, "@", "7"),
             (7.0, "", "7"),
+            (7.0, "\"Dr \"@", "7"),
+            (1.5, "General\" left\"", "1.5 left"),
             (0.125, "0.0%", "12.5%"),
             (0.125, "0.0\\ %", "12.5 %"),
             (-0.5, "0%", "-50%"),
             (6.12345, "#,##0.00 \"days\";[Red]-0", "6.12 days"),
+            (-6.12345, "#,##0.00 \"days\";[Red]-0", "-6"),
+            (2.5, "0", "3"),
+            (1.005, "0.00", "1.01"),
+            (-0.2, "0", "0"),
+            (4.5, "0.##", "4.5"),
+            (4.0, "0.##", "4"),
+            (0.25, "#.##", "0.25"),
+            (0.0, "#,###", "0"),
             (3.0, "[$-409]#,##0", "3"),
             (3.7, "0.\"", "4"),
             (1234.5, "\"$\"#,##0.00", "$1234.50"),
             (1234.5, "$#,##0.00_);($#,##0.00)", "$1234.50"),
-            (-1234.5, "#,##0.00_);(#,##0.00)", "-1234.50"),
+            (-1234.5, "#,##0.00_);(#,##0.00)", "(1234.50)"),
+            (-8.0, "0.0;[Red]0.0", "-8.0"),
+            (0.0, "0.0;[Red]0.0;\"none\"", "none"),
+            (-8.0, "0\" in\";0\" out\"", "8 out"),
+            (-8.0, "\"gain\";\"loss\"", "loss"),
+            (8.0, "+0;-0;0", "+8"),
+            (0.0, "_-* 0.0_-;-* 0.0_-;_-* \"-\"??_-;_-@_-", "-"),
+            (8.0, ";;;", ""),
+            (-8.0, "\"on\";;\"off\"", ""),
+            (0.0, "\"on\";;\"off\"", "off"),
+            (1.0, "[=1]\"on\";[=0]\"off\";General", "on"),
+            (2.0, "[=1]\"on\";[=0]\"off\";General", "2"),
+            (7500.0, "[>=1000000]0.0,,\"M\";[>=1000]0.0,\"K\";0", "7.5K"),
+            (-7.0, "[<10]\"shallow \"0;\"deep \"0", "-shallow 7"),
+            (70.0, "[<10]\"shallow \"0;\"deep \"0", "deep 70"),
+            (-7.0, "[<0]\"below \"0;0", "below 7"),
             (-99.95, "#,##0.00\\ [$€-407]", "-99.95 €"),
             (99.95, "#\\ ##0.00\\ €", "99.95 €"),
             (7.0, "_-[$£-809]* #,##0.00_-;\\-[$£-809]* 0", "£7.00"),
@@ -381,7 +669,16 @@ mod tests {
             (12.0, "0.00E+00", "12"),
             (1234.0, "00000", "01234"),
             (0.75, "# ?/?", "0.75"),
-            (123_456_789.0, "000\\-00\\-0000", "123456789"),
+            (0.75, "# ?/16\" in\"", "0.75 in"),
+            (123_456_789.0, "000\\-00\\-0000", "123-45-6789"),
+            (5_550_199.0, "(000) 000-0000", "(000) 555-0199"),
+            (12_345_678.0, "0000 0000", "1234 5678"),
+            (12_345_678.0, "#\\ ##0.00", "12345678.00"),
+            (1_234_567_887_654_321.0, "0", "1234567887654321"),
+            (12_345_678.0, "#\\.###\\.##0", "12345678"),
+            (3.0, "0 \"of\" 10", "3 of 10"),
+            (31.0, "\"v\"0\".\"0", "v3.1"),
+            (0.5, ".00", "0.50"),
             (45322.0, "yyyy\\-mm\\-dd", "2024-01-31"),
             (45322.5, "d/m/yyyy", "2024-01-31 12:00:00"),
             (45322.0, "mmmm", "January"),
@@ -390,6 +687,10 @@ mod tests {
             (45322.0, "dddd", "Wednesday"),
             (45322.0, "yyyy", "2024"),
             (45322.0, "ddd d mmm", "2024-01-31"),
+            (45322.0, "\"Week of \"d mmm", "Week of 2024-01-31"),
+            (45322.0, "yyyy\"年\"m\"月\"d\"日\"", "2024-01-31"),
+            (45322.0, "[$-411]ggge\"年\"m", "2024-01"),
+            (45322.5, "hh:mm \"Uhr\"", "12:00 Uhr"),
             (45322.0, "[$-404]e\"年\"m\"月\"", "2024-01"),
             (45322.5, "yyyy-mm-dd hh:mm", "2024-01-31 12:00"),
             (59.0, "d", "1900-02-28"),
@@ -402,13 +703,61 @@ mod tests {
             (1.5625, "[h]:mm", "37:30"),
             (0.0625, "[mm]:ss", "90:00"),
             (0.0625, "[ss]", "5400"),
+            (1.5, "[h]\" h \"mm\" min\"", "36 h 00 min"),
             (-0.5, "[Blue][HH]:mm", "-12:00"),
         ];
         for (number, code, text) in cases {
             let form = NumberForm::from_code(code);
             assert_eq!(form.text(number, false), text, "{number} as {code}");
         }
-        assert_eq!(NumberForm::DATE.text(43860.0, true), "2024-01-31");
+        assert_eq!(NumberForm::date().text(43860.0, true), "2024-01-31");
+        assert_eq!(GENERAL.text(0.1 + 0.2, false), "0.3");
+    }
+
+    #[test]
+    fn texts_by_their_format() {
+        let cases = [
+            ("0", "tea"),
+            ("@", "tea"),
+            ("\"Tin of \"@", "Tin of tea"),
+            ("0;-0;0;\"Tin of \"@", "Tin of tea"),
+            (";;;", ""),
+        ];
+        for (code, text) in cases {
+            let form = NumberForm::from_code(code);
+            assert_eq!(form.words("tea".to_owned()), text, "{code}");
+        }
+    }
+
+    #[test]
+    fn hostile_formats_are_read() {
+        let numbers = [
+            0.0,
+            -1.5,
+            1e300,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            f64::NAN,
+            f64::INFINITY,
+        ];
+        let signs = [
+            "0", "#", "?", ".", ",", "%", ";", "/", "e+", "é", "[", "[h]", "[>", "\"", "\\", "s.",
+            "@", "_", "General",
+        ];
+        for first in signs {
+            for second in signs {
+                let code = [first, second].concat().repeat(9_000);
+                let form = NumberForm::from_code(&code);
+                for number in numbers {
+                    let text = form.text(number, false);
+                    assert!(
+                        text.len() < 10_000,
+                        "{number} as {first}{second}: {}",
+                        text.len()
+                    );
+                }
+            }
+        }
     }
 
     #[test]
@@ -416,6 +765,7 @@ mod tests {
         let cases = [
             (0, "0.5"),
             (4, "0.50"),
+            (7, "0.50"),
             (9, "50%"),
             (20, "12:00"),
             (46, "12:00:00"),

@@ -8,7 +8,7 @@ use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
 use super::cell_ranges::{column, read_merged, row};
 use super::drawings;
 use super::format::Extract;
-use super::number_form::NumberForm;
+use super::number_form::{GENERAL, NumberForm};
 use super::package::{Package, Relationship};
 use super::sheet_rows::uncomputed_note;
 use super::xml::{Node, Tag, walk, walk_all};
@@ -425,17 +425,18 @@ impl Workbook {
     /// Returns the text of a cell as a reader of the sheet sees it.
     fn text(&self, cell: &Cell) -> String {
         let value = cell.text.as_str();
+        let form = self.forms.get(cell.style).unwrap_or(&GENERAL);
 
         match cell.kind.as_str() {
             "s" => {
                 let index: Option<usize> = value.trim().parse().ok();
                 let string = index.and_then(|index| self.strings.get(index));
-                string.unwrap_or_default().to_owned()
+                form.words(string.unwrap_or_default().to_owned())
             }
+            "str" | "inlineStr" => form.words(value.to_owned()),
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
             // a date is a number with a format; cells of type `d` hold the text of one
             "" | "n" => {
-                let form = self.forms.get(cell.style).unwrap_or(&NumberForm::General);
                 let number = value.trim().parse();
                 number.map_or_else(
                     |_| value.to_owned(),
