@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::columns::{Columns, MAX_NAME_CHARS};
 use super::format::Extract;
+use super::header::{Cells, MAX_ROWS_ABOVE_HEADER, NamedRows};
 use crate::corpus::outline::{Heading, shorten};
 use crate::corpus::terminal::is_invisible;
 use crate::event::{Metadata, Place, PlaceUnit};
@@ -17,8 +18,6 @@ pub(super) const MAX_MARKS_BYTES: usize = 160 << 20;
 const MARK_BYTES: usize = 128;
 /// Cells that reach into rows below beyond this number are read once.
 const MAX_MERGED: usize = 1_000;
-/// The header of a table is among its first rows.
-pub(super) const MAX_ROWS_ABOVE_HEADER: usize = 10;
 /// Maximum size of what a row repeats of text that is in the file once.
 pub(super) const MAX_ROW_BYTES: usize = 1 << 20;
 
@@ -33,6 +32,8 @@ pub(in crate::corpus) struct Builder {
     /// The place and the part that begin with the next text.
     next_place: Option<Place>,
     begins_part: bool,
+    /// The rows of the sheet that is read.
+    sheet_rows: NamedRows<Place>,
     ends_in_line: bool,
     is_full: bool,
 }
@@ -42,18 +43,21 @@ pub(in crate::corpus) struct Builder {
 pub(in crate::corpus) struct Rows {
     /// The names of the columns, once their row was found.
     columns: Columns,
-    rows: usize,
-    /// The number of the next row.
-    next: u32,
-    /// The cells that reach into rows below their own: their columns, texts and last rows.
-    merged: Vec<(usize, String, u32)>,
+    rows: u32,
+    merged: Merged,
 }
+
+/// The cells that reach into rows below their own: their columns, texts and last rows.
+#[derive(Debug, Default)]
+struct Merged(Vec<(usize, String, u32)>);
 
 /// A sheet of a workbook, whose places are its rows.
 #[derive(Debug)]
 pub(super) struct Sheet {
     name: String,
-    rows: Rows,
+    /// The number of the last row, from 1.
+    last_row: u32,
+    merged: Merged,
 }
 
 impl Builder {
@@ -65,6 +69,7 @@ impl Builder {
 
     /// Begins a part with the next text: no chunk contains text of two parts.
     pub fn part(&mut self) {
+        self.end_sheet_rows();
         self.begins_part = true;
     }
 
@@ -142,6 +147,7 @@ impl Builder {
     }
 
     pub fn finish(mut self) -> Extract {
+        self.end_sheet_rows();
         if self.is_full {
             let mib = MAX_TEXT_BYTES >> 20;
             self.note(format!(
@@ -154,8 +160,39 @@ impl Builder {
         self.extract
     }
 
+    /// Adds a row of the sheet that is read. It waits for the names of its columns.
+    fn add_sheet_row(&mut self, place: Place, cells: Cells, is_below_gap: bool) {
+        let mut rows = std::mem::take(&mut self.sheet_rows);
+        let give = &mut |place, _, line: String| self.push_row(place, &line);
+        rows.add(place, cells, is_below_gap, give);
+        self.sheet_rows = rows;
+    }
+
+    /// Adds the rows that wait for the names of their columns.
+    fn end_sheet_rows(&mut self) {
+        if self.sheet_rows.is_waiting() {
+            let mut rows = std::mem::take(&mut self.sheet_rows);
+            rows.finish(&mut |place, _, line: String| self.push_row(place, &line));
+            self.sheet_rows = rows;
+        }
+    }
+
+    fn push_row(&mut self, place: Place, line: &str) {
+        let last = self.extract.places.last().map(|(_, last)| last);
+        let place = Some(place).filter(|place| last != Some(place));
+        let next = std::mem::replace(&mut self.next_place, place);
+        let range = self.push(line, true);
+        self.extract.rows.extend(range);
+        self.next_place = next;
+    }
+
     /// Adds text and returns its range; `None` when there is none, or no more fits.
     fn add(&mut self, text: &str, is_line: bool) -> Option<Range<usize>> {
+        self.end_sheet_rows();
+        self.push(text, is_line)
+    }
+
+    fn push(&mut self, text: &str, is_line: bool) -> Option<Range<usize>> {
         self.is_full |= self.extract.text.len() + text.len() + 2 > MAX_TEXT_BYTES
             || self.marks_bytes > MAX_MARKS_BYTES;
         if text.is_empty() || self.is_full {
@@ -186,51 +223,57 @@ impl Builder {
 impl Rows {
     /// Notes that a cell of the next row reaches over this number of rows.
     pub fn merge(&mut self, column: usize, text: &str, rows: u32) {
-        let text = one_line(text);
-        if rows > 1 && !text.is_empty() && self.merged.len() < MAX_MERGED {
-            let last = self.next.saturating_add(rows - 1);
-            self.merged.push((column, text, last));
-        }
+        let last = self.rows.saturating_add(rows.saturating_sub(1));
+        self.merged.add([self.rows, last], column, text);
     }
 
     /// Adds a row as a line: its cells with their columns, from 0, and those that reach into it.
     /// The first row that names columns is the header, and is repeated with each row below it.
     pub fn add(&mut self, cells: impl IntoIterator<Item = (usize, String)>, builder: &mut Builder) {
-        let mut cells: Vec<(usize, String)> = cells
-            .into_iter()
-            .map(|(column, cell)| (column, one_line(&cell)))
-            .filter(|(_, cell)| !cell.is_empty())
-            .collect();
-        self.add_merged(&mut cells);
+        let cells = self.merged.fill(self.rows, cells);
         let texts = cells.iter().map(|(column, cell)| (*column, cell.as_str()));
         let line = self.columns.line(texts);
         let range = builder.add(&line, true);
         builder.extract.rows.extend(range);
 
-        let can_be_header = self.columns.is_empty() && self.rows < MAX_ROWS_ABOVE_HEADER;
+        let can_be_header = self.columns.is_empty() && (self.rows as usize) < MAX_ROWS_ABOVE_HEADER;
         if can_be_header && is_header(&cells) {
             for (column, name) in cells {
                 self.columns.set(column, &name);
             }
         }
-        self.rows += 1;
+        self.rows = self.rows.saturating_add(1);
+    }
+}
+
+impl Merged {
+    /// Notes that a cell reaches from its row down to another.
+    fn add(&mut self, [first, last]: [u32; 2], column: usize, text: &str) {
+        let text = one_line(text);
+        if last > first && !text.is_empty() && self.0.len() < MAX_MERGED {
+            self.0.push((column, text, last));
+        }
     }
 
-    /// Adds the cells of rows above that reach into the next row, unless that is empty.
-    fn add_merged(&mut self, cells: &mut Vec<(usize, String)>) {
-        let row = self.next;
-        self.next = row.saturating_add(1);
-        self.merged.retain(|(_, _, last)| *last >= row);
-        if cells.is_empty() || self.merged.is_empty() {
-            return;
+    /// Returns the cells of a row that are not empty, with those of rows above that reach into it,
+    /// unless it is empty.
+    fn fill(&mut self, row: u32, cells: impl IntoIterator<Item = (usize, String)>) -> Cells {
+        let cells = cells
+            .into_iter()
+            .map(|(column, cell)| (column, one_line(&cell)));
+        let mut cells: Cells = cells.filter(|(_, cell)| !cell.is_empty()).collect();
+        self.0.retain(|(_, _, last)| *last >= row);
+        if cells.is_empty() || self.0.is_empty() {
+            return cells;
         }
 
-        for (column, text, _) in &self.merged {
+        for (column, text, _) in &self.0 {
             if cells.iter().all(|(taken, _)| taken != column) {
                 cells.push((*column, text.clone()));
             }
         }
         cells.sort_by_key(|(column, _)| *column);
+        cells
     }
 }
 
@@ -240,10 +283,16 @@ impl Sheet {
         builder.part();
         let mut name = one_line(name);
         shorten(&mut name);
+        builder.sheet_rows = NamedRows::default();
         Self {
             name,
-            rows: Rows::default(),
+            last_row: 0,
+            merged: Merged::default(),
         }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Adds a row by its number, from 1, with the columns of its cells, from 0.
@@ -253,19 +302,21 @@ impl Sheet {
         cells: impl IntoIterator<Item = (usize, String)>,
         builder: &mut Builder,
     ) {
-        builder.place(Place::new(PlaceUnit::Row, number).with_name(&self.name));
-        if self.rows.rows == 0 {
+        let place = Place::new(PlaceUnit::Row, number).with_name(&self.name);
+        if self.last_row == 0 {
+            builder.place(place.clone());
             builder.heading(1, &self.name);
         }
-        self.rows.next = number;
-        self.rows.add(cells, builder);
+        let cells = self.merged.fill(number, cells);
+        if !cells.is_empty() {
+            builder.add_sheet_row(place, cells, number > self.last_row.saturating_add(1));
+            self.last_row = number;
+        }
     }
 
     /// Notes that a cell of a row, by its number, reaches down to another row.
-    pub fn merge(&mut self, [first, last]: [u32; 2], column: usize, text: &str) {
-        self.rows.next = first;
-        self.rows
-            .merge(column, text, last.saturating_sub(first).saturating_add(1));
+    pub fn merge(&mut self, rows: [u32; 2], column: usize, text: &str) {
+        self.merged.add(rows, column, text);
     }
 
     /// Adds a remark on a row.

@@ -5,6 +5,7 @@ mod format;
 mod unread;
 mod lines;
 mod columns;
+mod header;
 mod builder;
 mod metadata;
 mod programs;

@@ -1,7 +1,8 @@
 //! The cells of the sheets of a workbook, out of their text, where a row is a line with the names
 //! of its columns: `Name: Ann; Age: 7`.
 
-use super::builder::MAX_ROWS_ABOVE_HEADER;
+use super::builder::Builder;
+use super::header::MAX_ROWS_ABOVE_HEADER;
 use crate::event::{PlaceFrom, TableRow, saturating_u32};
 
 const SEPARATOR: &str = "; ";
@@ -13,6 +14,27 @@ pub(super) fn uncomputed_note(count: usize) -> String {
     format!(
         "formulas without a stored value are read as formulas ({count}): open it in a spreadsheet program and save it to read their values"
     )
+}
+
+/// Returns the remark on sheets with hidden rows or columns.
+pub(super) fn hidden_note(sheets: &[&str]) -> String {
+    format!(
+        "hidden rows and columns are read, too, in {}",
+        sheets.join(", ")
+    )
+}
+
+/// Adds the remarks on hidden sheets, and on formulas that no program has computed.
+pub(super) fn add_notes(hidden: &[&str], uncomputed: usize, builder: &mut Builder) {
+    if !hidden.is_empty() {
+        builder.note(format!(
+            "hidden sheets are read, too: {}",
+            hidden.join(", ")
+        ));
+    }
+    if uncomputed > 0 {
+        builder.note(uncomputed_note(uncomputed));
+    }
 }
 
 /// Returns the rows of the sheets whose columns have names, each from its header on. A line that
@@ -136,7 +158,7 @@ fn value<'a>(part: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::formats::builder::{Builder, Sheet};
+    use crate::corpus::formats::builder::Sheet;
     use crate::event::saturating_u32;
 
     /// Returns the rows of sheets as the builder writes them, their cells joined.

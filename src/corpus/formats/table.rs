@@ -1,13 +1,12 @@
 //! Tables as text: CSV, TSV and their relatives. A row is a paragraph with the names of its columns
 //! (`Name: Ann; Age: 7`), so that a chunk of rows says what its values are.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 
 use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
 
-use super::builder::MAX_ROWS_ABOVE_HEADER;
-use super::columns::Columns;
 use super::format::{Extract, Format, Reader};
+use super::header::NamedRows;
 use super::lines::line_numbers;
 use crate::corpus::offsets::Traced;
 use crate::corpus::sentence::fold_white_space;
@@ -22,27 +21,20 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const SEPARATORS: &[u8] = b",;\t|";
-/// Lines that show the separator, and rows that show whether the first one names the columns.
-const SAMPLE_ROWS: usize = 50;
+/// Lines that show the separator.
+const SAMPLE_LINES: usize = 50;
 /// A longer row over several lines is a quote that was never closed.
 const MAX_ROW_BYTES: usize = 64 << 10;
+/// A cell of more parts is none whose quotation mark stands behind a blank.
+const MAX_QUOTED_PARTS: usize = 100;
 
 fn extract(source: &str) -> Extract {
-    let dialect = Dialect::from_source(source);
-    let mut columns = Columns::default();
-    for (column, name) in dialect.names.iter().flatten().enumerate() {
-        columns.set(column, name);
-    }
-
-    let none = Columns::default();
     let mut traced = Traced::with_capacity(source.len() * 2);
     let mut rows = Vec::new();
-    for (index, row) in dialect.rows(source).enumerate() {
-        let is_below = index > dialect.header_at;
-        let columns = if is_below { &columns } else { &none };
-        let line = columns.line(row.cells.iter().map(String::as_str).enumerate());
-        if line.is_empty() || dialect.is_header(index) {
-            continue;
+    visit(source, &mut |row, is_header, line| {
+        // the rows below repeat the names
+        if is_header {
+            return;
         }
         if !traced.text.is_empty() {
             traced.stand_for("\n\n", row.start as u64, 0);
@@ -50,7 +42,7 @@ fn extract(source: &str) -> Extract {
         let start = traced.text.len();
         traced.stand_for(&line, row.start as u64, saturating_u32(row.end - row.start));
         rows.push(start..traced.text.len());
-    }
+    });
     Extract {
         rows,
         origin: traced.origin,
@@ -60,63 +52,41 @@ fn extract(source: &str) -> Extract {
 
 /// Returns the rows of a table with their lines, the header among them.
 pub(super) fn rows(source: &str) -> Vec<TableRow> {
-    let dialect = Dialect::from_source(source);
     let mut line_at = line_numbers(source);
-    dialect
-        .rows(source)
-        .enumerate()
-        .map(|(index, row)| TableRow {
+    let mut rows = Vec::new();
+    visit(source, &mut |row, header, _| {
+        rows.push(TableRow {
             first_line: line_at(row.start),
             last_line: line_at(row.end),
-            header: dialect.is_header(index),
+            header,
             cells: row.cells,
-        })
-        .collect()
+        });
+    });
+    rows
 }
 
-/// The signs of a table, and the names of its columns.
-struct Dialect {
-    separator: u8,
-    has_quotes: bool,
-    /// Whether the first line names the separator, as Excel reads it.
-    names_separator: bool,
-    /// The names of the columns, where one of the first rows has them.
-    names: Option<Vec<String>>,
-    /// The number of rows above that one.
-    header_at: usize,
-}
+/// Visits the rows of a table with their lines, and whether they name the columns.
+fn visit(source: &str, give: &mut impl FnMut(Row, bool, String)) {
+    let named = named_separator(source);
+    let separator = named.unwrap_or_else(|| separator(source));
+    // a quotation mark that is text would swallow the rows behind it
+    let has_quotes = Rows::new(source, separator, true).all(|row| !row.is_unclosed(source));
+    let rows = Rows::new(source, separator, has_quotes);
 
-impl Dialect {
-    fn from_source(source: &str) -> Self {
-        let named = named_separator(source);
-        let separator = named.unwrap_or_else(|| separator(source));
-        let mut dialect = Self {
-            separator,
-            // a quotation mark that is text would swallow the rows behind it
-            has_quotes: Rows::new(source, separator, true).all(|row| !row.is_unclosed(source)),
-            names_separator: named.is_some(),
-            names: None,
-            header_at: 0,
-        };
-
-        let sample = dialect.rows(source).take(SAMPLE_ROWS);
-        let sample: Vec<Vec<String>> = sample.map(|row| row.cells).collect();
-        dialect.header_at = header_below_preamble(&sample).unwrap_or(0);
-        let table = &sample[dialect.header_at.min(sample.len())..];
-        dialect.names = header(table).filter(|_| table.len() > 1);
-        dialect
+    let mut table = NamedRows::new(true);
+    let mut is_below_gap = false;
+    // Excel reads `sep=;` as an instruction, not as a row
+    for row in rows.skip(usize::from(named.is_some())) {
+        let cells = row.cells.iter().cloned().enumerate();
+        let cells: Vec<(usize, String)> = cells.filter(|(_, cell)| !cell.is_empty()).collect();
+        is_below_gap |= row.is_below_gap;
+        if cells.is_empty() {
+            is_below_gap = true;
+        } else {
+            table.add(row, cells, std::mem::take(&mut is_below_gap), give);
+        }
     }
-
-    /// Returns the rows, the header among them.
-    fn rows<'a>(&self, source: &'a str) -> impl Iterator<Item = Row> + use<'a> {
-        let rows = Rows::new(source, self.separator, self.has_quotes);
-        // Excel reads `sep=;` as an instruction, not as a row
-        rows.skip(usize::from(self.names_separator))
-    }
-
-    fn is_header(&self, index: usize) -> bool {
-        self.names.is_some() && index == self.header_at
-    }
+    table.finish(give);
 }
 
 /// Returns the separator that a first line `sep=;` names, with or without quotes.
@@ -128,42 +98,11 @@ fn named_separator(source: &str) -> Option<u8> {
     (is_named && SEPARATORS.contains(&separator)).then_some(separator)
 }
 
-/// Returns the row of the names of the columns where there are lines above the table: it has more
-/// cells than each of them, and is above numbers or below titles of one cell.
-fn header_below_preamble(sample: &[Vec<String>]) -> Option<usize> {
-    let filled = |row: &Vec<String>| row.iter().filter(|cell| !cell.is_empty()).count();
-    let is_below_less = |at: usize| {
-        sample[..at]
-            .iter()
-            .all(|row| filled(row) < filled(&sample[at]))
-    };
-    let names_numbers = |at: usize| {
-        let below = |column: usize| {
-            let cells = sample[at + 1..].iter().filter_map(|row| row.get(column));
-            let cells: Vec<&String> = cells.filter(|cell| !cell.is_empty()).collect();
-            let numbers = cells.iter().filter(|cell| is_number(cell)).count();
-            numbers * 2 > cells.len()
-        };
-        (0..sample[at].len()).any(|column| !sample[at][column].is_empty() && below(column))
-    };
-
-    let is_below_titles = |at: usize| sample[..at].iter().all(|row| filled(row) < 2);
-    let is_header = |at: usize| filled(&sample[at]) > 1 && header(&sample[at..]).is_some();
-
-    let last = sample.len().min(MAX_ROWS_ABOVE_HEADER + 1);
-    let below_less = || (1..last).filter(|&at| is_header(at) && is_below_less(at));
-    let above_numbers = below_less().find(|&at| names_numbers(at));
-    let found = above_numbers.or_else(|| below_less().find(|&at| is_below_titles(at)))?;
-    // a header may leave the column of its row numbers without a name
-    let first = &sample[0];
-    let is_first = filled(first) > 1 && header(sample).is_some();
-    (!is_first || first.len() < sample[found].len()).then_some(found)
-}
-
 /// A row of a table, with its part of the file.
 struct Row {
     start: usize,
     end: usize,
+    is_below_gap: bool,
     cells: Vec<String>,
 }
 
@@ -176,6 +115,8 @@ impl Row {
 /// The rows of a table, one after another.
 struct Rows<'a> {
     source: &'a str,
+    separator: char,
+    has_quotes: bool,
     reader: CsvReader<&'a [u8]>,
     record: ByteRecord,
 }
@@ -190,6 +131,8 @@ impl<'a> Rows<'a> {
             .from_reader(source.as_bytes());
         Self {
             source,
+            separator: char::from(separator),
+            has_quotes,
             reader,
             record: ByteRecord::new(),
         }
@@ -215,16 +158,50 @@ impl Iterator for Rows<'_> {
         let part = &self.source[start..self.source_position().max(start)];
         let skipped = part.len() - part.trim_start_matches(['\n', '\r']).len();
         let end = start + part.trim_end_matches(['\n', '\r']).len();
-        let cells = self
-            .record
-            .iter()
-            .map(|cell| fold_white_space(&String::from_utf8_lossy(cell)));
+        // the second half of a line end belongs to the row before
+        let is_half = part.starts_with('\n') && self.source[..start].ends_with('\r');
+        let cells = self.record.iter().map(String::from_utf8_lossy);
+        let mut cells: Vec<String> = cells.map(Cow::into_owned).collect();
+        if self.has_quotes {
+            cells = join_quoted(cells, self.separator);
+        }
         Some(Row {
             start: (start + skipped).min(end),
             end,
-            cells: cells.collect(),
+            is_below_gap: skipped > usize::from(is_half),
+            cells: cells.iter().map(|cell| fold_white_space(cell)).collect(),
         })
     }
+}
+
+/// Joins the parts of cells whose quotation mark stands behind a blank: the reader takes it for
+/// text.
+fn join_quoted(parts: Vec<String>, separator: char) -> Vec<String> {
+    let mut cells = Vec::with_capacity(parts.len());
+    let mut parts = parts.into_iter();
+    while let Some(part) = parts.next() {
+        let quoted = part.strip_prefix(' ').map(str::trim_start);
+        let quoted = quoted.and_then(|quoted| quoted.strip_prefix('"'));
+        let more = parts.as_slice().iter().take(MAX_QUOTED_PARTS);
+        let closed = quoted.and_then(|quoted| {
+            let mut rest = std::iter::once(quoted).chain(more.map(String::as_str));
+            rest.position(|part| part.trim_end().ends_with('"'))
+        });
+        let (Some(quoted), Some(closed)) = (quoted, closed) else {
+            cells.push(part);
+            continue;
+        };
+
+        let mut cell = quoted.to_owned();
+        for part in parts.by_ref().take(closed) {
+            cell.push(separator);
+            cell.push_str(&part);
+        }
+        let inner = cell.trim_end();
+        let inner = inner.strip_suffix('"').unwrap_or(inner);
+        cells.push(inner.replace("\"\"", "\""));
+    }
+    cells
 }
 
 /// Returns the separator that most of the first lines have equally often.
@@ -232,7 +209,7 @@ fn separator(source: &str) -> u8 {
     let lines: Vec<&str> = source
         .lines()
         .filter(|line| !line.trim().is_empty())
-        .take(SAMPLE_ROWS)
+        .take(SAMPLE_LINES)
         .collect();
 
     let score = |separator: u8| {
@@ -261,46 +238,6 @@ fn outside_quotes(line: &str, separator: u8) -> usize {
         count += usize::from(byte == separator && !is_quoted);
     }
     count
-}
-
-/// Returns the names of the columns, when the first row is not data: its cells are words,
-/// each different, and none is a value of its column.
-fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
-    let (first, rest) = sample.split_first()?;
-    let named = first.iter().filter(|cell| !cell.is_empty()).count();
-    let distinct: HashSet<&String> = first.iter().filter(|cell| !cell.is_empty()).collect();
-
-    let has_years = |column: usize| {
-        let mut cells = rest.iter().filter_map(|row| row.get(column));
-        cells.any(|cell| is_year(cell))
-    };
-    let are_words = first.iter().enumerate().all(|(column, cell)| {
-        // a column may have the name of a year, where it does not hold years
-        let is_name = !is_number(cell) || (is_year(cell) && !has_years(column));
-        is_name && cell.len() <= 200
-    });
-    let has_words = first.iter().any(|cell| cell.contains(char::is_alphabetic));
-    let is_repeated = rest.iter().any(|row| {
-        row.iter()
-            .zip(first)
-            .any(|(cell, name)| cell == name && !cell.is_empty())
-    });
-
-    let are_named = named * 2 > first.len() && distinct.len() == named;
-    let is_header = are_named && are_words && has_words && !is_repeated;
-    is_header.then(|| first.clone())
-}
-
-fn is_year(cell: &str) -> bool {
-    cell.len() == 4
-        && cell
-            .parse()
-            .is_ok_and(|year: u32| (1900..2100).contains(&year))
-}
-
-fn is_number(cell: &str) -> bool {
-    let digits = cell.bytes().filter(u8::is_ascii_digit).count();
-    digits * 2 >= cell.len().max(1) && digits > 0
 }
 
 #[cfg(test)]
@@ -339,6 +276,14 @@ mod tests {
             ),
             ("Item,2024,2025\nRope,3,4\n", "Item: Rope; 2024: 3; 2025: 4"),
             ("Ann,1985\nBob,1990\n", "Ann; 1985\n\nBob; 1990"),
+            (
+                "name, note\nAnn, \"x, \"\"y\"\"\"\nBob, \"z\n",
+                "name: Ann; note: x, \"y\"\n\nname: Bob; note: \"z",
+            ),
+            (
+                "name,age\r\nAnn,7\r\n\r\nboat,berth,fee\r\nGig,north,2\r\n",
+                "name: Ann; age: 7\n\nboat: Gig; berth: north; fee: 2",
+            ),
             (
                 ",name,age\n0,Ann,7\n1,Bob,8\n",
                 "0; name: Ann; age: 7\n\n1; name: Bob; age: 8",
