@@ -35,6 +35,8 @@ mod sheet_rows;
 mod number_form;
 mod drawings;
 mod cell_ranges;
+mod sheet_text;
+mod sheet_comments;
 mod xlsx;
 mod excel;
 mod office;

@@ -5,12 +5,14 @@
 use std::collections::HashMap;
 
 use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
-use super::cell_ranges::{column, read_merged, row};
+use super::cell_ranges::{column, read_merged};
 use super::drawings;
 use super::format::Extract;
 use super::number_form::{GENERAL, NumberForm};
 use super::package::{Package, Relationship};
-use super::sheet_rows::uncomputed_note;
+use super::sheet_comments::{self, persons};
+use super::sheet_rows::{add_notes, hidden_note};
+use super::sheet_text::SheetText;
 use super::xml::{Node, Tag, walk, walk_all};
 
 /// Maximum XML of a sheet or of all shared strings that is read.
@@ -42,10 +44,13 @@ struct Settings {
 struct Strings {
     text: String,
     ends: Vec<usize>,
+    /// Whether they exceed the size of the text of one file.
+    are_cut: bool,
 }
 
 impl Strings {
-    fn end(&mut self) {
+    fn add(&mut self, string: &str) {
+        self.text.push_str(string);
         self.ends.push(self.text.len());
     }
 
@@ -92,12 +97,15 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let metadata = package.metadata("docProps/core.xml");
     let metadata = builder.take_or_note("docProps/core.xml", metadata);
     builder.metadata(metadata);
-    if workbook.strings.text.len() > MAX_TEXT_BYTES {
+    if workbook.strings.are_cut {
         let mib = MAX_TEXT_BYTES >> 20;
         builder.note(format!(
             "the text of its cells exceeds {mib} MiB, and the rest is left out: split it to read all"
         ));
     }
+
+    let persons = path_of("person").map_or(Ok(HashMap::new()), |path| persons(&mut package, &path));
+    let persons = builder.take_or_note("the list of persons", persons);
 
     let mut uncomputed = 0;
     let mut with_hidden = Vec::new();
@@ -124,31 +132,16 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
         }
         let related = package.relationships(&part.path);
         let related = builder.take_or_note("a list of parts", related);
-        add_comments(&mut package, &related, &mut sheet, &mut builder);
+        sheet_comments::add(&mut package, &related, &persons, &mut sheet, &mut builder);
         drawings::add(&mut package, &related, &mut sheet, &mut builder);
     }
     if !with_hidden.is_empty() {
-        builder.note(format!(
-            "hidden rows and columns are read, too, in {}",
-            with_hidden.join(", ")
-        ));
+        builder.note(hidden_note(&with_hidden));
     }
-    add_notes(&sheets, uncomputed, &mut builder);
-    Ok(builder.finish())
-}
-
-fn add_notes(sheets: &[Listed], uncomputed: usize, builder: &mut Builder) {
     let hidden = sheets.iter().filter(|sheet| sheet.is_hidden);
     let hidden: Vec<&str> = hidden.map(|sheet| sheet.name.as_str()).collect();
-    if !hidden.is_empty() {
-        builder.note(format!(
-            "hidden sheets are read, too: {}",
-            hidden.join(", ")
-        ));
-    }
-    if uncomputed > 0 {
-        builder.note(uncomputed_note(uncomputed));
-    }
+    add_notes(&hidden, uncomputed, &mut builder);
+    Ok(builder.finish())
 }
 
 /// Returns the sheets of a workbook, and how its values are to be read.
@@ -187,25 +180,22 @@ fn read_strings(package: &mut Package<'_>, path: Option<String>) -> Result<Strin
         return Ok(strings);
     };
 
-    let mut is_text = false;
-    let mut is_phonetic = false;
+    let mut string = SheetText::default();
+    let mut bytes = 0;
 
     walk(package.stream(&path, MAX_XML_BYTES)?, &mut |node| {
         match node {
-            Node::Open(tag) => match tag.name() {
-                // the reading of Japanese words, which stands beside their text
-                "rPh" => is_phonetic = true,
-                "t" => is_text = !is_phonetic,
-                _ => {}
-            },
-            Node::Text(part) if is_text => strings.text.push_str(part),
-            Node::Close("t") => is_text = false,
-            Node::Close("rPh") => is_phonetic = false,
-            Node::Close("si") => strings.end(),
-            Node::Text(_) | Node::Close(_) => {}
+            Node::Open(tag) => string.open(tag),
+            Node::Text(part) => {
+                string.add(part);
+                bytes += part.len();
+            }
+            Node::Close("si") => strings.add(&string.take()),
+            Node::Close(name) => string.close(name),
         }
-        strings.text.len() <= MAX_TEXT_BYTES
+        bytes <= MAX_TEXT_BYTES
     })?;
+    strings.are_cut = bytes > MAX_TEXT_BYTES;
 
     Ok(strings)
 }
@@ -294,7 +284,7 @@ fn read_sheet(
     let mut row = OpenRow::default();
     let mut cell = Cell::default();
     let mut shared = SharedFormulas::default();
-    let mut is_value = false;
+    let mut text = SheetText::default();
     let mut is_formula = false;
     walk(package.stream(path, MAX_XML_BYTES)?, &mut |node| {
         match node {
@@ -308,27 +298,34 @@ fn read_sheet(
                     cell = Cell::from_tag(tag, row.next_column);
                     row.next_column = cell.column + 1;
                 }
-                "v" | "t" => {
-                    is_value = true;
-                    cell.has_value = true;
-                }
-                "rPh" => is_value = false,
                 "f" => {
                     is_formula = true;
                     cell.has_formula = true;
                     cell.shared = tag.attribute("si");
                 }
-                _ => {}
+                _ => {
+                    cell.has_value |= matches!(tag.name(), "v" | "t");
+                    text.open(tag);
+                }
             },
-            Node::Text(part) if is_value => cell.text.push_str(part),
             Node::Text(part) if is_formula => cell.formula.push_str(part),
-            Node::Close("v" | "t") => is_value = false,
-            Node::Close("f") => is_formula = false,
-            Node::Close("c") if cell.is_uncomputed(&workbook.settings) => {
-                remarks.uncomputed += 1;
-                row.add(&cell, shared.text(&cell, row.number));
+            Node::Text(part) => text.add(part),
+            Node::Close("f") => {
+                is_formula = false;
+                // the names of new functions stand behind a mark for old programs
+                cell.formula = cell.formula.replace("_xlfn.", "").replace("_xlws.", "");
             }
-            Node::Close("c") => row.add(&cell, workbook.text(&cell)),
+            Node::Close("c") => {
+                cell.text = text.take();
+                let is_uncomputed = cell.is_uncomputed(&workbook.settings);
+                remarks.uncomputed += usize::from(is_uncomputed);
+                let shown = if is_uncomputed {
+                    shared.text(&cell, row.number)
+                } else {
+                    workbook.text(&cell)
+                };
+                row.add(&cell, shown);
+            }
             Node::Close("row") if !row.cells.is_empty() => {
                 for (column, text) in &row.cells {
                     if let Some(last) = merged.get(&(row.number, *column)) {
@@ -337,7 +334,7 @@ fn read_sheet(
                 }
                 sheet.row(row.number, std::mem::take(&mut row.cells), builder);
             }
-            Node::Text(_) | Node::Close(_) => {}
+            Node::Close(name) => text.close(name),
         }
         !builder.is_full()
     })?;
@@ -435,7 +432,8 @@ impl Workbook {
             }
             "str" | "inlineStr" => form.words(value.to_owned()),
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
-            // a date is a number with a format; cells of type `d` hold the text of one
+            "d" => value.replace('T', " "),
+            // a date is a number with a format
             "" | "n" => {
                 let number = value.trim().parse();
                 number.map_or_else(
@@ -446,23 +444,4 @@ impl Workbook {
             _ => value.to_owned(),
         }
     }
-}
-
-/// Adds the comments on the cells of a sheet.
-fn add_comments(
-    package: &mut Package<'_>,
-    related: &[Relationship],
-    sheet: &mut Sheet,
-    builder: &mut Builder,
-) {
-    let Some(part) = related.iter().find(|part| part.is("comments")) else {
-        return;
-    };
-
-    let read = package.visit_comments(&part.path, &["ref"], &mut |at, text| {
-        let comment = format!("Comment on {at}: {}", text.trim());
-        sheet.remark(row(at).unwrap_or(1), &comment, builder);
-        true
-    });
-    builder.take_or_note(&part.path, read);
 }
