@@ -1,16 +1,18 @@
 //! Excel workbooks. Those before 2007 are read at once by calamine, which gives the formats of
 //! their dates and durations. Formulas give the values that were stored with them.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use calamine::{Data, Reader as _, Xls, XlsError, Xlsx, XlsxError};
+use calamine::{CellType, Data, Range, Reader as _, SheetVisible, Xls, XlsError, Xlsx, XlsxError};
 
 use super::builder::{Builder, Sheet, day, named};
 use super::format::{Extract, Format, Reader};
 use super::number_form::{GENERAL, NumberForm};
 use super::package::ENCRYPTED;
+use super::sheet_rows::add_notes;
 use super::xlsx;
-use crate::event::Metadata;
+use crate::event::{Metadata, saturating_u32};
 
 pub(super) const FORMAT: Format = Format {
     name: "Excel",
@@ -29,26 +31,57 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
     builder.metadata(metadata(&mut workbook));
     let counts_from_1904 = workbook.has_1904_epoch();
-    for listed in workbook.sheets_metadata().to_vec() {
+    let mut uncomputed = 0;
+    let sheets = workbook.sheets_metadata().to_vec();
+    for listed in &sheets {
         let Ok(range) = workbook.worksheet_range(&listed.name) else {
             continue;
         };
+        let formulas = workbook.worksheet_formula(&listed.name).unwrap_or_default();
+        let mut rows: BTreeMap<u32, BTreeMap<usize, String>> = BTreeMap::new();
+        for (row, column, value) in cells(&range) {
+            let text = cell_text(value, counts_from_1904);
+            if !text.is_empty() {
+                rows.entry(row).or_default().insert(column, text);
+            }
+        }
+
+        // libraries store an empty text for each formula, which is the value of some
+        let has_value = |(row, column, _): (u32, usize, _)| {
+            rows.get(&row)
+                .is_some_and(|cells| cells.contains_key(&column))
+        };
+        if !cells(&formulas).any(has_value) {
+            for (row, column, formula) in cells(&formulas) {
+                rows.entry(row)
+                    .or_default()
+                    .insert(column, format!("={formula}"));
+                uncomputed += 1;
+            }
+        }
+
         let mut sheet = Sheet::begin(&listed.name, &mut builder);
-        let (row, column) = range.start().unwrap_or_default();
-        for (number, values) in (row + 1..).zip(range.rows()) {
-            let texts = values
-                .iter()
-                .map(|value| cell_text(value, counts_from_1904));
-            let cells: Vec<(usize, String)> = (column as usize..)
-                .zip(texts)
-                .filter(|(_, text)| !text.is_empty())
-                .collect();
-            if !cells.is_empty() && !builder.is_full() {
-                sheet.row(number, cells, &mut builder);
+        for (row, cells) in rows {
+            if !builder.is_full() {
+                sheet.row(row.saturating_add(1), cells, &mut builder);
             }
         }
     }
+    let hidden = sheets
+        .iter()
+        .filter(|of| of.visible != SheetVisible::Visible);
+    let hidden: Vec<&str> = hidden.map(|sheet| sheet.name.as_str()).collect();
+    add_notes(&hidden, uncomputed, &mut builder);
     Ok(builder.finish())
+}
+
+/// Returns the cells of a sheet that are not empty, with their rows and columns, from 0.
+fn cells<T: CellType>(range: &Range<T>) -> impl Iterator<Item = (u32, usize, &T)> {
+    let (row, column) = range.start().unwrap_or_default();
+    range.used_cells().map(move |(below, beside, cell)| {
+        let row = row.saturating_add(saturating_u32(below));
+        (row, column as usize + beside, cell)
+    })
 }
 
 fn open(bytes: &[u8]) -> Result<Xls<Cursor<&[u8]>>, String> {
