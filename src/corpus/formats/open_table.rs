@@ -2,6 +2,7 @@
 //! repeat.
 
 use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
+use super::sheet_rows::hidden_note;
 use super::xml::Tag;
 use crate::event::saturating_u32;
 
@@ -27,6 +28,9 @@ pub(super) struct SheetTable {
     value: Option<String>,
     /// The number of such cells.
     pub uncomputed: usize,
+    /// Whether rows or columns of a sheet are hidden, and whether that is noted.
+    has_hidden: bool,
+    is_noted: bool,
     column: usize,
     /// The text of the cells of the row so far.
     row_bytes: usize,
@@ -37,6 +41,10 @@ pub(super) struct SheetTable {
 
 impl SheetTable {
     pub(super) fn open(&mut self, tag: &Tag<'_>) {
+        self.has_hidden |= matches!(
+            tag.attribute("table:visibility").as_deref(),
+            Some("collapse" | "filter")
+        );
         match tag.name() {
             "table-row" => self.begin_row(count(tag, "number-rows-repeated")),
             "table-cell" | "covered-table-cell" => {
@@ -138,6 +146,14 @@ impl SheetTable {
             self.repeated.min(MAX_REPEATED_ROWS)
         };
 
+        if let Some(sheet) = self
+            .sheet
+            .as_ref()
+            .filter(|_| self.has_hidden && !self.is_noted)
+        {
+            self.is_noted = true;
+            builder.note(hidden_note(&[sheet.name()]));
+        }
         for copy in 0..copies {
             match &mut self.sheet {
                 Some(sheet) => sheet.row(self.row.saturating_add(copy), cells.clone(), builder),

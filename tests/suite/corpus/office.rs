@@ -17,6 +17,7 @@ struct Case {
     places: &'static [(PlaceUnit, u32, &'static str)],
     /// Title, author and date, with `|` between them.
     metadata: &'static str,
+    note: Option<&'static str>,
 }
 
 impl Case {
@@ -27,6 +28,7 @@ impl Case {
         text: "",
         places: &[],
         metadata: "A title|Ann|2024-01-31",
+        note: None,
     };
 }
 
@@ -423,6 +425,7 @@ fn text_places_and_metadata_of_word_files_and_slides() {
         text: "Planets\n\nMars has two moons.\n\nNotes: Ask about Phobos.",
         places: &[(PlaceUnit::Slide, 1, "Planets")],
         metadata: "||",
+        ..Case::DEFAULT
     });
     check(Case {
         name: "formulas.docx",
@@ -463,22 +466,10 @@ fn text_places_and_metadata_of_workbooks() {
         ..Case::DEFAULT
     });
     check(Case {
-        name: "a.xls",
-        bytes: data("stars.xls"),
-        text: "Stars\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13\nStar: Vega; Magnitude: 0.03\nStar: Sum",
-        places: &[
-            (PlaceUnit::Row, 1, "Stars"),
-            (PlaceUnit::Row, 2, "Stars"),
-            (PlaceUnit::Row, 3, "Stars"),
-            (PlaceUnit::Row, 4, "Stars"),
-        ],
-        metadata: "||",
-    });
-    check(Case {
         name: "hours.xls",
         bytes: data("hours.xls"),
         text: "Hours\n\nHours of May\nName; Day; Lasts; At; Share\n\
-               Name: Ann; Day: 2024-01-31; Lasts: 27:30:00; At: 18:00:00; Share: 0.3\nName: TRUE\n\n\
+               Name: Ann; Day: 2024-01-31; Lasts: 27:30:00; At: 18:00:00; Share: 0.3\nName: TRUE; Day: =1/0\n\n\
                Rates\n\na rate",
         places: &[
             (PlaceUnit::Row, 1, "Hours"),
@@ -488,6 +479,9 @@ fn text_places_and_metadata_of_workbooks() {
             (PlaceUnit::Row, 1, "Rates"),
         ],
         metadata: "||",
+        note: Some(
+            "hidden sheets are read, too: Rates; formulas without a stored value are read as formulas (1): open it in a spreadsheet program and save it to read their values",
+        ),
     });
 }
 
@@ -578,6 +572,7 @@ fn text_places_and_metadata_of_books_and_mail() {
         text: "A title\n\nFrom: Ann <ann@example.org>\nTo: bob@example.org\nDate: 2024-01-31 08:00\n\nHello Bob",
         places: &[(PlaceUnit::Message, 1, "A title")],
         metadata: "A title|Ann <ann@example.org>|2024-01-31",
+        ..Case::DEFAULT
     });
     check(Case {
         name: "a.mbox",
@@ -595,6 +590,7 @@ fn text_places_and_metadata_of_books_and_mail() {
             (PlaceUnit::Message, 3, "Re: Re: Plan"),
         ],
         metadata: "||",
+        ..Case::DEFAULT
     });
 }
 
@@ -611,7 +607,7 @@ fn check(case: Case) {
         .collect();
     assert_eq!(places(&document), expected, "{name}");
 
-    assert_eq!(document.note, None, "{name}");
+    assert_eq!(document.note.as_deref(), case.note, "{name}");
     let about = &document.metadata;
     let about = [&about.title, &about.author, &about.date].map(Clone::clone);
     let about = about.map(Option::unwrap_or_default).join("|");
@@ -813,16 +809,27 @@ fn a_formula_without_a_value_is_shown_itself() {
                 <row r='2'><c r='A2'><v>1</v></c><c r='B2'><f>A2*2</f><v></v></c></row>\
                 <row r='3'><c r='A3'><v>2</v></c><c r='B3'><f>A3*2</f><v>4</v></c></row>\
                 <row r='4'><c r='A4'><v>3</v></c><c r='B4' t='str'><f>TEXT(A4)</f><v></v></c></row>";
-    let document = Document::new("a.xlsx", xlsx(&[("S", rows)])).expect("a workbook");
-    assert_eq!(
-        document.text,
-        "S\n\nItem; Total\nItem: 1; Total: =A2*2\nItem: 2; Total: 4\nItem: 3"
-    );
-    let note = document.note.expect("a note");
-    assert!(
-        note.contains("formulas without a stored value") && note.contains("(1)"),
-        "{note}"
-    );
+    let cases = [
+        (
+            "a.xlsx",
+            xlsx(&[("S", rows)]),
+            "S\n\nItem; Total\nItem: 1; Total: =A2*2\nItem: 2; Total: 4\nItem: 3",
+        ),
+        (
+            "a.xls",
+            data("stars.xls"),
+            "Stars\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13\nStar: Vega; Magnitude: 0.03\nStar: Sum; Magnitude: =SUM(B2:B3)",
+        ),
+    ];
+    for (name, bytes, text) in cases {
+        let document = Document::new(name, bytes).expect("a workbook");
+        assert_eq!(document.text, text);
+        let note = document.note.expect("a note");
+        assert!(
+            note.contains("formulas without a stored value") && note.contains("(1)"),
+            "{note}"
+        );
+    }
 }
 
 #[test]
@@ -846,17 +853,20 @@ fn margins_and_formulas_of_open_documents_are_read() {
          <table:table-cell office:value-type='string'><text:p>Sum</text:p></table:table-cell>\
          <table:table-cell table:formula='of:=SUM([.B2:.B4])'/>\
          <table:table-cell table:formula='of:=1+1' office:value-type='float'><text:p>2</text:p></table:table-cell>\
-         </table:table-row></table:table></office:spreadsheet>",
+         </table:table-row><table:table-row table:visibility='collapse'><table:table-cell><text:p>Left</text:p>\
+         </table:table-cell></table:table-row></table:table></office:spreadsheet>",
     );
     let document = Document::new(
         "a.ods",
         zipped(&[("content.xml", &sheet), ("styles.xml", styles)]),
     );
     let document = document.expect("a workbook");
-    assert_eq!(document.text, "S\n\nSum; =SUM(B2:B4); 2");
-    assert!(
-        document
-            .note
-            .is_some_and(|note| note.contains("formulas without a stored value"))
-    );
+    assert_eq!(document.text, "S\n\nSum; =SUM(B2:B4); 2\nLeft");
+    let note = document.note.expect("a note");
+    for remark in [
+        "formulas without a stored value",
+        "hidden rows and columns are read, too, in S",
+    ] {
+        assert!(note.contains(remark), "{note}");
+    }
 }
