@@ -69,6 +69,24 @@ impl DocumentFilter {
         }
     }
 
+    /// Returns the filter with each word that is no glob taken for a part of a document's name;
+    /// `None` without such a word.
+    pub fn in_names(&self) -> Option<Self> {
+        let is_word = |text: &str| !text.contains(['*', '?', '[', '{', '/']);
+        let globs = self.globs.iter().map(|text| {
+            if is_word(text) {
+                format!("**/*{text}*")
+            } else {
+                text.clone()
+            }
+        });
+        let named = Self {
+            globs: globs.collect(),
+            ..self.clone()
+        };
+        (named != *self).then_some(named)
+    }
+
     fn add(&mut self, term: &str) -> Result<(), String> {
         match term.split_once(':') {
             Some(("type", name)) if !name.is_empty() => {
@@ -261,6 +279,24 @@ mod tests {
         for (text, expected) in cases {
             let filter = filter(text);
             assert_eq!(filter.matcher().lets_through(report), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_may_be_a_part_of_a_name() {
+        let named = filter("q1 type:pdf").in_names().expect("a word");
+        assert_eq!(named.to_string(), "**/*q1* type:pdf");
+        let lets_through = |path| {
+            named.matcher().lets_through(FilteredDocument {
+                path,
+                format: "PDF",
+                date: "",
+            })
+        };
+        assert!(lets_through("reports/2024/q1.pdf") && lets_through("my q1 notes.pdf"));
+        assert!(!lets_through("q1/notes.pdf"));
+        for text in ["", "type:pdf", "reports/", "q?.pdf", "has:sail"] {
+            assert_eq!(filter(text).in_names(), None, "{text}");
         }
     }
 

@@ -31,6 +31,9 @@ const TAB_CELLS: usize = 16;
 /// Minimum cells of the folder beside the preset.
 const MIN_FOLDER: usize = 8;
 
+/// Maximum cells of the filter of documents.
+const MAX_FILTER: usize = 24;
+
 /// Maximum number of changed settings that are named.
 const MAX_NAMED: usize = 2;
 
@@ -54,13 +57,14 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     };
 
     // speed and device go before the preset does
-    let needed = name.width() + MIN_FOLDER + text::width(&preset) + 2;
+    let filter = filter_words(scene);
+    let needed = name.width() + MIN_FOLDER + text::width(&preset) + text::width(&filter) + 2;
     while right.width() + needed > width && right.spans.pop().is_some() {}
 
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
     // a folder is recognised by its end, a preset is not
     let folder_room = room
-        .saturating_sub(text::width(&preset))
+        .saturating_sub(text::width(&preset) + text::width(&filter))
         .max(MIN_FOLDER.min(room));
     let next = next_folder_words(scene);
     if text::width(&folder) + text::width(&next) <= folder_room {
@@ -77,14 +81,26 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         }
     };
     let preset = fitting(preset);
+    let filter = fitting(filter);
     let size = fitting(size);
     let left = Line::from(vec![
         name,
         scene.span(Tone::Text, folder),
         scene.span(Tone::Quiet, size),
         scene.span(Tone::Text, preset),
+        scene.span(Tone::Warning, filter),
     ]);
     ends(left, right, area, buffer);
+}
+
+/// Returns the documents that the next run is limited to.
+fn filter_words(scene: &Scene<'_>) -> String {
+    let filter = scene.ui.next_run.config().retriever.filter;
+    if filter.is_empty() || scene.ui.player.is_some() {
+        return String::new();
+    }
+    let filter = text::one_line(&filter.to_string());
+    format!("  only {}", text::clip(&filter, MAX_FILTER))
 }
 
 /// Returns the folder of the next run, where the run on the screen used another one.

@@ -101,6 +101,16 @@ impl Run {
         is_empty && !self.lookups.is_empty()
     }
 
+    /// Returns whether the run searched and found nothing, as a filter let no document through.
+    pub fn has_empty_filter(&self) -> bool {
+        let lets_none = |lookup: &Lookup| {
+            let retrieval = lookup.retrieval.as_ref();
+            let filtered = retrieval.and_then(|retrieval| retrieval.filter.as_ref());
+            lookup.hits().is_empty() && filtered.is_some_and(|limit| limit.documents == 0)
+        };
+        !self.lookups.is_empty() && self.lookups.iter().all(lets_none)
+    }
+
     /// Returns the id of its thread.
     pub fn thread(&self) -> &str {
         self.thread.as_deref().unwrap_or(&self.id)
@@ -193,7 +203,11 @@ impl Run {
     /// Returns the verdict on the answer with its reason; `None` before there is one.
     pub fn verdict_line(&self) -> Option<String> {
         let verdict = self.verdict.as_ref()?;
-        let mut line = words::verdict(verdict, self.support);
+        let mut line = if self.has_empty_filter() {
+            words::filtered_verdict(verdict.kind)
+        } else {
+            words::verdict(verdict, self.support)
+        };
         // drawn with every frame: the passages are counted only where the line names them
         if self.scope != Scope::default() {
             let passages = self.numbered_hits().len() as u64;

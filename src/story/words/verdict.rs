@@ -20,6 +20,12 @@ pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
     format!("{}: {reason}", verdict_name(verdict.kind))
 }
 
+/// Returns the verdict on an answer from none of the documents, as the filter lets none through.
+pub fn filtered_verdict(kind: VerdictKind) -> String {
+    let name = verdict_name(kind);
+    format!("{name}: the filter lets no document through")
+}
+
 /// Returns what was searched or read for a question whose words give it this scope. `passages` is
 /// the number of those that were read.
 #[must_use]

@@ -22,9 +22,14 @@ impl App {
     /// # Errors
     /// The reason that it is not a filter, for the user.
     pub(super) fn filter_documents(&mut self, typed: &str) -> Result<(), String> {
-        let filter = typed.parse::<DocumentFilter>()?;
+        self.limit_to(&typed.parse::<DocumentFilter>()?);
+        Ok(())
+    }
+
+    fn limit_to(&mut self, filter: &DocumentFilter) {
         let text = filter.to_string();
-        self.override_setting("retriever.filter", &toml::Value::from(text).to_string());
+        let value = toml::Value::from(text.clone()).to_string();
+        self.override_setting("retriever.filter", &value);
 
         if filter.is_empty() {
             let again = self.keymap.sign(Action::Again);
@@ -33,19 +38,30 @@ impl App {
             // the search counts the documents
             self.notify(format!("{filter}: counting the documents …"));
             self.send(Command::Search {
-                query: self.shown_question().unwrap_or_else(|| typed.to_owned()),
+                query: self.shown_question().unwrap_or(text),
                 overrides: self.ui.next_run.overrides.clone(),
             });
         }
-        Ok(())
     }
 
-    /// Says how many documents the filter lets through.
+    /// Says how many documents the filter lets through. Where none has a word of it for its path,
+    /// the word is looked for in their names.
     pub(super) fn filter_counted(&mut self, retrieval: &Retrieval) {
-        if let Some(filtered) = &retrieval.filter {
-            let counted = words::filter(filtered);
+        let Some(filtered) = &retrieval.filter else {
+            return;
+        };
+        let counted = words::filter(filtered);
+        if filtered.documents > 0 {
             let again = self.scene().keys_from_here(Action::Again);
             self.notify(format!("only {counted}; {again} runs the question again"));
+            return;
+        }
+        match self.ui.next_run.config().retriever.filter.in_names() {
+            Some(named) => self.limit_to(&named),
+            None => {
+                let others = self.scene().keys_from_here(Action::Filter);
+                self.refuse(format!("only {counted}; {others} chooses others"));
+            }
         }
     }
 }

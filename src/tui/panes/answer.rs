@@ -250,6 +250,9 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
 /// Returns the action that shows most about a verdict, and what it does.
 fn key_after(verdict: &Verdict, run: &Run) -> (Action, String) {
     let cited = run.steps.iter().find_map(|step| step.citations.first());
+    if run.has_empty_filter() {
+        return (Action::Filter, "chooses other documents".to_owned());
+    }
     let (action, what) = match (verdict.kind, cited) {
         (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "nearest passage"),
         (_, Some(cited)) => {

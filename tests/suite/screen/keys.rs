@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ragscope::config::AnswerPrompt;
 use ragscope::event::{
-    AblatedChunk, Ask, Command, CorpusCard, Decision, Event, LeftOut, LocalModel, Operation,
-    OtherFiles, Outcome, Part, Problem, PulledModel, Record, RunEvent, SessionEvent, Thread, Turn,
-    Verdict, VerdictKind,
+    AblatedChunk, AsAsked, Ask, Command, CorpusCard, Decision, Event, Filtered, LeftOut,
+    LocalModel, ModelRole, Operation, OtherFiles, Outcome, Part, Problem, PulledModel, Record,
+    Retrieval, RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
 };
 use ragscope::tui::App;
 use ragscope::tui::app::Effect;
@@ -1563,6 +1564,84 @@ fn a_model_is_offered_downloaded_and_loaded() {
     next.commands();
     next.press("enter");
     assert_eq!(next.commands(), [load("arrived.gguf")]);
+}
+
+#[test]
+fn a_word_that_lets_no_document_through_is_looked_for_in_their_names() {
+    let searched = |documents: u64, filter: &str| SessionEvent::Searched {
+        retrieval: Retrieval {
+            query: String::new(),
+            hits: Vec::new(),
+            bm25_found: 0,
+            vector_found: 0,
+            wall_us: 1,
+            filter: Some(Filtered {
+                filter: filter.to_owned(),
+                documents,
+                of: 12,
+            }),
+            documents: Default::default(),
+        },
+    };
+    let filters = |screen: &mut Screen| -> Vec<String> {
+        let commands = screen.commands().into_iter();
+        let searches = commands.filter_map(|command| match command {
+            Command::Search { overrides, .. } => Some(overrides),
+            _ => None,
+        });
+        searches.map(|all| all[0].1.clone()).collect()
+    };
+    let mut screen = answered();
+    screen.press("f l e a s e enter").shows("  only lease");
+    assert_eq!(filters(&mut screen), ["\"lease\""]);
+    screen.session(searched(0, "lease"));
+    assert_eq!(filters(&mut screen), ["\"**/*lease*\""]);
+    screen
+        .session(searched(1, "**/*lease*"))
+        .shows("only **/*lease*: 1 of 12 documents; r runs the question again");
+    screen
+        .session(searched(0, "**/*lease*"))
+        .shows("0 of 12 documents; f chooses others");
+    assert_eq!(filters(&mut screen), [""; 0]);
+    screen.press("f ctrl-u enter").hides("  only ");
+
+    // what lets one through stays as it is
+    let mut screen = answered();
+    screen.press("f l e a s e enter");
+    filters(&mut screen);
+    screen.session(searched(1, "lease"));
+    assert_eq!(filters(&mut screen), [""; 0]);
+
+    // the verdict names the filter where it lets none through
+    let verdict_with = |documents| {
+        let mut records = long_answer();
+        for record in &mut records {
+            match &mut record.event {
+                Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => {
+                    retrieval.filter = Some(Filtered {
+                        filter: "lease".to_owned(),
+                        documents,
+                        of: 12,
+                    });
+                    if documents == 0 {
+                        retrieval.hits.clear();
+                    }
+                }
+                Event::Run(RunEvent::VerdictGiven { verdict }) => {
+                    verdict.kind = VerdictKind::NotInDocuments;
+                    verdict.sources = 0;
+                }
+                _ => {}
+            }
+        }
+        let mut screen = ready();
+        screen.apply(&records).press("esc");
+        screen
+    };
+    verdict_with(0)
+        .shows("○ not in your documents: the filter lets no document through")
+        .shows("f chooses other documents");
+    verdict_with(1).hides("the filter lets no document through");
 }
 
 #[test]
