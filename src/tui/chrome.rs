@@ -725,6 +725,9 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<KeyHint> {
         && let Some(offer) = offers(scene).first()
     {
         rename(&mut keys, Action::Ask, offer.verb());
+        if scene.ui.panes.focus == Focus::Panes {
+            keys.insert(0, (Action::OpenSelected, offer.verb()));
+        }
     }
     keys
 }

@@ -10,8 +10,12 @@ use super::base::App;
 use super::effect::Effect;
 
 impl App {
-    /// Takes the selected offer, or the first; returns whether there is one.
+    /// Takes the selected offer, or the first; returns whether there is one. A question that is
+    /// typed is never taken for that.
     pub(super) fn take_offer(&mut self) -> bool {
+        if !self.ui.question.text.is_empty() {
+            return false;
+        }
         let offers = offers(&self.scene());
         let selected = self.ui.scroll(Pane::Answer).selected;
         let row = selected.map_or(0, |item| item.row);

@@ -82,9 +82,11 @@ impl App {
             }
             Event::Session(SessionEvent::Searched { retrieval }) => self.filter_counted(retrieval),
             Event::Session(SessionEvent::ModelsListed { .. }) => self.use_awaited_model(),
-            Event::Session(
-                SessionEvent::ModelLoaded { .. } | SessionEvent::CorpusOpened { .. },
-            ) => self.look_for_a_model(),
+            Event::Session(SessionEvent::ModelLoaded { .. }) => self.look_for_a_model(),
+            Event::Session(SessionEvent::CorpusOpened { .. }) => {
+                self.ui.work.is_opening = false;
+                self.look_for_a_model();
+            }
             _ => {}
         }
         self.trials_receive(&record.event);

@@ -95,6 +95,11 @@ fn practice_rows(page: &mut Page<'_>) {
     let prompt = scene.ui.next_run.config().answer.prompt;
     page.text(Tone::Text, "   ", words::practice(prompt));
     let take = scene.keymap.sign(Action::Ask);
+    let take = if scene.ui.question.text.is_empty() {
+        take
+    } else {
+        format!("{take} on an empty line")
+    };
     let others = scene.keys_from_here(Action::Models);
     let offer = match model_offer(scene) {
         Some(Offer::Use(model)) => {

@@ -1567,6 +1567,42 @@ fn a_model_is_offered_downloaded_and_loaded() {
 }
 
 #[test]
+fn a_model_is_offered_once_the_folder_is_open_and_never_taken_for_a_question() {
+    let opened = || {
+        let mut screen = Screen::with(|mut options| {
+            options.opens_folders = true;
+            App::new(options, Depth::True).expect("a screen")
+        });
+        for mut model in models(&recorded()) {
+            model.practice = true;
+            screen.session(SessionEvent::ModelLoaded { model, wall_ms: 1 });
+        }
+        screen
+            .session(SessionEvent::CorpusOpened { corpus: corpus() })
+            .session(offered_models());
+        screen.commands();
+        screen
+    };
+    let pulls = |keys: &str| {
+        let mut screen = opened();
+        screen.press(keys);
+        let commands = screen.commands();
+        let mut commands = commands.iter();
+        commands.any(|command| matches!(command, Command::PullModel { .. }))
+    };
+    opened()
+        .shows("enter downloads Qwen3 4B")
+        .shows("enter download ")
+        .press("esc")
+        .shows("enter download ")
+        .press("i w")
+        .shows("enter on an empty line downloads Qwen3 4B")
+        .hides("enter download ");
+    assert!(pulls("enter") && pulls("esc enter"));
+    assert!(!pulls("w enter") && !pulls("w esc enter") && !pulls("space enter"));
+}
+
+#[test]
 fn a_word_that_lets_no_document_through_is_looked_for_in_their_names() {
     let searched = |documents: u64, filter: &str| SessionEvent::Searched {
         retrieval: Retrieval {
