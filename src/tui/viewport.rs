@@ -49,6 +49,8 @@ pub struct Content {
     /// The row at which a following window begins where the rows are complete; otherwise it keeps
     /// to the end.
     pub start: Option<usize>,
+    /// The rows that such a window has in sight: it begins further down where they would not be.
+    pub wanted: Range<usize>,
 }
 
 /// The position of the window.
@@ -134,21 +136,41 @@ impl Content {
         self.rows.get(row..)?.iter().find_map(|row| row.number)
     }
 
-    /// The rows above the window that stay in sight, when it begins at `top`.
-    pub fn head(&self, top: usize) -> Option<Range<usize>> {
+    /// The rows above the window that stay in sight, when it begins at `top`: they and the foot
+    /// leave a row.
+    pub fn head(&self, top: usize, height: usize) -> Option<Range<usize>> {
         let begun = self.heads.partition_point(|head| head.start < top);
-        self.heads[..begun].last().cloned()
+        let head = self.heads[..begun].last()?;
+        let most = height.saturating_sub(self.foot(height) + 1);
+        Some(head.start..head.end.min(head.start + most))
     }
 
     /// First row of the window at a height.
     pub fn top(&self, scroll: &Scroll, height: usize) -> usize {
         let last_top = self.rows.len().saturating_sub(height);
         let top = if scroll.follow {
-            self.start.unwrap_or(last_top)
+            self.start
+                .map_or(last_top, |start| self.top_of_wanted(start, height))
         } else {
             scroll.top
         };
         top.min(last_top)
+    }
+
+    /// First row of a window that begins at `start`; or with the wanted rows, where they are not in
+    /// sight below it, or have no room at all and less than half of it there.
+    fn top_of_wanted(&self, start: usize, height: usize) -> usize {
+        let room = height.saturating_sub(self.foot(height));
+        let covered = self.head(start + 1, height).map_or(0, |head| head.len());
+        let first = self.wanted.start.saturating_sub(covered);
+        let last = self.wanted.end.saturating_sub(room);
+        let above = self.wanted.start.saturating_sub(start);
+        let is_half_theirs = last > first && above <= room / 2;
+        if last <= start || is_half_theirs {
+            start
+        } else {
+            first.max(start)
+        }
     }
 
     /// Number of rows of the foot that stay in sight at a height, its first ones: they leave most
@@ -161,10 +183,12 @@ impl Content {
     pub fn in_sight(&self, scroll: &Scroll, height: usize) -> impl Iterator<Item = usize> {
         let top = self.top(scroll, height);
         let end = self.rows.len();
-        let head = self.head(top).unwrap_or_default();
+        let head = self.head(top, height).unwrap_or_default();
         let below = top + head.len();
         let first = end - self.foot;
-        let foot = self.foot(height);
+        // below the rows above the last head it would be read as theirs
+        let is_above = self.heads.last().is_some_and(|last| top < last.start);
+        let foot = if is_above { 0 } else { self.foot(height) };
         if top + height - foot <= first {
             let between = below..top + height - foot;
             head.chain(between).chain(first..first + foot)
@@ -206,7 +230,7 @@ impl Scroll {
     /// Moves the window so that rows are in sight.
     pub fn show(&mut self, rows: Range<usize>, content: &Content, height: usize) {
         let top = content.top(self, height);
-        let covered = content.head(top).map_or(0, |head| head.len());
+        let covered = content.head(top, height).map_or(0, |head| head.len());
         let room = height - content.foot(height);
         let shown = if rows.start < top + covered || rows.len() + covered > room {
             rows.start.saturating_sub(covered)
@@ -456,13 +480,48 @@ mod tests {
     }
 
     #[test]
+    fn the_wanted_rows_are_in_sight_and_the_foot_is_not_below_other_rows() {
+        let mut content = content(20);
+        content.heads.push(4..6);
+        content.foot = 2;
+        content.start = Some(4);
+        content.wanted = 10..12;
+        let rows = |content: &Content, scroll: &Scroll, height: usize| -> Vec<usize> {
+            content.in_sight(scroll, height).collect()
+        };
+        let mut scroll = Scroll {
+            follow: true,
+            ..Scroll::default()
+        };
+        assert_eq!(rows(&content, &scroll, 6), [4, 5, 10, 11, 18, 19]);
+        assert_eq!(rows(&content, &scroll, 4), [4, 10, 18, 19], "a row of them");
+        content.wanted = 7..9;
+        assert_eq!(rows(&content, &scroll, 7), [4, 5, 6, 7, 8, 18, 19], "all");
+        content.wanted = 7..16;
+        assert_eq!(
+            rows(&content, &scroll, 7),
+            [4, 5, 7, 8, 9, 18, 19],
+            "the first"
+        );
+        content.wanted = 6..16;
+        assert_eq!(
+            rows(&content, &scroll, 7),
+            [4, 5, 6, 7, 8, 18, 19],
+            "as it is"
+        );
+
+        scroll.by(-2, &content, 7);
+        assert_eq!(rows(&content, &scroll, 7), [2, 3, 4, 5, 6, 7, 8], "above");
+    }
+
+    #[test]
     fn a_row_is_not_shown_below_a_head() {
         let mut content = content(20);
         content.heads.push(1..3);
         let mut scroll = Scroll::default();
-        assert_eq!(content.head(1), None);
+        assert_eq!(content.head(1, 5), None);
         scroll.show(9..10, &content, 5);
-        assert_eq!((scroll.top, content.head(5)), (5, Some(1..3)));
+        assert_eq!((scroll.top, content.head(5, 5)), (5, Some(1..3)));
         scroll.show(6..7, &content, 5);
         assert_eq!(scroll.top, 4);
     }

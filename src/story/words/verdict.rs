@@ -14,6 +14,12 @@ pub fn verdict_name(kind: VerdictKind) -> &'static str {
     }
 }
 
+/// Returns the sign of a verdict alone.
+pub fn verdict_sign(kind: VerdictKind) -> &'static str {
+    let name = verdict_name(kind);
+    name.split_once(' ').map_or(name, |(sign, _)| sign)
+}
+
 /// Returns the verdict on an answer with its reason.
 pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
     let reason = reason(verdict, support);

@@ -202,6 +202,7 @@ impl App {
         self.frozen = None;
         self.overlay = None;
         self.ui.work.turn = None;
+        self.ui.work.since = None;
         self.ui.work.begins_thread = false;
         if is_repeated {
             self.ui.panes.reset_scrolls_but_hit();

@@ -111,6 +111,8 @@ impl App {
         if !is_recorded {
             work.pending = None;
             work.live = Some(run.to_owned());
+            // the time of what it waited for is not its own
+            work.since = None;
         }
         work.turn = None;
         self.ui.panes.reset_scrolls();

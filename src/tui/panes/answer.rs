@@ -48,11 +48,12 @@ impl View for Answer {
         follow_up_rows(page, run);
         page.gap();
         without_documents_row(page, run);
-        sentences::rows(page, run);
+        let written = sentences::rows(page, run);
         match &run.outcome {
             Some(outcome) => {
                 whole_rows(page, run);
-                outcome_rows(page, outcome);
+                page.content.wanted = written.start..page.content.rows.len();
+                outcome_rows(page, run, outcome);
                 changed_rows(page, run);
                 practice_row(page, run);
                 foot_rows(page, run);
@@ -172,10 +173,28 @@ fn earlier_rows(page: &mut Page<'_>, run: &Run) {
             continue;
         }
 
-        let turn = pair[0].turn();
         page.text(Tone::Quiet, " ", &pair[0].question);
-        page.text(Tone::Quiet, INDENT, &turn.answer);
+        short_answer_rows(page, pair[0]);
         page.gap();
+    }
+}
+
+/// Writes the short answer of an earlier turn with the sign of its verdict, and how it ended where
+/// that was not by itself.
+fn short_answer_rows(page: &mut Page<'_>, run: &Run) {
+    let kind = run.verdict.as_ref().map(|verdict| verdict.kind);
+    let (tone, sign) = kind.map_or((Tone::Quiet, " "), |kind| {
+        (verdict_tone(kind), words::verdict_sign(kind))
+    });
+    let sign = page.span(tone, format!("{}{sign} ", &INDENT[2..]));
+    let room = page.cells.saturating_sub(INDENT.len());
+    let answer = run.turn().answer;
+    if !answer.is_empty() {
+        page.text_behind(vec![sign], Tone::Quiet, &answer, room);
+    }
+    if run.outcome != Some(Outcome::Completed) {
+        let ended = format!("■ {}", words::outcome(run.outcome.as_ref()));
+        page.text(Tone::Warning, INDENT, &ended);
     }
 }
 
@@ -228,11 +247,7 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
     let (Some(verdict), Some(words)) = (&run.verdict, run.verdict_line()) else {
         return;
     };
-    let tone = match verdict.kind {
-        VerdictKind::Supported => Tone::Good,
-        VerdictKind::Partly | VerdictKind::Doubtful => Tone::Warning,
-        VerdictKind::NotInDocuments => Tone::Strong,
-    };
+    let tone = verdict_tone(verdict.kind);
     let (action, what) = key_after(verdict, run);
     let next = format!("{} {what}", page.scene.keys_from_here(action));
     let room = page.cells.saturating_sub(INDENT.len());
@@ -244,6 +259,14 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
             row.line.spans.extend([Span::raw("   "), next]);
         }
         Some(_) | None => page.line(vec![Span::raw(INDENT), next]),
+    }
+}
+
+fn verdict_tone(kind: VerdictKind) -> Tone {
+    match kind {
+        VerdictKind::Supported => Tone::Good,
+        VerdictKind::Partly | VerdictKind::Doubtful => Tone::Warning,
+        VerdictKind::NotInDocuments => Tone::Strong,
     }
 }
 
@@ -268,9 +291,13 @@ fn key_after(verdict: &Verdict, run: &Run) -> (Action, String) {
     (action, what.to_owned())
 }
 
-fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
+fn outcome_rows(page: &mut Page<'_>, run: &Run, outcome: &Outcome) {
+    let has_text = !run.steps.is_empty() || !run.text.trim().is_empty();
     match outcome {
         Outcome::Completed => {}
+        Outcome::Stopped if !has_text => {
+            note(page, Tone::Warning, "■ stopped before anything was written");
+        }
         Outcome::Stopped => note(page, Tone::Warning, "■ stopped; the text so far is kept"),
         Outcome::LimitReached => {
             let continues = page.scene.keys_from_here(Action::Continue);

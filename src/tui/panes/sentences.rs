@@ -22,8 +22,9 @@ pub const INDENT: &str = "     ";
 /// Cells of a label behind a row of a table.
 const LABEL: usize = 6;
 
-/// Writes the sentences of an answer.
-pub fn rows(page: &mut Page<'_>, run: &Run) {
+/// Writes the sentences of an answer. Returns the rows of those that stayed, from the first on.
+pub fn rows(page: &mut Page<'_>, run: &Run) -> Range<usize> {
+    let mut first = None;
     // a table takes all cells that it may have, and the labels of its rows stand behind it
     let is_cited_row = |step: &Step| step.text.starts_with('|') && !step.citations.is_empty();
     let labels = if run.steps.iter().any(is_cited_row) {
@@ -49,12 +50,15 @@ pub fn rows(page: &mut Page<'_>, run: &Run) {
         for hidden in begun..row {
             Sentence::new(run, hidden).rows(page, Vec::new());
         }
-        Sentence::new(run, row).rows(page, rows);
+        let written = Sentence::new(run, row).rows(page, rows);
+        first.get_or_insert(written);
         begun = row + 1;
     }
     for row in begun..run.steps.len() {
         Sentence::new(run, row).rows(page, Vec::new());
     }
+    let end = page.content.rows.len();
+    first.unwrap_or(end)..end
 }
 
 /// Returns the rows of each sentence; rows between sentences have none.
@@ -107,13 +111,16 @@ impl<'a> Sentence<'a> {
         Item::new(self.row, 0)
     }
 
-    fn rows(&self, page: &mut Page<'_>, rows: Vec<Row>) {
+    /// Writes what was written before the sentence, the sentence, and its citations. Returns its
+    /// first row.
+    fn rows(&self, page: &mut Page<'_>, rows: Vec<Row>) -> usize {
         let selected = page.scene.ui.scroll(Pane::Answer).selected;
         let is_selected = selected.is_some_and(|selected| selected.row == self.row);
         self.thought_rows(page, is_selected);
         for version in 0..self.step.replaced.len() {
             self.replaced_rows(page, version);
         }
+        let first = page.content.rows.len();
         self.text_rows(page, rows);
 
         if is_selected {
@@ -122,6 +129,7 @@ impl<'a> Sentence<'a> {
                 citation_rows(page, item, citation);
             }
         }
+        first
     }
 
     /// The thoughts in front of the sentence: one line, and all of them while it is selected.

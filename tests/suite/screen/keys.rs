@@ -667,6 +667,19 @@ fn the_time_of_a_question_begins_with_the_question() {
     screen.app.advance(Duration::ZERO);
     screen.app.advance(Duration::from_secs(2));
     screen.shows("waiting for the engine · 2 s").hides("· 19 s");
+
+    // nor is the time of the run that another question replaces that of its own run
+    screen.apply(&recorded()[..15]);
+    screen.app.advance(Duration::ZERO);
+    screen.app.advance(Duration::from_secs(30));
+    screen.shows("· 30 s").type_text("Who?").press("enter");
+    screen.app.advance(Duration::ZERO);
+    screen.app.advance(Duration::from_secs(3));
+    screen.shows("· 3 s").hides("· 33 s");
+    screen.apply(&renamed(&recorded()[..15], "next"));
+    screen.app.advance(Duration::ZERO);
+    screen.app.advance(Duration::from_secs(1));
+    screen.shows("· 1 s").hides("· 4 s");
 }
 
 #[test]
@@ -1678,6 +1691,69 @@ fn a_word_that_lets_no_document_through_is_looked_for_in_their_names() {
         .shows("○ not in your documents: the filter lets no document through")
         .shows("f chooses other documents");
     verdict_with(1).hides("the filter lets no document through");
+}
+
+#[test]
+fn an_earlier_turn_has_the_sign_of_its_verdict_and_says_that_it_was_stopped() {
+    let next = |mut records: Vec<Record>, first: &str| {
+        records = renamed(&records, "next");
+        if let Event::Run(RunEvent::RunStarted {
+            question, thread, ..
+        }) = &mut records[0].event
+        {
+            *thread = Some(first.to_owned());
+            *question = "And who taught him?".to_owned();
+        }
+        records
+    };
+    let first = long_answer();
+    let id = first[0].run.clone();
+    let mut screen = ready();
+    screen.apply(&first).apply(&next(long_answer(), &id));
+    let text = screen.press("esc g").text(60, 16);
+    assert!(text.contains("◐ Aldmouth"), "{text}");
+    assert!(
+        !text.contains("partly supported"),
+        "of another turn\n{text}"
+    );
+    let text = screen.press("G").text(60, 16);
+    assert!(text.contains("partly supported"), "{text}");
+
+    // the run that another question replaced
+    let mut screen = ended(Outcome::Stopped);
+    screen.shows("■ stopped; the text so far is kept");
+    screen
+        .apply(&next(recorded(), &recorded()[0].run))
+        .shows("     ■ stopped")
+        .hides("text so far is kept");
+    let mut screen = ready();
+    let end = RunEvent::RunFinished {
+        outcome: Outcome::Stopped,
+        text: String::new(),
+        answer: String::new(),
+        citations: Vec::new(),
+        usage: Default::default(),
+    };
+    let mut nothing = recorded()[..2].to_vec();
+    nothing[1].event = end.into();
+    screen
+        .apply(&nothing)
+        .shows("■ stopped before anything was written");
+}
+
+#[test]
+fn a_finished_answer_is_in_sight_on_a_small_screen() {
+    let mut screen = ready();
+    let mut records = run_of("searag.jsonl");
+    if let Event::Run(RunEvent::RunStarted { question, .. }) = &mut records[0].event {
+        *question = "Where was the teacher of Mira Oakes born? ".repeat(8);
+    }
+    screen.apply(&records);
+    for (width, height) in [(40, 10), (60, 16), (80, 24)] {
+        let text = screen.text(width, height);
+        assert!(text.contains("Mira Oakes was a student"), "{text}");
+        assert!(text.contains("Where was the teacher"), "{text}");
+    }
 }
 
 #[test]
