@@ -140,7 +140,7 @@ fn parameters(count: u64) -> String {
 
 /// Prints every folder and file of the program.
 pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let all: [(&str, PathBuf); 16] = [
+    let all: [(&str, PathBuf); 17] = [
         ("settings", paths.config_file()),
         ("keymap", paths.keymap_file()),
         ("presets", paths.config.join("presets")),
@@ -154,6 +154,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("datasets", paths.datasets()),
         ("saved", paths.saved_files()),
         ("history", paths.history_file()),
+        ("typed models", paths.model_history_file()),
         ("token", paths.token_file()),
         ("log", paths.log_file()),
         ("assets", assets_folder()),

@@ -96,6 +96,8 @@ places! {
     evaluations = state / "evaluations";
     /// Questions asked before, for the input line.
     history_file = state / "history";
+    /// Files of models whose paths were typed before.
+    model_history_file = state / "model-history";
     /// The token of `ragscope serve`.
     token_file = data / "token";
     /// The speed at which the models read here.

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::event::{CorpusCard, ModelCard, ModelRole, Outcome};
+use crate::event::{CorpusCard, ModelRole, Outcome};
 
 use crate::story::{Phase, Run, words};
 
@@ -159,7 +159,8 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
         ""
     };
     let mut spans = vec![
-        scene.span(Tone::Text, model_name(card)),
+        scene.span(Tone::Text, model_name(&card.file)),
+        scene.span(Tone::Text, next_model_words(scene, &card.file)),
         scene.span(Tone::Warning, practice),
         scene.span(
             Tone::Quiet,
@@ -175,9 +176,22 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     spans
 }
 
+/// Returns the generator of the next run, where the run on the screen used another one.
+fn next_model_words(scene: &Scene<'_>, shown: &str) -> String {
+    let next = match scene.state.models.get(&ModelRole::Generator) {
+        Some(Model::Ready { card, .. }) => &card.file,
+        Some(Model::Loading { file, .. }) => file,
+        None => return String::new(),
+    };
+    if next == shown || scene.ui.player.is_some() {
+        return String::new();
+    }
+    format!(" → next {}", model_name(next))
+}
+
 /// Returns the name of a model's file, without its ending.
-fn model_name(card: &ModelCard) -> String {
-    let file = text::one_line(&card.file);
+fn model_name(file: &str) -> String {
+    let file = text::one_line(file);
     file.strip_suffix(".gguf").unwrap_or(&file).to_owned()
 }
 
@@ -509,7 +523,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
         Some(error) => {
             // what was typed stays in sight
             let typed = text::width(field.text.as_str()) as u16 + 3;
-            let room = usize::from(area.width.saturating_sub(typed));
+            let room = usize::from(area.width.saturating_sub(typed).max(area.width / 2));
             let error = scene.span(Tone::Warning, text::clip(error, room));
             Line::from(vec![error, Span::raw(" ")])
         }
@@ -529,8 +543,10 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
 }
 
 fn field_keys(purpose: &Purpose) -> Vec<KeyHint> {
-    let of_folder: &[KeyHint] = match purpose {
-        Purpose::Folder => &[(Action::NextPane, "complete"), (Action::FieldUp, "before")],
+    let of_path: &[KeyHint] = match purpose {
+        Purpose::Folder | Purpose::Model => {
+            &[(Action::NextPane, "complete"), (Action::FieldUp, "before")]
+        }
         _ => &[],
     };
     let accept = match purpose {
@@ -538,7 +554,7 @@ fn field_keys(purpose: &Purpose) -> Vec<KeyHint> {
         _ => "accept",
     };
     let always = [(Action::Accept, accept), (Action::Back, "cancel")];
-    [of_folder, &always].concat()
+    [of_path, &always].concat()
 }
 
 /// Returns the modes that the user must not forget.

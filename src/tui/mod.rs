@@ -204,7 +204,7 @@ fn outside(
             Ok(()) => app.notify(format!("saved {}", path.display())),
             Err(error) => app.refuse(format!("cannot save {}: {error}", path.display())),
         },
-        Effect::Remember(question) => remember(&question, app),
+        Effect::Remember { file, text } => remember(&file, &text, app),
     }
     After::Continue
 }
@@ -257,12 +257,11 @@ fn show_page(
     After::Redraw
 }
 
-fn remember(question: &str, app: &mut App) {
-    let file = app.options.paths.history_file();
-    let line = serde_json::Value::from(question).to_string();
-    if let Err(error) = terminal::append_line(&file, &line) {
+fn remember(file: &Path, text: &str, app: &mut App) {
+    let line = serde_json::Value::from(text).to_string();
+    if let Err(error) = terminal::append_line(file, &line) {
         app.refuse(format!(
-            "cannot add the question to the history {}: {error}",
+            "cannot add to the history {}: {error}",
             file.display()
         ));
     }

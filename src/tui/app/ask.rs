@@ -36,7 +36,10 @@ impl App {
         }
 
         if self.ui.question.submit(&question) {
-            self.effects.push(Effect::Remember(question.clone()));
+            self.effects.push(Effect::Remember {
+                file: self.options.paths.history_file(),
+                text: question.clone(),
+            });
         }
         self.ui.panes.release();
         let thread = self.continued_thread(&question);

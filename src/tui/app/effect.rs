@@ -23,8 +23,8 @@ pub enum Effect {
     ShowPage { file: PathBuf, page: u32 },
     /// Draw everything again: a picture was on the screen.
     Redraw,
-    /// Add a question to the history.
-    Remember(String),
+    /// Add a text to a history.
+    Remember { file: PathBuf, text: String },
     /// Stop the process until the shell continues it.
     Suspend,
     /// Close the screen, and open that of the demo.

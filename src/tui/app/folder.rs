@@ -1,6 +1,7 @@
 //! The folder of documents: typed, completed, or one of those before.
 
-use std::io::ErrorKind;
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::event::Command;
@@ -48,10 +49,7 @@ impl App {
                     ));
                 }
                 Err(error) => {
-                    let reason = match error.kind() {
-                        ErrorKind::NotFound => "there is no such folder".to_owned(),
-                        _ => error.to_string(),
-                    };
+                    let reason = why_not_found(&error, "folder");
                     return Err(format!("cannot open {name}: {reason}"));
                 }
             }
@@ -67,61 +65,70 @@ impl App {
         Ok(())
     }
 
-    /// Completes the path that is typed, as far as the folders there agree.
+    /// Completes the path that is typed, as far as the names there agree.
     pub(super) fn complete(&mut self) {
-        let folder = |field: &&Field| field.purpose == Purpose::Folder;
-        let Some(typed) = self
-            .ui
-            .field
-            .as_ref()
-            .filter(folder)
-            .map(|field| field.text.as_str())
-        else {
-            return;
+        let Some(field) = &self.ui.field else { return };
+        let ending = match &field.purpose {
+            Purpose::Folder => None,
+            Purpose::Model => Some("gguf"),
+            _ => return,
         };
+        let purpose = field.purpose.clone();
+        let typed = field.text.as_str();
         let (parent, begun) = typed.rsplit_once('/').unwrap_or((".", typed));
         let shown = typed.len() - begun.len();
         let parent = if parent.is_empty() { "/" } else { parent };
 
-        let names = folders_in(&typed_path(parent), begun);
+        let names = names_in(&typed_path(parent), begun, ending);
         let (completed, remark) = match names.as_slice() {
             [] => (
                 typed.to_owned(),
-                Some("no folder there begins like this".to_owned()),
+                Some("no name there begins like this".to_owned()),
             ),
-            [name] => (format!("{}{name}/", &typed[..shown]), None),
+            [name] => (format!("{}{name}", &typed[..shown]), None),
             [first, ..] => {
                 let end = names.iter().map(|name| common_bytes(first, name)).min();
                 let common = &first[..end.unwrap_or(0)];
-                let listed = names.iter().take(MAX_NAMES).map(String::as_str);
+                let listed = names.iter().take(MAX_NAMES);
+                let listed = listed.map(|name| without_slash(name));
                 let listed = listed.collect::<Vec<_>>().join("  ");
                 (format!("{}{common}", &typed[..shown]), Some(listed))
             }
         };
-        let field = Field::new(Purpose::Folder, &completed);
+        let field = Field::new(purpose, &completed);
         self.ui.field = Some(Field {
             error: remark,
             ..field
         });
     }
 
-    /// Replaces the folder that is typed by the next of those that were opened before.
-    pub(super) fn take_recent_folder(&mut self, by: isize) {
-        let recent = &self.ui.recent_folders;
+    /// Replaces the path that is typed by the next of those that were taken before.
+    pub(super) fn take_recent_path(&mut self, by: isize) {
         let Some(field) = &self.ui.field else {
             return;
         };
-        let at = recent
-            .iter()
-            .position(|folder| folder == field.text.as_str());
+        let recent = match field.purpose {
+            Purpose::Model => &self.ui.recent_models,
+            _ => &self.ui.recent_folders,
+        };
+        let purpose = field.purpose.clone();
+        let at = recent.iter().position(|path| path == field.text.as_str());
         let next = match at {
             Some(at) => at.checked_add_signed(-by),
             None => Some(0),
         };
         match next.and_then(|next| recent.get(next)) {
-            Some(folder) => self.ui.field = Some(Field::new(Purpose::Folder, folder)),
-            None => self.refuse("no other folder was opened before"),
+            Some(path) => self.ui.field = Some(Field::new(purpose, path)),
+            None => self.refuse("no other was opened before"),
         }
+    }
+}
+
+/// Returns why a typed path cannot be opened.
+pub(super) fn why_not_found(error: &io::Error, what: &str) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("there is no such {what}"),
+        _ => error.to_string(),
     }
 }
 
@@ -133,12 +140,21 @@ fn without_slash(path: &str) -> &str {
     }
 }
 
-/// Returns the names of the folders in a folder that begin like this, in order; hidden ones only
-/// where a dot was typed.
-fn folders_in(parent: &Path, begun: &str) -> Vec<String> {
+/// Returns the names in a folder that begin like this, in order: of its folders, with a slash, and
+/// of its files with this ending; hidden ones only where a dot was typed.
+fn names_in(parent: &Path, begun: &str, ending: Option<&str>) -> Vec<String> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.path().is_dir());
-    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = entries.filter_map(|entry| {
+        let path = entry.path();
+        let name = entry.file_name().into_string().ok()?;
+        if path.is_dir() {
+            return Some(format!("{name}/"));
+        }
+        let has_ending = path
+            .extension()
+            .is_some_and(|own| Some(own) == ending.map(OsStr::new));
+        has_ending.then_some(name)
+    });
     let mut names: Vec<String> = names
         .filter(|name| name.starts_with(begun))
         .filter(|name| begun.starts_with('.') || !name.starts_with('.'))

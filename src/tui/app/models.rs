@@ -3,10 +3,13 @@
 use crate::event::{Command, LocalModel, ModelRole, PulledModel};
 use crate::story::text::one_line;
 use crate::story::words;
+use crate::tui::folders::typed_path;
 use crate::tui::keys::Action;
 use crate::tui::overlays;
 
 use super::base::App;
+use super::effect::Effect;
+use super::folder::why_not_found;
 
 impl App {
     pub(super) fn open_models(&mut self) {
@@ -32,8 +35,46 @@ impl App {
             return false;
         }
 
+        self.load_model(role, &model.setting);
+        true
+    }
+
+    /// Loads the generator in the file whose path is typed.
+    ///
+    /// # Errors
+    /// A path that is no file, for the user.
+    pub(super) fn load_typed_model(&mut self, typed: &str) -> Result<(), String> {
+        if typed.is_empty() {
+            return Ok(());
+        }
+        let path = typed_path(typed);
+        match path.metadata() {
+            Ok(about) if about.is_file() => {}
+            Ok(_) => return Err("this is a folder: type the file in it".to_owned()),
+            Err(error) => return Err(why_not_found(&error, "file")),
+        }
+
+        let recent = &mut self.ui.recent_models;
+        let is_new = recent.first().is_none_or(|last| last != typed);
+        recent.retain(|known| known != typed);
+        recent.insert(0, typed.to_owned());
+        if is_new {
+            self.effects.push(Effect::Remember {
+                file: self.options.paths.model_history_file(),
+                text: typed.to_owned(),
+            });
+        }
+        // the screen shows how it is loaded
+        self.overlay = None;
+        let path = std::path::absolute(&path).unwrap_or(path);
+        self.load_model(ModelRole::Generator, &path.display().to_string());
+        Ok(())
+    }
+
+    /// Gives a role a model, as the settings name it, and loads it.
+    fn load_model(&mut self, role: ModelRole, setting: &str) {
         let key = format!("{}.model", role.name());
-        self.override_setting(&key, &model.setting);
+        self.override_setting(&key, setting);
         let overrides = self.ui.next_run.overrides.clone();
         if role == ModelRole::Embedder && self.state.corpus.is_some() {
             // the vectors of the index are those of the old one
@@ -45,8 +86,7 @@ impl App {
         } else {
             self.send(Command::LoadModels { overrides });
         }
-        self.notify(format!("{key} = {}, for the next runs", model.setting));
-        true
+        self.notify(format!("{key} = {setting}, for the next runs"));
     }
 
     /// Returns what a model lacks, in words; `None` where it fits.

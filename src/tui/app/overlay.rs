@@ -176,19 +176,20 @@ impl App {
             Purpose::Passage => self.trace_passage(typed),
             Purpose::Expected => self.diagnose(typed),
             Purpose::Folder => self.open_typed_folders(typed)?,
+            Purpose::Model => self.load_typed_model(typed)?,
             Purpose::Filter => self.filter_documents(typed)?,
             Purpose::ThreadName(thread) => self.rename_thread(thread, typed)?,
         }
         Ok(())
     }
 
-    /// Moves in the rows below the typed line, or through the folders of before.
+    /// Moves in the rows below the typed line, or through the paths of before.
     pub(super) fn move_below_input(&mut self, by: isize) {
         let purpose = self.ui.field.as_ref().map(|field| &field.purpose);
         let overlay = self.overlay.as_ref();
         let has_line = overlay.is_some_and(|open| open.line.is_some());
-        if purpose == Some(&Purpose::Folder) {
-            self.take_recent_folder(by);
+        if matches!(purpose, Some(Purpose::Folder | Purpose::Model)) {
+            self.take_recent_path(by);
         } else if purpose.is_none() && has_line {
             self.change_scroll(|scroll, content, height| scroll.select_by(by, content, height));
         }

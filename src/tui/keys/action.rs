@@ -115,7 +115,7 @@ macro_rules! action_list {
             Guide = "guide" Reading ["H"] "read the guide" => |app| app.open_guide();
             Quit = "quit" Reading ["q"] "quit, or close the overlay or the replay" => App::quit;
 
-            NextPane = "next-pane" Everywhere ["tab"] "next pane, or complete the path of a folder" => |app| app.focus_by(1);
+            NextPane = "next-pane" Everywhere ["tab"] "next pane, or complete a path" => |app| app.focus_by(1);
             PreviousPane = "previous-pane" Everywhere ["shift-tab"] "previous pane" => |app| app.focus_by(-1);
             Back = "back" Everywhere ["esc"] "close, stop the run, or leave the input" => App::back;
             NewThread = "new-thread" Everywhere ["ctrl-t"] "begin a new thread with the next question" => App::new_thread;

@@ -131,10 +131,7 @@ impl View for Models {
                     None => Request::UseModel(Box::new(model.clone())),
                 },
                 Entry::Offered(model) => Request::PullModel(model.reference.clone()),
-                Entry::Other => {
-                    let setting = Purpose::Setting("generator.model".to_owned());
-                    Request::Type(setting, String::new())
-                }
+                Entry::Other => Request::Type(Purpose::Model, String::new()),
             }),
             _ => None,
         }

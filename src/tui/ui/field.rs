@@ -27,6 +27,8 @@ pub enum Purpose {
     Expected,
     /// The path of a folder of documents.
     Folder,
+    /// The path of the file of a generator.
+    Model,
     /// The documents to retrieve from.
     Filter,
     /// The name of the thread with this id.
@@ -59,6 +61,7 @@ impl Field {
             Purpose::Passage => " text you expected to be found: ".to_owned(),
             Purpose::Expected => " expected answer or passage: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
+            Purpose::Model => " GGUF file: ".to_owned(),
             Purpose::ThreadName(_) => " name of the thread: ".to_owned(),
             Purpose::Filter => " documents (reports/** type:pdf): ".to_owned(),
         }

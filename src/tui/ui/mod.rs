@@ -17,6 +17,8 @@ pub use search::Search;
 pub use typed_text::TypedText;
 pub use work::Work;
 
+use question::read_history;
+
 use std::time::Duration;
 
 use crate::story::Run;
@@ -43,6 +45,8 @@ pub struct Ui {
     pub question: QuestionLine,
     /// The folders that were opened before, as they are typed; the last one first.
     pub recent_folders: Vec<String>,
+    /// The files of models whose paths were typed before, the last one first.
+    pub recent_models: Vec<String>,
     /// A line being typed over the status line.
     pub field: Option<Field>,
     pub search: Search,
@@ -67,6 +71,11 @@ pub struct Ui {
 
 impl Ui {
     pub fn new(options: &Options) -> Self {
+        let mut recent_models = Vec::new();
+        for model in read_history(&options.paths.model_history_file()) {
+            recent_models.retain(|known| *known != model);
+            recent_models.insert(0, model);
+        }
         Self {
             panes: Panes::default(),
             question: QuestionLine::new(&options.paths.history_file(), options.suggestions.clone()),
@@ -75,6 +84,7 @@ impl Ui {
                 .iter()
                 .map(|path| display_path(path))
                 .collect(),
+            recent_models,
             field: None,
             search: Search::default(),
             work: Work::default(),

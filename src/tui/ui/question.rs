@@ -119,12 +119,12 @@ impl QuestionLine {
     }
 }
 
-/// Reads the questions asked before, oldest first. No file, no history.
-fn read_history(file: &Path) -> Vec<String> {
+/// Reads what was typed before, oldest first. No file, no history.
+pub(super) fn read_history(file: &Path) -> Vec<String> {
     let text = files::read(file).unwrap_or_default();
     let text = String::from_utf8(text).unwrap_or_default();
 
-    // one question per line, as a JSON string, since a question may have several lines
+    // one text per line, as a JSON string, since a question may have several lines
     let newest = text.lines().rev();
     let newest = newest.filter_map(|line| serde_json::from_str(line).ok());
     let mut questions: Vec<String> = newest.take(MAX_HISTORY).collect();

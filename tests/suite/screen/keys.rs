@@ -1616,6 +1616,57 @@ fn a_model_is_offered_once_the_folder_is_open_and_never_taken_for_a_question() {
 }
 
 #[test]
+fn the_file_of_a_model_is_completed_checked_loaded_and_remembered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for name in ["small.gguf", "small.txt"] {
+        std::fs::write(path(name), "").expect("written");
+    }
+    std::fs::create_dir(path("sub")).expect("made");
+
+    let mut screen = answered();
+    screen.press("M").session(model_list()).press("G enter");
+    screen.commands();
+    screen
+        .type_text(&path("big.gguf"))
+        .press("enter")
+        .shows("big.gguf ")
+        .shows("there is no such file");
+    screen
+        .press("ctrl-u")
+        .type_text(&path("sub"))
+        .press("enter")
+        .shows("this is a folder");
+    assert_eq!(screen.commands(), []);
+    screen
+        .press("ctrl-u")
+        .type_text(&path("s"))
+        .press("tab")
+        .shows("small.gguf  sub")
+        .type_text("m")
+        .press("tab enter");
+    let file = path("small.gguf");
+    let overrides = vec![("generator.model".to_owned(), file.clone())];
+    let effects = screen.app.take_effects();
+    assert!(
+        matches!(effects.as_slice(), [Effect::Remember { text, .. }, Effect::Send(load)]
+            if *text == file && *load == Command::LoadModels { overrides }),
+        "{effects:?}"
+    );
+    // the model of the next run is named beside that of the run on the screen
+    screen
+        .session(SessionEvent::ModelLoadProgressed {
+            role: ModelRole::Generator,
+            file: "small.gguf".to_owned(),
+            fraction: 0.5,
+        })
+        .shows("→ next small ");
+    screen
+        .press("M G enter up")
+        .shows(&format!("GGUF file: {file}"));
+}
+
+#[test]
 fn a_word_that_lets_no_document_through_is_looked_for_in_their_names() {
     let searched = |documents: u64, filter: &str| SessionEvent::Searched {
         retrieval: Retrieval {
