@@ -41,6 +41,7 @@ fn recorded() -> Vec<Record> {
 fn app() -> App {
     let options = Options {
         config: Layers::defaults().config().expect("the defaults"),
+        sets_chunks: false,
         paths: Paths::under(PathBuf::from("/nonexistent")),
         has_plain_locale: false,
         has_hyperlinks: false,

@@ -161,6 +161,7 @@ fn options(
     let save_folder = std::env::current_dir().unwrap_or_else(|_| paths.state.clone());
     Ok(tui::Options {
         config: layers.config()?,
+        sets_chunks: layers.sets("retriever.k")?,
         paths: paths.clone(),
         save_folder,
         recent_folders: Vec::new(),

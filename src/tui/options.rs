@@ -13,6 +13,8 @@ use super::diagnosing::Diagnose;
 pub struct Options {
     /// The settings at the start of the program.
     pub config: Config,
+    /// Whether something sets the number of chunks.
+    pub sets_chunks: bool,
     /// The folders of themes, keymap, presets and history.
     pub paths: Paths,
     /// The folder that runs and screens are saved in, which is the working directory.

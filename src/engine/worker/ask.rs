@@ -24,11 +24,6 @@ use super::models::{Loaded, Models, judge_model, loaded_probe};
 use super::operations::Worker;
 use super::stamp::{Publish, Stamp};
 
-/// Tokens of the sources that a question is answered from where no number of chunks is set: more
-/// than two cores read in `answer.first_word_seconds` with a model of 1.5 billion parameters, so
-/// that faster machines read more.
-const SOURCES_TOKENS: u32 = 1024;
-
 impl Worker {
     /// Loads the models of the configuration, with `overrides` on top. Returns `false` when it was
     /// interrupted.
@@ -92,7 +87,7 @@ impl Worker {
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
         config.judge.model = judge_model(&config, loaded.generator.card());
         if config.answer.prompt == AnswerPrompt::Sources && !layers.sets("retriever.k")? {
-            config.retriever.k = chunks_of_sources(&config);
+            config.retriever.k = config.chunks_of_sources();
         }
         if let Some(card) = card.filter(|card| card.chunks == 0) {
             let _ = emit(without_documents(&card));
@@ -393,17 +388,6 @@ fn answer_prompt(config: &Config, generator: &ModelCard, is_demo: bool) -> Answe
         }
         AnswerPrompt::Auto => AnswerPrompt::Quotes,
         chosen => chosen,
-    }
-}
-
-/// Returns the number of chunks that a question is answered from where none is set: an evaluation
-/// compares presets by the number that they have.
-fn chunks_of_sources(config: &Config) -> u32 {
-    let k = config.retriever.k;
-    if config.answer.short {
-        k
-    } else {
-        k.max(SOURCES_TOKENS / config.chunker.max_tokens.max(1))
     }
 }
 

@@ -1,6 +1,6 @@
 use ratatui::text::{Line, Span};
 
-use crate::config::{Config, SETTINGS, Setting, SettingReader};
+use crate::config::{AnswerPrompt, Config, SETTINGS, Setting, SettingReader};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
@@ -9,6 +9,8 @@ use crate::tui::view::{Copied, Filter, Request, Scene, Size, View};
 use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{fuzzy, text};
 
+/// The setting that a run chooses by itself where nothing sets it.
+const CHUNKS: &str = "retriever.k";
 /// Cells before and after the names.
 const MARGINS: usize = 4;
 /// Minimum cells for a value where names are long.
@@ -208,7 +210,8 @@ fn explained_choices(scene: &Scene<'_>, setting: &Setting) -> Vec<(String, Strin
 
 fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static> {
     let before = value_before(page.scene, setting);
-    let changed = value != before;
+    let chosen = chunks_by_prompt(page.scene).filter(|_| setting.key == CHUNKS);
+    let changed = value != before && chosen.is_none();
     let is_fixed = setting.read_later().is_some() && !is_read_by_next_index(setting);
     let (sign, tone) = match (changed, is_fixed) {
         (true, false) => ("● ", Tone::Warning),
@@ -217,6 +220,9 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
     };
 
     let mut more = String::new();
+    if let Some(chunks) = chosen {
+        more.push_str(&format!("   {chunks} with prompt sources"));
+    }
     if changed && !is_fixed {
         more.push_str(&format!("   was {before}"));
     }
@@ -249,6 +255,21 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
         page.span(tone, format!("{sign}{value}")),
         page.span(Tone::Quiet, more),
     ])
+}
+
+/// Returns the number of chunks that the next run chooses by itself where it has the prompt
+/// sources; `None` where one is set, and where it has another prompt.
+fn chunks_by_prompt(scene: &Scene<'_>) -> Option<u32> {
+    let next = &scene.ui.next_run;
+    let config = next.config();
+    let is_default = |config: &Config| config.retriever.k == Config::default().retriever.k;
+    let is_set = scene.options.sets_chunks && is_default(&next.settings)
+        || next.overrides.iter().any(|(key, _)| key == CHUNKS);
+    let may_be_sources = matches!(
+        config.answer.prompt,
+        AnswerPrompt::Auto | AnswerPrompt::Sources
+    );
+    (!is_set && is_default(&config) && may_be_sources).then(|| config.chunks_of_sources())
 }
 
 /// Returns the value in the run on the screen; without a run, the value at the start of the

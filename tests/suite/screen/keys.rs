@@ -1808,6 +1808,29 @@ fn a_finished_answer_is_in_sight_on_a_small_screen() {
 }
 
 #[test]
+fn the_chunks_that_a_run_chooses_by_itself_are_named() {
+    let row = |prompt: AnswerPrompt, keys: &str| {
+        let mut screen = Screen::with(|mut options| {
+            options.config.answer.prompt = prompt;
+            App::new(options, Depth::True).expect("a screen")
+        });
+        screen.press("esc s /").type_text("retriever.k");
+        screen.press(keys);
+        let text = screen.text(200, 60);
+        let mut rows = text.lines().filter(|row| row.contains("▸ retriever.k "));
+        rows.next().expect("the setting").to_owned()
+    };
+    let unset = row(AnswerPrompt::Auto, "down up");
+    assert!(unset.contains(" 3   8 with prompt sources"), "{unset}");
+    for set in [
+        row(AnswerPrompt::Auto, "enter backspace 3 enter"),
+        row(AnswerPrompt::StepByStep, "down up"),
+    ] {
+        assert!(!set.contains("prompt sources"), "{set}");
+    }
+}
+
+#[test]
 fn enter_opens_what_is_selected_and_otherwise_types() {
     let mut screen = answered();
     screen.press("esc 3 j enter");

@@ -128,6 +128,7 @@ impl Screen {
 fn options(home: &Path) -> Options {
     Options {
         config: small_settings().config().expect("the defaults"),
+        sets_chunks: false,
         paths: Paths::under(home.to_owned()),
         has_plain_locale: false,
         has_hyperlinks: false,
