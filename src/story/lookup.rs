@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{
     ChunkCopy, ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, Hit, LeftOut,
@@ -157,6 +157,19 @@ impl Lookup {
         &self.hits()[..self.found]
     }
 
+    /// Returns whether its hits are those of several searches in turn: a hit has the scores and
+    /// ranks of the search that placed it.
+    pub fn is_of_several_searches(&self) -> bool {
+        let is_ascending = |pair: &[Hit]| pair[0].fused.score < pair[1].fused.score;
+        let is_same = |rank: fn(&Hit) -> Option<u32>| {
+            let ranks: Vec<u32> = self.retrieved_hits().iter().filter_map(rank).collect();
+            ranks.iter().collect::<BTreeSet<_>>().len() < ranks.len()
+        };
+        self.retrieved_hits().windows(2).any(is_ascending)
+            || is_same(|hit| Some(hit.bm25?.rank))
+            || is_same(|hit| Some(hit.vector?.rank))
+    }
+
     /// Returns the hit or joined text with this number.
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
         self.hits().iter().find(|hit| hit.chunk.id == chunk)
@@ -210,5 +223,43 @@ impl Lookup {
     /// Returns the marks of a chunk, in order.
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
         self.funnel.marks(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Ranked;
+
+    #[test]
+    fn hits_of_several_searches_are_known_by_their_scores_and_ranks() {
+        let is_of_several = |hits: &[(f32, u32)]| {
+            let hits = hits.iter().zip(1..).map(|((score, bm25_rank), rank)| {
+                let ranked = |rank| Ranked {
+                    score: *score,
+                    rank,
+                };
+                Hit {
+                    bm25: Some(ranked(*bm25_rank)),
+                    ..Hit::new(ChunkText::default(), ranked(rank))
+                }
+            });
+            let retrieval = Retrieval {
+                query: String::new(),
+                hits: hits.collect(),
+                bm25_found: 3,
+                vector_found: 0,
+                wall_us: 1,
+                filter: None,
+                documents: BTreeMap::new(),
+            };
+            let mut lookup = Lookup::default();
+            lookup.set_retrieval(&retrieval);
+            lookup.is_of_several_searches()
+        };
+        assert!(!is_of_several(&[(0.9, 2), (0.8, 1), (0.8, 3)]));
+        assert!(is_of_several(&[(0.9, 1), (0.8, 1)]), "two first ranks");
+        assert!(is_of_several(&[(0.8, 1), (0.9, 2)]), "not in their order");
+        assert!(!is_of_several(&[]));
     }
 }

@@ -64,6 +64,7 @@ impl View for Retrieval {
                 row,
                 columns: &columns,
                 pins: &pins,
+                has_several_searches: lookup.is_of_several_searches(),
             };
             rows.write(page);
         }
@@ -271,6 +272,8 @@ struct LookupRows<'a> {
     row: usize,
     columns: &'a Columns,
     pins: &'a Pins,
+    /// True where the ranks of hits are those of different lists.
+    has_several_searches: bool,
 }
 
 impl LookupRows<'_> {
@@ -349,6 +352,9 @@ impl LookupRows<'_> {
         if !origin.is_empty() {
             words.push_str(&format!(" for {origin}"));
         }
+        if self.has_several_searches {
+            words.push_str(", of several searches in turn");
+        }
 
         let settings = &self.run.settings.retriever;
         let by_words = settings.bm25_weight;
@@ -407,7 +413,7 @@ impl LookupRows<'_> {
 
     fn hit_rows(&self, hits: &[Hit], page: &mut Page<'_>) {
         let scene = self.scene;
-        page.line(scene.span(Tone::Quiet, head(self.columns)));
+        page.line(scene.span(Tone::Quiet, self.head()));
         let best = hits
             .iter()
             .map(|hit| hit.fused.score)
@@ -483,8 +489,8 @@ impl LookupRows<'_> {
 
         let numbers = format!(
             "{}{}{:>7}",
-            list(hit.bm25, 2, columns),
-            list(hit.vector, 3, columns),
+            self.in_list(hit.bm25, 2),
+            self.in_list(hit.vector, 3),
             words::score(hit.fused.score, 3)
         );
         line.push_span(scene.span(tone, numbers));
@@ -500,6 +506,33 @@ impl LookupRows<'_> {
             self.push_text(&mut line, chunk);
         }
         line
+    }
+
+    fn head(&self) -> String {
+        let rank = match (self.columns.ranks, self.has_several_searches) {
+            (true, false) => "  # ",
+            (true, true) => "    ",
+            (false, _) => "",
+        };
+        format!(
+            "{}{:>7}{rank}{:>7}{rank}{:>7}",
+            " ".repeat(GUTTER + self.columns.location),
+            "bm25",
+            "cosine",
+            "fused"
+        )
+    }
+
+    /// Returns score and rank in one list; a dot where the list does not contain the chunk.
+    fn in_list(&self, ranked: Option<Ranked>, digits: usize) -> String {
+        let score = ranked.map_or("·".to_owned(), |ranked| words::score(ranked.score, digits));
+        let rank = ranked.filter(|_| !self.has_several_searches);
+        let rank = rank.map_or(String::new(), |ranked| ranked.rank.to_string());
+        if self.columns.ranks {
+            format!("{score:>7}{rank:>3} ")
+        } else {
+            format!("{score:>7}")
+        }
     }
 
     fn shown_location(&self, hit: &Hit) -> String {
@@ -671,28 +704,6 @@ fn origin_words(lookup: &Lookup, is_zoomed: bool) -> String {
         }
     }
     parts.join(" and ")
-}
-
-fn head(columns: &Columns) -> String {
-    let rank = if columns.ranks { "  # " } else { "" };
-    format!(
-        "{}{:>7}{rank}{:>7}{rank}{:>7}",
-        " ".repeat(GUTTER + columns.location),
-        "bm25",
-        "cosine",
-        "fused"
-    )
-}
-
-/// Returns score and rank in one list; a dot where the list does not contain the chunk.
-fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
-    let score = ranked.map_or("·".to_owned(), |ranked| words::score(ranked.score, digits));
-    let rank = ranked.map_or(String::new(), |ranked| ranked.rank.to_string());
-    if columns.ranks {
-        format!("{score:>7}{rank:>3} ")
-    } else {
-        format!("{score:>7}")
-    }
 }
 
 /// Returns whether a range begins at the start of a word.
