@@ -62,6 +62,8 @@ pub struct State {
     /// The progress of indexing, while it runs.
     pub indexing: Option<IndexProgress>,
     pub report: Option<IndexReport>,
+    /// Whether an update of the index was stopped, and none has finished since.
+    has_stopped_update: bool,
     /// The documents that an update added, changed or removed, with the generation that it wrote.
     updated: Vec<(u64, String)>,
     /// The generation from which on the updates are known.
@@ -245,6 +247,7 @@ impl State {
         } else if operation == Operation::MeasureUtility {
             self.end_measurement();
         } else {
+            self.has_stopped_update |= operation == Operation::Index;
             self.indexing = None;
             self.models
                 .retain(|_, model| matches!(model, Model::Ready { .. }));
@@ -322,8 +325,15 @@ impl State {
         if is_other {
             self.known_from = corpus.generation;
             self.updated.clear();
+            self.report = None;
+            self.has_stopped_update = false;
         }
         self.corpus = Some(corpus);
+    }
+
+    /// Returns whether the index waits for the user to continue it.
+    pub fn is_index_stopped(&self) -> bool {
+        self.has_stopped_update && self.indexing.is_none()
     }
 
     fn index_finished(&mut self, report: &IndexReport) {
@@ -347,6 +357,7 @@ impl State {
         self.updated.drain(..too_many);
 
         self.corpus = Some(report.corpus.clone());
+        self.has_stopped_update = false;
         self.indexing = None;
         self.report = Some(report);
     }

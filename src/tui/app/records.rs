@@ -166,7 +166,14 @@ impl App {
         if self.ui.seen_entries + 1 == self.state.log.len() {
             self.ui.seen_entries += 1;
         }
-        self.notify(format!("stopped: {}", words::operation(operation)));
+        let continues = if operation == Operation::Index {
+            let update = self.scene().keys_from_here(Action::Reindex);
+            format!("; {update} continues it")
+        } else {
+            String::new()
+        };
+        let stopped = words::operation(operation);
+        self.notify(format!("stopped: {stopped}{continues}"));
     }
 
     fn operation_failed(&mut self, operation: Operation) {

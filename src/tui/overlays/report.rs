@@ -58,6 +58,9 @@ fn no_report(scene: &Scene<'_>) -> String {
         return "Indexing is in progress; the report appears when it is done.".to_owned();
     }
     let update = scene.keymap.sign(Action::Reindex);
+    if scene.state.is_index_stopped() {
+        return format!("The index is not complete, as it was stopped: {update} continues it.");
+    }
     format!("The folder has not been indexed since the screen opened: {update} updates the index.")
 }
 

@@ -338,6 +338,9 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
             format!(
                 "found by words alone in {files}: more have been read since, {again} asks again"
             )
+        } else if page.scene.state.is_index_stopped() {
+            let update = sign(Action::Reindex);
+            format!("found by words alone in {files}: {update} continues the index")
         } else {
             format!("found by words alone in the {files} read so far, without vectors yet")
         }

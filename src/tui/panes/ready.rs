@@ -224,7 +224,11 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     let beside = NAME_CELLS + 1 + text::width(&size);
     let room = file_cells(page).min(page.cells.saturating_sub(beside));
     let folder = text::left(&text::clip_start(&corpus.folder, room), room);
-    let access = if corpus.read_only { ", read-only" } else { "" };
+    let access = match (corpus.read_only, page.scene.state.is_index_stopped()) {
+        (true, _) => ", read-only",
+        (false, true) => ", not complete",
+        (false, false) => "",
+    };
 
     let skipped = page.scene.state.report.as_ref();
     let skipped = skipped.map_or(0, |report| report.skipped.len());
@@ -278,6 +282,17 @@ fn next_step(scene: &Scene<'_>) -> String {
             sign(Action::IndexReport),
             sign(Action::OpenFolder)
         ),
+        Some(corpus) if scene.state.is_index_stopped() => {
+            let by = if corpus.words_only {
+                " by its words"
+            } else {
+                ""
+            };
+            format!(
+                "The index is not complete: {} continues it. A question finds what has been read{by}.",
+                sign(Action::Reindex)
+            )
+        }
         Some(corpus) if corpus.documents == 0 => {
             "The folder is being read for the first time. Ask at once: a question finds what has been read by its words, and by meaning when all is indexed.".to_owned()
         }

@@ -1808,6 +1808,33 @@ fn a_finished_answer_is_in_sight_on_a_small_screen() {
 }
 
 #[test]
+fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
+    let mut screen = ready();
+    screen.session(report()).press("esc I").shows("12 added");
+    let other = CorpusCard {
+        folder: "~/many".to_owned(),
+        words_only: true,
+        ..corpus()
+    };
+    screen
+        .session(SessionEvent::CorpusOpened { corpus: other })
+        .hides("12 added")
+        .press("esc")
+        .session(progress())
+        .session(SessionEvent::OperationStopped {
+            operation: Operation::Index,
+        })
+        .shows("stopped: index; u continues it")
+        .shows(", not complete")
+        .shows("The index is not complete: u continues it.")
+        .press("I")
+        .shows("as it was stopped: u continues it")
+        .press("esc")
+        .session(report())
+        .hides("not complete");
+}
+
+#[test]
 fn the_chunks_that_a_run_chooses_by_itself_are_named() {
     let row = |prompt: AnswerPrompt, keys: &str| {
         let mut screen = Screen::with(|mut options| {
