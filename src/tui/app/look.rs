@@ -90,6 +90,21 @@ impl App {
     /// Selects the first item of the focused view.
     pub(super) fn select_first(&mut self) {
         self.change_scroll(|scroll, content, _| scroll.selected = content.items().next());
+        self.show_selected();
+    }
+
+    /// Scrolls to the selected item where it is out of sight; returns whether it was.
+    pub(super) fn reveal_selected(&mut self) -> bool {
+        let mut is_hidden = false;
+        self.change_scroll(|scroll, content, height| {
+            let rows = scroll.selected.and_then(|item| content.rows_of(item));
+            let mut in_sight = content.in_sight(scroll, height);
+            is_hidden = rows.is_some_and(|rows| !in_sight.any(|row| rows.contains(&row)));
+        });
+        if is_hidden {
+            self.show_selected();
+        }
+        is_hidden
     }
 
     /// Moves by items if there are any, else by rows.

@@ -96,7 +96,10 @@ impl App {
         match request {
             Request::Close => self.close_overlay(),
             Request::Refuse(reason) => self.refuse(reason),
-            Request::Set { key, value } => self.override_setting(key, &value),
+            Request::Set { key, value } => {
+                self.notify(format!("{key} = {value}"));
+                self.override_setting(key, &value);
+            }
             Request::Reset(key) => self.reset_setting(key),
             Request::TogglePlace { key, chunk } => self.toggle_place(key, &chunk),
             Request::Type(purpose, text) => self.ui.field = Some(Field::new(purpose, &text)),
@@ -140,6 +143,13 @@ impl App {
         }
     }
 
+    /// Chooses the selected entry; one that is out of sight is shown first.
+    pub(super) fn choose(&mut self) {
+        if !self.reveal_selected() {
+            self.act_or(Action::Choose, "select an entry first");
+        }
+    }
+
     /// Accepts the typed line, in the status line or above the rows of an overlay.
     pub(super) fn accept(&mut self) {
         if let Some(field) = self.ui.field.take() {
@@ -152,6 +162,9 @@ impl App {
             && open.line.is_some()
         {
             let stays_open = open.stays_open();
+            if self.reveal_selected() {
+                return;
+            }
             // the entries depend on what is typed, so they are asked for before the overlay goes
             let request = self.request(Action::Accept);
             if !stays_open {

@@ -55,7 +55,7 @@ macro_rules! action_list {
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
-            Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of recorded runs" => App::open_sessions;
+            Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of the history of runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
             Log = "log" Panes ["L"] "show warnings and errors" => App::open_log;
             Save = "save" Panes ["X"] "export the run as Markdown" => App::save_run;
@@ -80,7 +80,7 @@ macro_rules! action_list {
             Slower = "slower" Replay ["-"] "halve the speed" => |app| app.change_speed(0.5);
             Restart = "restart" Replay ["0"] "restart from the beginning" => App::restart;
 
-            Choose = "choose" Choosing ["enter", "space"] "choose or change the selected item" => |app| app.act_or(Action::Choose, "select an entry first");
+            Choose = "choose" Choosing ["enter", "space"] "choose or change the selected item" => App::choose;
             ChangeBack = "change-back" Settings ["left", "h"] "previous value" => |app| app.act_or(Action::ChangeBack, "select a setting first");
             ResetSetting = "reset-setting" Settings ["backspace", "delete"] "reset this setting" => |app| app.act_or(Action::ResetSetting, "select a setting first");
             RunChanged = "run-changed" Settings ["r"] "run the question again with these settings" => App::again;

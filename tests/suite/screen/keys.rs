@@ -1835,6 +1835,30 @@ fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
 }
 
 #[test]
+fn a_value_is_changed_in_sight_alone() {
+    let mut screen = answered();
+    screen.resize(100, 30).press("s j");
+    let seed = |screen: &mut Screen| screen.text(100, 30).contains("▸ seed");
+    assert!(seed(&mut screen));
+    screen.press("pagedown pagedown");
+    assert!(!seed(&mut screen));
+    screen.press("enter").hides(" seed = ");
+    assert!(seed(&mut screen));
+    screen.press("enter").shows(" seed = ");
+    // the exact name comes first, and a change is said
+    screen
+        .press("esc /")
+        .type_text("retriever.k")
+        .press("enter")
+        .shows("retriever.k = 3");
+    screen
+        .press("esc ctrl-u")
+        .type_text("retriever.kind")
+        .press("enter")
+        .shows("retriever.kind = off");
+}
+
+#[test]
 fn the_chunks_that_a_run_chooses_by_itself_are_named() {
     let row = |prompt: AnswerPrompt, keys: &str| {
         let mut screen = Screen::with(|mut options| {
