@@ -32,8 +32,9 @@ const OVERVIEWS: &[&str] = &[
     "qué hay en esta carpeta",
     "这个文件夹里有什么",
 ];
-/// Names of documents per folder, and folders, that are said.
-const MAX_NAMES: usize = 6;
+/// Names of documents per folder, of all where the folders are few, and folders, that are said.
+const MIN_NAMES: usize = 6;
+const MAX_NAMES: usize = 48;
 const MAX_FOLDERS: usize = 12;
 
 /// Returns whether a question asks for what the whole folder holds.
@@ -43,11 +44,12 @@ pub fn asks_for_overview(question: &str) -> bool {
     OVERVIEWS.iter().any(|known| question.ends_with(known))
 }
 
-/// Returns the number of documents, and of each folder some names, the fullest folder first.
+/// Returns the number of documents, and of each folder some names, the fullest folder first; the
+/// documents that are in no folder have their names alone.
 pub fn describe(documents: &[String]) -> String {
     let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for path in documents {
-        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         folders.entry(folder).or_default().push(name);
     }
     let mut folders: Vec<(&str, Vec<&str>)> = folders.into_iter().collect();
@@ -57,19 +59,20 @@ pub fn describe(documents: &[String]) -> String {
     let count = documents.len();
     let noun = if count == 1 { "document" } else { "documents" };
     let mut text = format!("{count} {noun}:\n");
+    let most = (MAX_NAMES / folders.len().max(1)).max(MIN_NAMES);
     for (folder, names) in folders.iter().take(MAX_FOLDERS) {
         let shown: Vec<String> = names
             .iter()
-            .take(MAX_NAMES)
+            .take(most)
             .map(|name| fold_white_space(name))
             .collect();
-        let more = if names.len() > MAX_NAMES { ", …" } else { "" };
-        let _ = write!(
-            text,
-            "\n- {folder} ({}): {}{more}",
-            names.len(),
-            shown.join(", ")
-        );
+        let more = if names.len() > most { ", …" } else { "" };
+        let folder = if folder.is_empty() {
+            String::new()
+        } else {
+            format!("{folder} ({}): ", names.len())
+        };
+        let _ = write!(text, "\n- {folder}{}{more}", shown.join(", "));
     }
     if let Some(rest @ 1..) = folders.len().checked_sub(MAX_FOLDERS) {
         let _ = write!(text, "\n- {rest} more folders");
@@ -101,12 +104,13 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let found = describe(&paths(&["a.md", "notes/b.txt", "notes/c.txt"]));
-        assert_eq!(
-            found,
-            "3 documents:\n\n- notes (2): b.txt, c.txt\n- . (1): a.md"
-        );
+        assert_eq!(found, "3 documents:\n\n- notes (2): b.txt, c.txt\n- a.md");
         let many: Vec<String> = (0..20).map(|n| format!("{n}/a.md")).collect();
         assert!(describe(&many).ends_with("- 8 more folders"));
+        let root: Vec<String> = (0..12).map(|n| format!("{n}.md")).collect();
+        assert!(describe(&root).ends_with("10.md, 11.md"), "all of few");
+        let root: Vec<String> = (0..90).map(|n| format!("{n}.md")).collect();
+        assert!(describe(&root).ends_with("47.md, …"));
         assert_eq!(describe(&[]), "0 documents:\n");
     }
 }
