@@ -296,6 +296,8 @@ fn guess<E>(run: &Run, inquiry: &mut dyn Inquiry<Error = E>) -> Result<Expected,
         ("retriever.pool", "200"),
     ];
     let quoted = inquiry.ask(&bare(run, &quotes))?;
+    let found = quoted.lookups.iter().map(|lookup| lookup.found as u64);
+    let chunks = words::quantity(found.max().unwrap_or(0), "chunk");
 
     let mut best: Option<(f32, String, String)> = None;
     let citations = quoted
@@ -322,12 +324,12 @@ fn guess<E>(run: &Run, inquiry: &mut dyn Inquiry<Error = E>) -> Result<Expected,
         Some((probability, quote, location)) if probability >= least => {
             let share = words::percent(probability);
             let guess = format!(
-                "a guess: of {wide} chunks, {location} alone is judged most to answer the question, with {share}"
+                "a guess: of {chunks}, {location} alone is judged most to answer the question, with {share}"
             );
             (vec![quote], guess)
         }
         _ => {
-            let guess = format!("a guess: none of the {wide} nearest chunks seems to answer it");
+            let guess = format!("a guess: none of {chunks} seems to answer it");
             (Vec::new(), guess)
         }
     };
