@@ -408,8 +408,6 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
     (&line).render(area, buffer);
 }
 
-/// Minimum cells for hints: the key of help stays visible.
-const MIN_HINTS: usize = 10;
 /// Minimum cells of a line that is typed: the hints beside it yield.
 const MIN_TYPED: usize = 20;
 /// Cells after each hint.
@@ -468,7 +466,10 @@ fn status_parts(
         left.push_span(Span::raw("  "));
     }
     let width = usize::from(area.width);
-    let room = width.saturating_sub(left.width() + MIN_HINTS);
+    // the key of help stays visible
+    let keys = useful_keys(scene, overlay);
+    let first = keys.first().map_or(0, |key| hint_width(scene, *key));
+    let room = width.saturating_sub(left.width() + first + 2);
     left.push_span(match &scene.ui.notice {
         Some(notice) => notice_span(scene, notice, room),
         None => {
@@ -480,8 +481,8 @@ fn status_parts(
         }
     });
 
-    let keys = fitting_keys(scene, overlay, width.saturating_sub(left.width() + 2));
-    (left, keys)
+    let room = width.saturating_sub(left.width() + 2);
+    (left, keys_within(scene, keys, room))
 }
 
 /// Returns the number of warnings and errors that the user has not seen, with the key that shows
@@ -490,8 +491,15 @@ fn status_parts(
 fn badge(scene: &Scene<'_>) -> Option<String> {
     let unseen = scene.state.log.len().saturating_sub(scene.ui.seen_entries);
     let is_shown = scene.ui.notice.as_ref().is_some_and(|notice| notice.failed);
-    let log = scene.keymap.sign(Action::Log);
-    let count = text::quantity(unseen as u64, "warning");
+    let log = scene.keys_from_here(Action::Log);
+    let entries = scene.state.log.iter().rev().take(unseen);
+    let errors = entries.filter(|entry| entry.failed.is_some()).count();
+    let counts = [(errors, "error"), (unseen - errors, "warning")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, kind)| text::quantity(count as u64, kind))
+        .collect();
+    let count = counts.join(", ");
     (unseen > 0 && !is_shown).then(|| format!("! {count} ({log})"))
 }
 
@@ -503,7 +511,7 @@ fn notice_span(scene: &Scene<'_>, notice: &Notice, room: usize) -> Span<'static>
         Tone::Notice
     };
     let words = text::one_line(&notice.text);
-    let log = format!(" ({} shows all)", scene.keymap.sign(Action::Log));
+    let log = format!(" ({} shows all)", scene.keys_from_here(Action::Log));
     let log_width = text::width(&log);
 
     let shown = if text::width(&words) > room && room > 2 * log_width {
@@ -646,11 +654,6 @@ fn ended_words(run: &Run) -> &'static str {
 fn hint_width(scene: &Scene<'_>, (action, what): KeyHint) -> usize {
     let hint = scene.hint(action, what);
     hint.iter().map(Span::width).sum::<usize>() + HINT_GAP
-}
-
-/// Returns as many keys as fit, the most important first.
-fn fitting_keys(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<KeyHint> {
-    keys_within(scene, useful_keys(scene, overlay), cells)
 }
 
 /// Returns the first of some keys, as many as fit.

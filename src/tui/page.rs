@@ -85,6 +85,12 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Writes words behind a sign, each row after the first as far in.
+    pub fn text_with_sign(&mut self, tone: Tone, sign: &str, words: &str) {
+        let room = self.cells.saturating_sub(text::width(sign));
+        self.text_behind(vec![self.span(tone, sign)], tone, words, room);
+    }
+
     /// Writes an explanation below an empty row.
     pub fn remark(&mut self, words: &str) {
         self.gap();

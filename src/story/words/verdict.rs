@@ -58,8 +58,8 @@ pub fn scope(scope: &Scope, passages: u64) -> String {
 pub fn support(support: Support) -> String {
     let share = percent(support.probability);
     match support.stated {
-        Some(_) => format!("{share} that the sources answer it"),
-        None => format!("{share} that the documents are about it"),
+        Some(_) => format!("{share} sure that the sources answer it"),
+        None => format!("{share} sure that the documents are about it"),
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
             (
                 of(NotInDocuments, 0, &[], 3),
                 answers(0.09),
-                "○ not in your documents: 9 % that the documents are about it",
+                "○ not in your documents: 9 % sure that the documents are about it",
             ),
             (
                 of(NotInDocuments, 0, &[], 3),
@@ -217,7 +217,7 @@ mod tests {
             (
                 of(Doubtful, 2, &[2], 3),
                 answers(0.4),
-                "? doubtful: no source holds 1 statement; 40 % that the documents are about it",
+                "? doubtful: no source holds 1 statement; 40 % sure that the documents are about it",
             ),
             (
                 unsure(0.44, &[]),

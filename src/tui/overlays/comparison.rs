@@ -112,7 +112,7 @@ pub(super) fn table_rows(page: &mut Page<'_>, names: Vec<Cell>, runs: &[&Run]) {
         row.write(page, width);
     }
     if runs.len() > 1 {
-        let legend = "≠ differs from the first column; a chunk: is not in every context";
+        let legend = "≠ differs from the first column, or is a chunk that not every context has";
         page.text(Tone::Quiet, "  ", legend);
     }
 }
@@ -203,16 +203,19 @@ fn table(runs: &[&Run]) -> Vec<Row> {
         Row::new("preset", column(preset_cell)),
         Row::new(
             "answer",
-            mark_differences(runs.iter().map(|run| short_answer(run))),
+            mark_differences(
+                runs.iter()
+                    .map(|run| (short_answer(run), run.outcome.is_some())),
+            ),
         ),
         Row::new("verdict", column(verdict_cell)),
     ];
     let sentences = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..sentences {
         let texts = runs.iter().map(|run| {
-            run.steps
-                .get(at)
-                .map_or_else(|| "·".to_owned(), |step| step.text.clone())
+            let text = run.steps.get(at).map(|step| step.text.clone());
+            let is_written = run.outcome.is_some() || at + 1 < run.steps.len();
+            (text.unwrap_or_else(|| "·".to_owned()), is_written)
         });
         rows.push(Row::new(format!("s{}", at + 1), mark_differences(texts)));
     }
@@ -259,14 +262,16 @@ fn short_answer(run: &Run) -> String {
     if is_whole { String::new() } else { answer(run) }
 }
 
-/// The first text as it is, and the others marked where they differ from it.
-fn mark_differences(texts: impl Iterator<Item = String>) -> Vec<Cell> {
+/// The first text as it is, and the others marked where they differ from it. Of each the flag says
+/// whether all of it is written.
+fn mark_differences(texts: impl Iterator<Item = (String, bool)>) -> Vec<Cell> {
     let mut first = None;
     texts
-        .map(|text| {
+        .map(|(text, is_written)| {
             let bare = comparable(&text);
             let first = first.get_or_insert_with(|| bare.clone());
-            if bare == *first {
+            let may_be_same = !is_written && (text == "·" || first.starts_with(&bare));
+            if bare == *first || may_be_same {
                 Cell::new(Tone::Text, text)
             } else {
                 Cell::new(Tone::Warning, format!("≠ {text}"))

@@ -2,11 +2,13 @@
 //! changes that were tried, while they are.
 
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
+use crate::tui::diagnosing::Diagnosing;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::trial::End;
+use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Request, Scene, View};
 use crate::tui::viewport::{Item, Scroll};
 
@@ -44,6 +46,10 @@ impl View for Diagnosis {
             stopped,
             &diagnosing.activity(),
         );
+        if diagnosing.end.is_some() {
+            let words = "· another expected answer or passage: type it";
+            page.item_hanging(another_row(diagnosing), Tone::Text, INDENT, "  ", words);
+        }
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -66,9 +72,17 @@ impl View for Diagnosis {
         }
 
         let selected = scroll.selected.filter(|_| action == Action::Choose)?;
+        if selected == another_row(diagnosing) {
+            return Some(Request::Type(Purpose::Expected, String::new()));
+        }
         let tried = diagnosing.so_far()?.tried.get(selected.row)?;
         Some(Request::AskWith(tried.settings.clone()))
     }
+}
+
+/// Returns the item behind the changes that were tried.
+fn another_row(diagnosing: &Diagnosing) -> Item {
+    Item::new(diagnosing.so_far().map_or(0, |found| found.tried.len()), 0)
 }
 
 fn found_rows(page: &mut Page<'_>, found: &Found, end: Option<End>) {
@@ -119,12 +133,11 @@ fn link_rows(page: &mut Page<'_>, link: &ChainLink) {
 fn tried_rows(page: &mut Page<'_>, row: usize, tried: &Tried) {
     let tone = if tried.says { Tone::Strong } else { Tone::Text };
     let sign = sign(Some(tried.says));
-    let words = format!("{sign} {}: {}", tried.change, tried.result());
+    let words = format!("{}: {}", tried.change, tried.result());
     if tried.settings.len() > MAX_SETTINGS {
-        for range in text::wrap(&words, page.cells.saturating_sub(INDENT.len())) {
-            page.text(tone, INDENT, &words[range]);
-        }
+        page.text_with_sign(tone, &format!("{INDENT}{sign} "), &words);
     } else {
+        let words = format!("{sign} {words}");
         page.item_hanging(Item::new(row, 0), tone, INDENT, "  ", &words);
     }
 }

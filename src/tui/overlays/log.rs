@@ -24,7 +24,8 @@ impl View for Log {
                 Some(_) => (Tone::Bad, "✗"),
                 None => (Tone::Warning, "!"),
             };
-            page.text(tone, "  ", &format!("{sign} {}", entry.problem));
+            let sign = format!("  {sign} ");
+            page.text_with_sign(tone, &sign, &entry.problem.to_string());
             if let Some(advice) = &entry.problem.advice {
                 page.text(Tone::Text, "    ", advice);
             }

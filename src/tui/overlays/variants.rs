@@ -122,7 +122,7 @@ fn agreement(variants: &Tried) -> String {
     let same = same.count();
     match finished.len() {
         0 => "no variant is finished yet".to_owned(),
-        all if same == all => format!("the same answer in all of {all}"),
+        all if same == all && all > 1 => format!("the same answer in all {all}"),
         all => format!("the same answer in {same} of {all}"),
     }
 }

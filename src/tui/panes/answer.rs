@@ -2,7 +2,7 @@
 
 use ratatui::text::Span;
 
-use crate::event::{CorpusCard, Outcome, Verdict, VerdictKind};
+use crate::event::{AsAsked, CorpusCard, Outcome, Verdict, VerdictKind};
 use crate::story::Run;
 use crate::story::words::{self, LOST};
 use crate::tui::keys::Action;
@@ -200,10 +200,22 @@ fn short_answer_rows(page: &mut Page<'_>, run: &Run) {
 
 /// Says what a follow-up question was understood as, or why it was used as it was asked.
 fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
-    if let Some(words) = run.follow_up.as_ref().and_then(words::follow_up) {
-        let edits = page.scene.keys_from_here(Action::EditWording);
-        page.text(Tone::Quiet, INDENT, &format!("{words} ({edits} edits it)"));
-    }
+    let Some(follow_up) = &run.follow_up else {
+        return;
+    };
+    let words = match follow_up.as_asked {
+        Some(AsAsked::StandsAlone) => return,
+        // the stages and the prompts show the reason
+        Some(_) => "searched as typed".to_owned(),
+        None => format!("understood as: {}", follow_up.text),
+    };
+    let edits = page.scene.keys_from_here(Action::EditWording);
+    let edits = if follow_up.text.is_empty() {
+        String::new()
+    } else {
+        format!(" ({edits} edits it)")
+    };
+    page.text(Tone::Quiet, INDENT, &format!("{words}{edits}"));
 }
 
 /// The text of an answer that has no sentences.
@@ -277,15 +289,15 @@ fn key_after(verdict: &Verdict, run: &Run) -> (Action, String) {
         return (Action::Filter, "chooses other documents".to_owned());
     }
     let (action, what) = match (verdict.kind, cited) {
-        (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "nearest passage"),
+        (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "opens the nearest passage"),
         (_, Some(cited)) => {
             let what = format!("opens {}", words::citation_location(cited));
             return (Action::OpenSource, what);
         }
-        (_, None) if verdict.sources == 0 => (Action::Settings, "another preset"),
-        (VerdictKind::NotInDocuments, None) => (Action::Retrieval, "nearest passages"),
+        (_, None) if verdict.sources == 0 => (Action::Settings, "chooses another preset"),
+        (VerdictKind::NotInDocuments, None) => (Action::Retrieval, "shows the nearest passages"),
         (VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful, None) => {
-            (Action::Diagnose, "where it went wrong")
+            (Action::Diagnose, "shows where it went wrong")
         }
     };
     (action, what.to_owned())
@@ -308,7 +320,8 @@ fn outcome_rows(page: &mut Page<'_>, run: &Run, outcome: &Outcome) {
         }
         Outcome::Failed(problem) => {
             let error = text::many_lines(&problem.error);
-            note(page, Tone::Bad, &format!("{LOST} {error}"));
+            page.gap();
+            page.text_with_sign(Tone::Bad, &format!("{INDENT}{LOST} "), &error);
             if let Some(advice) = &problem.advice {
                 page.text(
                     Tone::Text,

@@ -72,7 +72,7 @@ impl View for Links {
         let linker = if has_linker {
             absence::skip_reason(run, Part::Linker)
         } else {
-            absence::off(scene, run, "linker")
+            format!("no links ({})", absence::off(scene, run, "linker"))
         };
         let keys = scene.keys_from_here(Action::ReadAttention);
         Some(if can_read_attention(run) {
@@ -80,6 +80,18 @@ impl View for Links {
         } else {
             linker
         })
+    }
+
+    fn note(&self, scene: &Scene<'_>) -> String {
+        let waits = scene.run.is_some_and(|run| {
+            let is_empty = !has_links(run) && !run.reads_attention();
+            is_empty && scene.ui.is_in_progress(run)
+        });
+        if waits {
+            "nothing yet".to_owned()
+        } else {
+            String::new()
+        }
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {

@@ -126,7 +126,7 @@ fn last_failure(page: &mut Page<'_>) {
     let log = &page.scene.state.log;
     let last = log.iter().rev().find(|entry| entry.failed.is_some());
     if let Some(Entry { problem, .. }) = last {
-        page.text(Tone::Bad, "   ", &format!("! {problem}"));
+        page.text_with_sign(Tone::Bad, "   ! ", &problem.to_string());
         if let Some(advice) = &problem.advice {
             page.text(Tone::Text, "     ", advice);
         }

@@ -333,13 +333,18 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
         ]));
     }
 
-    if let Some((word, entropy)) = least_sure_word(tokens) {
+    // the row of the sentence names a word that was measured to be unsure
+    let is_zoomed = page.scene.ui.panes.zoomed;
+    let mut measured = step.uncertainties().flatten();
+    let is_measured = measured.any(|known| known.decision == Decision::Measured);
+    let is_named = |entropy| is_measured && !is_zoomed && entropy >= UNSURE;
+    if let Some((word, entropy)) = least_sure_word(tokens).filter(|known| !is_named(known.1)) {
         let word = text::clip(&word, page.cells.saturating_sub(36)).into_owned();
         let mut line = Line::from(vec![
             page.span(Tone::Quiet, " least sure of: "),
             page.span(Tone::Warning, format!("\"{word}\"")),
         ]);
-        if page.scene.ui.panes.zoomed {
+        if is_zoomed {
             line.push_span(page.span(Tone::Quiet, format!("  {entropy:.2} nats")));
         }
         page.line(line);

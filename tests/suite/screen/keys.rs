@@ -476,6 +476,29 @@ fn the_wording_of_a_follow_up_can_be_edited_and_switched_off() {
 
     let mut screen = answered();
     screen.press("T").shows("this question was not rewritten");
+
+    // a wording that is not used is said in short
+    let rewritten = |text: &str| RunEvent::FollowUpRewritten {
+        question: "Where was he born?".to_owned(),
+        rewritten: text.to_owned(),
+        turns: 1,
+        as_asked: Some(AsAsked::WordsLost {
+            words: vec!["Oakes".to_owned()],
+        }),
+    };
+    let with = |text: &str| {
+        let mut records = recorded();
+        let rewritten = Record {
+            event: rewritten(text).into(),
+            ..records[0].clone()
+        };
+        records.insert(1, rewritten);
+        let mut screen = ready();
+        screen.apply(&records).press("esc");
+        screen
+    };
+    with("Where was he born?").shows("  searched as typed (T edits it)");
+    with("").shows("  searched as typed ").hides("T edits it");
 }
 
 #[test]
@@ -1835,6 +1858,49 @@ fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
 }
 
 #[test]
+fn errors_and_warnings_are_counted_apart() {
+    let mut screen = ready();
+    let warned = SessionEvent::Warned {
+        text: "the folder is large".to_owned(),
+        advice: None,
+    };
+    screen
+        .session(warned)
+        .press("j")
+        .shows("! 1 warning (esc L)")
+        .session(SessionEvent::OperationFailed {
+            operation: Operation::LoadModels,
+            problem: Problem::without_advice("no such file"),
+        })
+        .press("esc")
+        .shows("! 1 error, 1 warning (L)")
+        .press("L esc")
+        .hides("! 1");
+}
+
+#[test]
+fn a_pane_says_each_thing_once_and_that_it_waits() {
+    // the attention of a sentence comes with its end
+    let attends = |on: bool| {
+        let mut records = recorded();
+        if let Event::Run(RunEvent::RunStarted { settings, .. }) = &mut records[0].event {
+            settings["answer"]["attribution"] = if on { "on" } else { "off" }.into();
+        }
+        let mut screen = ready();
+        screen.apply(&records[..15]);
+        screen
+    };
+    attends(true).shows("nothing yet");
+    attends(false).hides("nothing yet");
+
+    // the row of the sentence names the word; zoomed, the tokens give its entropy
+    answered()
+        .hides("least sure of: ")
+        .press("2 z")
+        .shows("least sure of: ");
+}
+
+#[test]
 fn a_value_is_changed_in_sight_alone() {
     let mut screen = answered();
     screen.resize(100, 30).press("s j");
@@ -2249,7 +2315,8 @@ fn a_diagnosis_asks_for_one_thing_after_the_other_and_shows_the_chain() {
     screen
         .shows("no document holds “Lorby”")
         .shows("trying without documents")
-        .shows("esc stops");
+        .shows("esc stops")
+        .hides("another expected answer");
     for record in recorded() {
         let Event::Run(event) = record.event else {
             continue;
@@ -2263,6 +2330,10 @@ fn a_diagnosis_asks_for_one_thing_after_the_other_and_shows_the_chain() {
         .shows("✗ without documents: ")
         .press("esc D")
         .shows("Diagnosis of this answer");
+    // another answer may be expected
+    screen
+        .press("G enter")
+        .shows(" expected answer or passage: ");
 
     // on a narrow screen the hints yield to what is typed
     let mut narrow = answered();
@@ -2310,7 +2381,7 @@ fn variants_are_tried_one_after_the_other_and_one_of_them_is_asked_with() {
     screen
         .shows("this run")
         .shows("without [1]")
-        .shows("the same answer in all of 4")
+        .shows("the same answer in all 4")
         .shows("esc close");
 
     screen.press("j enter");
