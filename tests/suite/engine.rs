@@ -765,6 +765,32 @@ mod worker {
         }
     }
 
+    /// The question waits in the queue while the models are loading.
+    #[test]
+    fn a_question_asked_at_once_finds_the_words_of_a_new_folder() {
+        let test = TestEnvironment::empty();
+        let folder = test.corpus();
+        corpus(&folder);
+        let (layers, paths, stop) = (small_settings(), test.paths(), StopFlag::default());
+        let (outbox, inbox) = mailbox(&stop);
+        outbox.send(Command::Open {
+            folders: vec![folder],
+        });
+        outbox.send(Command::Ask(Ask::new("Where was the Silver Heron built?")));
+        let (mut outbox, mut found) = (Some(outbox), Vec::new());
+        Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
+            match record.event {
+                Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => {
+                    found.push(retrieval.hits.len());
+                }
+                Event::Run(RunEvent::RunFinished { .. }) => drop(outbox.take()),
+                _ => {}
+            }
+            Flow::Continue
+        });
+        assert!(found.first().is_some_and(|hits| *hits > 0), "{found:?}");
+    }
+
     /// A stopped measurement keeps what it had found: without and with all chunks first, then a
     /// chunk at a time. Its texts are counted over all of it.
     #[test]

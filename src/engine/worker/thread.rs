@@ -1,13 +1,19 @@
 //! The engine thread: it obeys commands, and works in the background between them.
 
+use std::time::{Duration, Instant};
+
 use crate::engine::error::WorkerError;
 use crate::engine::stages::utility::FinishedRun;
 use crate::event::{Advice, Command, Flow, Operation, Record, SessionEvent, is_stop};
+use crate::index::Search as _;
 
 use super::background::{BackgroundTasks, Overrides, Task};
 use super::inbox::{Inbox, Next};
 use super::operations::Worker;
 use super::stamp::Publish;
+
+/// Time that the first question about a folder waits for its words.
+const FIRST_READING: Duration = Duration::from_secs(2);
 
 impl Worker {
     /// Serves commands until the sender is gone. Background tasks yield to a command within one
@@ -59,6 +65,7 @@ impl Worker {
 
         match command {
             Command::Ask(asked) => {
+                self.read_unread(publish);
                 self.ask(&asked, publish)?;
                 // the run used the links that there were; the rest of the corpus follows
                 let overrides = asked.overrides;
@@ -132,6 +139,21 @@ impl Worker {
         }
 
         Ok(tasks)
+    }
+
+    /// Reads the words of a folder that was never read, as far as a question can wait: it may be
+    /// asked while the models are loading, and would find nothing.
+    fn read_unread(&mut self, publish: Publish<'_>) {
+        let index = self.index.as_ref();
+        if index.is_none_or(|index| index.card().is_indexed()) {
+            return;
+        }
+        let deadline = Instant::now() + FIRST_READING;
+        // a failure is reported by the task, which is still pending
+        let _ = self.update_words(&mut |record| match publish(record) {
+            Flow::Continue if Instant::now() < deadline => Flow::Continue,
+            Flow::Continue | Flow::Stop => Flow::Stop,
+        });
     }
 
     /// Carries out the background task with the highest priority.
