@@ -1,6 +1,8 @@
 //! Fits the probability of verdicts to a model and a folder, from answers that were found to be
 //! right or wrong there: Platt's scaling (Platt 1999), kept near no change while answers are few.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::metrics::UncertaintyMetric;
@@ -54,15 +56,25 @@ pub fn fit_verdicts(rows: &[Row]) -> Result<Vec<FittedVerdicts>, String> {
     models.sort_unstable();
     models.dedup();
 
-    models
-        .into_iter()
-        .map(|model| fit_model(model, rows))
-        .collect()
+    let fits = models.into_iter().map(|model| fit_model(model, rows));
+    let (fitted, failed): (Vec<_>, Vec<_>) = fits.partition(Result::is_ok);
+    match failed.into_iter().find_map(Result::err) {
+        Some(reason) if fitted.is_empty() => Err(reason),
+        Some(_) | None => Ok(fitted.into_iter().flatten().collect()),
+    }
 }
 
 fn fit_model(model: &str, rows: &[Row]) -> Result<FittedVerdicts, String> {
+    // one question under several presets is one of what is seen, or of what is not
+    let mut known = BTreeMap::new();
     let of_model = rows.iter().filter(|row| row.generator == model);
-    let judged: Vec<Judged> = of_model.filter_map(judge_row).collect();
+    let (judged, folds): (Vec<Judged>, Vec<usize>) = of_model
+        .filter_map(|row| {
+            let judged = judge_row(row)?;
+            let next = known.len();
+            Some((judged, *known.entry(&row.id).or_insert(next) % FOLDS))
+        })
+        .unzip();
     let (answers, right) = (judged.len(), count_right(&judged));
     let wrong = answers - right;
     if answers < MIN_ANSWERS || right.min(wrong) < MIN_OF_EACH {
@@ -72,7 +84,7 @@ fn fit_model(model: &str, rows: &[Row]) -> Result<FittedVerdicts, String> {
     }
 
     let shipped = Calibration::new(&judged);
-    let fitted = Calibration::new(&predict(&judged));
+    let fitted = Calibration::new(&predict(&judged, &folds));
     let is_better = fitted.log_loss < shipped.log_loss;
     Ok(FittedVerdicts {
         model: model.to_owned(),
@@ -93,19 +105,17 @@ fn count_right(judged: &[Judged]) -> usize {
     judged.iter().filter(|(_, is_right)| *is_right).count()
 }
 
-/// Returns the answers with the probability that a fit to the other parts gives them.
-fn predict(judged: &[Judged]) -> Vec<Judged> {
+/// Returns the answers with the probability that a fit to the answers of other folds gives them.
+fn predict(judged: &[Judged], folds: &[usize]) -> Vec<Judged> {
     let fits: Vec<VerdictFit> = (0..FOLDS)
         .map(|fold| {
-            let numbered = judged.iter().enumerate();
-            fit(numbered
-                .filter(|(at, _)| at % FOLDS != fold)
-                .map(|(_, of)| *of))
+            let others = judged.iter().zip(folds).filter(|(_, own)| **own != fold);
+            fit(others.map(|(of, _)| *of))
         })
         .collect();
-    let numbered = judged.iter().enumerate();
-    numbered
-        .map(|(at, (probability, is_right))| (fits[at % FOLDS].apply(*probability), *is_right))
+    let answers = judged.iter().zip(folds);
+    answers
+        .map(|((probability, is_right), fold)| (fits[*fold].apply(*probability), *is_right))
         .collect()
 }
 

@@ -23,6 +23,8 @@ pub(super) const FORMAT: Format = Format::for_lines(
     |source| extract(&source),
 );
 
+/// Elements inside of a raised or lowered text.
+const EMPHASIS: &[&str] = &["b", "i", "hi", "bold", "italic", "emphasis"];
 /// Elements this deep are headings.
 const HEADING_LEVELS: usize = 3;
 /// Maximum size of a value that is shown with its name; a longer one is prose.
@@ -231,6 +233,7 @@ impl<'a> Text<'a> {
     fn script_kind(&self, tag: Range<usize>) -> Option<ScriptKind> {
         let is_in_sentence = self.open.last().is_some_and(|element| element.has_text);
         let name = local_name(&self.source[tag.start + 1..tag.end - 1]);
+        let behind = tag.end;
         let look = match name {
             "superscript" | "subscript" => name,
             "sup" | "sub" if is_in_sentence => name,
@@ -241,11 +244,15 @@ impl<'a> Text<'a> {
             }
             _ => return None,
         };
-        match look {
-            "superscript" | "super" | "sup" => Some(ScriptKind::Above),
-            "subscript" | "sub" => Some(ScriptKind::Below),
-            _ => None,
-        }
+        let kind = match look {
+            "superscript" | "super" | "sup" => ScriptKind::Above,
+            "subscript" | "sub" => ScriptKind::Below,
+            _ => return None,
+        };
+        // an element of data may have such a name, too
+        let (_, next) = self.source[behind..].split_once('<')?;
+        let is_text = next.starts_with('/') || EMPHASIS.contains(&local_name(next));
+        is_text.then_some(kind)
     }
 
     /// Adds what was read as a superscript or subscript.

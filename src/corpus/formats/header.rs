@@ -236,8 +236,13 @@ impl Header {
     }
 }
 
-/// Returns whether the rows are labels with values of several kinds, below titles.
+/// Returns whether the rows are labels with values of several kinds, below titles. A title or a
+/// colon distinguishes a form from a table of two columns.
 fn are_pairs(rows: &[&Cells]) -> bool {
+    let is_of_form = |row: &&Cells| row.len() == 1 || row[0].1.ends_with(':');
+    if !rows.iter().any(is_of_form) {
+        return false;
+    }
     let pairs = rows.iter().filter(|row| row.len() == 2);
     let [mut count, mut numbers] = [0, 0];
     for pair in pairs {
@@ -332,8 +337,19 @@ mod tests {
 
     #[test]
     fn a_header_is_found_among_the_rows() {
-        let cases: [(&str, &[&str]); 20] = [
+        let cases: [(&str, &[&str]); 21] = [
             ("Boat|Crew\nGig|7", &["[Boat; Crew]", "Boat: Gig; Crew: 7"]),
+            // a table of two columns, whose second one holds a number
+            (
+                "Name|Phone\nBell|office\nCrow|555 0199\nDow|none\nFay|office",
+                &[
+                    "[Name; Phone]",
+                    "Name: Bell; Phone: office",
+                    "Name: Crow; Phone: 555 0199",
+                    "Name: Dow; Phone: none",
+                    "Name: Fay; Phone: office",
+                ],
+            ),
             // data without a header
             ("Gig|7\nYawl|4", &["Gig; 7", "Yawl; 4"]),
             (

@@ -355,8 +355,13 @@ fn says_more(line: &str, known: &HashSet<String>) -> bool {
     let new: Vec<&str> = words_of(line)
         .filter(|word| !known.contains(&word.to_lowercase()))
         .collect();
-    let is_fact = |word: &&str| !word.chars().all(char::is_lowercase);
-    new.iter().any(is_fact) || new.len() * 2 > all
+    // every line begins with a capital, and "Unsubscribe" is the line of a page's frame
+    let first = words_of(line).next();
+    let is_fact = |word: &&str| {
+        let is_name = word.starts_with(char::is_uppercase) && Some(*word) != first;
+        is_name || word.contains(char::is_numeric)
+    };
+    new.iter().any(is_fact) || (new.len() > 2 && new.len() * 2 > all)
 }
 
 /// Returns the names of the attachments of a message.
@@ -387,7 +392,15 @@ fn without_armour(text: &str) -> Extract {
     while let Some(start) = rest.find(BEGIN_ARMOUR) {
         let (before, block) = rest.split_at(start);
         kept.push_str(before);
-        let is_armour = |begin: &str| block.starts_with(begin);
+        // a mail may speak of it: the mark of an armour is a line of its own
+        let is_line = before.is_empty() && kept.is_empty() || before.ends_with('\n');
+        let is_armour = |begin: &str| {
+            let rest = block.strip_prefix(begin);
+            is_line
+                && rest.is_some_and(|rest| {
+                    rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n')
+                })
+        };
         rest = if !KEYS.into_iter().chain([ENCRYPTED]).any(is_armour) {
             kept.push_str(BEGIN_ARMOUR);
             &block[BEGIN_ARMOUR.len()..]

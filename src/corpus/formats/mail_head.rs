@@ -9,7 +9,7 @@ use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use crate::corpus::decode::decode;
 
 /// A longer encoded word is left as it is; the standard allows for 75 bytes.
-const MAX_WORD_BYTES: usize = 2_000;
+const MAX_WORD_BYTES: usize = 300;
 
 /// Returns a message whose head is UTF-8: some programs write Latin-1 there. Encoded words that
 /// follow each other become one, since programs cut them inside of a letter.
@@ -45,7 +45,7 @@ impl<'a> Word<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let near = &text[..text.floor_char_boundary(MAX_WORD_BYTES)];
         let (charset, rest) = near.strip_prefix("=?")?.split_once('?')?;
-        let (kind, rest) = rest.split_once('?')?;
+        let (kind, rest) = rest.split_once('?').filter(|(kind, _)| kind.len() == 1)?;
         let (content, rest) = rest.split_once("?=")?;
         let bytes = match kind {
             "b" | "B" => base64_decode(content.as_bytes()),

@@ -134,7 +134,8 @@ impl NumberForm {
                 second.condition = Condition::parse("<0");
             }
             // a colour alone does not say in a text that a number is negative
-            if second.parts == first.parts && second.has(Part::is_place) {
+            let is_negative = second.condition.is_some_and(Condition::is_negative);
+            if is_negative && second.parts == first.parts && second.has(Part::is_place) {
                 second.parts.insert(0, Part::Text("-".to_owned()));
             }
         }
@@ -153,7 +154,8 @@ impl NumberForm {
 
     /// Returns the text of a cell in this form.
     pub fn words(&self, words: String) -> String {
-        let Some(section) = self.texts.as_ref().filter(|of| of.parts != [Part::Words]) else {
+        let changes = |of: &&Section| of.parts != [Part::Words] && !of.parts.is_empty();
+        let Some(section) = self.texts.as_ref().filter(changes) else {
             return words;
         };
         let parts = section.parts.iter().map(|part| match part {
@@ -329,6 +331,10 @@ impl Section {
     }
 
     fn text(&self, number: f64, counts_from_1904: bool) -> String {
+        // what a sheet hides is read, a zero that it leaves blank is not
+        if self.parts.is_empty() && number != 0.0 {
+            return digits(number);
+        }
         let text = match &self.kind {
             Kind::Number => self.number(number),
             Kind::Duration => self.duration(number),
@@ -652,8 +658,13 @@ mod tests {
             (-8.0, "\"gain\";\"loss\"", "loss"),
             (8.0, "+0;-0;0", "+8"),
             (0.0, "_-* 0.0_-;-* 0.0_-;_-* \"-\"??_-;_-@_-", "-"),
-            (8.0, ";;;", ""),
-            (-8.0, "\"on\";;\"off\"", ""),
+            (8.0, ";;;", "8"),
+            (0.0, "0;-0;", ""),
+            (-3.25, "\"yes\";;\"no\"", "-3.25"),
+            (120.0, "[Red][<50]0\" kg\";[Green]0\" kg\"", "120 kg"),
+            (5.0, "[Red][>=100]0;0", "5"),
+            (-7.0, "[Red][>=100]0;0", "-7"),
+            (-8.0, "\"on\";;\"off\"", "-8"),
             (0.0, "\"on\";;\"off\"", "off"),
             (1.0, "[=1]\"on\";[=0]\"off\";General", "on"),
             (2.0, "[=1]\"on\";[=0]\"off\";General", "2"),
@@ -721,7 +732,7 @@ mod tests {
             ("@", "tea"),
             ("\"Tin of \"@", "Tin of tea"),
             ("0;-0;0;\"Tin of \"@", "Tin of tea"),
-            (";;;", ""),
+            (";;;", "tea"),
         ];
         for (code, text) in cases {
             let form = NumberForm::from_code(code);

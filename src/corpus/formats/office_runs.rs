@@ -39,7 +39,8 @@ const PREFIXES: [(&str, &str); 10] = [
 
 /// The characters of two fonts of symbols, each before the one that it stands for.
 const SYMBOL: &str = "AΑBΒCΧDΔEΕFΦGΓHΗIΙKΚLΛMΜNΝOΟPΠQΘRΡSΣTΤUΥWΩXΞYΨZΖ\
-    aαbβcχdδeεfφgγhηiιjϕkκlλmμnνoοpπqθrρsσtτuυvϖwωxξyψzζ£≤¥∞«↔¬←®→°°±±³≥´×¸÷¹≠»≈·•";
+    aαbβcχdδeεfφgγhηiιjϕkκlλmμnνoοpπqθrρsσtτuυvϖwωxξyψzζ£≤¥∞«↔¬←®→°°±±³≥´×¸÷¹≠»≈·•\
+    -−\"∀$∃@≅¶∂Î∈Ö√å∑ò∫¢′²″";
 const WINGDINGS: &str = "o☐q☐x☒¨☐û✗ü✓ý☒þ☑à→ß←á↑â↓l●n■";
 /// Values that Excel shows for cells that cannot be computed.
 const ERRORS: [&str; 7] = [
@@ -485,7 +486,8 @@ fn symbol(tag: &BytesStart<'_>) -> char {
         .step_by(2)
         .zip(table.chars().skip(1).step_by(2));
     let found = pairs.find(|(from, _)| *from == own);
-    found.map_or(' ', |(_, to)| to)
+    let is_same = font == "Symbol" && own.is_ascii_graphic();
+    found.map_or(if is_same { own } else { ' ' }, |(_, to)| to)
 }
 
 /// Writes each run of a formula as a run of text.

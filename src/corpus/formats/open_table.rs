@@ -30,6 +30,7 @@ pub(super) struct SheetTable {
     pub uncomputed: usize,
     /// Whether rows or columns of a sheet are hidden, and whether that is noted.
     has_hidden: bool,
+    is_row_hidden: bool,
     is_noted: bool,
     column: usize,
     /// The text of the cells of the row so far.
@@ -41,10 +42,19 @@ pub(super) struct SheetTable {
 
 impl SheetTable {
     pub(super) fn open(&mut self, tag: &Tag<'_>) {
-        self.has_hidden |= matches!(
+        let is_hidden = matches!(
             tag.attribute("table:visibility").as_deref(),
             Some("collapse" | "filter")
         );
+        match tag.name() {
+            "table-row" => self.is_row_hidden = is_hidden,
+            // the columns behind those with cells are one that repeats
+            "table-column" => {
+                self.has_hidden |=
+                    is_hidden && count(tag, "number-columns-repeated") < MAX_REPEATED_CELLS;
+            }
+            _ => {}
+        }
         match tag.name() {
             "table-row" => self.begin_row(count(tag, "number-rows-repeated")),
             "table-cell" | "covered-table-cell" => {
@@ -146,6 +156,7 @@ impl SheetTable {
             self.repeated.min(MAX_REPEATED_ROWS)
         };
 
+        self.has_hidden |= self.is_row_hidden && !cells.is_empty();
         if let Some(sheet) = self
             .sheet
             .as_ref()

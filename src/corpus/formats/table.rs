@@ -182,10 +182,14 @@ fn join_quoted(parts: Vec<String>, separator: char) -> Vec<String> {
     while let Some(part) = parts.next() {
         let quoted = part.strip_prefix(' ').map(str::trim_start);
         let quoted = quoted.and_then(|quoted| quoted.strip_prefix('"'));
+        let quoted = quoted.filter(|quoted| !closes_early(quoted));
         let more = parts.as_slice().iter().take(MAX_QUOTED_PARTS);
         let closed = quoted.and_then(|quoted| {
             let mut rest = std::iter::once(quoted).chain(more.map(String::as_str));
-            rest.position(|part| part.trim_end().ends_with('"'))
+            rest.position(|part| {
+                let part = part.trim_end();
+                (part.len() - part.trim_end_matches('"').len()) % 2 == 1
+            })
         });
         let (Some(quoted), Some(closed)) = (quoted, closed) else {
             cells.push(part);
@@ -202,6 +206,13 @@ fn join_quoted(parts: Vec<String>, separator: char) -> Vec<String> {
         cells.push(inner.replace("\"\"", "\""));
     }
     cells
+}
+
+/// Returns whether a quotation ends inside of a text, which is then no quoted cell.
+fn closes_early(quoted: &str) -> bool {
+    let single = quoted.replace("\"\"", "");
+    let single = single.trim_end();
+    single.find('"').is_some_and(|at| at + 1 < single.len())
 }
 
 /// Returns the separator that most of the first lines have equally often.
@@ -254,6 +265,10 @@ mod tests {
                 "id: 1; text: two lines \"q\"",
             ),
             ("a|b\n1|2\n", "a: 1; b: 2"),
+            (
+                "who,said,by\nann, \"Go\" she said, \"no, no\"\n",
+                "who: ann; said: \"Go\" she said; by: no, no",
+            ),
             ("1,2\n3,4\n", "1; 2\n\n3; 4"),
             (
                 "Ann,Berlin\nBob,Paris\nAnn,Rome\n",

@@ -183,14 +183,15 @@ pub fn things_asked(scope: &Scope, question: &str) -> Vec<String> {
 /// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
 fn asks_for_several(question: &str) -> bool {
     let mut words = question.split_whitespace();
-    let is_which = words.next().is_some_and(|word| WHICH.contains(&word));
+    let which = words.next().filter(|word| WHICH.contains(word));
     let (thing, verb) = (words.next(), words.next());
     let is_plural = |word: &str| {
         let endings = ["ss", "us", "is"];
-        word.ends_with(['s', 'n']) && !endings.iter().any(|end| word.ends_with(end))
+        let is_german = which == Some("welche") && word.ends_with('n');
+        is_german || word.ends_with('s') && !endings.iter().any(|end| word.ends_with(end))
     };
     // a verb of one thing ends in s, too: "which species lives", "which series has"
-    is_which && thing.is_some_and(is_plural) && verb.is_some_and(|verb| !verb.ends_with('s'))
+    which.is_some() && thing.is_some_and(is_plural) && verb.is_some_and(|verb| !verb.ends_with('s'))
 }
 
 /// Returns whether a question may name a document, so that the names of all are worth reading.
@@ -437,7 +438,7 @@ mod tests {
             subjects: vec!["a kettle".to_owned(), "a pan".to_owned()],
             ..Scope::default()
         };
-        let cases: [(&Scope, &str, &[&str]); 7] = [
+        let cases: [(&Scope, &str, &[&str]); 8] = [
             (&listing, "List all huts", &["  huts"]),
             (
                 &comparison,
@@ -452,6 +453,7 @@ mod tests {
             (&Scope::default(), "Which hut has a stove?", &[]),
             (&Scope::default(), "Which species lives there?", &[]),
             (&Scope::default(), "Which bus goes there?", &[]),
+            (&Scope::default(), "Which captain painted the tower?", &[]),
             (&Scope::default(), "Who built the huts?", &[]),
         ];
         for (scope, question, expected) in cases {

@@ -65,7 +65,7 @@ pub fn measure(
         // a list is in no single sentence, and a model that is asked whether the sources state all
         // of it says no: 15 of 16 lists and comparisons of two folders were refused
         let shares = things.iter().map(|thing| held_share(thing, passages));
-        shares.fold(1.0, f32::min)
+        shares.sum::<f32>() / things.len() as f32
     };
     let support = Support {
         stated,

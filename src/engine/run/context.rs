@@ -345,9 +345,9 @@ pub fn prompt_without(
 const REQUESTS: [(&str, &str); 6] = [
     ("list ", "Give the entries alone, one per line."),
     ("compare ", "Begin with the first difference."),
-    ("liste ", "Nur die Einträge, einer je Zeile."),
+    ("liste alle ", "Nur die Einträge, einer je Zeile."),
     ("vergleiche ", "Beginne mit dem ersten Unterschied."),
-    ("énumère ", "Les entrées seules, une par ligne."),
+    ("liste ", "Les entrées seules, une par ligne."),
     ("enumera ", "Solo las entradas, una por línea."),
 ];
 
@@ -355,7 +355,8 @@ const REQUESTS: [(&str, &str); 6] = [
 fn direct_question(question: &str) -> Cow<'_, str> {
     let lower = question.to_lowercase();
     let mut known = REQUESTS.iter();
-    match known.find(|(start, _)| lower.starts_with(start)) {
+    let is_request = !question.trim_end().ends_with('?');
+    match known.find(|(start, _)| is_request && lower.starts_with(start)) {
         Some((_, form)) => {
             let request = question.trim_end_matches(['.', '!', ' ']);
             Cow::Owned(format!("{request}. {form}"))
@@ -517,8 +518,9 @@ mod tests {
     fn a_request_says_the_form_of_its_answer() {
         let form = "List all huts. Give the entries alone, one per line.";
         assert_eq!(direct_question("List all huts."), form);
-        let question = "Which list is that?";
-        assert_eq!(direct_question(question), question);
+        for question in ["Which list is that?", "List price of the kettle?"] {
+            assert_eq!(direct_question(question), question);
+        }
     }
 
     #[test]

@@ -679,6 +679,11 @@ fn a_mail_keeps_what_only_one_of_its_texts_says() {
             "<p>They dry.",
             "They dry on poles.".to_owned(),
         ),
+        (
+            &format!("A line -----BEGIN PGP SIGNATURE----- is above it. The fee is 310.\n{armour}"),
+            "<p>The fee.",
+            "A line -----BEGIN PGP SIGNATURE----- is above it. The fee is 310.".to_owned(),
+        ),
     ] {
         let (found, _) = read("a.eml", mail(text, page));
         let head = "Nets\n\nFrom: ann@example.org\n\n";

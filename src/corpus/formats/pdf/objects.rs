@@ -14,8 +14,9 @@ const MAX_DEPTH: usize = 16;
 /// Nodes of a tree, and entries of one, beyond this number are not read.
 const MAX_NODES: usize = 10_000;
 
-/// Maximum size of a stream that is a text, as it is in the file.
+/// Maximum size of a text, and of the stream that holds it: each of many notes may have one.
 const MAX_TEXT_BYTES: usize = 64 << 10;
+const MAX_PACKED_BYTES: usize = 4 << 10;
 
 /// The objects of a file.
 #[derive(Clone, Copy)]
@@ -113,9 +114,9 @@ pub(super) fn string(value: &PdfObject) -> Option<String> {
     let text = value.as_str_bytes().map(decode_text);
     text.or_else(|| {
         let stream = value.as_stream();
-        let stream = stream.filter(|stream| stream.raw_data.len() <= MAX_TEXT_BYTES)?;
+        let stream = stream.filter(|stream| stream.raw_data.len() <= MAX_PACKED_BYTES)?;
         let text = decompress(stream).ok()?;
-        Some(decode_text(&text))
+        (text.len() <= MAX_TEXT_BYTES).then(|| decode_text(&text))
     })
 }
 
