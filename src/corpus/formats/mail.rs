@@ -358,7 +358,9 @@ fn says_more(line: &str, known: &HashSet<String>) -> bool {
     // every line begins with a capital, and "Unsubscribe" is the line of a page's frame
     let first = words_of(line).next();
     let is_fact = |word: &&str| {
-        let is_name = word.starts_with(char::is_uppercase) && Some(*word) != first;
+        let is_capital = word.starts_with(char::is_uppercase);
+        let is_name =
+            !word.starts_with(char::is_lowercase) && (!is_capital || Some(*word) != first);
         is_name || word.contains(char::is_numeric)
     };
     new.iter().any(is_fact) || (new.len() > 2 && new.len() * 2 > all)
