@@ -117,16 +117,12 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     for line in lines_of(text, 0..text.len()) {
         let content = text[line.clone()].trim();
         let mut kind = kind(content, fence);
-        if kind == Line::Continues && begins_with_date(content) {
-            kind = if open && has_entry {
-                Line::Begins
-            } else {
-                kind
-            };
-            has_entry = true;
-        } else if kind != Line::Continues {
-            has_entry = false;
+        let continues = kind == Line::Continues;
+        let is_entry = continues && begins_with_date(content);
+        if is_entry && has_entry {
+            kind = Line::Begins;
         }
+        has_entry = is_entry || (continues && has_entry);
 
         fence = match kind {
             Line::Fence if fence.is_empty() => &content[..3],

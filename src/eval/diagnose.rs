@@ -235,22 +235,26 @@ pub(super) fn is_refused(run: &Run) -> bool {
 
 /// Returns whether the answer of a run holds a right answer, or says what a passage does.
 pub(super) fn is_said(expected: &Expected, run: &Run) -> bool {
+    // a passage of several may be said beside a wrong answer
+    if expected.answers.is_empty() {
+        says_one(run, &expected.passages)
+    } else {
+        says_one(run, &expected.answers)
+    }
+}
+
+/// Returns whether the answer of a run says one of these texts.
+pub(super) fn says_one(run: &Run, texts: &[String]) -> bool {
     // what comes nearest is quoted behind a refusal
     if is_refused(run) {
         return false;
     }
-    let texts = [&run.text, &run.answer].map(|text| normalise(&without_marks(text)));
-    let says = |text: &String| {
+    let said = [&run.text, &run.answer].map(|text| normalise(&without_marks(text)));
+    texts.iter().any(|text| {
         let wanted = normalise(text);
-        texts.iter().any(|text| letters::holds(text, &wanted))
+        said.iter().any(|said| letters::holds(said, &wanted))
             || agrees(text, &run.question, &without_marks(&run.text))
-    };
-    // a passage of several may be said beside a wrong answer
-    if expected.answers.is_empty() {
-        expected.passages.iter().any(says)
-    } else {
-        expected.answers.iter().any(says)
-    }
+    })
 }
 
 /// Returns whether an answer says what a passage, or another answer, does: beside the words of the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnose::is_said;
+use super::diagnose::says_one;
 use super::evidence::{EvidencePieces, context_chunks, without_repeats};
 use super::metrics::{
     AnswerMetric, ChunkFigures, EvidenceList, Metric as _, ScoredBelief, UncertaintyMetric,
@@ -13,7 +13,7 @@ use super::metrics::{
 use super::questions::Question;
 use super::stress::Stressed;
 use crate::event::{Belief, Hit, ModelRole, Outcome, RunUsage, Utility};
-use crate::story::{BrokenLink, Expected, Lookup, Run};
+use crate::story::{BrokenLink, Lookup, Run};
 
 /// The result of one question under one preset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,11 +101,6 @@ impl Row {
         let has_searched = run.lookups.iter().any(|lookup| lookup.retrieval.is_some());
         let is_ranked = has_searched && !evidence.is_empty();
 
-        let expected = Expected {
-            passages: Vec::new(),
-            answers: question.answers.clone(),
-            guess: None,
-        };
         let uncertainty = UncertaintyMetric::ALL.iter().filter_map(|metric| {
             let compute = metric.declaration().compute;
             Some((*metric, compute(run)?))
@@ -121,7 +116,7 @@ impl Row {
             answer: run.answer.clone(),
             error,
             scores,
-            says_answer: is_said(&expected, run),
+            says_answer: says_one(run, &question.answers),
             unanswerable: question.answers.is_empty() && !question.is_retrieval_only,
             is_retrieval_only: question.is_retrieval_only,
             found: is_ranked.then(|| with_evidence.list(&retrieved_chunks(run))),

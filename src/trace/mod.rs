@@ -14,6 +14,7 @@ mod recorder;
 mod summaries;
 mod list;
 mod threads;
+mod kept;
 mod reading_rates;
 mod verdict_fits;
 

@@ -1,43 +1,31 @@
 //! The speed at which the models read on this machine, kept from one start of the program to the
 //! next.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::kept::Kept;
 use crate::event::ModelCard;
-use crate::files;
 
 /// The highest rate of each model on its device, prompt tokens per second: what slows down a single
 /// call is other work.
-pub struct ReadingRates {
-    file: PathBuf,
-    rates: BTreeMap<String, f32>,
-}
+pub struct ReadingRates(Kept<f32>);
 
 impl ReadingRates {
     /// Reads the rates that were measured before; none where the file cannot be read.
     pub fn read(file: PathBuf) -> Self {
-        let text = files::read_text(&file).unwrap_or_default();
-        Self {
-            file,
-            rates: serde_json::from_str(&text).unwrap_or_default(),
-        }
+        Self(Kept::read(file))
     }
 
     /// Returns the rate of a model; 0 where none was measured.
     pub fn rate(&self, model: &ModelCard) -> f32 {
-        self.rates.get(&key(model)).copied().unwrap_or(0.0)
+        self.0.get(&key(model)).unwrap_or(0.0)
     }
 
     /// Keeps a measured rate if it is the highest.
     pub fn keep(&mut self, model: &ModelCard, rate: f32) {
-        if rate <= self.rate(model) || !rate.is_finite() {
-            return;
-        }
-        self.rates.insert(key(model), rate);
-        // without the file the next start measures again
-        if let Ok(text) = serde_json::to_string(&self.rates) {
-            let _ = files::replace(&self.file, text.as_bytes());
+        if rate > self.rate(model) && rate.is_finite() {
+            // without the file the next start measures again
+            let _ = self.0.set(key(model), Some(rate));
         }
     }
 }

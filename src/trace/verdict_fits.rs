@@ -1,30 +1,23 @@
 //! The calibration of verdicts, by model and folder.
 
-use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::kept::Kept;
 use crate::event::VerdictFit;
-use crate::files;
 
 /// The fits of the verdicts on answers of each model over each folder.
-pub struct VerdictFits {
-    file: PathBuf,
-    fits: BTreeMap<String, VerdictFit>,
-}
+pub struct VerdictFits(Kept<VerdictFit>);
 
 impl VerdictFits {
     /// Reads the fits that were kept; none where the file cannot be read.
     pub fn read(file: PathBuf) -> Self {
-        let text = files::read_text(&file).unwrap_or_default();
-        Self {
-            file,
-            fits: serde_json::from_str(&text).unwrap_or_default(),
-        }
+        Self(Kept::read(file))
     }
 
     /// Returns the fit of a model, by its fingerprint, over folders, by their canonical paths.
     pub fn get(&self, model: &str, folders: &[&Path]) -> Option<VerdictFit> {
-        self.fits.get(&key(model, folders)).copied()
+        self.0.get(&key(model, folders))
     }
 
     /// Keeps a fit in the place of an earlier one; without one, forgets that.
@@ -36,14 +29,8 @@ impl VerdictFits {
         model: &str,
         folders: &[&Path],
         fit: Option<VerdictFit>,
-    ) -> std::io::Result<()> {
-        let key = key(model, folders);
-        match fit {
-            Some(fit) => self.fits.insert(key, fit),
-            None => self.fits.remove(&key),
-        };
-        let text = serde_json::to_string_pretty(&self.fits)?;
-        files::replace(&self.file, text.as_bytes())
+    ) -> io::Result<()> {
+        self.0.set(key(model, folders), fit)
     }
 }
 

@@ -655,9 +655,9 @@ fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
 
 /// A worker on the bundled models, over a folder of its own.
 mod worker {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
-    use ragscope::engine::{Worker, mailbox};
+    use ragscope::engine::{Inbox, Outbox, Worker, mailbox};
     use ragscope::event::{
         Ask, Command, Event, Flow, Outcome, Record, RunEvent, SessionEvent, StopFlag,
     };
@@ -680,6 +680,17 @@ mod worker {
         for (name, text) in texts {
             std::fs::write(folder.join(name), text).expect("written");
         }
+    }
+
+    /// Returns a worker whose first command opens a folder, and its mailbox.
+    fn opening(folder: PathBuf, test: &TestEnvironment) -> (Worker, Outbox, Inbox) {
+        let stop = StopFlag::default();
+        let (outbox, inbox) = mailbox(&stop);
+        outbox.send(Command::Open {
+            folders: vec![folder],
+        });
+        let worker = Worker::new(small_settings(), test.paths(), stop);
+        (worker, outbox, inbox)
     }
 
     fn events(records: &[Record]) -> impl Iterator<Item = &Event> {
@@ -771,14 +782,10 @@ mod worker {
         let test = TestEnvironment::empty();
         let folder = test.corpus();
         corpus(&folder);
-        let (layers, paths, stop) = (small_settings(), test.paths(), StopFlag::default());
-        let (outbox, inbox) = mailbox(&stop);
-        outbox.send(Command::Open {
-            folders: vec![folder],
-        });
+        let (mut worker, outbox, inbox) = opening(folder, &test);
         outbox.send(Command::Ask(Ask::new("Where was the Silver Heron built?")));
         let (mut outbox, mut found) = (Some(outbox), Vec::new());
-        Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
+        worker.serve(&inbox, &mut |record| {
             match record.event {
                 Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => {
                     found.push(retrieval.hits.len());
@@ -803,14 +810,10 @@ mod worker {
             "Yelmas Sorvinden was born in Corex.\n",
         )
         .expect("written");
-        let (layers, paths, stop) = (small_settings(), test.paths(), StopFlag::default());
-        let (outbox, inbox) = mailbox(&stop);
-        outbox.send(Command::Open {
-            folders: vec![folder],
-        });
+        let (mut worker, outbox, inbox) = opening(folder, &test);
         let mut outbox = Some(outbox);
         let (mut known, mut begun) = (Vec::new(), Vec::new());
-        Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
+        worker.serve(&inbox, &mut |record| {
             let Event::Session(event) = record.event else {
                 return Flow::Continue;
             };

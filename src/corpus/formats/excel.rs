@@ -8,7 +8,7 @@ use calamine::{CellType, Data, Range, Reader as _, SheetVisible, Xls, XlsError, 
 
 use super::builder::{Builder, Sheet, day, named};
 use super::format::{Extract, Format, Reader};
-use super::number_form::{GENERAL, NumberForm};
+use super::number_form::{DATE, DURATION, GENERAL, NumberForm};
 use super::package::ENCRYPTED;
 use super::sheet_rows::add_notes;
 use super::xlsx;
@@ -116,9 +116,7 @@ fn cell_text(value: &Data, counts_from_1904: bool) -> String {
         Data::Float(value) => number(*value, &GENERAL),
         Data::Bool(value) => if *value { "TRUE" } else { "FALSE" }.to_owned(),
         Data::Error(error) => error.to_string(),
-        Data::DateTime(time) if time.is_duration() => {
-            number(time.as_f64(), &NumberForm::duration())
-        }
-        Data::DateTime(time) => number(time.as_f64(), &NumberForm::date()),
+        Data::DateTime(time) if time.is_duration() => number(time.as_f64(), &DURATION),
+        Data::DateTime(time) => number(time.as_f64(), &DATE),
     }
 }

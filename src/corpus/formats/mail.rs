@@ -173,11 +173,12 @@ impl<'a> Mail<'a> {
     fn add_bodies(&mut self, message: &Message<'_>) {
         let texts = bodies(message, message.text_bodies());
         let is_page = |part: &MessagePart<'_>| matches!(part.body, PartType::Html(_));
-        let pages = if message.html_bodies().any(is_page) {
-            bodies(message, message.html_bodies())
-        } else {
-            Vec::new()
-        };
+        if !message.html_bodies().any(is_page) {
+            texts.into_iter().for_each(|text| self.add_body(text));
+            return;
+        }
+
+        let pages = bodies(message, message.html_bodies());
         let of_texts = words(&texts);
         let of_pages = words(&pages);
         let only_pages = of_pages.difference(&of_texts).count();
@@ -309,13 +310,18 @@ fn bodies<'m>(
 /// Returns the text of a part, decoded as a file is where it is not what its label says: UTF-8
 /// under the name of another encoding, or another one under that of UTF-8 or none.
 fn decode_again<'p>(message: &Message<'_>, part: &MessagePart<'_>, text: &'p str) -> Cow<'p, str> {
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
-    }
     let label = part
         .content_type()
         .and_then(|kind| kind.attribute("charset"));
     let label = label.and_then(|label| Encoding::for_label(label.as_bytes()));
+    // text of one byte a letter is hardly ever UTF-8 by chance
+    let may_be_utf8 = label.is_some_and(Encoding::is_single_byte);
+    let is_broken = || text.contains(char::REPLACEMENT_CHARACTER);
+    let is_known = label.is_some_and(|label| label != UTF_8);
+    if text.is_ascii() || !(may_be_utf8 || (!is_known && is_broken())) {
+        return Cow::Borrowed(text);
+    }
+
     let range = part.raw_body_offset() as usize..part.raw_end_offset() as usize;
     let raw = message.raw_message.get(range).unwrap_or_default();
     let bytes = match part.encoding {
@@ -324,12 +330,7 @@ fn decode_again<'p>(message: &Message<'_>, part: &MessagePart<'_>, text: &'p str
         TransferEncoding::Base64 => base64_decode(raw),
     };
 
-    let is_wrong = |bytes: &Vec<u8>| match label {
-        // text of one byte a letter is hardly ever UTF-8 by chance
-        Some(label) if label.is_single_byte() => std::str::from_utf8(bytes).is_ok(),
-        Some(label) if label != UTF_8 => false,
-        _ => text.contains(char::REPLACEMENT_CHARACTER),
-    };
+    let is_wrong = |bytes: &Vec<u8>| !may_be_utf8 || std::str::from_utf8(bytes).is_ok();
     let decoded = bytes.filter(is_wrong).and_then(|bytes| decode(bytes).ok());
     decoded.map_or(Cow::Borrowed(text), |decoded| {
         Cow::Owned(decoded.traced.text)

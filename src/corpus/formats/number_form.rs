@@ -2,6 +2,8 @@
 //! marks of its thousands and the language of a date: by the format of their cell (ECMA-376 part 1,
 //! 18.8.30 and 18.8.31).
 
+use std::sync::LazyLock;
+
 use jiff::civil::{Date, Time, date};
 
 /// Excel's maximum length of a format, and its maximum number of decimals.
@@ -15,6 +17,12 @@ pub(super) static GENERAL: NumberForm = NumberForm {
     sections: Vec::new(),
     texts: None,
 };
+
+/// The forms of a day and of a duration that no format describes.
+pub(super) static DATE: LazyLock<NumberForm> =
+    LazyLock::new(|| NumberForm::from_code("yyyy-mm-dd hh:mm:ss"));
+pub(super) static DURATION: LazyLock<NumberForm> =
+    LazyLock::new(|| NumberForm::from_code("[h]:mm:ss"));
 
 /// The form in which the values of a cell style are shown: by up to four sections, for positive
 /// numbers, negative ones, zero and texts, or for the numbers that they name.
@@ -87,16 +95,6 @@ struct DateForm {
 }
 
 impl NumberForm {
-    /// Returns the form of a day that no format describes.
-    pub fn date() -> Self {
-        Self::from_code("yyyy-mm-dd hh:mm:ss")
-    }
-
-    /// Returns the form of a duration that no format describes.
-    pub fn duration() -> Self {
-        Self::from_code("[h]:mm:ss")
-    }
-
     /// Returns the form of a built-in format. The currency of some is that of the reader's Excel.
     pub fn from_built_in(id: u32) -> Self {
         match id {
@@ -108,10 +106,10 @@ impl NumberForm {
             10 => Self::from_code("0.00%"),
             17 => Self::from_code("mmm-yy"),
             18 | 20 => Self::from_code("h:mm"),
-            14..=16 | 19 | 21 | 22 | 27..=36 | 45 | 47 | 50..=58 => Self::date(),
+            14..=16 | 19 | 21 | 22 | 27..=36 | 45 | 47 | 50..=58 => DATE.clone(),
             41 | 42 => Self::from_code("0_);(0);-_)"),
             43 | 44 => Self::from_code("0.00_);(0.00);-_)"),
-            46 => Self::duration(),
+            46 => DURATION.clone(),
             _ => GENERAL.clone(),
         }
     }
@@ -721,7 +719,7 @@ mod tests {
             let form = NumberForm::from_code(code);
             assert_eq!(form.text(number, false), text, "{number} as {code}");
         }
-        assert_eq!(NumberForm::date().text(43860.0, true), "2024-01-31");
+        assert_eq!(DATE.text(43860.0, true), "2024-01-31");
         assert_eq!(GENERAL.text(0.1 + 0.2, false), "0.3");
     }
 

@@ -376,7 +376,7 @@ impl<'a> SlideParts<'a> {
         let mut authors = HashMap::new();
         let with_names = |part: &&Relationship| part.is("commentAuthors") || part.is("authors");
         for part in parts.iter().filter(with_names) {
-            let names = package.comment_authors(&part.path);
+            let names = package.people(&part.path, "name");
             authors.extend(builder.take_or_note(&part.path, names));
         }
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer};
 
-use super::script::{Script, ScriptKind};
+use super::script::{Script, ScriptKind, partner};
 use super::xml::{Node, reason, walk_all};
 
 /// Tags of what undoc does not read as Word shows it.
@@ -481,13 +481,8 @@ fn symbol(tag: &BytesStart<'_>) -> char {
         _ if own as u32 == code => return own,
         _ => return ' ',
     };
-    let mut pairs = table
-        .chars()
-        .step_by(2)
-        .zip(table.chars().skip(1).step_by(2));
-    let found = pairs.find(|(from, _)| *from == own);
     let is_same = font == "Symbol" && own.is_ascii_graphic();
-    found.map_or(if is_same { own } else { ' ' }, |(_, to)| to)
+    partner(table, own).unwrap_or(if is_same { own } else { ' ' })
 }
 
 /// Writes each run of a formula as a run of text.

@@ -9,7 +9,7 @@ use super::open_style::Styles;
 use super::open_table::{SheetTable, count};
 use super::package::{ENCRYPTED, Package, hidden_slides_note};
 use super::script::{RaisedText, ScriptKind};
-use super::sheet_rows::uncomputed_note;
+use super::sheet_rows::add_notes;
 use super::xml::{Node, Tag, walk, walk_all};
 use crate::event::{Place, PlaceUnit};
 
@@ -71,10 +71,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         document.add_margins(&xml)?;
     }
 
-    if document.uncomputed > 0 {
-        document.builder.note(uncomputed_note(document.uncomputed));
-    }
-
+    add_notes(&[], document.uncomputed, &mut document.builder);
     let note = hidden_slides_note(&document.hidden_slides);
     note.into_iter()
         .for_each(|note| document.builder.note(note));

@@ -130,7 +130,7 @@ impl<'a> Package<'a> {
 
     /// Visits the comments of a part of an Office file, a missing part having none, until `visit`
     /// returns `false`. It gets the first of these attributes that a comment has, as `author` or
-    /// `ref`, and the text with a line end after each paragraph. A reply is a comment.
+    /// `authorId`, and the text with a line end after each paragraph. A reply is a comment.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
@@ -175,17 +175,21 @@ impl<'a> Package<'a> {
         })
     }
 
-    /// Returns the names of the people who comment on the slides of a presentation, by their
-    /// numbers.
+    /// Returns the names of the people that a part lists, by their ids; a missing part has none.
+    /// `attribute` holds the name.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
-    pub fn comment_authors(&mut self, part: &str) -> Result<HashMap<String, String>, String> {
+    pub fn people(
+        &mut self,
+        part: &str,
+        attribute: &str,
+    ) -> Result<HashMap<String, String>, String> {
         let xml = self.xml(part)?.unwrap_or_default();
         let mut names = HashMap::new();
         walk_all(&xml, &mut |node| {
             if let Node::Open(tag) = node
-                && let [Some(id), Some(name)] = tag.attributes(["id", "name"])
+                && let [Some(id), Some(name)] = tag.attributes(["id", attribute])
             {
                 names.insert(id, name);
             }

@@ -42,6 +42,12 @@ impl ScriptKind {
     }
 }
 
+/// Returns the character that stands behind another in a table of pairs.
+pub(super) fn partner(table: &str, c: char) -> Option<char> {
+    let at = table.chars().step_by(2).position(|from| from == c)?;
+    table.chars().nth(at * 2 + 1)
+}
+
 /// The text of a superscript or subscript while it is read.
 #[derive(Debug)]
 pub(super) struct Script {
@@ -126,11 +132,7 @@ impl Script {
             ScriptKind::Above => ABOVE,
             ScriptKind::Below => BELOW,
         };
-        let raise_one = |c: char| {
-            let at = table.chars().step_by(2).position(|plain| plain == c)?;
-            table.chars().nth(at * 2 + 1)
-        };
-        text.chars().map(raise_one).collect()
+        text.chars().map(|c| partner(table, c)).collect()
     }
 
     /// Returns whether it is no power of the word before it, but a mark beside it.

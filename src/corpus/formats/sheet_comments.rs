@@ -31,9 +31,7 @@ pub(super) fn add(
 ) {
     let mut with_thread = HashSet::new();
     for part in related.iter().filter(|part| part.is("threadedComment")) {
-        let found = package.xml(&part.path);
-        let found = found.and_then(|xml| read(&xml.unwrap_or_default()));
-        let (comments, _) = builder.take_or_note(&part.path, found);
+        let (comments, _) = comments_of(package, part, builder);
         for comment in comments {
             let author = persons.get(&comment.author).map_or("", String::as_str);
             remark(&comment.cell, author, &comment.text, sheet, builder);
@@ -42,9 +40,7 @@ pub(super) fn add(
     }
 
     for part in related.iter().filter(|part| part.is("comments")) {
-        let found = package.xml(&part.path);
-        let found = found.and_then(|xml| read(&xml.unwrap_or_default()));
-        let (comments, authors) = builder.take_or_note(&part.path, found);
+        let (comments, authors) = comments_of(package, part, builder);
         for comment in comments {
             let author: Option<usize> = comment.author.parse().ok();
             let author = author.and_then(|number| authors.get(number));
@@ -77,27 +73,18 @@ fn remark(cell: &str, author: &str, text: &str, sheet: &mut Sheet, builder: &mut
     }
 }
 
-/// Returns the names of the persons of a workbook by their ids.
-///
-/// # Errors
-/// A member that is damaged, encrypted or exceeds the limits.
-pub(super) fn persons(
+/// Returns the comments of a part, and the authors that it lists; a damaged one is noted.
+fn comments_of(
     package: &mut Package<'_>,
-    part: &str,
-) -> Result<HashMap<String, String>, String> {
-    let xml = package.xml(part)?.unwrap_or_default();
-    let mut names = HashMap::new();
-    walk_all(&xml, &mut |node| {
-        if let Node::Open(tag) = node
-            && let [Some(id), Some(name)] = tag.attributes(["id", "displayName"])
-        {
-            names.insert(id, name);
-        }
-    })?;
-    Ok(names)
+    part: &Relationship,
+    builder: &mut Builder,
+) -> (Vec<Comment>, Vec<String>) {
+    let xml = package.xml(&part.path);
+    let found = xml.and_then(|xml| read(&xml.unwrap_or_default()));
+    builder.take_or_note(&part.path, found)
 }
 
-/// Returns the comments of a part, and the authors that it lists.
+/// Returns the comments in XML, and the authors that it lists.
 fn read(xml: &str) -> Result<(Vec<Comment>, Vec<String>), String> {
     let mut comments: Vec<Comment> = Vec::new();
     let mut authors: Vec<String> = Vec::new();

@@ -9,13 +9,6 @@ const SEPARATOR: &str = "; ";
 /// Rows below a header that show that it is one.
 const SAMPLE_ROWS: usize = 20;
 
-/// Returns the remark on formulas that no program has computed.
-pub(super) fn uncomputed_note(count: usize) -> String {
-    format!(
-        "formulas without a stored value are read as formulas ({count}): open it in a spreadsheet program and save it to read their values"
-    )
-}
-
 /// Returns the remark on sheets with hidden rows or columns.
 pub(super) fn hidden_note(sheets: &[&str]) -> String {
     format!(
@@ -33,7 +26,9 @@ pub(super) fn add_notes(hidden: &[&str], uncomputed: usize, builder: &mut Builde
         ));
     }
     if uncomputed > 0 {
-        builder.note(uncomputed_note(uncomputed));
+        builder.note(format!(
+            "formulas without a stored value are read as formulas ({uncomputed}): open it in a spreadsheet program and save it to read their values"
+        ));
     }
 }
 

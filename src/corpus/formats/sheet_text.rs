@@ -1,5 +1,6 @@
 //! The texts of the cells and comments of Excel, which are runs of their own looks.
 
+use super::package::property_kind;
 use super::script::{RaisedText, ScriptKind};
 use super::xml::Tag;
 
@@ -17,13 +18,7 @@ impl SheetText {
     pub fn open(&mut self, tag: &Tag<'_>) {
         match tag.name() {
             "r" => self.script = None,
-            "vertAlign" => {
-                self.script = match tag.attribute("val").as_deref() {
-                    Some("superscript") => Some(ScriptKind::Above),
-                    Some("subscript") => Some(ScriptKind::Below),
-                    _ => None,
-                }
-            }
+            "vertAlign" => self.script = property_kind(tag),
             // the reading of Japanese words, which stands beside their text
             "rPh" => self.is_phonetic = true,
             "t" | "v" => self.is_text = !self.is_phonetic,

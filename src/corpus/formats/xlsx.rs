@@ -10,7 +10,7 @@ use super::drawings;
 use super::format::Extract;
 use super::number_form::{GENERAL, NumberForm};
 use super::package::{Package, Relationship};
-use super::sheet_comments::{self, persons};
+use super::sheet_comments;
 use super::sheet_rows::{add_notes, hidden_note};
 use super::sheet_text::SheetText;
 use super::xml::{Node, Tag, walk, walk_all};
@@ -104,7 +104,9 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
         ));
     }
 
-    let persons = path_of("person").map_or(Ok(HashMap::new()), |path| persons(&mut package, &path));
+    let persons = path_of("person").map_or(Ok(HashMap::new()), |path| {
+        package.people(&path, "displayName")
+    });
     let persons = builder.take_or_note("the list of persons", persons);
 
     let mut uncomputed = 0;
@@ -310,11 +312,7 @@ fn read_sheet(
             },
             Node::Text(part) if is_formula => cell.formula.push_str(part),
             Node::Text(part) => text.add(part),
-            Node::Close("f") => {
-                is_formula = false;
-                // the names of new functions stand behind a mark for old programs
-                cell.formula = cell.formula.replace("_xlfn.", "").replace("_xlws.", "");
-            }
+            Node::Close("f") => is_formula = false,
             Node::Close("c") => {
                 cell.text = text.take();
                 let is_uncomputed = cell.is_uncomputed(&workbook.settings);
@@ -405,15 +403,17 @@ struct SharedFormulas(HashMap<String, (String, u32)>);
 impl SharedFormulas {
     /// Returns the formula of a cell. References of a shared one are those of its first cell.
     fn text(&mut self, cell: &Cell, row: u32) -> String {
+        // the names of new functions stand behind a mark for old programs
+        let formula = cell.formula.replace("_xlfn.", "").replace("_xlws.", "");
         let Some(id) = &cell.shared else {
-            return format!("={}", cell.formula);
+            return format!("={formula}");
         };
-        if !cell.formula.is_empty() {
-            self.0.insert(id.clone(), (cell.formula.clone(), row));
+        if !formula.is_empty() {
+            self.0.insert(id.clone(), (formula.clone(), row));
         }
         match self.0.get(id) {
-            Some((formula, first)) if *first < row => format!("={formula}, as in row {first}"),
-            _ => format!("={}", cell.formula),
+            Some((shared, first)) if *first < row => format!("={shared}, as in row {first}"),
+            _ => format!("={formula}"),
         }
     }
 }

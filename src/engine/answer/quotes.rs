@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::corpus::{begins_item, language};
+use crate::corpus::{begins_item, fold_white_space, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, NearestSentence, RunEvent, embedded_text};
@@ -192,14 +192,20 @@ fn compare(run: &mut Run<'_>, sentences: &mut [RankedSentence]) -> Result<(), Ru
     Ok(())
 }
 
-/// Returns the share of the words of a text that the passages hold together; all of a text without
-/// words of content.
-pub fn held_share(text: &str, passages: &Passages) -> f32 {
-    let words = QuestionWords::new(text, passages);
-    let held: BTreeSet<&String> = words.by_passage.iter().flatten().collect();
-    match words.weights.len() {
+/// Returns the share of the words of a text that the passages hold together, in the mean of some
+/// texts; all of a text without words of content, and of no text.
+pub fn mean_share(texts: &[String], passages: &Passages) -> f32 {
+    let shares = texts.iter().map(|text| {
+        let words = QuestionWords::new(text, passages);
+        let held: BTreeSet<&String> = words.by_passage.iter().flatten().collect();
+        match words.weights.len() {
+            0 => 1.0,
+            asked => held.len() as f32 / asked as f32,
+        }
+    });
+    match texts.len() {
         0 => 1.0,
-        asked => held.len() as f32 / asked as f32,
+        count => shares.sum::<f32>() / count as f32,
     }
 }
 
@@ -262,7 +268,7 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
     let best = ranked.0.into_iter().take(MAX_QUOTES);
     for sentence in best.filter(|sentence| sentence.score() >= least) {
-        let quoted = format!("“{}”", one_line(sentence.text()));
+        let quoted = format!("“{}”", quotation(sentence.text()));
         steps.push((quoted, Some(sentence.citation)));
     }
 
@@ -291,17 +297,16 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
 
 /// Returns the words of a sentence or of a row of a table on one line: lines of a paragraph end
 /// where its file wraps them.
-fn one_line(text: &str) -> String {
+fn quotation(text: &str) -> String {
     let text = text.trim_start_matches(['*', '-', '>', '#', ' ']);
-    let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
     let inner = text.trim().strip_prefix('|');
     match inner.and_then(|inner| inner.strip_suffix('|')) {
         Some(row) => {
-            let cells = row.split(" | ").map(words);
+            let cells = row.split(" | ").map(fold_white_space);
             let cells: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
             cells.join(" · ")
         }
-        None => words(text),
+        None => fold_white_space(text),
     }
 }
 
@@ -345,7 +350,7 @@ mod tests {
             ("a | b", "a | b"),
             ("|", "|"),
         ] {
-            assert_eq!(one_line(text), expected);
+            assert_eq!(quotation(text), expected);
         }
     }
 }

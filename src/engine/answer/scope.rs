@@ -165,18 +165,18 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
 }
 
 /// Returns the things of which a question asks for several, or which it compares: no single
-/// sentence answers it. None for a question for one fact, and for a named document, which is there.
-pub fn things_asked(scope: &Scope, question: &str) -> Vec<String> {
+/// sentence answers it. Documents that it names are there. `None` for a question for one fact.
+pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
     let text = question.to_lowercase();
     match scope.kind {
-        QuestionKind::Comparison if scope.documents.is_empty() => scope.subjects.clone(),
-        QuestionKind::Fact if !asks_for_several(&text) => Vec::new(),
-        QuestionKind::Fact => vec![text],
-        QuestionKind::Comparison | QuestionKind::Summary => vec![String::new()],
+        QuestionKind::Fact => asks_for_several(&text).then(|| vec![text]),
         QuestionKind::Listing => {
             let asking = LISTING.iter().chain(COUNT).chain(ALTOGETHER);
-            vec![asking.fold(text, |text, phrase| text.replace(phrase, " "))]
+            let things = asking.fold(text, |text, phrase| text.replace(phrase, " "));
+            Some(vec![things])
         }
+        QuestionKind::Comparison if scope.documents.is_empty() => Some(scope.subjects.clone()),
+        QuestionKind::Comparison | QuestionKind::Summary => Some(Vec::new()),
     }
 }
 
@@ -438,25 +438,33 @@ mod tests {
             subjects: vec!["a kettle".to_owned(), "a pan".to_owned()],
             ..Scope::default()
         };
-        let cases: [(&Scope, &str, &[&str]); 8] = [
-            (&listing, "List all huts", &["  huts"]),
+        let named = Scope {
+            documents: vec!["a.md".to_owned()],
+            ..comparison.clone()
+        };
+        type Things = Option<&'static [&'static str]>;
+        let cases: [(&Scope, &str, Things); 9] = [
+            (&named, "Compare a.md with b.md", Some(&[])),
+            (&listing, "List all huts", Some(&["  huts"])),
             (
                 &comparison,
                 "Compare a kettle with a pan",
-                &["a kettle", "a pan"],
+                Some(&["a kettle", "a pan"]),
             ),
             (
                 &Scope::default(),
                 "Which huts have a stove?",
-                &["which huts have a stove?"],
+                Some(&["which huts have a stove?"]),
             ),
-            (&Scope::default(), "Which hut has a stove?", &[]),
-            (&Scope::default(), "Which species lives there?", &[]),
-            (&Scope::default(), "Which bus goes there?", &[]),
-            (&Scope::default(), "Which captain painted the tower?", &[]),
-            (&Scope::default(), "Who built the huts?", &[]),
+            (&Scope::default(), "Which hut has a stove?", None),
+            (&Scope::default(), "Which species lives there?", None),
+            (&Scope::default(), "Which bus goes there?", None),
+            (&Scope::default(), "Which captain painted the tower?", None),
+            (&Scope::default(), "Who built the huts?", None),
         ];
         for (scope, question, expected) in cases {
+            let expected =
+                expected.map(|things| things.iter().map(|&thing| thing.to_owned()).collect());
             assert_eq!(things_asked(scope, question), expected, "{question}");
         }
     }

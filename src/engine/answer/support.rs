@@ -9,7 +9,7 @@ use crate::index::short_text_language;
 use crate::llm::{LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
-use super::quotes::{RankedSentences, held_share};
+use super::quotes::{RankedSentences, mean_share};
 use super::scope::things_asked;
 
 /// Smaller models are not asked whether the sources state the answer: one of half a billion
@@ -42,11 +42,10 @@ pub fn measure(
     let (prompt, min_support) = (settings.prompt, settings.min_support);
     let ranked = RankedSentences::new(run, passages)?;
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge(run);
-    let things = things_asked(scope, run.question);
-    // sentences are ranked by the words of one language
+    // sentences are ranked by the words of one language, and words of two are not compared
     let at_once = is_translated(run.question, passages);
-    let is_stated = things.is_empty() || at_once;
-    let stated = if is_asked && is_stated {
+    let things = things_asked(scope, run.question).filter(|_| !at_once);
+    let stated = if is_asked && things.is_none() {
         states(run, passages, &ranked, at_once)?
     } else {
         None
@@ -57,15 +56,12 @@ pub fn measure(
     } else {
         ranked.score()
     };
-    let probability = if passages.hits.is_empty() {
-        0.0
-    } else if is_stated {
-        probability(stated, score, at_once)
-    } else {
+    let probability = match things {
+        _ if passages.hits.is_empty() => 0.0,
+        None => probability(stated, score, at_once),
         // a list is in no single sentence, and a model that is asked whether the sources state all
         // of it says no: 15 of 16 lists and comparisons of two folders were refused
-        let shares = things.iter().map(|thing| held_share(thing, passages));
-        shares.sum::<f32>() / things.len() as f32
+        Some(things) => mean_share(&things, passages),
     };
     let support = Support {
         stated,
