@@ -57,4 +57,4 @@ pub use summary::{
     UncertaintySummary, UnderstandingSummary,
 };
 pub use tables::{Table, headline, markdown, tables};
-pub use verdict_fit::{Calibration, FittedVerdicts, fit_verdicts};
+pub use verdict_fit::{Accepted, Calibration, FittedVerdicts, fit_verdicts};

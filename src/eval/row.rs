@@ -148,9 +148,10 @@ impl Row {
         without.is_some_and(|exact_match| exact_match > 0.5)
     }
 
-    /// Returns whether the answer is right: it matches a reference answer exactly.
+    /// Returns whether the answer is right: it matches a reference answer exactly or, since models
+    /// write sentences, holds one.
     pub(super) fn is_right(&self) -> bool {
-        self.scores[AnswerMetric::ExactMatch] > 0.5
+        self.says_answer || self.scores[AnswerMetric::ExactMatch] > 0.5
     }
 }
 

@@ -15,7 +15,7 @@ use super::summary::{
     Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
     UncertaintySummary, UnderstandingSummary,
 };
-use super::verdict_fit::FittedVerdicts;
+use super::verdict_fit::{Accepted, FittedVerdicts};
 
 /// A table of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,6 +176,7 @@ fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
         "log-loss, nats: shipped, fitted",
         "calibration error: shipped, fitted",
         "kept",
+        "accepted with 5 and 10 % wrong ones",
     ];
     let row = |of: &FittedVerdicts| {
         let pair = |shipped: f64, fitted: f64| format!("{shipped:.3}, {fitted:.3}");
@@ -189,6 +190,7 @@ fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
                 Some(fit) => format!("{:.2} logit {:+.2}", fit.slope, fit.constant),
                 None => "no: the shipped one predicts as well".to_owned(),
             },
+            of.accepted.map(accepted_cell).join(", "),
         ]
     };
     Table {
@@ -196,6 +198,12 @@ fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
         head: head.map(str::to_owned).to_vec(),
         rows: fitted.iter().map(row).collect(),
     }
+}
+
+fn accepted_cell(accepted: Option<Accepted>) -> String {
+    cell(accepted, |of| {
+        format!("{:.0} % from {:.2}", 100.0 * of.share, of.from)
+    })
 }
 
 /// The figures of a paper beside those measured here.

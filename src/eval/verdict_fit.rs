@@ -16,6 +16,8 @@ const MIN_OF_EACH: usize = 5;
 const FOLDS: usize = 5;
 /// Bins of the probability, over which the calibration error is taken (Naeini et al. 2015).
 const BINS: usize = 10;
+/// Shares of wrong answers that may be accepted.
+const ALLOWED: [f64; 2] = [0.05, 0.1];
 /// Steps of the fit, which is at its end after some dozens.
 const STEPS: usize = 1000;
 
@@ -33,6 +35,17 @@ pub struct FittedVerdicts {
     /// The fit to all answers, where it predicts those that it has not seen better than what is
     /// shipped.
     pub fit: Option<VerdictFit>,
+    /// Answers that may be accepted, by the wrong ones among all answers, 5 and 10 %.
+    pub accepted: [Option<Accepted>; 2],
+}
+
+/// Answers whose probability is high enough.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Accepted {
+    /// The least probability, as it is shown from now on.
+    pub from: f32,
+    /// The share of the answers with at least that.
+    pub share: f64,
 }
 
 /// The error of probabilities.
@@ -86,19 +99,52 @@ fn fit_model(model: &str, rows: &[Row]) -> Result<FittedVerdicts, String> {
     let shipped = Calibration::new(&judged);
     let fitted = Calibration::new(&predict(&judged, &folds));
     let is_better = fitted.log_loss < shipped.log_loss;
+    let fit = is_better.then(|| fit(judged.iter().copied()));
+    let mut shown = judged;
+    if let Some(fit) = fit {
+        for (probability, _) in &mut shown {
+            *probability = fit.apply(*probability);
+        }
+    }
+    shown.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+
     Ok(FittedVerdicts {
         model: model.to_owned(),
         answers,
         right,
         shipped,
         fitted,
-        fit: is_better.then(|| fit(judged.iter().copied())),
+        fit,
+        accepted: ALLOWED.map(|allowed| accept(&shown, allowed)),
     })
+}
+
+/// Returns the most answers, of highest probability first, that may be accepted so that no more
+/// than this share of all answers is expected to be accepted and wrong: conformal risk control
+/// (Angelopoulos et al. 2022, eq. 4), whose bound counts one wrong answer more than was seen.
+fn accept(shown: &[Judged], allowed: f64) -> Option<Accepted> {
+    let all = shown.len();
+    let mut counted = 0;
+    let mut wrong = 0;
+    let mut accepted = None;
+    // answers of one probability are accepted together
+    for alike in shown.chunk_by(|(a, _), (b, _)| a == b) {
+        counted += alike.len();
+        wrong += alike.len() - count_right(alike);
+        if (wrong + 1) as f64 > allowed * (all + 1) as f64 {
+            break;
+        }
+        accepted = Some(Accepted {
+            from: alike[0].0,
+            share: counted as f64 / all as f64,
+        });
+    }
+    accepted
 }
 
 fn judge_row(row: &Row) -> Option<Judged> {
     let uncertainty = row.uncertainty.get(&UncertaintyMetric::Verdict)?;
-    Some(((1.0 - uncertainty) as f32, row.says_answer))
+    Some(((1.0 - uncertainty) as f32, row.is_right()))
 }
 
 fn count_right(judged: &[Judged]) -> usize {
@@ -218,5 +264,36 @@ mod tests {
         // 5 of 10 and 8 of 10 were as likely as 0.8, 0.2; and 0.8
         let expected = -(13.0 * 0.8_f64.ln() + 7.0 * 0.2_f64.ln()) / 20.0;
         assert!((calibration.log_loss - expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn answers_are_accepted_while_one_more_wrong_one_is_allowed() {
+        let shown = |outcomes: &str| -> Vec<Judged> {
+            let outcomes = outcomes.chars().enumerate();
+            outcomes
+                .map(|(at, outcome)| (1.0 - (at / 2) as f32 * 0.05, outcome == '+'))
+                .collect()
+        };
+        let accepted = |outcomes, allowed| {
+            let accepted = accept(&shown(outcomes), allowed)?;
+            Some((accepted.share * 20.0).round())
+        };
+
+        // of 20 answers the bound of 0.1 allows one wrong one, and that of 0.05 none
+        let cases = [
+            ("++++++++++++++++++++", 0.1, Some(20.0)),
+            ("++++++++++++++++++++", 0.05, Some(20.0)),
+            ("++++++-+++++-+++++++", 0.1, Some(12.0)),
+            ("++++++-+++++++++++++", 0.05, Some(6.0)),
+            ("--++++++++++++++++++", 0.1, None),
+            ("-+++++++++++++++++++", 0.05, None),
+        ];
+        for (outcomes, allowed, expected) in cases {
+            assert_eq!(
+                accepted(outcomes, allowed),
+                expected,
+                "{outcomes} {allowed}"
+            );
+        }
     }
 }

@@ -333,6 +333,8 @@ fn a_verdict_is_fitted_to_the_answers_of_a_folder() {
         (&40.into(), &20.into())
     );
     assert!(by_fit.as_f64() < shipped.as_f64(), "{all}");
+    // every second answer is wrong
+    assert_eq!(all[0]["accepted"], serde_json::json!([null, null]));
     let verdict = verdict();
     assert!((verdict.probability - 0.5).abs() < 0.1, "{verdict:?}");
     assert!(
