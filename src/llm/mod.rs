@@ -8,6 +8,7 @@
 //! text into vectors.
 
 mod exact;
+pub mod labels;
 mod values;
 mod error;
 mod role;
@@ -33,7 +34,6 @@ mod schedule;
 mod draft;
 mod reply_start;
 mod generator;
-pub mod labels;
 mod scorer;
 mod tap;
 mod pool;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exact;
+use super::labels::MIN_MASS;
 use crate::config::prompts::Filled;
 use crate::event::Alternative;
 
@@ -153,6 +154,12 @@ pub struct Labelled {
 }
 
 impl Labelled {
+    /// Returns whether the reply, read or written, begins with a label or names one: below
+    /// [`MIN_MASS`] the shares are the tails of other replies, and no judgement.
+    pub fn names_label(&self) -> bool {
+        self.greedy.is_some() || self.mass >= MIN_MASS
+    }
+
     /// Returns the label that a parsed reply gives: that of the greedy reply, otherwise the
     /// likeliest one, the first among equals.
     pub fn said(&self) -> Option<usize> {

@@ -50,7 +50,7 @@ pub fn cite_uncited(
 
     for ((at, _, citation), row) in near.into_iter().zip(rows) {
         let share = row.shares.first().copied().unwrap_or(0.0);
-        if share < MIN_STATED {
+        if share < MIN_STATED || !row.names_label() {
             continue;
         }
         let evidence = Evidence::Judged { share };

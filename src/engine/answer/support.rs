@@ -6,7 +6,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
 use crate::event::{RunEvent, Scope, Support, logistic, logit_of};
 use crate::index::short_text_language;
-use crate::llm::{LlmError, Prompt};
+use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
 use super::quotes::{RankedSentences, mean_share};
@@ -91,7 +91,8 @@ pub fn is_translated(question: &str, passages: &Passages) -> bool {
 }
 
 /// Returns the generator's probability that all sources at once state the answer, or the largest
-/// for one of the best sentences; `None` when a prompt is too long.
+/// for one of the best sentences; `None` when a prompt is too long, and where the generator says
+/// neither yes nor no.
 fn states(
     run: &mut Run<'_>,
     passages: &Passages,
@@ -111,7 +112,7 @@ fn states(
     match run.classify(JudgementKind::SOURCES_STATE, &judged) {
         Err(LlmError::PromptTooLong { .. }) => Ok(None),
         rows => {
-            let rows = rows?.into_iter();
+            let rows = rows?.into_iter().filter(Labelled::names_label);
             let shares = rows.filter_map(|row| row.shares.first().copied());
             Ok(shares.reduce(f32::max))
         }

@@ -44,3 +44,30 @@ fn a_statement_in_other_words_is_cited_where_the_model_finds_it_in_a_passage() {
         assert_eq!(verdict, Some(kind), "{reply}, {share}");
     }
 }
+
+#[test]
+fn a_model_that_says_neither_yes_nor_no_refuses_nothing() {
+    // the share of its replies that begin with yes or no; whether its "no" is heard
+    for (mass, is_heard) in [(1.0, true), (0.01, false)] {
+        let mut generator = ScriptedGenerator::new()
+            .when("state the answer", "Well, Aldmouth.")
+            .when("Where", " Tam Reeve was born in Aldmouth. [2]")
+            .labelling("state the answer", mass)
+            .judging("state the answer", "yes", 0.001);
+        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
+        let question = "Where was Tam Reeve born?";
+        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
+        outcome.expect("it ran");
+
+        let support = events.iter().find_map(|event| match event {
+            RunEvent::SupportMeasured { support, .. } => Some(*support),
+            _ => None,
+        });
+        let support = support.expect("it was measured");
+        assert_eq!(
+            (support.stated.is_some(), support.supported),
+            (is_heard, !is_heard),
+            "{support:?}"
+        );
+    }
+}
