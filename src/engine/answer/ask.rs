@@ -175,7 +175,7 @@ fn answer<'q>(
     run.keep(answer.clone());
 
     if context::needs_corpus(config) {
-        let mut statements = Statements::new(run.question, &answer.sentences);
+        let mut statements = Statements::new(run.question, &answer);
         let is_judged = support.is_some_and(|support| support.stated.is_some());
         if is_judged && answer.lookups.is_empty() && !statements.uncited_steps().is_empty() {
             let cited = cite_uncited(run, &mut answer, statements.uncited_steps(), &passages);
@@ -183,7 +183,7 @@ fn answer<'q>(
             if warn_of_failure(run, "the source of each statement", cited).is_break() {
                 return Ok(answer);
             }
-            statements = Statements::new(run.question, &answer.sentences);
+            statements = Statements::new(run.question, &answer);
         }
         let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
         let sources = sources.chain([&passages]).map(|known| known.hits.len());
@@ -283,7 +283,17 @@ fn search_and_answer<'q>(
         Some((support, ranked)) if quotes || !support.supported => {
             give(run, ranked, support.supported)
         }
-        Some(_) | None => write(run, roles, &passages, confirmed)?,
+        Some((_, ranked)) => {
+            let written = write(run, roles, &passages, confirmed)?;
+            if written.text.is_empty() {
+                let text = "the model wrote nothing: its sources are quoted".to_owned();
+                run.emit(RunEvent::warning(Problem::without_advice(text)));
+                give(run, ranked, true)
+            } else {
+                written
+            }
+        }
+        None => write(run, roles, &passages, confirmed)?,
     };
     Ok(Answered {
         answer,

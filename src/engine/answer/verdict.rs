@@ -2,7 +2,7 @@
 //! the words that the model was unsure of.
 
 use crate::corpus::language;
-use crate::engine::run::Sentence;
+use crate::engine::run::{Answer, Sentence};
 use crate::event::{
     Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of, saturating_u32,
 };
@@ -72,7 +72,7 @@ pub struct Statements {
     count: u32,
     /// The steps of those that no source holds.
     uncited: Vec<u32>,
-    /// Whether anything was generated.
+    /// Whether a model wrote the answer, be it nothing; else it is of quotations.
     is_written: bool,
     /// Whether a sentence says that the sources have no answer.
     says_unanswered: bool,
@@ -84,13 +84,14 @@ pub struct Statements {
 
 impl Statements {
     /// Weighs the sentences that were written for a question.
-    pub fn new(question: &str, sentences: &[Sentence]) -> Self {
+    pub fn new(question: &str, answer: &Answer) -> Self {
+        let sentences = answer.sentences.as_slice();
         let tokens = sentences
             .iter()
             .flat_map(|sentence| behind_lead(&sentence.tokens));
         let logprobs: Vec<f32> = tokens.map(|token| token.logprob).collect();
         let mut statements = Self {
-            is_written: !sentences.is_empty(),
+            is_written: !sentences.is_empty() || answer.text.is_empty(),
             mean_logprob: logprobs.iter().sum::<f32>() / logprobs.len().max(1) as f32,
             ..Self::default()
         };
@@ -279,6 +280,14 @@ mod tests {
         }
     }
 
+    fn answer(sentences: &[Sentence]) -> Answer {
+        Answer {
+            text: "as its sentences are".to_owned(),
+            sentences: sentences.to_vec(),
+            ..Answer::default()
+        }
+    }
+
     fn support(stated: f32) -> Option<Support> {
         Some(Support {
             stated: Some(stated),
@@ -331,12 +340,17 @@ mod tests {
             ),
         ];
         for (sentences, support, sources, expected) in cases {
-            let statements = Statements::new("Where was he born?", &sentences);
+            let statements = Statements::new("Where was he born?", &answer(&sentences));
             let verdict = judge(&statements, support, sources, None);
             assert_eq!(verdict.kind, expected, "{sentences:?}");
         }
 
-        let statements = Statements::new("When was Tam Reeve born?", &[unsure()]);
+        // a paper's prompt, under which nothing is quoted instead
+        let nothing = Statements::new("Where was he born?", &Answer::default());
+        let verdict = judge(&nothing, None, 3, None);
+        assert_eq!(verdict.kind, VerdictKind::Doubtful);
+
+        let statements = Statements::new("When was Tam Reeve born?", &answer(&[unsure()]));
         let word = statements.least_certain.map(|word| word.text);
         assert_eq!(word.as_deref(), Some("1825"), "not a word of the question");
     }
@@ -345,7 +359,7 @@ mod tests {
     fn the_lead_of_a_sentence_is_not_what_the_model_was_unsure_of() {
         let mut led = sentence("According to [1], it was Reba Davis.", true, 0.9);
         led.tokens[0].logprob = 0.3_f32.ln();
-        let found = Statements::new("Who was it?", &[led]);
+        let found = Statements::new("Who was it?", &answer(&[led]));
         let least = found.least_certain.expect("a word");
         assert_eq!(least.text, "Reba");
         assert!((found.mean_logprob - 0.9_f32.ln()).abs() < 1e-6);

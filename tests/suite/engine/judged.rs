@@ -71,3 +71,24 @@ fn a_model_that_says_neither_yes_nor_no_refuses_nothing() {
         );
     }
 }
+
+#[test]
+fn a_model_that_writes_nothing_is_replaced_by_quotations() {
+    let mut generator = ScriptedGenerator::new()
+        .when("Where was Tam Reeve born?", "")
+        .judging("state the answer", "yes", 0.99);
+    let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
+    let question = "Where was Tam Reeve born?";
+    let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
+    outcome.expect("it ran");
+
+    let quoted = events.iter().any(|event| match event {
+        RunEvent::StepGiven { text, .. } => text.contains("Tam Reeve"),
+        _ => false,
+    });
+    let is_said = events.iter().any(|event| match event {
+        RunEvent::Warned { text, .. } => text.contains("wrote nothing"),
+        _ => false,
+    });
+    assert!(quoted && is_said, "{events:?}");
+}
