@@ -17,7 +17,7 @@ use crate::event::{CallUsage, Flow, ModelCard, elapsed_us, saturating_u32};
 use crate::llm::error::LlmError;
 use crate::llm::role::{Generator, LoadedGenerator, Scorer, Tap};
 use crate::llm::scorer::{read_labels, spellings};
-use crate::llm::template::thought::{Opening, Splitter};
+use crate::llm::template::thought::{Opening, Splitter, THINK};
 use crate::llm::values::{
     Completion, Decoding, End, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
@@ -179,7 +179,8 @@ impl Generator for ServerGenerator {
             .map(|prompt| {
                 ServerReply::new(match &self.api {
                     Api::Native(native) => native.thoughts.splitter(prompt),
-                    Api::Chat(_) => Splitter::new(None, false),
+                    // what model the server has is not known
+                    Api::Chat(_) => Splitter::new(prompt.reply.is_empty().then_some(THINK), false),
                 })
             })
             .collect();

@@ -460,6 +460,32 @@ fn both_interfaces_give_text_and_the_uncertainty_of_its_tokens() {
 }
 
 #[test]
+fn thoughts_in_front_of_the_text_of_a_chat_are_no_answer() {
+    let server = Server::start(|asked| match chat(asked) {
+        Answer::Events(events) => {
+            let thought = ["<think>", "\nHm", "\n</think>", "\n\n"];
+            let event = |text: &&str| {
+                let likely = likely(text, 7, &[(text, 7, 0.5)]);
+                json!({"choices": [{"delta": {"content": text}, "logprobs": {"content": [likely]}}]})
+            };
+            Answer::Events(thought.iter().map(event).chain(events).collect())
+        }
+        other => other,
+    });
+    let mut generator = connect(&server);
+
+    let prompts = [Prompt::user("Where?")];
+    let completions = generator
+        .complete(&prompts, &greedy(20, &[]), &mut { NO_OBSERVER })
+        .expect("a completion");
+    assert_eq!(
+        completions[0].text.trim(),
+        "Tam Reeve comes from Lorbymouth."
+    );
+    assert_eq!(completions[0].thoughts.trim(), "Hm");
+}
+
+#[test]
 fn a_reply_is_continued_and_the_prompt_is_that_of_the_template() {
     let server = Server::start(native);
     let generator = connect(&server);
