@@ -344,6 +344,7 @@ pub fn tour(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
 
 /// Draws the question being typed; in a replay, its progress.
 pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    buffer.set_style(area, scene.style(Tone::Field));
     if let Some(player) = &scene.ui.player {
         return player_line(scene, player, area, buffer);
     }

@@ -82,6 +82,8 @@ tones! {
     Notice = "notice",
     /// A line that must not be overlooked.
     Banner = "banner",
+    /// The line of the question.
+    Field = "field",
 }
 
 /// The number of colours that the terminal can show.

@@ -10,9 +10,9 @@ use ragscope::event::{
     LocalModel, ModelRole, Operation, OtherFiles, Outcome, Part, Problem, PulledModel, Record,
     Retrieval, RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
 };
-use ragscope::tui::App;
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
+use ragscope::tui::App;
 use ratatui::buffer::Cell;
 
 use super::scenes::{
@@ -885,6 +885,29 @@ fn highlighted(screen: &mut Screen) -> Vec<String> {
     };
     let rows = buffer.content.chunks(100).map(words);
     rows.filter(|words| !words.is_empty()).collect()
+}
+
+#[test]
+fn the_question_has_a_ground_of_its_own() {
+    for name in Theme::names(Path::new("")) {
+        let theme = Theme::load(&name, Path::new(""), Depth::True).expect("a theme");
+        let grounds = [Tone::Field, Tone::Selection].map(|tone| theme.style(tone).bg);
+        let [field, selection] = grounds.map(|ground| ground.expect("a colour"));
+        assert!(
+            field != selection && Some(field) != theme.screen().bg,
+            "{name}"
+        );
+    }
+
+    let theme = Theme::load("dark", Path::new(""), Depth::True).expect("a theme");
+    let field = theme.style(Tone::Field).bg.expect("a colour");
+    let mut screen = regenerated();
+    for keys in ["i", "a esc"] {
+        let buffer = screen.press(keys).buffer(80, 24);
+        let grounds = |row: u16| (0..80).map(move |x| (x, row));
+        assert!(grounds(22).all(|cell| buffer[cell].bg == field), "{keys}");
+        assert!(grounds(21).all(|cell| buffer[cell].bg != field), "{keys}");
+    }
 }
 
 #[test]
