@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
@@ -288,13 +288,18 @@ impl Window<'_> {
         for (line_area, row) in self.rows(area) {
             let selected = row.item.is_some() && row.item == self.scroll.selected;
             if selected {
-                sign_at.get_or_insert(line_area);
                 let tone = if self.focused {
                     Tone::Selection
                 } else {
                     Tone::Text
                 };
-                buffer.set_style(line_area, self.theme.style(tone));
+                let mut style = self.theme.style(tone);
+                // only the name of what is selected is bold: its details are read
+                if sign_at.is_some() {
+                    style = style.remove_modifier(Modifier::BOLD);
+                }
+                sign_at.get_or_insert(line_area);
+                buffer.set_style(line_area, style);
             }
 
             let line = if self.needle.is_empty() {
@@ -412,6 +417,9 @@ pub fn patch_line(line: Line<'static>, range: Range<usize>, style: Style) -> Lin
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::super::theme::Depth;
     use super::*;
 
     fn content(rows: usize) -> Content {
@@ -432,6 +440,38 @@ mod tests {
         assert_eq!((scroll.selected, scroll.top), (Some(Item::new(7, 0)), 3));
         scroll.select_by(-100, &content, 5);
         assert_eq!((scroll.selected, scroll.top), (Some(Item::new(0, 0)), 0));
+    }
+
+    #[test]
+    fn the_first_row_alone_of_what_is_selected_is_bold() {
+        let mut content = content(3);
+        for details in ["its size", "its place"] {
+            content.item(Item::new(2, 0), details);
+        }
+        let scroll = Scroll {
+            selected: Some(Item::new(2, 0)),
+            ..Scroll::default()
+        };
+        for (depth, mark) in [
+            (Depth::True, Modifier::empty()),
+            (Depth::None, Modifier::REVERSED),
+        ] {
+            let theme = Theme::load("dark", Path::new(""), depth).expect("a theme");
+            let area = Rect::new(0, 0, 10, 5);
+            let mut buffer = Buffer::empty(area);
+            let window = Window {
+                content: &content,
+                scroll: &scroll,
+                theme: &theme,
+                focused: true,
+                needle: "",
+            };
+            window.draw(area, &mut buffer);
+            let looks = (0..5).map(|y| buffer[(2, y)].style().add_modifier);
+            let plain = Modifier::empty();
+            let expected = [plain, plain, mark | Modifier::BOLD, mark, mark];
+            assert_eq!(looks.collect::<Vec<_>>(), expected, "{depth:?}");
+        }
     }
 
     #[test]
