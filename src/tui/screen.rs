@@ -153,9 +153,11 @@ fn draw_frame(
 fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Buffer) {
     let screen = buffer.area;
     let area = open.frame(screen);
-    // the panes behind recede
-    for (_, pane) in &layout.panes {
-        buffer.set_style(*pane, scene.style(Tone::Dropped));
+    // what is behind recedes
+    let panes = layout.panes.iter().chain(&layout.folded);
+    let panes = panes.map(|(_, area)| *area);
+    for behind in panes.chain([layout.tabs, layout.stages, layout.input]) {
+        buffer.set_style(behind, scene.style(Tone::Dropped));
     }
     Clear.render(area, buffer);
     buffer.set_style(area, scene.theme.screen());

@@ -911,6 +911,22 @@ fn the_question_has_a_ground_of_its_own() {
 }
 
 #[test]
+fn all_that_is_behind_an_overlay_recedes() {
+    let theme = Theme::load("dark", Path::new(""), Depth::True).expect("a theme");
+    let quiet = theme.style(Tone::Dropped).fg.expect("a colour");
+    let mut screen = regenerated();
+    for (width, height) in [(120, 36), (100, 30)] {
+        screen.resize(width, height).press("?");
+        let buffer = screen.buffer(width, height);
+        screen.press("esc");
+        // between the header and the keys, left of the overlay
+        let behind = (1..height - 1).map(|y| &buffer[(2, y)]);
+        let bright = behind.filter(|cell| cell.symbol() != " " && cell.fg != quiet);
+        assert_eq!(bright.map(Cell::symbol).collect::<Vec<_>>(), [""; 0]);
+    }
+}
+
+#[test]
 fn cited_sentences_are_highlighted_in_both_views() {
     let mut records = recorded();
     for record in &mut records {
