@@ -7,6 +7,7 @@ use ratatui::widgets::Widget;
 
 use crate::story::{Run, RunStage, StageKind};
 
+use super::keys::Action;
 use super::pane::Pane;
 use super::text;
 use super::theme::Tone;
@@ -80,11 +81,20 @@ pub fn draw(scene: &Scene<'_>, numbers: &str, area: Rect, buffer: &mut Buffer) {
         return;
     };
     let width = usize::from(area.width);
-    let numbers = text::clip(numbers, width.saturating_sub(6));
+    let above = match first_shown(scene, run, area) {
+        0 => String::new(),
+        above => {
+            let key = scene.keys_from_here(Action::PreviousStage);
+            format!(" {above} above ({key}) ──")
+        }
+    };
+    let room = width.saturating_sub(6 + text::width(&above));
+    let numbers = text::clip(numbers, room);
     let mut rule = Line::from(scene.span(Tone::Border, "── "));
     rule.push_span(scene.span(Tone::Quiet, format!("{numbers} ")));
-    let rest = width.saturating_sub(rule.width());
+    let rest = width.saturating_sub(rule.width() + text::width(&above));
     rule.push_span(scene.span(Tone::Border, "─".repeat(rest)));
+    rule.push_span(scene.span(Tone::Quiet, above));
 
     let mut areas = area.rows();
     if let Some(first) = areas.next() {

@@ -2092,6 +2092,9 @@ fn the_stages_of_a_run_are_rows_and_a_selected_one_is_shown_in_its_pane() {
     assert!(row(first + 1).contains("found →"), "{text}");
     assert!(row(first + 2).ends_with("sure"), "{text}");
 
+    let text = screen.text(120, 30);
+    assert!(!text.contains(" above ("), "{text}");
+
     // by keys: the draft, then its search
     screen.resize(120, 36).press("}");
     assert!(screen.text(120, 36).contains("▸2 Uncertainty"));
