@@ -118,7 +118,7 @@ impl<'a> Sentence<'a> {
         let is_selected = selected.is_some_and(|selected| selected.row == self.row);
         self.thought_rows(page, is_selected);
         for version in 0..self.step.replaced.len() {
-            self.replaced_rows(page, version);
+            self.replaced_rows(page, version, is_selected);
         }
         let first = page.content.rows.len();
         self.text_rows(page, rows);
@@ -274,8 +274,9 @@ impl<'a> Sentence<'a> {
         Some(format!("{before}{marks} unsure ({share}){others}"))
     }
 
-    /// A sentence that this one replaced, struck through, with the reason.
-    fn replaced_rows(&self, page: &mut Page<'_>, version: usize) {
+    /// A sentence that this one replaced, struck through, with the reason: in one row until it is
+    /// selected, so that the answer stays in sight.
+    fn replaced_rows(&self, page: &mut Page<'_>, version: usize, is_selected: bool) {
         let replaced = self.step.replaced[version].text.trim();
         let struck = if page.scene.marks_struck {
             format!("~~{replaced}~~")
@@ -298,7 +299,14 @@ impl<'a> Sentence<'a> {
         }
 
         let reason = self.reason_of_replacement(version);
-        page.item_text(self.item(), Tone::Quiet, &format!("{INDENT}  "), &reason);
+        let indent = format!("{INDENT}  ");
+        let room = page.cells.saturating_sub(indent.len());
+        let reason = if is_selected {
+            reason.into()
+        } else {
+            text::clip(&reason, room)
+        };
+        page.item_text(self.item(), Tone::Quiet, &indent, &reason);
     }
 
     /// Returns why a sentence was regenerated, and how.
