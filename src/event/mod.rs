@@ -39,7 +39,7 @@ pub use flow::{Flow, StopError, StopFlag, is_stop, lock};
 pub use metadata::Metadata;
 pub use models::*;
 pub use number::{elapsed_ms, elapsed_us, is_zero, logistic, logit_of, saturating_u32};
-pub use numbering::Numbering;
+pub use numbering::{NO_SOURCE, Numbering};
 pub use operation::Operation;
 pub use place::*;
 pub use probe::*;

@@ -32,6 +32,9 @@ struct Sentence {
     cited: Option<Vec<u32>>,
 }
 
+/// Words in the place of a citation where no source holds the sentence.
+pub const NO_SOURCE: &str = "[no source]";
+
 /// Words in front of a mark that is a part of the sentence, in lower case.
 const BEFORE_NAMED: &[&str] = &[
     "to", "in", "from", "by", "and", "or", "of", "source", "sources", "passage", "passages", "see",
@@ -232,8 +235,8 @@ impl Sentence {
             return None;
         }
 
-        let number = cited.first().map_or("?".to_owned(), u32::to_string);
-        let mark = format!("[{number}]");
+        let mark = cited.first().map(|number| format!("[{number}]"));
+        let mark = mark.unwrap_or_else(|| NO_SOURCE.to_owned());
         // "[1] and [1]"
         let is_repeated = without_separator(before).ends_with(&mark);
         (!is_repeated).then_some(mark)
@@ -429,7 +432,7 @@ mod tests {
             (
                 "According to [2], it sank.",
                 vec![],
-                "According to [?], it sank.",
+                "According to [no source], it sank.",
             ),
             (
                 "It is `rows[2]`, of [1871].",

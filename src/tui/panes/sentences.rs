@@ -6,7 +6,7 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, Decision, Evidence, UncertainWord, VerdictKind};
+use crate::event::{Citation, Decision, Evidence, NO_SOURCE, UncertainWord, VerdictKind};
 use crate::story::{AnswerText, Origin, Run, Step, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
@@ -198,8 +198,8 @@ impl<'a> Sentence<'a> {
         if self.is_being_written(page) {
             return page.span(Tone::Focus, "▌");
         }
-        if self.run.lacks_source(self.step) {
-            return page.span(Tone::Warning, "  [no source]");
+        if self.run.lacks_source(self.step) && !self.step.text.contains(NO_SOURCE) {
+            return page.span(Tone::Warning, format!("  {NO_SOURCE}"));
         }
         let labels = self.step.unwritten_labels();
         let labels: Vec<String> = labels.iter().map(|label| format!("[{label}]")).collect();

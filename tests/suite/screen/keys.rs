@@ -2076,6 +2076,26 @@ fn long_answer() -> Vec<Record> {
 }
 
 #[test]
+fn a_sentence_that_names_no_source_in_itself_is_not_marked_behind_it() {
+    let marks = |named: &str| {
+        let mut records = long_answer();
+        let last = records
+            .iter_mut()
+            .rev()
+            .find_map(|record| match &mut record.event {
+                Event::Run(RunEvent::StepGiven { text, .. }) => Some(text),
+                _ => None,
+            });
+        *last.expect("a sentence") = format!("According to {named}, it sank.");
+        let mut screen = ready();
+        let text = screen.apply(&records).text(200, 60);
+        text.matches("[no source]").count()
+    };
+    assert_eq!(marks("Tam Reeve"), 1);
+    assert_eq!(marks("[no source]"), 1);
+}
+
+#[test]
 fn the_stages_of_a_run_are_rows_and_a_selected_one_is_shown_in_its_pane() {
     let mut screen = regenerated();
     let text = screen.text(120, 36);
