@@ -1,6 +1,7 @@
 //! The stages of a run: the fold of their times, the name of each and what it decided.
 
-use crate::event::{LeftOut, RunEvent};
+use crate::event::{LeftOut, RunEvent, Stage};
+use crate::story::lookup::Lookup;
 use crate::story::step::Origin;
 use crate::story::words::{
     ablation, follow_up, gate_decision, is_unsure, quantity, support, utility_change, verdict_name,
@@ -192,9 +193,8 @@ impl Run {
                     .unwrap_or_else(|| "used as asked".to_owned())
             }
             StageKind::Search { lookup } => lookup_words(self, lookup),
-            StageKind::Link { lookup } | StageKind::Grade { lookup } => {
-                narrowing_words(self, lookup)
-            }
+            StageKind::Link { lookup } => linking_words(self, lookup),
+            StageKind::Grade { lookup } => narrowing_words(self, lookup),
             StageKind::Measure { round } => round_words(self, round),
             StageKind::Write {
                 first,
@@ -245,13 +245,30 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
     words
 }
 
+fn linking_words(run: &Run, lookup: usize) -> String {
+    let lookup = run.lookups.get(lookup);
+    let joined = lookup.and_then(|lookup| Some((lookup.found, joined_texts(lookup)?)));
+    joined.map_or_else(String::new, |(found, texts)| {
+        format!("{found} → {}", quantity(texts as u64, "joined text"))
+    })
+}
+
+/// Returns the number of texts that the hits of a lookup were joined to.
+fn joined_texts(lookup: &Lookup) -> Option<usize> {
+    let mut stages = lookup.funnel.stages();
+    let linked = stages.find(|narrowed| narrowed.stage == Stage::Linked)?;
+    Some(linked.kept)
+}
+
 fn narrowing_words(run: &Run, lookup: usize) -> String {
     let Some(lookup) = run.lookups.get(lookup) else {
         return String::new();
     };
+    let texts = joined_texts(lookup).unwrap_or(lookup.found);
     let kept = lookup.funnel.stages().last();
+    let kept = kept.filter(|narrowed| narrowed.stage != Stage::Linked);
     let reranked = lookup.funnel.reranked_texts();
-    let kept = kept.map(|narrowed| format!("{} → {}", lookup.found, narrowed.kept));
+    let kept = kept.map(|narrowed| format!("{texts} → {}", narrowed.kept));
     let reranked = reranked.map(|texts| format!("{texts} reranked"));
     let words: Vec<String> = [kept, reranked].into_iter().flatten().collect();
     words.join(", ")
