@@ -79,7 +79,7 @@ mod tests {
         let line = index_line(&progress);
         assert_eq!(
             line,
-            "embedding 12 of 40 chunks, 3.4/s, 8 s left  日本語/notes.md"
+            "embedding 12 of 40 texts, 3.4/s, 8 s left  日本語/notes.md"
         );
     }
 }

@@ -172,7 +172,9 @@ pub fn index_phase(phase: IndexPhase) -> &'static str {
 pub fn index_done(progress: &IndexProgress) -> String {
     let unit = match progress.phase {
         IndexPhase::Scanning | IndexPhase::Reading => "file",
-        IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunk",
+        // chunks with the same text have one vector
+        IndexPhase::Embedding => "text",
+        IndexPhase::Writing | IndexPhase::Linking => "chunk",
     };
     match progress.total {
         Some(total) => format!("{} of {}", count(progress.done), quantity(total, unit)),
