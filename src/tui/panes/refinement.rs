@@ -97,7 +97,7 @@ impl View for Refinement {
         if entropies.is_empty() {
             return String::new();
         }
-        format!("DSE {}", entropies.join(" → "))
+        format!("rewording {}", entropies.join(" → "))
     }
 
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
