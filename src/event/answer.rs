@@ -22,6 +22,9 @@ pub struct RunSummary {
     /// The folders of its corpus, as [`CorpusCard::arguments`] names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folders: Option<String>,
+    /// The file of its generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<String>,
 }
 
 impl RunSummary {

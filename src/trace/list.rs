@@ -12,7 +12,7 @@ use super::error::TraceError;
 use super::read::read_line;
 use super::recorder::ENDING;
 use super::summaries::{RunFile, Summaries};
-use crate::event::{CorpusCard, Event, Record, RunEvent, RunSummary};
+use crate::event::{CorpusCard, Event, ModelRole, Record, RunEvent, RunSummary};
 use crate::files::{self, Links};
 
 /// Bytes of a file's end that are read first; they grow until they hold the last line.
@@ -41,6 +41,15 @@ struct Started {
     #[serde(default)]
     thread: Option<String>,
     corpus: Option<CorpusCard>,
+    #[serde(default)]
+    models: Vec<UsedModel>,
+}
+
+/// The part of a model's card that a summary holds.
+#[derive(Deserialize)]
+struct UsedModel {
+    role: ModelRole,
+    file: String,
 }
 
 /// Returns the entries of a folder; a folder that does not exist yet has none.
@@ -137,6 +146,8 @@ fn summary(path: &Path) -> Option<RunSummary> {
         return None;
     }
     let answer = answer(&mut file).unwrap_or_default();
+    let mut models = event.models.into_iter();
+    let generator = models.find(|model| model.role == ModelRole::Generator);
 
     Some(RunSummary {
         file: path.display().to_string(),
@@ -147,6 +158,7 @@ fn summary(path: &Path) -> Option<RunSummary> {
         answer,
         thread: event.thread,
         folders: event.corpus.as_ref().map(CorpusCard::arguments),
+        generator: generator.map(|model| model.file),
     })
 }
 

@@ -18,7 +18,7 @@ use crate::files::FileLock;
 
 const FILE: &str = "summaries";
 /// Changes with what a summary holds: the entries of another format are read again.
-const FORMAT: &str = "summaries 2";
+const FORMAT: &str = "summaries 3";
 /// Entries of files that changed or are gone, beyond those in use, from which the cache is
 /// rewritten.
 const SPARE_ENTRIES: usize = 1000;

@@ -474,6 +474,7 @@ fn harmless_summary(run: &RunSummary) -> RunSummary {
         preset: one_line(&run.preset),
         answer: run.answer.as_deref().map(one_line),
         ..run.clone()
+        generator: run.generator.as_deref().map(one_line),
     }
 }
 

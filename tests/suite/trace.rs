@@ -6,7 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunEvent, RunUsage, SESSION};
+use ragscope::event::{
+    Event, FORMAT, FormatVersion, ModelCard, ModelRole, Outcome, Record, RunEvent, RunUsage,
+    SESSION,
+};
 use ragscope::story::RecordedThread;
 use ragscope::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 
@@ -28,7 +31,13 @@ fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
         question: question.to_owned(),
         preset: "naive".to_owned(),
         settings: serde_json::json!({"seed": 1}),
-        models: Vec::new(),
+        models: [ModelRole::Embedder, ModelRole::Generator]
+            .map(|role| ModelCard {
+                role,
+                file: format!("{}.gguf", role.name()),
+                ..ModelCard::default()
+            })
+            .to_vec(),
         corpus: None,
         seed: 1,
         started_at,
@@ -213,6 +222,8 @@ fn runs_are_listed_newest_first() {
             ("run-a", Some(5))
         ]
     );
+    let generator = runs[0].generator.as_deref();
+    assert_eq!(generator, Some("generator.gguf"));
     assert_eq!(
         (runs[2].question.as_str(), runs[2].preset.as_str()),
         ("Where?", "naive")

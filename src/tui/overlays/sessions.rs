@@ -2,11 +2,11 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{CorpusCard, Event, RunEvent, RunSummary, SessionEvent};
+use crate::event::{CorpusCard, Event, ModelRole, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::state::State;
+use crate::tui::state::{Model, State};
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
@@ -20,8 +20,10 @@ const SIGN: usize = 2;
 /// Minimum cells at which a title has the preset before it.
 const MIN_ABOUT: usize = 70;
 
-/// Cells from which on the folder of a thread is beside its title, and its own maximum.
+/// Cells from which on the model and the folder of a thread are beside its title, and their own
+/// maxima.
 const WIDE: usize = 100;
+const MODEL: usize = 20;
 const FOLDER: usize = 26;
 /// Threads in the list, at most: every frame writes them all, and nobody scrolls further.
 const MAX_LISTED: usize = 1000;
@@ -69,12 +71,21 @@ impl View for Sessions {
 
         let open = open_folder(scene);
         for (row, thread) in threads.iter().enumerate() {
-            let folder = other_folder(thread.runs.last(), open.as_deref());
+            let last = thread.runs.last();
+            let from = Elsewhere {
+                model: other_model(last, scene),
+                folder: other_folder(last, open.as_deref()),
+            };
             let is_wide = page.cells >= WIDE;
-            let line = thread_row(page, thread, folder.filter(|_| is_wide));
+            let beside = if is_wide {
+                from.words(MODEL, FOLDER)
+            } else {
+                String::new()
+            };
+            let line = thread_row(page, thread, &beside);
             page.item(Item::new(row, 0), line);
             if scroll.selected.is_some_and(|selected| selected.row == row) {
-                run_rows(page, row, thread, folder.filter(|_| !is_wide));
+                run_rows(page, row, thread, (!is_wide).then_some(from));
             }
         }
         if sessions.has_more {
@@ -176,6 +187,38 @@ fn other_folder<'r>(run: Option<&'r RunSummary>, open: Option<&str>) -> Option<&
     folder.filter(|folder| Some(*folder) != open)
 }
 
+/// Returns the generator of a run, where it is not the one that is loaded.
+fn other_model<'r>(run: Option<&'r RunSummary>, scene: &Scene<'_>) -> Option<&'r str> {
+    let model = run?.generator.as_deref()?;
+    let loaded = match scene.state.models.get(&ModelRole::Generator) {
+        Some(Model::Ready { card, .. }) => Some(card.file.as_str()),
+        Some(Model::Loading { .. }) | None => None,
+    };
+    (Some(model) != loaded).then(|| model.strip_suffix(".gguf").unwrap_or(model))
+}
+
+/// The model and the folder of a thread, where they are not the present ones.
+#[derive(Clone, Copy)]
+struct Elsewhere<'r> {
+    model: Option<&'r str>,
+    folder: Option<&'r str>,
+}
+
+impl Elsewhere<'_> {
+    /// Returns the words for both, in as many cells each; a folder is recognised by its end.
+    fn words(self, model: usize, folder: usize) -> String {
+        let with = self
+            .model
+            .map(|name| format!("with {}", text::clip(name, model)));
+        let within = self.folder.map(|name| {
+            let name = text::one_line(name);
+            format!("in {}", text::clip_start(&name, folder))
+        });
+        let words: Vec<String> = [with, within].into_iter().flatten().collect();
+        words.join(" ")
+    }
+}
+
 /// Returns the selected thread and the place of the selected run in it: the last one while the
 /// thread as a whole is selected.
 fn selection<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThread, usize)> {
@@ -186,8 +229,8 @@ fn selection<'s>(scene: &Scene<'s>, scroll: &Scroll) -> Option<(&'s RecordedThre
     Some((thread, run))
 }
 
-/// Returns the row of a thread, with its folder beside its title.
-fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) -> Line<'static> {
+/// Returns the row of a thread, with words beside its title.
+fn thread_row(page: &Page<'_>, thread: &RecordedThread, beside: &str) -> Line<'static> {
     let last = thread.runs.last();
     let started = last.map_or(0, |run| run.started_at);
     let started = text::date(started, &page.scene.options.time_zone);
@@ -204,11 +247,8 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
     let is_finished = last.is_some_and(|run| run.answer.is_some());
 
     let room = page.cells.saturating_sub(before_title(page.cells) + 2);
-    let folder = folder.map_or_else(String::new, |folder| {
-        let folder = text::one_line(folder);
-        format!("  in {}", text::clip_start(&folder, FOLDER))
-    });
-    let room = room.saturating_sub(text::width(&folder));
+    let gap = if beside.is_empty() { "" } else { "  " };
+    let room = room.saturating_sub(text::width(beside) + gap.len());
     let title = text::clip(thread.title(), room).into_owned();
 
     Line::from(vec![
@@ -216,13 +256,13 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, folder: Option<&str>) ->
         page.span(Tone::Text, about),
         page.span(Tone::Warning, if is_finished { "  " } else { "■ " }),
         page.span(Tone::Text, title),
-        page.span(Tone::Quiet, folder),
+        page.span(Tone::Quiet, format!("{gap}{beside}")),
     ])
 }
 
 /// Writes the runs of the selected thread, each with its answer; of a thread that is a single
 /// question, the answer.
-fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Option<&str>) {
+fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, from: Option<Elsewhere<'_>>) {
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
         let item = Item::new(row, 0);
         let room = page.cells.saturating_sub(before_title(page.cells) + 2);
@@ -232,7 +272,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
             item,
             Line::from(vec![indent, page.span(Tone::Quiet, answer)]),
         );
-        folder_row(page, item, folder);
+        elsewhere_rows(page, item, from);
         return;
     }
 
@@ -251,17 +291,16 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, folder: Op
         page.item(item, line);
     }
     let part = thread.runs.len();
-    folder_row(page, Item::new(row, part), folder);
+    elsewhere_rows(page, Item::new(row, part), from);
 }
 
-/// Names the folder of a thread that is not the open one.
-fn folder_row(page: &mut Page<'_>, item: Item, folder: Option<&str>) {
-    if let Some(folder) = folder {
-        let indent = " ".repeat(before_title(page.cells));
-        let room = page.cells.saturating_sub(before_title(page.cells) + 4);
-        let folder = text::one_line(folder);
-        let folder = text::clip_start(&folder, room);
-        page.item_text(item, Tone::Quiet, &indent, &format!("in {folder}"));
+/// Names the model and the folder of a thread, where they are not the present ones.
+fn elsewhere_rows(page: &mut Page<'_>, item: Item, from: Option<Elsewhere<'_>>) {
+    let indent = " ".repeat(before_title(page.cells));
+    let room = page.cells.saturating_sub(indent.len() + "with ".len());
+    let words = from.map(|from| from.words(room, room));
+    if let Some(words) = words.filter(|words| !words.is_empty()) {
+        page.item_text(item, Tone::Quiet, &indent, &words);
     }
 }
 

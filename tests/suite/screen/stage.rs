@@ -388,6 +388,7 @@ pub fn threads() -> SessionEvent {
         answer: Some(answer.to_owned()),
         thread: (number == 11).then(|| "10".to_owned()),
         folders: None,
+        generator: (number == 9).then(|| "llama-3b.Q4_K_M.gguf".to_owned()),
     };
     SessionEvent::SessionsListed {
         more: false,
@@ -486,6 +487,7 @@ pub fn sessions() -> SessionEvent {
         answer: answer.map(str::to_owned),
         thread: None,
         folders: None,
+        generator: (number == 2).then(|| "llama-3b.Q4_K_M.gguf".to_owned()),
     };
     SessionEvent::SessionsListed {
         more: false,
