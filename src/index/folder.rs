@@ -103,8 +103,11 @@ impl Index {
     }
 
     pub(super) fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
-        let name = folder.display().to_string();
         let canonical = canonical(folder)?;
+        // "." is another folder elsewhere, and recorded runs keep the name
+        let is_named = folder.file_name().is_some();
+        let named = if is_named { folder } else { &canonical };
+        let name = named.display().to_string();
 
         let layout = Layout::for_folder(&canonical, indexes);
         let lock = match layout.lock(&canonical) {

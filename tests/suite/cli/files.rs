@@ -15,6 +15,8 @@ fn recordings_below_a_corpus_are_no_documents_of_it() {
     let ended = test.run(["index", ".", "--json"]);
     let report = ended.stdout.lines().last().expect("a report");
     assert!(report.contains("\"documents\":1"), "{report}");
+    // and "." is another folder elsewhere
+    assert!(!report.contains("\"folder\":\".\""), "{report}");
 }
 
 #[cfg(unix)]
