@@ -109,7 +109,7 @@ fn open_demo(flags: &Shared, paths: &Paths) -> Result<tui::Ended, Stopped> {
 fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
     tui::Suggestion {
         question: prepared.question,
-        preset: prepared.preset,
+        preset: Some(prepared.preset),
         shows: prepared.shows,
     }
 }

@@ -44,6 +44,8 @@ pub enum Command {
     Embed { texts: Vec<String>, side: Side },
     /// List the documents of the open corpus.
     ListDocuments,
+    /// Suggest questions about the open corpus.
+    SuggestQuestions,
     /// Measure the utility of a finished run's context. `hits` are its chunks in the order of their
     /// labels; `own` is the answer of the run, used where `overrides` have no reference answer.
     MeasureUtility {
@@ -113,6 +115,7 @@ impl Command {
             | Self::Search { .. }
             | Self::Embed { .. }
             | Self::ListDocuments
+            | Self::SuggestQuestions
             | Self::MeasureUtility { .. }
             | Self::LoadModels { .. } => Destination::Engine,
         }
@@ -128,6 +131,7 @@ impl Command {
             Self::Search { .. } => Operation::Search,
             Self::Embed { .. } => Operation::Embed,
             Self::ListDocuments => Operation::ListDocuments,
+            Self::SuggestQuestions => Operation::SuggestQuestions,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,
             Self::Try(_) | Self::SearchOtherFiles { .. } => Operation::Diagnose,

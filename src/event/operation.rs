@@ -24,6 +24,8 @@ pub enum Operation {
     Embed,
     /// Listing the documents of the corpus.
     ListDocuments,
+    /// Suggesting questions about the corpus.
+    SuggestQuestions,
     /// Measuring the utility of a finished run's context.
     MeasureUtility,
     /// Tracing a passage: searching for a phrase among the chunks.

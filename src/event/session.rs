@@ -44,6 +44,8 @@ pub enum SessionEvent {
     Embedded { embedding: Embedding },
     /// The paths of the documents in the open corpus.
     DocumentsListed { documents: Vec<String> },
+    /// Questions that headings of the open corpus ask, or that the text below them answers.
+    QuestionsSuggested { questions: Vec<String> },
     /// A phrase was searched for among the chunks, and its chunks ranked for the queries of a run.
     PassageTraced {
         phrase: String,

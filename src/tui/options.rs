@@ -39,8 +39,8 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     pub question: String,
-    /// The preset that it is meant for.
-    pub preset: String,
+    /// The preset that it is meant for, where it is prepared.
+    pub preset: Option<String>,
     /// Points the user to what the run demonstrates.
     pub shows: String,
 }

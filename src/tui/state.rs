@@ -179,6 +179,7 @@ impl State {
             // that it opened, and a diagnosis takes what it asked for.
             SessionEvent::Searched { .. }
             | SessionEvent::DocumentsListed { .. }
+            | SessionEvent::QuestionsSuggested { .. }
             | SessionEvent::Embedded { .. }
             | SessionEvent::TrialProgressed { .. }
             | SessionEvent::OtherFilesSearched { .. }
@@ -473,8 +474,8 @@ fn harmless_summary(run: &RunSummary) -> RunSummary {
         question: one_line(&run.question),
         preset: one_line(&run.preset),
         answer: run.answer.as_deref().map(one_line),
-        ..run.clone()
         generator: run.generator.as_deref().map(one_line),
+        ..run.clone()
     }
 }
 

@@ -18,8 +18,10 @@ mod settle;
 mod write;
 mod summary;
 mod overview;
+mod examples;
 mod ask;
 
 pub use ask::{ask, check_question};
 pub use citations::without_marks;
+pub use examples::questions;
 pub use write::write;

@@ -169,7 +169,7 @@ fn stands_alone(question: &str) -> bool {
 }
 
 /// Returns whether an English question says by itself that it continues another.
-fn continues(question: &str) -> bool {
+pub fn continues(question: &str) -> bool {
     let lower: Vec<String> = split_words(question).map(str::to_lowercase).collect();
     is_elliptic(&lower) || (refers(&lower) && names(question).is_empty())
 }

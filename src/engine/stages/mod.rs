@@ -17,5 +17,6 @@ pub mod utility;
 mod limited;
 mod select;
 
+pub use follow_up::continues;
 pub use reranker::{ranking, rerank_hits};
 pub use select::select;

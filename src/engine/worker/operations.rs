@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::config::{ChunkerKind, Layers, Paths, RetrieverKind};
+use crate::engine::answer::questions;
 use crate::engine::error::WorkerError;
 use crate::engine::stages::ranking;
 use crate::event::{
@@ -15,6 +16,9 @@ use crate::llm::{LlmError, Reranker};
 
 use super::models::{LoadedEmbedder, Models};
 use super::stamp::{Publish, Stamp};
+
+/// Maximum number of documents whose headings are read for questions: the screen waits for them.
+const MAX_READ_FOR_QUESTIONS: usize = 64;
 
 /// The end of an update for a question that waits.
 #[derive(Debug)]
@@ -276,6 +280,25 @@ impl Worker {
     pub fn documents(&self) -> Result<Vec<String>, WorkerError> {
         let index = self.index.as_ref();
         index.map_or_else(|| Ok(Vec::new()), |index| Ok(index.documents()?))
+    }
+
+    /// Returns questions about the open corpus, from the headings of documents all over it.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub(super) fn example_questions(&self) -> Result<Vec<String>, WorkerError> {
+        let documents = self.documents()?;
+        let Some(index) = &self.index else {
+            return Ok(Vec::new());
+        };
+        let step = documents.len().div_ceil(MAX_READ_FOR_QUESTIONS).max(1);
+        let headings = documents.iter().step_by(step).map(|document| {
+            let chunks = index.document(document)?.into_iter();
+            let headings = chunks.filter_map(|chunk| chunk.headings.last().cloned());
+            Ok(headings.collect())
+        });
+        let headings: Vec<Vec<String>> = headings.collect::<Result<_, IndexError>>()?;
+        Ok(questions(&headings))
     }
 
     /// Returns the chunks of a document with their links; without any while the document is not

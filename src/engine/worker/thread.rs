@@ -100,6 +100,10 @@ impl Worker {
                 let documents = self.documents()?;
                 self.emit(SessionEvent::DocumentsListed { documents }, publish);
             }
+            Command::SuggestQuestions => {
+                let questions = self.example_questions()?;
+                self.emit(SessionEvent::QuestionsSuggested { questions }, publish);
+            }
             Command::MeasureUtility {
                 run,
                 question,

@@ -290,6 +290,7 @@ fn outcome(record: &Record, operation: Operation) -> Option<Result<(), Refusal>>
             SessionEvent::Searched { .. }
             | SessionEvent::Embedded { .. }
             | SessionEvent::DocumentsListed { .. }
+            | SessionEvent::QuestionsSuggested { .. }
             | SessionEvent::SourceOpened { .. }
             | SessionEvent::PassageTraced { .. }
             | SessionEvent::UtilityMeasured { .. },

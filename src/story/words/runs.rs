@@ -136,6 +136,7 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::Search => "search",
         Operation::Embed => "embed the texts",
         Operation::ListDocuments => "list the documents",
+        Operation::SuggestQuestions => "suggest questions",
         Operation::MeasureUtility => "measure the utility",
         Operation::TracePassage => "trace a passage",
         Operation::Diagnose => "diagnose",

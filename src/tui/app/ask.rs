@@ -1,9 +1,10 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
 use crate::config::{RetrieverKind, UnderstandingKind};
-use crate::event::{Ask, Command, Hit, LeftOut, ModelRole, Outcome, Part};
+use crate::event::{Ask, Command, CorpusCard, Hit, LeftOut, ModelRole, Outcome, Part};
 use crate::story::{Origin, PassageTrace, Run, Step};
 use crate::tui::keys::Action;
+use crate::tui::options::Suggestion;
 use crate::tui::pane::Pane;
 use crate::tui::state::Model;
 use crate::tui::ui::{Field, Purpose};
@@ -264,13 +265,16 @@ impl App {
         };
 
         self.ui.question.set(&suggestion.question);
-        if self.ui.next_run.config().preset != suggestion.preset {
-            self.override_setting("preset", &suggestion.preset);
+        let now = &self.ui.next_run.config().preset;
+        if let Some(preset) = suggestion.preset.filter(|preset| preset != now) {
+            self.override_setting("preset", &preset);
         }
         if self.scene().offers_questions() {
             self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item::new(number, 0));
         }
-        self.notify(suggestion.shows);
+        if !suggestion.shows.is_empty() {
+            self.notify(suggestion.shows);
+        }
     }
 
     /// Returns the words of an empty question line after a prepared question: the next one and its
@@ -290,7 +294,9 @@ impl App {
     /// Returns the suggestion after the one in the question line; `None` when the line contains
     /// something else.
     fn next_suggestion(&self) -> Option<usize> {
-        if self.ui.player.is_some() {
+        let is_asked = self.scene().run.is_some();
+        // of own documents people know more than headings once they ask
+        if self.ui.player.is_some() || (is_asked && !self.ui.question.has_prepared()) {
             return None;
         }
 
@@ -311,6 +317,29 @@ impl App {
 
         let next = last.map_or(0, |last| (last + 1) % suggestions.len().max(1));
         (next < suggestions.len()).then_some(next)
+    }
+
+    /// Asks for questions about a corpus that was opened, unless there are prepared ones.
+    pub(super) fn look_for_questions(&mut self, corpus: &CorpusCard) {
+        let question = &mut self.ui.question;
+        if question.has_prepared() || question.suggested_for == corpus.arguments() {
+            return;
+        }
+        question.suggestions.clear();
+        question.suggested_for.clear();
+        if corpus.documents > 0 && self.has_engine() {
+            self.ui.question.suggested_for = corpus.arguments();
+            self.send(Command::SuggestQuestions);
+        }
+    }
+
+    pub(super) fn suggest(&mut self, questions: &[String]) {
+        let suggested = questions.iter().map(|question| Suggestion {
+            question: text::one_line(question),
+            preset: None,
+            shows: String::new(),
+        });
+        self.ui.question.suggestions = suggested.collect();
     }
 
     pub(super) fn history_back(&mut self) {

@@ -83,9 +83,13 @@ impl App {
             Event::Session(SessionEvent::Searched { retrieval }) => self.filter_counted(retrieval),
             Event::Session(SessionEvent::ModelsListed { .. }) => self.use_awaited_model(),
             Event::Session(SessionEvent::ModelLoaded { .. }) => self.look_for_a_model(),
-            Event::Session(SessionEvent::CorpusOpened { .. }) => {
+            Event::Session(SessionEvent::CorpusOpened { corpus }) => {
                 self.ui.work.is_opening = false;
                 self.look_for_a_model();
+                self.look_for_questions(corpus);
+            }
+            Event::Session(SessionEvent::QuestionsSuggested { questions }) => {
+                self.suggest(questions);
             }
             _ => {}
         }

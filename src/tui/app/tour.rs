@@ -22,7 +22,7 @@ impl App {
         if !self.has_engine() {
             return;
         }
-        if self.ui.question.suggestions.is_empty() {
+        if !self.ui.question.has_prepared() {
             self.refuse("the tour is about the demo: `ragscope demo` opens it");
             return;
         }

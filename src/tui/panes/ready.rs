@@ -307,7 +307,7 @@ fn next_step(scene: &Scene<'_>) -> String {
 fn kind_rows(page: &mut Page<'_>) {
     let scene = page.scene;
     let has_scope = scene.ui.next_run.config().answer.scope;
-    if scene.state.corpus.is_none() || !scene.ui.question.suggestions.is_empty() || !has_scope {
+    if scene.state.corpus.is_none() || scene.ui.question.has_prepared() || !has_scope {
         return;
     }
     page.gap();
@@ -326,7 +326,8 @@ fn suggestion_rows(page: &mut Page<'_>) {
     page.line(page.span(Tone::Quiet, format!("   for example (press {next}):")));
     for (row, suggestion) in scene.ui.question.suggestions.iter().enumerate() {
         let item = Item::new(row, 0);
-        let preset = format!("  {}", suggestion.preset);
+        let preset = suggestion.preset.as_ref();
+        let preset = preset.map_or_else(String::new, |preset| format!("  {preset}"));
         let room = page.cells.saturating_sub(6 + text::width(&preset));
         let question = text::clip(&suggestion.question, room);
         let line = Line::from(vec![
@@ -334,11 +335,15 @@ fn suggestion_rows(page: &mut Page<'_>) {
             page.span(Tone::Quiet, preset),
         ]);
         page.item(item, line);
-        if scene.ui.scroll(Pane::Answer).selected == Some(item) {
+        let is_selected = scene.ui.scroll(Pane::Answer).selected == Some(item);
+        if is_selected && !suggestion.shows.is_empty() {
             page.item_text(item, Tone::Quiet, "     ", &suggestion.shows);
         }
     }
 
+    if !scene.ui.question.has_prepared() {
+        return;
+    }
     page.gap();
     page.hint(Action::Tour, "shows you around in two minutes");
 }

@@ -23,6 +23,8 @@ pub struct QuestionLine {
     pub empty: String,
     /// Suggested questions.
     pub suggestions: Vec<Suggestion>,
+    /// The folders that they are about, where they are not prepared.
+    pub suggested_for: String,
     /// The questions asked before, oldest first.
     history: Vec<String>,
     recalled: Option<Recalled>,
@@ -43,9 +45,15 @@ impl QuestionLine {
             is_active: false,
             empty: String::new(),
             suggestions,
+            suggested_for: String::new(),
             history: read_history(history),
             recalled: None,
         }
+    }
+
+    /// Returns whether the suggested questions are prepared, each for a preset.
+    pub fn has_prepared(&self) -> bool {
+        self.suggestions.iter().any(|one| one.preset.is_some())
     }
 
     /// Replaces the typed text.

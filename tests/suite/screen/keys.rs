@@ -12,7 +12,7 @@ use ragscope::event::{
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
-use ragscope::tui::App;
+use ragscope::tui::{App, Options};
 use ratatui::buffer::Cell;
 
 use super::scenes::{
@@ -927,6 +927,55 @@ fn all_that_is_behind_an_overlay_recedes() {
 }
 
 #[test]
+fn questions_from_headings_are_offered_until_one_is_asked() {
+    let mut screen = Screen::with(|options| {
+        let options = Options {
+            suggestions: Vec::new(),
+            ..options
+        };
+        App::new(options, Depth::True).expect("a screen")
+    });
+    for model in models(&recorded()) {
+        screen.session(SessionEvent::ModelLoaded { model, wall_ms: 1 });
+    }
+    let opened = |folder: &str| SessionEvent::CorpusOpened {
+        corpus: CorpusCard {
+            folder: folder.to_owned(),
+            ..corpus()
+        },
+    };
+    let suggests = |screen: &mut Screen| screen.commands().contains(&Command::SuggestQuestions);
+    assert!(suggests(screen.session(opened("~/notes"))));
+    // its index changed
+    assert!(!suggests(screen.session(opened("~/notes"))));
+
+    let question = "How do I replace the lens?";
+    screen
+        .session(SessionEvent::QuestionsSuggested {
+            questions: vec![question.to_owned()],
+        })
+        .shows(&format!("· {question}"))
+        .shows("Summarise report.pdf")
+        .hides("shows you around")
+        .press("down")
+        .shows(&format!("ask> {question}"))
+        .shows("preset naive");
+    screen.press("ctrl-u").hides(&format!("ask> {question}"));
+
+    // another folder has others, and an answer none
+    assert!(suggests(screen.session(opened("~/other"))));
+    screen
+        .hides(question)
+        .session(SessionEvent::QuestionsSuggested {
+            questions: vec!["Who owns the pump?".to_owned()],
+        });
+    screen
+        .apply(&recorded())
+        .press("down")
+        .hides("Who owns the pump?");
+}
+
+#[test]
 fn cited_sentences_are_highlighted_in_both_views() {
     let mut records = recorded();
     for record in &mut records {
@@ -1563,7 +1612,8 @@ fn a_model_is_offered_downloaded_and_loaded() {
     let mut screen = first_start();
     assert_eq!(screen.commands(), []);
     screen.session(SessionEvent::CorpusOpened { corpus: corpus() });
-    assert_eq!(screen.commands(), [Command::ListModels]);
+    let asked = [Command::ListModels, Command::SuggestQuestions];
+    assert_eq!(screen.commands(), asked);
     screen
         .session(offered_models())
         .shows("Answers are quotations")

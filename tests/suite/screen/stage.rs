@@ -151,7 +151,7 @@ fn options(home: &Path) -> Options {
         ]
         .map(|(question, preset, shows)| Suggestion {
             question: question.to_owned(),
-            preset: preset.to_owned(),
+            preset: Some(preset.to_owned()),
             shows: shows.to_owned(),
         })
         .to_vec(),
