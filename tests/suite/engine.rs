@@ -10,6 +10,7 @@ mod judged;
 mod translated;
 mod links;
 mod models;
+mod answers;
 pub mod dense;
 
 use std::path::Path;
