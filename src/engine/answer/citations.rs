@@ -9,13 +9,14 @@ use std::ops::Range;
 use crate::corpus::{count_negations, fold_white_space, language, sentences, split_words};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
-use crate::index::content_words;
+use crate::index::{content_words, short_text_language};
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
 /// The same of a passage that the model names: it may word freely what it read there.
 const MIN_MARKED_SHARE: f32 = 0.2;
-/// The same of a source sentence whose passage the generator is asked about.
+/// The same of a source sentence whose passage the generator is asked about. A translation needs
+/// only a word of it, such as a name or a number.
 const MIN_NEAR_SHARE: f32 = 0.3;
 /// Words of numbers that a source must hold as it must hold digits: three hundred years are not
 /// three thousand.
@@ -78,6 +79,8 @@ pub struct Supports {
     sources_with: HashMap<String, usize>,
     /// Words of the question.
     question: BTreeSet<String>,
+    /// Whether it is in another language than English.
+    is_foreign: bool,
     /// Without stop words and endings, by the language of the passages.
     asked: BTreeMap<&'static str, BTreeSet<String>>,
 }
@@ -108,6 +111,8 @@ struct Claim {
     names: Vec<String>,
     /// Whether the passages hold what it sets as code, as it is.
     is_code_held: bool,
+    /// Lines of code, where it is nothing else.
+    copied: Option<Vec<String>>,
     /// Numbers with their units: a source sentence must hold both.
     measures: Vec<[String; 2]>,
     is_negated: bool,
@@ -144,6 +149,7 @@ impl Supports {
             sources: Vec::new(),
             sources_with: HashMap::new(),
             question: words(question),
+            is_foreign: short_text_language(question).is_some_and(|language| language != "en"),
             asked: BTreeMap::new(),
         };
 
@@ -193,7 +199,9 @@ impl Supports {
             .filter_map(|label| self.find_marked(label, &claim))
             .collect();
         if marked.is_empty() {
-            self.best_by_words(&claim).into_iter().collect()
+            let copied = self.find_copied(&claim);
+            let found = copied.or_else(|| self.best_by_words(&claim));
+            found.into_iter().collect()
         } else {
             marked
         }
@@ -214,7 +222,12 @@ impl Supports {
     fn claim(&self, sentence: &str) -> Claim {
         let text = without_marks(sentence);
         let text = &self.without_limits(without_item_number(&text));
-        let language = language(text);
+        let language = match language(text) {
+            // too short to detect it by its letters
+            "en" if self.is_foreign => short_text_language(text).unwrap_or("en"),
+            known => known,
+        };
+        let code = code_spans(text);
         let mut numbers = numbers(text);
         numbers.retain(|number| !self.question.contains(number));
         // what was asked of 2.39 is not in a passage about 2.35, and a question for 3 ways is
@@ -242,7 +255,8 @@ impl Supports {
                 .collect(),
             numbers,
             names,
-            is_code_held: code_spans(text).iter().all(|code| self.holds_code(code)),
+            is_code_held: code.iter().all(|code| self.holds_code(code)),
+            copied: is_code(text).then_some(code),
             measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
@@ -373,13 +387,40 @@ impl Supports {
                 && claim.numbers.is_subset(words)
         });
         let scored = sources.map(|source| (self.share_with_question(source, &claim), source));
-        let near = scored
-            .filter(|(share, source)| *share >= MIN_NEAR_SHARE && self.agrees(source, &claim));
+        let near = scored.filter(|(share, source)| {
+            let is_translated = self.passages[source.passage].language != claim.language;
+            if is_translated {
+                *share > 0.0
+            } else {
+                *share >= MIN_NEAR_SHARE && self.agrees(source, &claim)
+            }
+        });
         // what it adds to the question counts twice: that is what a reader looks for
         let weighed =
             near.map(|(share, source)| (share + self.share_of_added(source, &claim), source));
         let (_, source) = largest(weighed)?;
         Some(source.cite(self.passages[source.passage].citation.clone()))
+    }
+
+    /// Returns the citation of the first passage with all lines of code of a claim that is nothing
+    /// else: a command has few words, and the sentence around it may say "never" of another thing.
+    fn find_copied(&self, claim: &Claim) -> Option<Citation> {
+        let lines = claim.copied.as_ref()?;
+        let is_long = lines.iter().any(|line| line.contains(' '));
+        let holds_all = |passage: &Source| lines.iter().all(|line| passage.text.contains(line));
+        let at = self.passages.iter().position(holds_all)?;
+        if !is_long {
+            return None;
+        }
+        let passage = Citation {
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..self.passages[at].citation.clone()
+        };
+
+        let sources = self.sources.iter().filter(|source| source.passage == at);
+        let said = &claim.stems[self.passages[at].language];
+        let best = largest(sources.map(|source| (self.share(said, &source.stems), source)));
+        Some(best.map_or(passage.clone(), |(_, source)| source.cite(passage)))
     }
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
@@ -607,6 +648,15 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     let words = split_words(text).skip(1);
     let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
     words.filter(is_name).map(str::to_owned)
+}
+
+/// Returns whether a sentence is code and nothing else: a block, or a line between signs.
+fn is_code(text: &str) -> bool {
+    let text = text.trim().trim_end_matches('.');
+    let line = text
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_suffix('`'));
+    text.starts_with("```") || line.is_some_and(|line| !line.contains('`'))
 }
 
 /// Returns what a sentence sets as code, in lower case: between signs, or the lines of a block.
@@ -930,6 +980,34 @@ mod tests {
     }
 
     #[test]
+    fn copied_code_is_cited_whatever_the_sentence_around_it_says() {
+        let text =
+            "- A damaged index is reported and never used: `ragscope index ~/notes --rebuild`.";
+        let passages = Passages {
+            hits: vec![
+                hit("The index of notes is kept.", [1, 1]),
+                hit(text, [7, 7]),
+            ],
+            ..Passages::default()
+        };
+        let supports = Supports::new("How do I rebuild the index of ~/notes?", &passages);
+        for (sentence, lines) in [
+            ("```sh\nragscope index ~/notes --rebuild\n```", vec![7]),
+            ("`ragscope index ~/notes --rebuild`.", vec![7]),
+            ("```\nragscope index ~/notes --force\n```", vec![]),
+            ("```\nthe\n```", vec![]),
+        ] {
+            let cited = supports.cite(sentence);
+            let found: Vec<u32> = cited.iter().map(|citation| citation.first_line).collect();
+            assert_eq!(found, lines, "{sentence}");
+        }
+
+        let supports = Supports::new("Mit welchem Befehl wird er neu gebaut?", &passages);
+        let near = supports.nearest("Der Befehl ist `ragscope index ~/notes --rebuild`.");
+        assert_eq!(near.map(|citation| citation.first_line), Some(7));
+    }
+
+    #[test]
     fn the_nearest_source_holds_the_numbers_and_the_names() {
         let passages = Passages {
             hits: vec![hit(
@@ -953,6 +1031,14 @@ mod tests {
                 false,
             ),
             ("Ships sail at night.", false),
+            (
+                "Um es selbst zu bauen, braucht man einen Übersetzer: GCC, und nichts weiter.",
+                true,
+            ),
+            (
+                "Um es selbst zu bauen, braucht man einen Übersetzer in Version 12, wie GCC.",
+                false,
+            ),
         ] {
             assert!(supports.cite(sentence).is_empty(), "{sentence}");
             assert_eq!(supports.nearest(sentence).is_some(), is_near, "{sentence}");
