@@ -1,11 +1,9 @@
 //! Whether the sources answer the question, before an answer is written from them.
 
 use crate::config::AnswerPrompt;
-use crate::corpus::language;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
 use crate::event::{RunEvent, Scope, Support, logistic, logit_of};
-use crate::index::short_text_language;
 use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
@@ -43,7 +41,7 @@ pub fn measure(
     let ranked = RankedSentences::new(run, passages)?;
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge(run);
     // sentences are ranked by the words of one language, and words of two are not compared
-    let at_once = is_translated(run.question, passages);
+    let at_once = context::is_translated(run.question, &passages.hits);
     let things = things_asked(scope, run.question).filter(|_| !at_once);
     let stated = if is_asked && things.is_none() {
         states(run, passages, &ranked, at_once)?
@@ -80,14 +78,6 @@ pub fn measure(
 pub fn can_judge(run: &Run<'_>) -> bool {
     let parameters = run.tools.generator.card().parameters;
     parameters == 0 || parameters >= MIN_PARAMETERS
-}
-
-/// Returns whether the question is in another language than each passage.
-pub fn is_translated(question: &str, passages: &Passages) -> bool {
-    short_text_language(question).is_some_and(|own| {
-        let mut texts = passages.hits.iter().map(|hit| &hit.chunk.text);
-        texts.all(|text| language(text) != own)
-    })
 }
 
 /// Returns the generator's probability that all sources at once state the answer, or the largest

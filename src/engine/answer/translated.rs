@@ -5,13 +5,13 @@ use crate::config::AnswerPrompt;
 use crate::config::prompts::PromptName;
 use crate::corpus::language;
 use crate::engine::error::RunError;
-use crate::engine::run::{Passages, Run, Searched};
+use crate::engine::run::{Run, Searched, context};
 use crate::event::RunEvent;
 use crate::index::{language_name, short_text_language};
 use crate::llm::Decoding;
 use crate::methods::ModelCalls as _;
 
-use super::support::{can_judge, is_translated};
+use super::support::can_judge;
 
 /// Maximum length of the translation.
 const MAX_TOKENS: u32 = 96;
@@ -34,12 +34,12 @@ pub fn translate(run: &mut Run<'_>) -> Result<Option<String>, RunError> {
     }
     let found = run.search(&[Searched::new(question)])?;
     let hits = found.into_iter().flat_map(|one| one.hits).take(HITS);
-    let passages = Passages::from_hits(hits.collect());
-    let first = passages.hits.first().map(|hit| language(&hit.chunk.text));
+    let hits: Vec<_> = hits.collect();
+    let first = hits.first().map(|hit| language(&hit.chunk.text));
     let Some(name) = first.and_then(language_name) else {
         return Ok(None);
     };
-    if !is_translated(question, &passages) {
+    if !context::is_translated(question, &hits) {
         return Ok(None);
     }
 

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, PassageOrder};
-use crate::corpus::fold_white_space;
+use crate::corpus::{fold_white_space, language};
 use crate::engine::error::RunError;
 use crate::event::{
     CallUsage, Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage,
     saturating_u32,
 };
+use crate::index::short_text_language;
 use crate::llm::{Generator, LlmError, LoadedGenerator, Prompt};
 use crate::methods::{JudgementKind, chunkrag, context_lines, joined};
 
@@ -351,6 +352,30 @@ const REQUESTS: [(&str, &str); 6] = [
     ("enumera ", "Solo las entradas, una por línea."),
 ];
 
+/// Words that are added to a question in another language than its sources: a small model answers
+/// in theirs, above all where they hold code.
+const ANSWER_IN: [(&str, &str); 4] = [
+    ("de", "Antworte auf Deutsch."),
+    ("es", "Responde en español."),
+    ("fr", "Réponds en français."),
+    ("zh", "请用中文回答。"),
+];
+
+/// Returns whether the question is in another language than each passage.
+pub fn is_translated(question: &str, hits: &[Hit]) -> bool {
+    short_text_language(question).is_some_and(|own| {
+        let mut texts = hits.iter().map(|hit| &hit.chunk.text);
+        texts.all(|text| language(text) != own)
+    })
+}
+
+/// Returns what asks for an answer in the language of the question, where the sources have another.
+fn ask_in_language(question: &str, hits: &[Hit]) -> Option<&'static str> {
+    let own = short_text_language(question)?;
+    let (_, form) = ANSWER_IN.iter().find(|(language, _)| *language == own)?;
+    is_translated(question, hits).then_some(form)
+}
+
 /// Returns a question as the prompt has it: a request with the form of its answer.
 fn direct_question(question: &str) -> Cow<'_, str> {
     let lower = question.to_lowercase();
@@ -382,7 +407,10 @@ fn fill_prompt(
             return Prompt::user(question.1);
         }
         (AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes, false) => {
-            let asked = direct_question(question.1);
+            let mut asked = direct_question(question.1);
+            if let Some(form) = ask_in_language(question.1, hits) {
+                asked = Cow::Owned(format!("{asked} {form}"));
+            }
             let dated = dated_question(&asked, hits);
             prompts.fill(PromptName::Sources, &[context, (question.0, &dated)])
         }
@@ -513,6 +541,7 @@ pub fn available(config: &Config, context_tokens: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::ChunkText;
 
     #[test]
     fn a_request_says_the_form_of_its_answer() {
@@ -520,6 +549,35 @@ mod tests {
         assert_eq!(direct_question("List all huts."), form);
         for question in ["Which list is that?", "List price of the kettle?"] {
             assert_eq!(direct_question(question), question);
+        }
+    }
+
+    #[test]
+    fn a_question_in_another_language_than_its_sources_says_so() {
+        let hit = |text: &str| {
+            let chunk = ChunkText {
+                text: text.to_owned(),
+                ..ChunkText::default()
+            };
+            Hit::with_rank(chunk, 1)
+        };
+        let english = || hit("The screen must have at least 60 columns and 16 rows.");
+        let german = hit(
+            "Der Bildschirm muss mindestens 60 Spalten und 16 Zeilen haben, sagt die Anleitung.",
+        );
+        let question = "Wie viele Spalten muss der Bildschirm haben?";
+        let cases = [
+            (question, vec![english()], Some("Antworte auf Deutsch.")),
+            (question, vec![english(), german], None),
+            ("How many columns must it have?", vec![english()], None),
+            (
+                "屏幕至少要有多少列？",
+                vec![english()],
+                Some("请用中文回答。"),
+            ),
+        ];
+        for (question, hits, expected) in cases {
+            assert_eq!(ask_in_language(question, &hits), expected, "{question}");
         }
     }
 

@@ -71,8 +71,17 @@ pub fn language_name(code: &str) -> Option<&'static str> {
 }
 
 /// Returns the language of a text that is too short to detect it by its letters: the one with most
-/// of its stop words.
+/// of its stop words. Han letters are Chinese beside Latin names, kana Japanese, and Hangul Korean.
 pub fn short_text_language(text: &str) -> Option<&'static str> {
+    let has = |first: char, last: char| text.chars().any(|c| (first..=last).contains(&c));
+    if has('\u{3041}', '\u{30ff}') {
+        return Some("ja");
+    } else if has('\u{ac00}', '\u{d7a3}') {
+        return Some("ko");
+    } else if has('\u{4e00}', '\u{9fff}') {
+        return Some("zh");
+    }
+
     let all = LISTED.iter().map(|(language, ..)| *language).collect();
     question_language(text, &all)
 }
@@ -176,5 +185,6 @@ mod tests {
                 "{question}"
             );
         }
+        assert_eq!(short_text_language("Harwenby的市长是谁？"), Some("zh"));
     }
 }
