@@ -120,6 +120,12 @@ const COMPARISONS: &[(&str, &[&str])] = &[
     ("diferencia entre ", &[" y "]),
     ("diferencias entre ", &[" y "]),
 ];
+/// Words behind what is listed or compared, in lower case: "the saunas of the huts".
+const HEAD_ENDS: &[&str] = &[
+    " of ", " in ", " on ", " at ", " for ", " from ", " with ", " who ", " that ", " which ",
+    " der ", " des ", " von ", " im ", " aus ", " mit ", " de ", " du ", " avec ", " del ",
+    " con ", " en ",
+];
 /// A name that more documents have names none of them.
 const MAX_NAMED: usize = 8;
 /// Shorter names of files are words like any other.
@@ -178,6 +184,12 @@ pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
         QuestionKind::Comparison if scope.documents.is_empty() => Some(scope.subjects.clone()),
         QuestionKind::Comparison | QuestionKind::Summary => Some(Vec::new()),
     }
+}
+
+/// Returns what is listed or compared, without what sets it apart from others of its kind.
+pub fn head(thing: &str) -> &str {
+    let ends = HEAD_ENDS.iter().filter_map(|end| thing.find(end));
+    &thing[..ends.min().unwrap_or(thing.len())]
 }
 
 /// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
@@ -467,5 +479,7 @@ mod tests {
                 expected.map(|things| things.iter().map(|&thing| thing.to_owned()).collect());
             assert_eq!(things_asked(scope, question), expected, "{question}");
         }
+        assert_eq!(head("  saunas of the huts with a stove"), "  saunas");
+        assert_eq!(head("beds"), "beds");
     }
 }

@@ -8,7 +8,7 @@ use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
 use super::quotes::{RankedSentences, mean_share};
-use super::scope::things_asked;
+use super::scope::{head, things_asked};
 
 /// Smaller models are not asked whether the sources state the answer: one of half a billion
 /// parameters gave answerable questions of SQuAD 0.29 and unanswerable ones 0.28 in the mean, where
@@ -42,7 +42,8 @@ pub fn measure(
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge(run);
     // sentences are ranked by the words of one language, and words of two are not compared
     let at_once = context::is_translated(run.question, &passages.hits);
-    let things = things_asked(scope, run.question).filter(|_| !at_once);
+    let things = things_asked(scope, run.question)
+        .filter(|things| !at_once && things.iter().all(|thing| is_head_held(thing, passages)));
     let stated = if is_asked && things.is_none() {
         states(run, passages, &ranked, at_once)?
     } else {
@@ -78,6 +79,12 @@ pub fn measure(
 pub fn can_judge(run: &Run<'_>) -> bool {
     let parameters = run.tools.generator.card().parameters;
     parameters == 0 || parameters >= MIN_PARAMETERS
+}
+
+/// Returns whether some passage has a word of what is listed: huts without a sauna are no list of
+/// the saunas of huts, however many of the other words they have.
+fn is_head_held(thing: &str, passages: &Passages) -> bool {
+    mean_share(&[head(thing).to_owned()], passages) > 0.0
 }
 
 /// Returns the generator's probability that all sources at once state the answer, or the largest

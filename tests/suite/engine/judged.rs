@@ -92,3 +92,29 @@ fn a_model_that_writes_nothing_is_replaced_by_quotations() {
     });
     assert!(quoted && is_said, "{events:?}");
 }
+
+/// "The students of Tam Reeve" are listed without asking; for saunas of his the model is asked,
+/// although the passages have most of the words.
+#[test]
+fn a_list_of_what_no_passage_names_is_refused_by_the_word_of_the_model() {
+    let cases = [
+        ("List all students of Tam Reeve", 0.1, false),
+        ("List all saunas of Tam Reeve", 0.1, true),
+        ("List all saunas of Tam Reeve", 0.9, false),
+    ];
+    for (question, share, is_refused) in cases {
+        let mut generator = ScriptedGenerator::new()
+            .when(question, " Mira Oakes was a student of Tam Reeve. [1]")
+            .judging("exactly this question?", "yes", share);
+        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
+        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
+        outcome.expect("it ran");
+        let verdict = events.iter().find_map(|event| match event {
+            RunEvent::VerdictGiven { verdict } => Some(verdict.kind),
+            _ => None,
+        });
+        let expected = is_refused.then_some(VerdictKind::NotInDocuments);
+        let refused = verdict.filter(|kind| *kind == VerdictKind::NotInDocuments);
+        assert_eq!(refused, expected, "{question}, {share}");
+    }
+}
