@@ -13,6 +13,7 @@ use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, cont
 use crate::engine::stages;
 use crate::event::{
     Advice, Ask, FORMAT, Flow, Outcome, Problem, QuestionKind, RunEvent, Scope, Support, is_stop,
+    saturating_u32,
 };
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
@@ -20,7 +21,7 @@ use super::ablation::ablate;
 use super::judged::cite_uncited;
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
-use super::quotes::give;
+use super::quotes::{add_quotes, give};
 use super::sampled::sample;
 use super::scope::{has_scope, may_name_documents, read_scope, scoped_config};
 use super::summary::summarise;
@@ -284,13 +285,16 @@ fn search_and_answer<'q>(
             give(run, ranked, support.supported)
         }
         Some((_, ranked)) => {
-            let written = write(run, roles, &passages, confirmed)?;
-            if written.text.is_empty() {
+            let answer = write(run, roles, &passages, confirmed)?;
+            if answer.text.is_empty() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
                 give(run, ranked, true)
+            } else if Statements::new(asked, &answer).is_silent() {
+                let steps = saturating_u32(answer.sentences.len());
+                add_quotes(run, ranked, steps, answer)
             } else {
-                written
+                answer
             }
         }
         None => write(run, roles, &passages, confirmed)?,

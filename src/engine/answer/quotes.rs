@@ -261,37 +261,48 @@ impl QuestionWords {
 /// Answers with the sentences that fit best; where `supported` is false, as what comes nearest to
 /// an answer that the documents do not give.
 pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answer {
-    let mut steps: Vec<(String, Option<Citation>)> = Vec::new();
-    if !supported {
-        steps.push((refusal(run.question).to_owned(), None));
-    }
-    let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
-    let best = ranked.0.into_iter().take(MAX_QUOTES);
-    for sentence in best.filter(|sentence| sentence.score() >= least) {
-        let quoted = format!("“{}”", quotation(sentence.text()));
-        steps.push((quoted, Some(sentence.citation)));
-    }
-
     let mut answer = Answer::default();
-    let mut texts = Vec::new();
-    for (step, (text, citation)) in (1..).zip(steps) {
-        let label = citation.as_ref().map(|citation| citation.label);
-        let label = label.map_or_else(String::new, |label| format!(" [{label}]"));
-        texts.push(format!("{text}{label}"));
-        answer.citations.extend(citation.clone());
+    if !supported {
+        answer.text = refusal(run.question).to_owned();
         run.emit(RunEvent::StepGiven {
-            step,
-            text,
-            citations: citation.into_iter().collect(),
+            step: 1,
+            text: answer.text.clone(),
+            citations: Vec::new(),
         });
     }
-    answer.text = texts.join("\n\n");
+    let answer = add_quotes(run, ranked, u32::from(!supported), answer);
     let is_measured = run.tools.config.answer.short;
-    answer.short = if is_measured && !supported {
+    let short = if is_measured && !supported {
         UNKNOWN.to_owned()
     } else {
         answer.text.clone()
     };
+    Answer { short, ..answer }
+}
+
+/// Adds the sentences that fit best to an answer of `steps` steps: one that is a mark of a source
+/// alone says nothing to a reader.
+pub fn add_quotes(
+    run: &mut Run<'_>,
+    ranked: RankedSentences,
+    steps: u32,
+    mut answer: Answer,
+) -> Answer {
+    let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
+    let best = ranked.0.into_iter().take(MAX_QUOTES);
+    let fitting = best.filter(|sentence| sentence.score() >= least);
+    for (step, sentence) in (steps + 1..).zip(fitting) {
+        let text = format!("“{}”", quotation(sentence.text()));
+        let space = if answer.text.is_empty() { "" } else { "\n\n" };
+        let label = sentence.citation.label;
+        answer.text.push_str(&format!("{space}{text} [{label}]"));
+        answer.citations.push(sentence.citation.clone());
+        run.emit(RunEvent::StepGiven {
+            step,
+            text,
+            citations: vec![sentence.citation],
+        });
+    }
     answer
 }
 

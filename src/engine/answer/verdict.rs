@@ -63,7 +63,10 @@ const CUT_ENDS: &[&str] = &[
     "of", "for", "by", "from", "with", "the", "a", "an", "and", "or", "than",
 ];
 /// Words that point to the mark behind them, in lower case.
-const POINTING_ENDS: &[&str] = &["in", "at", "on", "to", "see", "source", "sources"];
+const POINTING_ENDS: &[&str] = &[
+    "in", "at", "on", "to", "see", "source", "sources", "is", "are", "was", "ist", "lautet", "est",
+    "es", "son",
+];
 
 /// The sentences of an answer, with the signs for and against them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -120,6 +123,12 @@ impl Statements {
     /// Returns the steps of the sentences that no source holds.
     pub fn uncited_steps(&self) -> &[u32] {
         &self.uncited
+    }
+
+    /// Returns whether an answer was written that says nothing, not even that there is none: a mark
+    /// of a source alone.
+    pub fn is_silent(&self) -> bool {
+        self.is_written && self.count == 0 && !self.says_unanswered
     }
 
     fn find_least_certain(&mut self, question: &str, sentence: &Sentence) {
@@ -331,6 +340,8 @@ mod tests {
             (vec![], support(0.2), 3, VerdictKind::NotInDocuments),
             says("The example is shown in [1].", VerdictKind::Doubtful),
             says("The next release is scheduled for.", VerdictKind::Doubtful),
+            says("The command is [1].", VerdictKind::Doubtful),
+            says("The town is what it is.", VerdictKind::Supported),
             says("The switch logs a user in.", VerdictKind::Supported),
             (
                 vec![sentence("[2]", true, 0.9)],

@@ -118,3 +118,26 @@ fn a_list_of_what_no_passage_names_is_refused_by_the_word_of_the_model() {
         assert_eq!(refused, expected, "{question}, {share}");
     }
 }
+
+#[test]
+fn an_answer_that_is_a_mark_alone_is_followed_by_what_the_source_says() {
+    for (reply, is_quoted) in [
+        (" The town is [2].", true),
+        (" [2]", true),
+        (" Tam was born in Aldmouth. [2]", false),
+    ] {
+        let question = "Where was Tam Reeve born?";
+        let mut generator = ScriptedGenerator::new().when(question, reply).judging(
+            "exactly this question?",
+            "yes",
+            0.99,
+        );
+        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
+        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
+        outcome.expect("it ran");
+        let quoted = events.iter().any(|event| {
+            matches!(event, RunEvent::StepGiven { step: 2, text, .. } if text.contains("Aldmouth"))
+        });
+        assert_eq!(quoted, is_quoted, "{reply}");
+    }
+}
