@@ -37,6 +37,26 @@ const GREETINGS: &[&str] = &[
     "buenos", "días", "gracias", "你好", "您好", "谢谢",
 ];
 
+/// Questions about the program, in lower case and without signs, and their answer.
+const ABOUT: &[&str] = &[
+    "who are you",
+    "what are you",
+    "what can you do",
+    "what can i ask",
+    "what can i ask you",
+    "how do you work",
+    "wer bist du",
+    "was kannst du",
+    "qui es tu",
+    "que peux tu faire",
+    "quién eres",
+    "qué puedes hacer",
+    "你是谁",
+    "你能做什么",
+];
+const ABOUT_ANSWER: &str = "I answer questions about the documents of this folder from what they \
+    say, and name the source of each statement. “What is in this folder?” lists them.";
+
 /// Answers a question with these tools, whose settings already include its overrides. Every event
 /// goes to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and
 /// what was written so far stays.
@@ -149,6 +169,9 @@ fn answer<'q>(
     let config = run.tools.config;
     if is_greeting(run.question) {
         return greet(run, roles);
+    }
+    if has_scope(config) && asks_about_program(run.question) {
+        return Ok(give_text(run, ABOUT_ANSWER.to_owned()));
     }
     if has_scope(config)
         && asks_for_overview(run.question)
@@ -313,6 +336,12 @@ fn is_greeting(question: &str) -> bool {
     words.peek().is_some() && words.all(is_known)
 }
 
+/// Returns whether a question is about the program, and about nothing that a document may say.
+fn asks_about_program(question: &str) -> bool {
+    let words: Vec<String> = split_words(question).map(str::to_lowercase).collect();
+    ABOUT.contains(&words.join(" ").as_str())
+}
+
 /// Answers a greeting: the generator by itself, or a sentence where it is for quotations only.
 fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
     if run.tools.config.answer.prompt != AnswerPrompt::Quotes {
@@ -366,5 +395,23 @@ fn start_event(run: &Run<'_>, asked: &Ask) -> RunEvent {
         started_at: since_epoch.map_or(0, |elapsed| elapsed.as_secs()),
         confirmed: asked.confirmed.clone(),
         thread: asked.thread.id.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_about_the_program_needs_no_document() {
+        for (question, expected) in [
+            ("What can you do?", true),
+            ("Was kannst du?", true),
+            ("你能做什么？", true),
+            ("What can you do against moths?", false),
+            ("What can the pump do?", false),
+        ] {
+            assert_eq!(asks_about_program(question), expected, "{question}");
+        }
     }
 }
