@@ -182,7 +182,8 @@ fn is_cut(marked: &str, text: &str) -> bool {
     let last = last
         .trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
-    let points = marked.len() > text.len() && POINTING_ENDS.contains(&last.as_str());
+    let has_mark_behind = marked.trim_end_matches(['.', ' ']).ends_with(']');
+    let points = has_mark_behind && POINTING_ENDS.contains(&last.as_str());
     text.ends_with(':') || points || CUT_ENDS.contains(&last.as_str())
 }
 
@@ -341,6 +342,10 @@ mod tests {
             says("The example is shown in [1].", VerdictKind::Doubtful),
             says("The next release is scheduled for.", VerdictKind::Doubtful),
             says("The command is [1].", VerdictKind::Doubtful),
+            says(
+                "The code is 8802, as stated in the [2] source.",
+                VerdictKind::Supported,
+            ),
             says("The town is what it is.", VerdictKind::Supported),
             says("The switch logs a user in.", VerdictKind::Supported),
             (

@@ -164,8 +164,9 @@ fn has_one_of(text: &str, alternatives: &str) -> bool {
         text.match_indices(key).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let after = text[at + key.len()..].chars().next();
-            !(is_word(before) && is_word(key.chars().next()))
-                && !(is_digit(after) && is_digit(key.chars().next_back()))
+            let begins_inside = is_word(before) && is_word(key.chars().next());
+            let ends_inside = is_digit(after) && is_digit(key.chars().next_back());
+            !begins_inside && !ends_inside
         })
     })
 }
