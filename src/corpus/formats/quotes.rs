@@ -230,6 +230,8 @@ fn classify(text: &str) -> Vec<Line<'_>> {
             if before != LineKind::Quoted {
                 introduce(&mut lines);
             }
+            // an introduction inside of the quotation is a part of it
+            introduced = 0;
             LineKind::Quoted
         } else if introduced > 0 || (before == LineKind::Introduction && is_field(text)) {
             introduced = introduced.saturating_sub(1);
@@ -388,6 +390,11 @@ mod tests {
             (
                 "Nur fünf.\n\n________________________________\nVon: Ann\nGesendet: Dienstag\nAn: Bo\nBetreff: Oil\n\nCan you carry ten litres?\n",
                 "Nur fünf.",
+            ),
+            // the message ends with the rest of a marked introduction
+            (
+                "Yes.\n\nBo wrote:\n> On Tue, 3 Mar 2026 at 06:10, Ann Oakes of the harbour\nboard wrote:",
+                "Yes.\n\nBo wrote:\n> On Tue, 3 Mar 2026 at 06:10, Ann Oakes of the harbour\nboard wrote:",
             ),
             // a page has no marks
             (
