@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
 use super::filter::date;
@@ -334,6 +334,13 @@ fn name_of(path: &str) -> Vec<String> {
     let parts = folders.split('/').chain([document_stem(path)]);
     let names = parts.map(name_of_part);
     names.filter(|name| !name.is_empty()).collect()
+}
+
+/// Returns whether two of these documents are versions of one file, by their paths.
+pub fn has_versions<'p>(documents: impl Iterator<Item = &'p str>) -> bool {
+    let documents: BTreeSet<&str> = documents.collect();
+    let names: HashSet<Vec<String>> = documents.iter().map(|path| name_of(path)).collect();
+    names.len() < documents.len()
 }
 
 fn name_of_part(part: &str) -> String {

@@ -8,6 +8,7 @@ use jiff::Zoned;
 use jiff::civil::Date;
 
 use crate::event::Hit;
+use crate::index::has_versions;
 use crate::letters::{holds, normalise};
 
 /// Words of a question that counts from the day on which it is asked.
@@ -80,8 +81,11 @@ const FROM_TODAY: &[&str] = &[
 /// The note behind a question to sources of several days; in front of it small models pass over it.
 const NEWEST: &str = "(Of sources that disagree, the one with the newest date is right.)";
 
+/// The same of versions without dates.
+const LATEST: &str = "(Of versions that disagree, the latest version is right.)";
+
 /// Returns a question as the prompt has it: with the date of today where it counts from that, and a
-/// note where its sources have several dates.
+/// note where its sources have several dates, or are versions of one file and it names none.
 pub fn dated_question<'q>(question: &'q str, hits: &[Hit]) -> Cow<'q, str> {
     let text = normalise(question);
     let counts = FROM_TODAY
@@ -94,8 +98,12 @@ pub fn dated_question<'q>(question: &'q str, hits: &[Hit]) -> Cow<'q, str> {
     } else {
         Cow::Borrowed(question)
     };
+    let documents = hits.iter().map(|hit| hit.chunk.document.as_str());
+    let names_version = text.contains(|c: char| c.is_ascii_digit());
     if dates.len() > 1 {
         Cow::Owned(format!("{question} {NEWEST}"))
+    } else if !names_version && has_versions(documents) {
+        Cow::Owned(format!("{question} {LATEST}"))
     } else {
         question
     }
@@ -109,6 +117,7 @@ fn with_today(question: &str, today: Date) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::ChunkText;
 
     #[test]
     fn a_question_that_counts_from_today_says_which_day_that_is() {
@@ -128,5 +137,47 @@ mod tests {
             with_today("And last year?", today),
             "And last year? (Today is Thursday, 2026-11-26.)"
         );
+    }
+
+    #[test]
+    fn a_question_to_versions_of_a_file_says_which_is_right() {
+        let hit = |path: &str| {
+            let chunk = ChunkText {
+                document: path.to_owned(),
+                ..ChunkText::default()
+            };
+            Hit::with_rank(chunk, 1)
+        };
+        for (question, paths, is_noted) in [
+            (
+                "What may a night cost?",
+                ["policy v1.md", "policy v2.md"],
+                true,
+            ),
+            (
+                "What may a night cost in v1?",
+                ["policy v1.md", "policy v2.md"],
+                false,
+            ),
+            (
+                "What may a night cost?",
+                ["policy v1.md", "travel v2.md"],
+                false,
+            ),
+            (
+                "What was bought?",
+                ["invoice-17.pdf", "invoice-18.pdf"],
+                false,
+            ),
+            (
+                "What may a night cost?",
+                ["policy v1.md", "policy v1.md"],
+                false,
+            ),
+        ] {
+            let hits = paths.map(hit);
+            let asked = dated_question(question, &hits);
+            assert_eq!(asked.ends_with(LATEST), is_noted, "{question} {paths:?}");
+        }
     }
 }
