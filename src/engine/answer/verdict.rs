@@ -64,8 +64,7 @@ const CUT_ENDS: &[&str] = &[
 ];
 /// Words that point to the mark behind them, in lower case.
 const POINTING_ENDS: &[&str] = &[
-    "in", "at", "on", "to", "see", "source", "sources", "is", "are", "was", "ist", "lautet", "est",
-    "es", "son",
+    "in", "at", "on", "to", "see", "source", "sources", "is", "was", "ist", "lautet", "est", "es",
 ];
 
 /// The sentences of an answer, with the signs for and against them.
