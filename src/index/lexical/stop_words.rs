@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use tantivy::tokenizer::{Language, RawTokenizer, StopWordFilter, TextAnalyzer, TokenStream as _};
 use whatlang::{Detector, Lang};
@@ -71,19 +72,15 @@ pub fn language_name(code: &str) -> Option<&'static str> {
 }
 
 /// Returns the language of a text that is too short to detect it by its letters: the one with most
-/// of its stop words. Han letters are Chinese beside Latin names, kana Japanese, and Hangul Korean.
+/// of its stop words. A text without any may hold letters of a script beside Latin names: kana is
+/// Japanese, Hangul Korean, and Han letters alone Chinese.
 pub fn short_text_language(text: &str) -> Option<&'static str> {
-    let has = |first: char, last: char| text.chars().any(|c| (first..=last).contains(&c));
-    if has('\u{3041}', '\u{30ff}') {
-        return Some("ja");
-    } else if has('\u{ac00}', '\u{d7a3}') {
-        return Some("ko");
-    } else if has('\u{4e00}', '\u{9fff}') {
-        return Some("zh");
-    }
-
     let all = LISTED.iter().map(|(language, ..)| *language).collect();
+    let has = |letters: RangeInclusive<char>| text.contains(|c| letters.contains(&c));
     question_language(text, &all)
+        .or_else(|| has('\u{3041}'..='\u{30ff}').then_some("ja"))
+        .or_else(|| has('\u{ac00}'..='\u{d7a3}').then_some("ko"))
+        .or_else(|| has('\u{4e00}'..='\u{9fff}').then_some("zh"))
 }
 
 /// Returns the language whose stop words a question has most of: one of those of the
@@ -186,5 +183,6 @@ mod tests {
             );
         }
         assert_eq!(short_text_language("Harwenby的市长是谁？"), Some("zh"));
+        assert_eq!(short_text_language("What does 道 mean?"), Some("en"));
     }
 }
