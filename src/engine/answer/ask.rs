@@ -312,8 +312,8 @@ fn search_and_answer<'q>(
             if answer.text.is_empty() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
-                give(run, ranked, true)
-            } else if Statements::new(asked, &answer).is_silent() {
+            }
+            if Statements::new(asked, &answer).is_silent() {
                 let steps = saturating_u32(answer.sentences.len());
                 add_quotes(run, ranked, steps, answer)
             } else {

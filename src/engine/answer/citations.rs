@@ -406,12 +406,13 @@ impl Supports {
     /// else: a command has few words, and the sentence around it may say "never" of another thing.
     fn find_copied(&self, claim: &Claim) -> Option<Citation> {
         let lines = claim.copied.as_ref()?;
+        // a single word is in many passages
         let is_long = lines.iter().any(|line| line.contains(' '));
         let holds_all = |passage: &Source| lines.iter().all(|line| passage.text.contains(line));
-        let at = self.passages.iter().position(holds_all)?;
-        if !is_long {
-            return None;
-        }
+        let at = self
+            .passages
+            .iter()
+            .position(|passage| is_long && holds_all(passage))?;
         let passage = Citation {
             evidence: Evidence::Overlap { share: 1.0 },
             ..self.passages[at].citation.clone()
@@ -420,7 +421,10 @@ impl Supports {
         let sources = self.sources.iter().filter(|source| source.passage == at);
         let said = &claim.stems[self.passages[at].language];
         let best = largest(sources.map(|source| (self.share(said, &source.stems), source)));
-        Some(best.map_or(passage.clone(), |(_, source)| source.cite(passage)))
+        Some(match best {
+            Some((_, source)) => source.cite(passage),
+            None => passage,
+        })
     }
 
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {

@@ -270,14 +270,11 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
             citations: Vec::new(),
         });
     }
-    let answer = add_quotes(run, ranked, u32::from(!supported), answer);
-    let is_measured = run.tools.config.answer.short;
-    let short = if is_measured && !supported {
-        UNKNOWN.to_owned()
-    } else {
-        answer.text.clone()
-    };
-    Answer { short, ..answer }
+    let mut answer = add_quotes(run, ranked, u32::from(!supported), answer);
+    if run.tools.config.answer.short && !supported {
+        UNKNOWN.clone_into(&mut answer.short);
+    }
+    answer
 }
 
 /// Adds the sentences that fit best to an answer of `steps` steps: one that is a mark of a source
@@ -303,6 +300,7 @@ pub fn add_quotes(
             citations: vec![sentence.citation],
         });
     }
+    answer.short.clone_from(&answer.text);
     answer
 }
 
