@@ -3,7 +3,20 @@
 use ragscope::event::{Evidence, RunEvent, VerdictKind};
 
 use super::{config, run};
+use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
+
+/// Asks over three sources, and returns the events.
+fn ask(mut generator: ScriptedGenerator, question: &str) -> Vec<RunEvent> {
+    let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
+    let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
+    outcome.expect("it ran");
+    events
+}
+
+fn verdict(events: &[RunEvent]) -> Option<VerdictKind> {
+    find!(events.iter(), RunEvent::VerdictGiven { verdict } => verdict.kind)
+}
 
 #[test]
 fn a_statement_in_other_words_is_cited_where_the_model_finds_it_in_a_passage() {
@@ -20,28 +33,21 @@ fn a_statement_in_other_words_is_cited_where_the_model_finds_it_in_a_passage() {
         ),
     ];
     for (reply, share, is_cited, kind) in cases {
-        let mut generator = ScriptedGenerator::new()
+        let generator = ScriptedGenerator::new()
             .when("Where does Tam come from?", reply)
             .judging("exactly this question?", "yes", 0.99)
             .judging("state exactly this?", "yes", share);
-        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
         let question = "Where does Tam come from?";
-        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
-        outcome.expect("it ran");
+        let events = ask(generator, question);
 
-        let cited = events.iter().find_map(|event| match event {
-            RunEvent::StepCited {
-                step, citations, ..
-            } => Some((*step, citations[0].label, citations[0].evidence)),
-            _ => None,
-        });
+        let cited = find!(
+            events.iter(),
+            RunEvent::StepCited { step, citations, .. }
+                => (*step, citations[0].label, citations[0].evidence)
+        );
         let expected = is_cited.then_some((1, 2, Evidence::Judged { share }));
         assert_eq!(cited, expected, "{reply}");
-        let verdict = events.iter().find_map(|event| match event {
-            RunEvent::VerdictGiven { verdict } => Some(verdict.kind),
-            _ => None,
-        });
-        assert_eq!(verdict, Some(kind), "{reply}, {share}");
+        assert_eq!(verdict(&events), Some(kind), "{reply}, {share}");
     }
 }
 
@@ -49,20 +55,15 @@ fn a_statement_in_other_words_is_cited_where_the_model_finds_it_in_a_passage() {
 fn a_model_that_says_neither_yes_nor_no_refuses_nothing() {
     // the share of its replies that begin with yes or no; whether its "no" is heard
     for (mass, is_heard) in [(1.0, true), (0.01, false)] {
-        let mut generator = ScriptedGenerator::new()
+        let generator = ScriptedGenerator::new()
             .when("state the answer", "Well, Aldmouth.")
             .when("Where", " Tam Reeve was born in Aldmouth. [2]")
             .labelling("state the answer", mass)
             .judging("state the answer", "yes", 0.001);
-        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
         let question = "Where was Tam Reeve born?";
-        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
-        outcome.expect("it ran");
+        let events = ask(generator, question);
 
-        let support = events.iter().find_map(|event| match event {
-            RunEvent::SupportMeasured { support, .. } => Some(*support),
-            _ => None,
-        });
+        let support = find!(events.iter(), RunEvent::SupportMeasured { support, .. } => *support);
         let support = support.expect("it was measured");
         assert_eq!(
             (support.stated.is_some(), support.supported),
@@ -74,13 +75,10 @@ fn a_model_that_says_neither_yes_nor_no_refuses_nothing() {
 
 #[test]
 fn a_model_that_writes_nothing_is_replaced_by_quotations() {
-    let mut generator = ScriptedGenerator::new()
+    let generator = ScriptedGenerator::new()
         .when("Where was Tam Reeve born?", "")
         .judging("state the answer", "yes", 0.99);
-    let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
-    let question = "Where was Tam Reeve born?";
-    let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
-    outcome.expect("it ran");
+    let events = ask(generator, "Where was Tam Reeve born?");
 
     let quoted = events.iter().any(|event| match event {
         RunEvent::StepGiven { text, .. } => text.contains("Tam Reeve"),
@@ -103,18 +101,12 @@ fn a_list_of_what_no_passage_names_is_refused_by_the_word_of_the_model() {
         ("List all saunas of Tam Reeve", 0.9, false),
     ];
     for (question, share, is_refused) in cases {
-        let mut generator = ScriptedGenerator::new()
+        let generator = ScriptedGenerator::new()
             .when(question, " Mira Oakes was a student of Tam Reeve. [1]")
             .judging("exactly this question?", "yes", share);
-        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
-        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
-        outcome.expect("it ran");
-        let verdict = events.iter().find_map(|event| match event {
-            RunEvent::VerdictGiven { verdict } => Some(verdict.kind),
-            _ => None,
-        });
+        let events = ask(generator, question);
         let expected = is_refused.then_some(VerdictKind::NotInDocuments);
-        let refused = verdict.filter(|kind| *kind == VerdictKind::NotInDocuments);
+        let refused = verdict(&events).filter(|kind| *kind == VerdictKind::NotInDocuments);
         assert_eq!(refused, expected, "{question}, {share}");
     }
 }
@@ -127,14 +119,12 @@ fn an_answer_that_is_a_mark_alone_is_followed_by_what_the_source_says() {
         (" Tam was born in Aldmouth. [2]", false),
     ] {
         let question = "Where was Tam Reeve born?";
-        let mut generator = ScriptedGenerator::new().when(question, reply).judging(
+        let generator = ScriptedGenerator::new().when(question, reply).judging(
             "exactly this question?",
             "yes",
             0.99,
         );
-        let settings = [("answer.prompt", "sources"), ("retriever.k", "3")];
-        let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
-        outcome.expect("it ran");
+        let events = ask(generator, question);
         let quoted = events.iter().any(|event| {
             matches!(event, RunEvent::StepGiven { step: 2, text, .. } if text.contains("Aldmouth"))
         });
