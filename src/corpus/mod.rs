@@ -34,7 +34,7 @@ pub use document::{Document, ReadHeading, ReadLine, SourceLines, read, source_li
 pub use error::CorpusError;
 pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::language;
-pub use name_date::{date_in_text, named_dates};
+pub use name_date::{date_in_text, is_month, named_dates};
 pub use negation::count_negations;
 pub use omitted::count_omitted;
 pub use options::ReadOptions;

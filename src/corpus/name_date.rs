@@ -233,6 +233,15 @@ impl DateToken<'_> {
     }
 }
 
+/// Returns whether a word names a month.
+pub fn is_month(word: &str) -> bool {
+    let token = DateToken {
+        text: &word.to_lowercase(),
+        before: "",
+    };
+    token.month().is_some()
+}
+
 fn month_names() -> impl Iterator<Item = (&'static str, i16)> {
     (1..)
         .zip(MONTHS)

@@ -133,7 +133,7 @@ pub struct Scope {
     pub kind: QuestionKind,
     /// The documents and folders that it names, which alone are searched; empty for all.
     pub documents: Vec<String>,
-    /// The things that it compares, each of which is searched as well.
+    /// The things that it compares, or that files are about, each of which is searched as well.
     pub subjects: Vec<String>,
 }
 
@@ -145,6 +145,8 @@ pub enum QuestionKind {
     Fact,
     /// A question for everything of a kind, or for a number of things.
     Listing,
+    /// A question for the documents that are about something, the only one of the subjects.
+    Files,
     Comparison,
     /// A question for the content of one document, which is read in its order.
     Summary,
@@ -195,6 +197,20 @@ pub struct Verdict {
     pub uncited: Vec<u32>,
     /// The word that carries the answer and that the model was least sure of.
     pub least_certain: Option<UncertainWord>,
+    /// The source that says otherwise than the one that a statement cites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Conflict>,
+}
+
+/// A source that says otherwise than the one that a statement of the answer cites.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// The step of the statement.
+    pub step: u32,
+    /// Path of the other source inside the corpus.
+    pub file: String,
+    /// Whether it is newer than the cited one; `None` where that is not known.
+    pub newer: Option<bool>,
 }
 
 impl Verdict {

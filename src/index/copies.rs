@@ -2,7 +2,7 @@
 //! others, so that the copies of a file, its versions and quoted mails leave room for other texts.
 
 use std::cell::OnceCell;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
@@ -341,6 +341,17 @@ pub fn has_versions<'p>(documents: impl Iterator<Item = &'p str>) -> bool {
     let documents: BTreeSet<&str> = documents.collect();
     let names: HashSet<Vec<String>> = documents.iter().map(|path| name_of(path)).collect();
     names.len() < documents.len()
+}
+
+/// Returns how two versions of one file are ordered by the numbers in their paths; `None` for other
+/// files, and where no number tells.
+pub fn compare_versions(one: &str, other: &str) -> Option<Ordering> {
+    let numbers = |path: &str| -> Vec<u64> {
+        let digits = path.split(|c: char| !c.is_ascii_digit());
+        digits.filter_map(|number| number.parse().ok()).collect()
+    };
+    let order = numbers(one).cmp(&numbers(other));
+    (order.is_ne() && name_of(one) == name_of(other)).then_some(order)
 }
 
 fn name_of_part(part: &str) -> String {

@@ -48,7 +48,7 @@ pub use abandoned::{AbandonedIndex, find_abandoned, indexed_folders};
 pub use caches::link_store::{ChunkLinks, LinkRecipe};
 pub use caches::rechunk_cache::Rechunked;
 pub use collection::{Collection, CoveredFolder};
-pub use copies::has_versions;
+pub use copies::{compare_versions, has_versions};
 pub use error::IndexError;
 pub use folder::Update;
 pub use health::{Health, health};

@@ -67,11 +67,14 @@ pub(super) fn nearest(nearest: &NearestSentence) -> NearestSentence {
     }
 }
 
-/// Returns a verdict whose word is harmless.
+/// Returns a verdict whose texts are harmless.
 pub(super) fn verdict(verdict: &Verdict) -> Verdict {
     let mut verdict = verdict.clone();
     if let Some(word) = &mut verdict.least_certain {
         word.text = one_line(&word.text);
+    }
+    if let Some(other) = &mut verdict.conflict {
+        other.file = one_line(&other.file);
     }
     verdict
 }

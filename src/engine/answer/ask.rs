@@ -18,6 +18,8 @@ use crate::event::{
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::ablation::ablate;
+use super::conflicts::add_otherwise;
+use super::files::give_files;
 use super::judged::cite_uncited;
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
@@ -209,9 +211,22 @@ fn answer<'q>(
             }
             statements = Statements::new(run.question, &answer);
         }
+        let is_compared = scope.kind == QuestionKind::Comparison;
+        let conflict = if answer.lookups.is_empty() && has_scope(config) && !is_compared {
+            add_otherwise(run, &mut answer, &passages)
+        } else {
+            None
+        };
+        run.keep(answer.clone());
         let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
         let sources = sources.chain([&passages]).map(|known| known.hits.len());
-        let verdict = judge(&statements, support, sources.sum(), run.tools.verdict_fit);
+        let verdict = judge(
+            &statements,
+            support,
+            sources.sum(),
+            conflict,
+            run.tools.verdict_fit,
+        );
         run.emit(RunEvent::VerdictGiven { verdict });
     }
 
@@ -304,6 +319,9 @@ fn search_and_answer<'q>(
     let support = measured.as_ref().map(|(support, _)| *support);
     run.question = asked;
     let answer = match measured {
+        Some((support, _)) if scope.kind == QuestionKind::Files => {
+            give_files(run, &scope.subjects, &passages, support.supported)
+        }
         Some((support, ranked)) if quotes || !support.supported => {
             give(run, ranked, support.supported)
         }

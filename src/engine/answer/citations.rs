@@ -2,6 +2,7 @@
 //! where that chunk holds what the sentence says, or else by the source sentence that holds its
 //! words.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::once;
 use std::ops::Range;
@@ -18,6 +19,9 @@ const MIN_MARKED_SHARE: f32 = 0.2;
 /// The same of a source sentence whose passage the generator is asked about. A translation needs
 /// only a word of it, such as a name or a number.
 const MIN_NEAR_SHARE: f32 = 0.3;
+/// Numbers, and numbers and names, that a sentence in another language must have in common.
+const MIN_NUMBERS: usize = 2;
+const MIN_NUMBERS_AND_NAMES: usize = 3;
 /// Words of numbers that a source must hold as it must hold digits: three hundred years are not
 /// three thousand.
 const MAGNITUDES: &[&str] = &["hundred", "thousand", "million", "billion"];
@@ -64,6 +68,25 @@ const LEADS: &[&str] = &[
     "d'après",
     "según",
 ];
+/// British spellings and those that models write.
+const SPELLINGS: [(&str, &str); 5] = [
+    ("metre", "meter"),
+    ("litre", "liter"),
+    ("colour", "color"),
+    ("centre", "center"),
+    ("grey", "gray"),
+];
+/// Words between the clauses of a sentence that compares, in lower case.
+const CONTRASTS: [&str; 8] = [
+    " while ",
+    " whereas ",
+    ", but ",
+    "; ",
+    " während ",
+    ", aber ",
+    " tandis que ",
+    " mientras que ",
+];
 /// Words of the longest lead.
 const MAX_LEAD: usize = 12;
 /// Maximum number of sources in a range of labels.
@@ -73,8 +96,8 @@ const NEGATED_WITHIN: usize = 2;
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
 pub struct Supports {
-    passages: Vec<Source>,
-    sources: Vec<SourceSentence>,
+    pub(super) passages: Vec<Source>,
+    pub(super) sources: Vec<SourceSentence>,
     /// The number of source sentences that hold a word: a word that is in all of them says little.
     sources_with: HashMap<String, usize>,
     /// Words of the question.
@@ -82,21 +105,24 @@ pub struct Supports {
     /// Whether it is in another language than English.
     is_foreign: bool,
     /// Without stop words and endings, by the language of the passages.
-    asked: BTreeMap<&'static str, BTreeSet<String>>,
+    pub(super) asked: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 /// A passage, with the words of its text and its place.
-struct Source {
-    citation: Citation,
-    language: &'static str,
+pub(super) struct Source {
+    pub(super) citation: Citation,
+    /// The date of its document, as `2024-01-31`.
+    pub(super) date: Option<String>,
+    pub(super) language: &'static str,
     /// Text behind the place, in lower case.
     text: String,
     /// The words as they are, in lower case.
     words: BTreeSet<String>,
     /// Without stop words and endings.
     stems: BTreeSet<String>,
-    /// Words of its place, in lower case.
+    /// Words of its place, in lower case, and without stop words and endings.
     place: BTreeSet<String>,
+    pub(super) place_stems: BTreeSet<String>,
 }
 
 /// A sentence of the answer, without its marks and its number in a list.
@@ -109,7 +135,8 @@ struct Claim {
     numbers: BTreeSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,
-    /// Whether the passages hold what it sets as code, as it is.
+    /// What it sets as code, in lower case, and whether the passages hold it as it is.
+    code: Vec<String>,
     is_code_held: bool,
     /// Lines of code, where it is nothing else.
     copied: Option<Vec<String>>,
@@ -118,19 +145,23 @@ struct Claim {
     is_negated: bool,
 }
 
-struct SourceSentence {
+pub(super) struct SourceSentence {
     /// Index of its passage in `passages`.
-    passage: usize,
+    pub(super) passage: usize,
     lines: [u32; 2],
     place: Option<Place>,
-    text: String,
+    pub(super) text: String,
     words: BTreeSet<String>,
-    stems: BTreeSet<String>,
+    pub(super) stems: BTreeSet<String>,
 }
 
 impl SourceSentence {
+    fn holds_code(&self, code: &str) -> bool {
+        fold_white_space(&self.text.to_lowercase()).contains(code)
+    }
+
     /// Returns the citation of a passage with this sentence of it.
-    fn cite(&self, passage: Citation) -> Citation {
+    pub(super) fn cite(&self, passage: Citation) -> Citation {
         Citation {
             first_line: self.lines[0],
             last_line: self.lines[1],
@@ -173,15 +204,18 @@ impl Supports {
             }
 
             let text = hit.chunk.text_with_place();
+            let place = hit.chunk.names().join(" ");
             let asked = supports.asked.entry(language);
             asked.or_insert_with(|| stems(question, language));
             supports.passages.push(Source {
                 citation: citation(label, hit),
+                date: hit.date.clone(),
                 language,
                 text: fold_white_space(&text.to_lowercase()),
                 words: words(&text),
                 stems: stems(&text, language),
-                place: words(&hit.chunk.names().join(" ")),
+                place: words(&place),
+                place_stems: stems(&place, language),
             });
         }
 
@@ -198,13 +232,57 @@ impl Supports {
             .filter(|label| !self.is_copied(*label, &claim))
             .filter_map(|label| self.find_marked(label, &claim))
             .collect();
-        if marked.is_empty() {
-            let copied = self.find_copied(&claim);
-            let found = copied.or_else(|| self.best_by_words(&claim));
-            found.into_iter().collect()
-        } else {
-            marked
+        if !marked.is_empty() {
+            return marked;
         }
+        let copied = self.find_copied(&claim);
+        let found = copied.or_else(|| self.best_by_words(&claim));
+        match found.or_else(|| self.find_translated(sentence, &claim)) {
+            Some(found) => vec![found],
+            None => self.cite_clauses(sentence),
+        }
+    }
+
+    /// Returns the citation of the source sentence in another language that holds what a claim says
+    /// in no language: its code, its numbers and its names.
+    fn find_translated(&self, sentence: &str, claim: &Claim) -> Option<Citation> {
+        let is_command = claim.code.iter().any(|code| code.contains(' '));
+        let scored = self.sources.iter().filter_map(|source| {
+            let passage = &self.passages[source.passage];
+            let is_held = passage.language != claim.language
+                && claim.numbers.is_subset(&source.words)
+                && claim.code.iter().all(|code| source.holds_code(code))
+                && self.holds_measures(source.passage, claim);
+            let capitals = names(sentence).filter(|name| source.text.contains(name.as_str()));
+            let held = claim.numbers.len() + capitals.count();
+            let is_enough = is_command
+                || claim.numbers.len() >= MIN_NUMBERS
+                || !claim.numbers.is_empty() && held >= MIN_NUMBERS_AND_NAMES;
+            (is_held && is_enough).then_some((held as f32, source))
+        });
+        let (_, source) = largest(scored)?;
+        let passage = self.passages[source.passage].citation.clone();
+        Some(Citation {
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..source.cite(passage)
+        })
+    }
+
+    /// Returns the citations of the clauses of a sentence that sets two things against each other;
+    /// none where one of them has none.
+    fn cite_clauses(&self, sentence: &str) -> Vec<Citation> {
+        let text = without_marks(sentence);
+        let clauses = clauses(&text);
+        if clauses.len() < 2 {
+            return Vec::new();
+        }
+        let cited = clauses
+            .iter()
+            .map(|clause| self.best_by_words(&self.claim(clause)));
+        let cited: Option<Vec<Citation>> = cited.collect();
+        let mut cited = cited.unwrap_or_default();
+        cited.dedup_by_key(|citation| citation.label);
+        cited
     }
 
     /// Returns a citation of each sentence of the passages, in their order.
@@ -217,6 +295,19 @@ impl Supports {
             }
         };
         self.sources.iter().map(cited).collect()
+    }
+
+    /// Returns a citation of each passage with the sentence that holds most words of the question.
+    pub fn best_quotations(&self) -> Vec<Citation> {
+        let passages = self.passages.iter().enumerate();
+        let best = passages.filter_map(|(at, passage)| {
+            let asked = &self.asked[passage.language];
+            let own = self.sources.iter().filter(|source| source.passage == at);
+            let scored = own.map(|source| (self.share(asked, &source.stems), source));
+            let (_, source) = largest(scored)?;
+            Some(source.cite(passage.citation.clone()))
+        });
+        best.collect()
     }
 
     fn claim(&self, sentence: &str) -> Claim {
@@ -256,7 +347,8 @@ impl Supports {
             numbers,
             names,
             is_code_held: code.iter().all(|code| self.holds_code(code)),
-            copied: is_code(text).then_some(code),
+            copied: is_code(text).then(|| code.clone()),
+            code,
             measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
         }
@@ -307,6 +399,20 @@ impl Supports {
             words.contains(&name.to_lowercase()) || forms.any(|form| held.contains(&form))
         };
         claim.is_code_held && claim.names.iter().all(holds_name)
+    }
+
+    /// Returns whether a row of a table holds the names and the code of a claim, or its place does:
+    /// the other rows are about other things. True of every other sentence.
+    fn is_row_of(&self, source: &SourceSentence, claim: &Claim) -> bool {
+        let passage = &self.passages[source.passage];
+        let row = source.text.to_lowercase();
+        let holds_name = |name: &String| {
+            let name = name.to_lowercase();
+            source.words.contains(&name) || passage.place.contains(&name)
+        };
+        !row.starts_with('|')
+            || claim.code.iter().all(|code| row.contains(code))
+                && claim.names.iter().all(holds_name)
     }
 
     /// Returns the words of a source sentence, with those of the sentences that hold the other
@@ -430,7 +536,9 @@ impl Supports {
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
         let sources = self.sources.iter().enumerate();
         let holding = sources.filter(|(_, source)| {
-            self.holds_names(source.passage, claim) && self.holds_measures(source.passage, claim)
+            self.holds_names(source.passage, claim)
+                && self.holds_measures(source.passage, claim)
+                && self.is_row_of(source, claim)
         });
         let scored = holding.filter_map(|(at, source)| {
             let held = self.words_with_numbers(at, claim)?;
@@ -561,6 +669,20 @@ pub fn is_lead(text: &str) -> bool {
     LEADS.contains(&first.trim_end_matches(',')) && words.count() < MAX_LEAD
 }
 
+/// Returns the clauses of a sentence that sets things against each other, without what leads to it:
+/// "the first difference is that one is red, while the other is blue".
+fn clauses(text: &str) -> Vec<&str> {
+    let said = text.split_once(" is that ").map_or(text, |(_, said)| said);
+    let mut clauses = vec![said];
+    for word in CONTRASTS {
+        clauses = clauses
+            .into_iter()
+            .flat_map(|clause| clause.split(word))
+            .collect();
+    }
+    clauses
+}
+
 fn without_lead(text: &str) -> &str {
     let parts = text.split_once(',');
     parts
@@ -568,8 +690,13 @@ fn without_lead(text: &str) -> &str {
         .map_or(text, |(_, rest)| rest)
 }
 
-fn stems(text: &str, language: &str) -> BTreeSet<String> {
-    content_words(text, language).into_iter().collect()
+pub(super) fn stems(text: &str, language: &str) -> BTreeSet<String> {
+    let is_spelt = |(british, _): &&(&str, &str)| text.contains(british);
+    let spelt = SPELLINGS.iter().filter(is_spelt);
+    let text = spelt.fold(Cow::Borrowed(text), |text, (british, american)| {
+        Cow::Owned(text.replace(british, american))
+    });
+    content_words(&text, language).into_iter().collect()
 }
 
 /// Returns the numbers of what is named with one, in lower case: `Stage 4`, `Henry IV`.
@@ -626,7 +753,7 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns the numbers of a text: digits, without the signs between groups of three.
-fn numbers(text: &str) -> BTreeSet<String> {
+pub(super) fn numbers(text: &str) -> BTreeSet<String> {
     let mut numbers = BTreeSet::new();
     let mut number = String::new();
     let mut rest = text.chars().peekable();
@@ -648,7 +775,7 @@ fn numbers(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns the names of a sentence: words with a capital, the first word aside.
-fn names(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn names(text: &str) -> impl Iterator<Item = String> {
     let words = split_words(text).skip(1);
     let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
     words.filter(is_name).map(str::to_owned)
@@ -864,6 +991,87 @@ mod tests {
                 .map(|cited| (cited.label, cited.first_line, cited.last_line))
                 .collect();
             assert_eq!(found, expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn clauses_rows_and_translations_are_cited_by_what_they_have_in_common() {
+        let passages = Passages {
+            hits: vec![
+                hit(
+                    "The screen must have at least 60 columns and 16 rows, as all of them do.",
+                    [1, 1],
+                ),
+                hit(
+                    "Type `ragscope threads rename NAME NEW` to name the thread in another way.",
+                    [2, 2],
+                ),
+                hit(
+                    "The feast that is called Salt Fair in Lorbymouth is held on 9 August.",
+                    [3, 3],
+                ),
+                hit(
+                    "| Command: `box serve` | Use: serves folders over a network |\n\
+                     | Command: `box work` | Use: serves the devices of this machine |",
+                    [4, 5],
+                ),
+                hit("The Silver Heron was built in Farlamouth.", [6, 6]),
+                hit("The Gray Falcon is 27 metres long.", [7, 7]),
+            ],
+            ..Passages::default()
+        };
+        let supports = Supports::new("Wie groß ist der Schirm?", &passages);
+        let cases: [(&str, &[u32]); 11] = [
+            (
+                "Der Bildschirm muss mindestens 60 Spalten und 16 Zeilen haben.",
+                &[1],
+            ),
+            (
+                "Der Bildschirm muss mindestens 60 Spalten und 20 Zeilen haben.",
+                &[],
+            ),
+            (
+                "Der Bildschirm muss mindestens 60 Spalten haben, und mehr ist besser.",
+                &[],
+            ),
+            (
+                "Benutze dafür den Befehl `ragscope threads rename NAME NEW`, bitte.",
+                &[2],
+            ),
+            (
+                "Benutze dafür den Befehl `ragscope threads move NAME NEW`, bitte.",
+                &[],
+            ),
+            (
+                "La feria de la sal (Salt Fair) en Lorbymouth se celebra el 9 de agosto.",
+                &[3],
+            ),
+            (
+                "The command `box work` serves the devices of this machine.",
+                &[4],
+            ),
+            (
+                "The command `box serve` serves the devices of this machine.",
+                &[],
+            ),
+            (
+                "One difference is that the Silver Heron was built in Farlamouth, while the Gray \
+                 Falcon is 27 meters long.",
+                &[5, 6],
+            ),
+            (
+                "The Silver Heron was built in Farlamouth, while the Gray Falcon is 29 metres long.",
+                &[],
+            ),
+            (
+                "The Silver Heron was built in Farlamouth, while it rained.",
+                &[],
+            ),
+        ];
+        for (sentence, expected) in cases {
+            let found = supports.cite(sentence);
+            let labels: Vec<u32> = found.iter().map(|cited| cited.label).collect();
+            assert_eq!(labels, expected, "{sentence}");
         }
     }
 

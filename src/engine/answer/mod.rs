@@ -3,8 +3,10 @@
 mod lookup;
 mod citations;
 mod quotes;
+mod conflicts;
 mod judged;
 mod scope;
+mod files;
 mod support;
 mod translated;
 mod attribution;

@@ -31,6 +31,7 @@ const PASSAGE_WEIGHT: f32 = 0.2;
 const UNKNOWN: &str = "unknown";
 
 /// The sentences of some passages that fit the question, best first.
+#[derive(Default)]
 pub struct RankedSentences(Vec<RankedSentence>);
 
 struct RankedSentence {
@@ -209,6 +210,18 @@ pub fn mean_share(texts: &[String], passages: &Passages) -> f32 {
     }
 }
 
+/// Returns the share of the words of a text that the text and the place of each passage hold; all
+/// of a text without words of content.
+pub fn shares_by_passage(text: &str, passages: &Passages) -> Vec<f32> {
+    let words = QuestionWords::new(text, passages);
+    let asked = words.weights.len();
+    let shares = words.by_passage.iter().map(|held| match asked {
+        0 => 1.0,
+        asked => held.len() as f32 / asked as f32,
+    });
+    shares.collect()
+}
+
 /// The words of a question, with their weight among the passages.
 struct QuestionWords {
     language: &'static str,
@@ -306,7 +319,7 @@ pub fn add_quotes(
 
 /// Returns the words of a sentence or of a row of a table on one line: lines of a paragraph end
 /// where its file wraps them.
-fn quotation(text: &str) -> String {
+pub fn quotation(text: &str) -> String {
     let text = text.trim_start_matches(['*', '-', '>', '#', ' ']);
     let inner = text.trim().strip_prefix('|');
     match inner.and_then(|inner| inner.strip_suffix('|')) {

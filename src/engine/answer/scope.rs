@@ -45,6 +45,80 @@ const LISTING: &[&str] = &[
     "qué documentos",
     "列出",
 ];
+/// Words in front of files in a question for those that are about something, words for files, and
+/// verbs behind them, in lower case; the longer ones first.
+const WHICH_FILES: &[&str] = &[
+    "how many of the ",
+    "how many of my ",
+    "how many ",
+    "list the ",
+    "list all ",
+    "which of the ",
+    "which of my ",
+    "which ",
+    "what ",
+    "welche ",
+    "wie viele ",
+    "quels ",
+    "combien de ",
+    "qué ",
+    "cuántos ",
+    "哪些",
+];
+const FILES: &[&str] = &[
+    "files ",
+    "documents ",
+    "notes ",
+    "mails ",
+    "emails ",
+    "letters ",
+    "reports ",
+    "pages ",
+    "dateien ",
+    "dokumente ",
+    "notizen ",
+    "fichiers ",
+    "archivos ",
+    "documentos ",
+    "文件",
+    "文档",
+];
+const ABOUT: &[&str] = &[
+    "are about ",
+    "that are about ",
+    "talk about ",
+    "say something about ",
+    "deal with ",
+    "refer to ",
+    "mention ",
+    "that mention ",
+    "contain ",
+    "discuss ",
+    "describe ",
+    "explain ",
+    "cover ",
+    "name ",
+    "erwähnen ",
+    "nennen ",
+    "handeln von ",
+    "enthalten ",
+    "beschreiben ",
+    "erklären ",
+    "mentionnent ",
+    "parlent de ",
+    "contiennent ",
+    "décrivent ",
+    "expliquent ",
+    "mencionan ",
+    "hablan de ",
+    "contienen ",
+    "describen ",
+    "explican ",
+    "提到了",
+    "提到",
+    "包含",
+    "关于",
+];
 /// Words in front of a plural in a question for several things, in lower case.
 const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
 /// Words of what is listed in one place, in lower case.
@@ -130,10 +204,12 @@ const HEAD_ENDS: &[&str] = &[
 const MAX_NAMED: usize = 8;
 /// Shorter names of files are words like any other.
 const MIN_STEM_BYTES: usize = 4;
-/// Tokens of the passages that a list is made from, at most this many passages, and the least
-/// number for a comparison: two for each thing.
+/// Tokens of the passages that a list is made from, at most this many passages, the number of
+/// passages whose files are listed, which no model reads, and the least number for a comparison:
+/// two for each thing.
 const LISTING_TOKENS: u32 = 2048;
 const MAX_LISTED: u32 = 12;
+const OF_FILES: u32 = 60;
 const MIN_COMPARED: u32 = 4;
 /// Sentences of a summary, as many as the setting takes.
 const MAX_SENTENCES: u32 = 1_000_000;
@@ -150,7 +226,8 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
         }
     }
 
-    let subjects = comparison(&text);
+    let mut subjects = comparison(&text);
+    let files_about = files_about(&text);
     let is_one = matches!(named.as_slice(), [one] if documents.contains(one));
     // quotations sum up nothing
     let can_summarise = config.answer.prompt != AnswerPrompt::Quotes;
@@ -158,6 +235,9 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
         QuestionKind::Comparison
     } else if is_one && can_summarise && says(SUMMARY) {
         QuestionKind::Summary
+    } else if let Some(subject) = files_about {
+        subjects.push(subject);
+        QuestionKind::Files
     } else if says(LISTING) && !says(ORDERED) || says(COUNT) && says(ALTOGETHER) {
         QuestionKind::Listing
     } else {
@@ -182,7 +262,7 @@ pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
             Some(vec![things])
         }
         QuestionKind::Comparison if scope.documents.is_empty() => Some(scope.subjects.clone()),
-        QuestionKind::Comparison | QuestionKind::Summary => Some(Vec::new()),
+        QuestionKind::Comparison | QuestionKind::Files | QuestionKind::Summary => Some(Vec::new()),
     }
 }
 
@@ -235,12 +315,16 @@ pub fn scoped_config(scope: &Scope, config: &Config) -> Config {
     let least = match scope.kind {
         QuestionKind::Fact | QuestionKind::Summary => 0,
         QuestionKind::Listing => fitting.min(MAX_LISTED),
+        QuestionKind::Files => OF_FILES,
         QuestionKind::Comparison => MIN_COMPARED,
     };
     retriever.k = retriever.k.max(least);
     // who asks for much waits for it
     if scope.kind != QuestionKind::Fact {
         config.answer.first_word_seconds = 0.0;
+    }
+    if scope.kind == QuestionKind::Files {
+        config.answer.prompt = AnswerPrompt::Quotes;
     }
     if scope.kind == QuestionKind::Summary {
         // each part has its own limit, that of the tokens
@@ -331,6 +415,18 @@ fn comparison(question: &str) -> Vec<String> {
     Vec::new()
 }
 
+/// Returns the subject of a question for the files that are about something.
+fn files_about(question: &str) -> Option<String> {
+    let behind = |text: &str, words: &[&str]| {
+        let rest = words.iter().find_map(|word| text.strip_prefix(word))?;
+        Some(rest.trim_start().to_owned())
+    };
+    let rest = behind(question, WHICH_FILES)?;
+    let subject = behind(&behind(&rest, FILES)?, ABOUT)?;
+    let subject = subject.trim_end_matches(|c: char| "?？.。! ".contains(c));
+    (!subject.is_empty()).then(|| subject.to_owned())
+}
+
 /// Returns whether a text has these words, and not as a part of longer ones; scripts without blanks
 /// have no ends of words.
 fn has_word(text: &str, words: &str) -> bool {
@@ -349,7 +445,7 @@ mod tests {
 
     #[test]
     fn questions_have_the_scope_that_their_words_give() {
-        use QuestionKind::{Comparison, Fact, Listing, Summary};
+        use QuestionKind::{Comparison, Fact, Files, Listing, Summary};
         let documents = [
             "reports/q1.pdf",
             "reports/Q2.pdf",
@@ -380,12 +476,16 @@ mod tests {
                 &[],
             ),
             ("How many ships sank?", Fact, &[], &[]),
-            ("How many of the reports name a ship?", Listing, &[], &[]),
+            ("How many of the reports are late?", Listing, &[], &[]),
             ("Wie viele Rechnungen sind offen?", Listing, &[], &[]),
             ("List all ships", Listing, &[], &[]),
             ("Make a table of all sensors", Listing, &[], &[]),
             ("List the steps to clean the boiler", Fact, &[], &[]),
-            ("Welche Dateien nennen Kosten?", Listing, &[], &[]),
+            ("Which files were signed?", Listing, &[], &[]),
+            ("Which files mention C++?", Files, &[], &["c++"]),
+            ("How many reports name a ship?", Files, &[], &["a ship"]),
+            ("Welche Dateien nennen Kosten?", Files, &[], &["kosten"]),
+            ("哪些文件提到了潮汐表？", Files, &[], &["潮汐表"]),
             ("Who won the French and Indian War?", Fact, &[], &[]),
             ("Summarise q1.pdf", Summary, &["reports/q1.pdf"], &[]),
             (

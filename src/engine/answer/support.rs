@@ -3,11 +3,11 @@
 use crate::config::AnswerPrompt;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
-use crate::event::{RunEvent, Scope, Support, logistic, logit_of};
+use crate::event::{QuestionKind, RunEvent, Scope, Support, logistic, logit_of};
 use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
-use super::quotes::{RankedSentences, mean_share};
+use super::quotes::{RankedSentences, mean_share, shares_by_passage};
 use super::scope::{head, things_asked};
 
 /// Smaller models are not asked whether the sources state the answer: one of half a billion
@@ -57,6 +57,14 @@ pub fn measure(
     };
     let probability = match things {
         _ if passages.hits.is_empty() => 0.0,
+        // each file is about it by itself
+        _ if scope.kind == QuestionKind::Files => {
+            let shares = scope
+                .subjects
+                .iter()
+                .flat_map(|one| shares_by_passage(one, passages));
+            shares.reduce(f32::max).unwrap_or_default()
+        }
         None => probability(stated, score, at_once),
         // a list is in no single sentence, and a model that is asked whether the sources state all
         // of it says no: 15 of 16 lists and comparisons of two folders were refused

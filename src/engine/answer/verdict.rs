@@ -4,7 +4,8 @@
 use crate::corpus::language;
 use crate::engine::run::{Answer, Sentence};
 use crate::event::{
-    Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of, saturating_u32,
+    Conflict, Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of,
+    saturating_u32,
 };
 use crate::index::{content_words, is_content_word};
 use crate::llm::Token;
@@ -202,6 +203,7 @@ pub fn judge(
     statements: &Statements,
     support: Option<Support>,
     sources: usize,
+    conflict: Option<Conflict>,
     fit: Option<VerdictFit>,
 ) -> Verdict {
     let count = statements.count;
@@ -218,7 +220,13 @@ pub fn judge(
     let probability = fit.map_or(unfitted, |fit| fit.apply(unfitted));
     let kind = if is_unanswered {
         VerdictKind::NotInDocuments
-    } else if sources == 0 || probability < SUPPORTED || (statements.is_written && !is_cited) {
+    } else if sources == 0
+        || probability < SUPPORTED
+        || (statements.is_written && !is_cited)
+        || conflict
+            .as_ref()
+            .is_some_and(|other| other.newer != Some(false))
+    {
         VerdictKind::Doubtful
     } else if statements.uncited.is_empty() {
         VerdictKind::Supported
@@ -233,6 +241,7 @@ pub fn judge(
         statements: count,
         uncited: statements.uncited.clone(),
         least_certain: statements.least_certain.clone(),
+        conflict,
     }
 }
 
@@ -356,13 +365,13 @@ mod tests {
         ];
         for (sentences, support, sources, expected) in cases {
             let statements = Statements::new("Where was he born?", &answer(&sentences));
-            let verdict = judge(&statements, support, sources, None);
+            let verdict = judge(&statements, support, sources, None, None);
             assert_eq!(verdict.kind, expected, "{sentences:?}");
         }
 
         // a paper's prompt, under which nothing is quoted instead
         let nothing = Statements::new("Where was he born?", &Answer::default());
-        let verdict = judge(&nothing, None, 3, None);
+        let verdict = judge(&nothing, None, 3, None, None);
         assert_eq!(verdict.kind, VerdictKind::Doubtful);
 
         let statements = Statements::new("When was Tam Reeve born?", &answer(&[unsure()]));

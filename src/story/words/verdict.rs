@@ -1,6 +1,6 @@
 //! The verdict on an answer as one line.
 
-use crate::event::{QuestionKind, Scope, Support, Verdict, VerdictKind};
+use crate::event::{Conflict, QuestionKind, Scope, Support, Verdict, VerdictKind};
 
 use super::numbers::{percent, quantity};
 
@@ -23,7 +23,22 @@ pub fn verdict_sign(kind: VerdictKind) -> &'static str {
 /// Returns the verdict on an answer with its reason.
 pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
     let reason = reason(verdict, support);
-    format!("{}: {reason}", verdict_name(verdict.kind))
+    let name = verdict_name(verdict.kind);
+    match &verdict.conflict {
+        Some(other) if verdict.kind != VerdictKind::Doubtful => {
+            format!("{name}: {reason}; {}", conflict(other))
+        }
+        Some(_) | None => format!("{name}: {reason}"),
+    }
+}
+
+fn conflict(conflict: &Conflict) -> String {
+    let file = &conflict.file;
+    match conflict.newer {
+        Some(true) => format!("{file}, which is newer, says otherwise"),
+        Some(false) => format!("{file}, which is older, says otherwise"),
+        None => format!("{file} says otherwise"),
+    }
 }
 
 /// Returns the verdict on an answer from none of the documents, as the filter lets none through.
@@ -40,7 +55,9 @@ pub fn scope(scope: &Scope, passages: u64) -> String {
     let read = quantity(passages, "passage");
     let widely = match scope.kind {
         QuestionKind::Fact => None,
-        QuestionKind::Listing => Some(format!("{read} read, there may be more")),
+        QuestionKind::Listing | QuestionKind::Files => {
+            Some(format!("{read} read, there may be more"))
+        }
         QuestionKind::Comparison => {
             let subjects = scope.subjects.join("” and “");
             Some(format!("searched for “{subjects}”"))
@@ -84,7 +101,7 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             Some(_) | None => "the answer says so itself".to_owned(),
         },
         VerdictKind::Doubtful => {
-            let mut reasons = Vec::new();
+            let mut reasons: Vec<String> = verdict.conflict.iter().map(conflict).collect();
             if verdict.sources == 0 {
                 reasons.push("no document was read".to_owned());
             } else if statements == 0 {
@@ -125,6 +142,7 @@ mod tests {
         statements: 2,
         uncited: Vec::new(),
         least_certain: None,
+        conflict: None,
     };
 
     fn answers(probability: f32) -> Option<Support> {
@@ -157,6 +175,14 @@ mod tests {
         let unsure = |probability, uncited: &[u32]| Verdict {
             least_certain: Some(word(probability)),
             ..of(Doubtful, 2, uncited, 3)
+        };
+        let otherwise = |kind, newer| Verdict {
+            conflict: Some(Conflict {
+                step: 1,
+                file: "b.md".to_owned(),
+                newer,
+            }),
+            ..of(kind, 1, &[], 3)
         };
         let cases = [
             (
@@ -228,6 +254,21 @@ mod tests {
                 unsure(0.6, &[]),
                 None,
                 "? doubtful: of such answers 80 % are right",
+            ),
+            (
+                otherwise(Doubtful, Some(true)),
+                None,
+                "? doubtful: b.md, which is newer, says otherwise",
+            ),
+            (
+                otherwise(Doubtful, None),
+                None,
+                "? doubtful: b.md says otherwise",
+            ),
+            (
+                otherwise(VerdictKind::Supported, Some(false)),
+                None,
+                "● supported: a source holds what it says; b.md, which is older, says otherwise",
             ),
         ];
         for (given, measured, expected) in cases {

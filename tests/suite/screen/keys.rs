@@ -2110,6 +2110,7 @@ fn long_answer() -> Vec<Record> {
         statements: 14,
         uncited: vec![14],
         least_certain: None,
+        conflict: None,
     };
     let given = (4..=14).map(|step| RunEvent::StepGiven {
         step,

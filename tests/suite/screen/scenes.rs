@@ -253,6 +253,7 @@ pub fn document() -> Screen {
                 text: "20".to_owned(),
                 probability: 0.41,
             }),
+            conflict: None,
         },
     });
     add(RunEvent::RunFinished {

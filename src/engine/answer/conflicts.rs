@@ -1,0 +1,302 @@
+//! Sources that disagree: a sentence of another document that has another number where the one that
+//! the answer cites has the number of the answer.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use crate::corpus::is_month;
+use crate::engine::run::{Answer, Passages, Run};
+use crate::event::{Citation, Conflict, RunEvent, saturating_u32};
+use crate::index::compare_versions;
+
+use super::citations::{Source, SourceSentence, Supports, names, numbers, stems, without_marks};
+use super::quotes::quotation;
+
+/// Least share of their words that two sentences about the same thing have in common (Dice's
+/// coefficient): of issues of one document, which say the same in much the same words, and of two
+/// documents of which none is known to be the newer one.
+const MIN_COMMON: f32 = 0.6;
+const MIN_COMMON_UNDATED: f32 = 0.75;
+/// Least number of words in common.
+const MIN_COMMON_WORDS: usize = 2;
+
+/// A sentence of a source that says otherwise.
+struct Otherwise {
+    citation: Citation,
+    /// Whether its document is newer or older than the cited one; `None` where that is not known.
+    age: Option<Ordering>,
+}
+
+/// Adds the sentence of a source that says otherwise than the answer to it. Returns which that is;
+/// `None` where the sources that were read agree, or the answer has both.
+pub fn add_otherwise(
+    run: &mut Run<'_>,
+    answer: &mut Answer,
+    passages: &Passages,
+) -> Option<Conflict> {
+    let supports = Supports::new(run.question, passages);
+    let said = numbers(&without_marks(&answer.text));
+    let cited = answer.sentences.iter().flat_map(|sentence| {
+        let of_sentence = |citation| (sentence.step, sentence.text(), citation);
+        sentence.citations.iter().map(of_sentence)
+    });
+    let found = cited.filter_map(|(step, text, citation)| {
+        let other = supports.find_otherwise(text, citation)?;
+        let quote = other.citation.quote.as_deref().unwrap_or_default();
+        (!numbers(quote).is_subset(&said)).then_some((step, other))
+    });
+    // one is enough to look at both
+    let (step, other) = found.into_iter().next()?;
+
+    let conflict = Conflict {
+        step,
+        file: other.citation.file.clone(),
+        newer: other.age.map(Ordering::is_gt),
+    };
+    let quote = quotation(other.citation.quote.as_deref().unwrap_or_default());
+    let text = format!("≠ {}: “{quote}”", conflict.file);
+    answer
+        .text
+        .push_str(&format!("\n\n{text} [{}]", other.citation.label));
+    answer.citations.push(other.citation.clone());
+    run.emit(RunEvent::StepGiven {
+        step: saturating_u32(answer.sentences.len()) + 1,
+        text,
+        citations: vec![other.citation],
+    });
+    Some(conflict)
+}
+
+impl Supports {
+    /// Returns the source sentence that says otherwise than a sentence of the answer and the passage
+    /// that it cites: the newest, of those of an unknown age the first.
+    fn find_otherwise(&self, sentence: &str, cited: &Citation) -> Option<Otherwise> {
+        let is_own = |one: &&SourceSentence| {
+            let passage = &self.passages[one.passage];
+            let is_asked = !one.stems.is_disjoint(&self.asked[passage.language]);
+            passage.citation.label == cited.label
+                && (is_asked || Some(&one.text) == cited.quote.as_ref())
+        };
+        let stated = numbers(&without_marks(sentence));
+        let own = self.sources.iter().filter(is_own);
+        let others = own.flat_map(|own| {
+            let stated = &stated;
+            self.sources.iter().filter_map(move |other| {
+                let age = self.age(other, own);
+                (has_disputed(stated, own, other) && self.disagree(own, other, age))
+                    .then_some((age, other))
+            })
+        });
+
+        let newest = others.reduce(|best, next| {
+            let rank = |age: Option<Ordering>| age.map_or(0, |age| age as i8);
+            if rank(next.0) > rank(best.0) {
+                next
+            } else {
+                best
+            }
+        });
+        newest.map(|(age, other)| Otherwise {
+            citation: other.cite(self.passages[other.passage].citation.clone()),
+            age,
+        })
+    }
+
+    /// Returns how the document of a sentence is ordered against that of another: by their dates,
+    /// or as versions of one file.
+    fn age(&self, one: &SourceSentence, other: &SourceSentence) -> Option<Ordering> {
+        let [one, other] = [one, other].map(|sentence| &self.passages[sentence.passage]);
+        let dates = one.date.as_ref().zip(other.date.as_ref());
+        let by_date = dates.map(|(one, other)| one.cmp(other));
+        by_date
+            .filter(|order| order.is_ne())
+            .or_else(|| compare_versions(&one.citation.file, &other.citation.file))
+    }
+
+    /// Returns whether sentences of two documents are about the same thing, by their words and by
+    /// those of the question, and each has a number that the other one does not.
+    fn disagree(
+        &self,
+        own: &SourceSentence,
+        other: &SourceSentence,
+        age: Option<Ordering>,
+    ) -> bool {
+        let [from, to] = [own, other].map(|sentence| &self.passages[sentence.passage]);
+        if from.citation.file == to.citation.file || from.language != to.language {
+            return false;
+        }
+        let [has, has_not] = [own, other].map(|sentence| numbers(&sentence.text));
+        if has.is_subset(&has_not) || has_not.is_subset(&has) {
+            return false;
+        }
+
+        let language = from.language;
+        let [said, said_there] = [own, other].map(|sentence| subject_words(sentence, language));
+        let common = said.intersection(&said_there).count();
+        let share = 2.0 * common as f32 / (said.len() + said_there.len()).max(1) as f32;
+        let least = match age {
+            Some(_) => MIN_COMMON,
+            None => MIN_COMMON_UNDATED,
+        };
+        let is_asked_of_both = self.asked[language]
+            .iter()
+            .all(|word| !has_word(own, from, word) || has_word(other, to, word));
+        common >= MIN_COMMON_WORDS
+            && share >= least
+            && is_asked_of_both
+            && names_are_in(own, other, to)
+            && names_are_in(other, own, from)
+    }
+}
+
+/// Returns whether a number of the answer is in its own source sentence and not in the other.
+fn has_disputed(stated: &BTreeSet<String>, own: &SourceSentence, other: &SourceSentence) -> bool {
+    let [own, other] = [own, other].map(|sentence| numbers(&sentence.text));
+    stated
+        .iter()
+        .any(|number| own.contains(number) && !other.contains(number))
+}
+
+/// Returns the words of what a sentence is about: neither its numbers nor its months.
+fn subject_words<'s>(sentence: &'s SourceSentence, language: &str) -> BTreeSet<&'s String> {
+    let dates = sentence
+        .text
+        .split_whitespace()
+        .filter(|word| is_month(word));
+    let dates: BTreeSet<String> = dates.flat_map(|word| stems(word, language)).collect();
+    let is_said = |stem: &&String| !stem.contains(|c: char| c.is_ascii_digit());
+    let stems = sentence.stems.iter().filter(is_said);
+    stems.filter(|stem| !dates.contains(*stem)).collect()
+}
+
+fn has_word(sentence: &SourceSentence, passage: &Source, word: &String) -> bool {
+    sentence.stems.contains(word) || passage.place_stems.contains(word)
+}
+
+/// Returns whether the names of a sentence are in another one or in its place: what is said of
+/// another person is no contradiction. German writes every noun as English writes a name.
+fn names_are_in(sentence: &SourceSentence, other: &SourceSentence, passage: &Source) -> bool {
+    let mut names = names(&sentence.text).filter(|name| !is_month(name));
+    passage.language == "de"
+        || names.all(|name| {
+            let mut forms = stems(&name, passage.language).into_iter();
+            forms.any(|form| has_word(other, passage, &form))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{ChunkText, Hit};
+
+    fn hit(id: u64, [path, date, heading, text]: [&str; 4]) -> Hit {
+        let chunk = ChunkText {
+            id,
+            document: path.to_owned(),
+            headings: vec![heading.to_owned()],
+            text: text.to_owned(),
+            lines: [1, 1],
+            ..ChunkText::default()
+        };
+        Hit {
+            date: Some(date.to_owned()).filter(|date| !date.is_empty()),
+            ..Hit::with_rank(chunk, id as u32)
+        }
+    }
+
+    /// The age of the source that says otherwise than the answer, which cites the first one.
+    fn otherwise(question: &str, answer: &str, sources: &[[&str; 4]]) -> Option<&'static str> {
+        let hits = (1..).zip(sources).map(|(id, source)| hit(id, *source));
+        let supports = Supports::new(question, &Passages::from_hits(hits.collect()));
+        let mut quotations = supports.quotations().into_iter();
+        let cited = quotations.next().expect("a sentence");
+        let found = supports.find_otherwise(answer, &cited)?;
+        Some(match found.age {
+            Some(Ordering::Greater) => "newer",
+            Some(_) => "older",
+            None => "unknown",
+        })
+    }
+
+    #[test]
+    fn a_source_says_otherwise_where_it_has_another_number_of_the_same_thing() {
+        let claims = "Within how many days must claims be handed in?";
+        let v1 = [
+            "policy v1.md",
+            "",
+            "Policy, version 1",
+            "Claims are handed in within 60 days.",
+        ];
+        let v2 = [
+            "policy v2.md",
+            "",
+            "Policy, version 2",
+            "Claims are handed in within 30 days.",
+        ];
+        assert_eq!(
+            otherwise(claims, "Within 60 days.", &[v1, v2]),
+            Some("newer")
+        );
+        assert_eq!(
+            otherwise(claims, "Within 30 days.", &[v2, v1]),
+            Some("older")
+        );
+        let asked = "Within how many days must claims be handed in by version 1?";
+        assert_eq!(otherwise(asked, "Within 60 days.", &[v1, v2]), None);
+        assert_eq!(otherwise(claims, "In time.", &[v1, v2]), None, "no number");
+
+        let fee = "What is the annual fee for the bicycle room?";
+        let meeting = "Minutes of the house meeting";
+        let march = format!("{meeting}, 12 March 2026");
+        let june = format!("{meeting}, 11 June 2026");
+        let stays = "The annual fee for the bicycle room stays at 30 euros.";
+        let rises = "The annual fee for the bicycle room goes up to 36 euros from July.";
+        let first = ["2026-03-12.md", "2026-03-12", &march, stays];
+        let second = ["2026-06-11.md", "2026-06-11", &june, rises];
+        assert_eq!(otherwise(fee, "30 euros.", &[first, second]), Some("newer"));
+        let asked = "What did the meeting in March say of the annual fee for the bicycle room?";
+        assert_eq!(otherwise(asked, "30 euros.", &[first, second]), None);
+
+        let code = "What is the code of the side door?";
+        let old = "The code of the side door is 4417 from today.";
+        let new = "The code of the side door is now 8802.";
+        let mails = [
+            ["a.eml", "2026-02-03", "", old],
+            ["b.eml", "2026-05-18", "", new],
+        ];
+        assert_eq!(otherwise(code, "It is 4417.", &mails), Some("newer"));
+        let undated = mails.map(|[path, _, heading, text]| [path, "", heading, text]);
+        assert_eq!(otherwise(code, "It is 4417.", &undated), Some("unknown"));
+    }
+
+    #[test]
+    fn a_number_of_another_thing_is_no_contradiction() {
+        let guarantee = "How long is the guarantee of the Ostra kettle?";
+        let two = "The guarantee covers all parts for 2 years.";
+        let three = "The guarantee covers all parts for 3 years.";
+        let products = [
+            ["ostra.md", "", "Ostra kettle", two],
+            ["velin.md", "", "Velin urn", three],
+        ];
+        assert_eq!(
+            otherwise(guarantee, "2 years.", &products),
+            None,
+            "asked of one"
+        );
+
+        let built = "When were the ships built?";
+        let heron = "The ship Silver Heron was built in 1959.";
+        let falcon = "The ship Grey Falcon was built in 1964.";
+        let ships = [["a.md", "", "", heron], ["b.md", "", "", falcon]];
+        assert_eq!(otherwise(built, "In 1959.", &ships), None, "another name");
+
+        let same = [["a.md", "", "", two], ["b.md", "", "", two]];
+        assert_eq!(otherwise("How long is it?", "2 years.", &same), None);
+        let own = [["a.md", "", "", two], ["a.md", "", "", three]];
+        assert_eq!(
+            otherwise("How long is it?", "2 years.", &own),
+            None,
+            "one document"
+        );
+    }
+}
