@@ -57,6 +57,8 @@ prompts! {
     SentenceStates = "sentence_states",
     /// Whether a passage holds a statement of the answer.
     StatementHeld = "statement_held",
+    /// The entries of one passage for a list.
+    ListItems = "list_items",
     /// The question in the language of the documents.
     Translate = "translate",
     /// The answer alone, from passages.

@@ -344,7 +344,7 @@ pub fn has_versions<'p>(documents: impl Iterator<Item = &'p str>) -> bool {
 }
 
 /// Returns how two versions of one file are ordered by the numbers in their paths; `None` for other
-/// files, and where no number tells.
+/// files, and where the numbers are the same.
 pub fn compare_versions(one: &str, other: &str) -> Option<Ordering> {
     let numbers = |path: &str| -> Vec<u64> {
         let digits = path.split(|c: char| !c.is_ascii_digit());

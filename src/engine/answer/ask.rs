@@ -21,13 +21,14 @@ use super::ablation::ablate;
 use super::conflicts::add_otherwise;
 use super::files::give_files;
 use super::judged::cite_uncited;
+use super::lists::write_list;
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
 use super::quotes::{add_quotes, give};
 use super::sampled::sample;
-use super::scope::{has_scope, may_name_documents, read_scope, scoped_config};
+use super::scope::{asks_for_entries, has_scope, may_name_documents, read_scope, scoped_config};
 use super::summary::summarise;
-use super::support;
+use super::support::{self, can_judge};
 use super::translated::translate;
 use super::verdict::{Statements, judge};
 use super::write::write;
@@ -316,7 +317,7 @@ fn search_and_answer<'q>(
         None
     };
 
-    let support = measured.as_ref().map(|(support, _)| *support);
+    let mut support = measured.as_ref().map(|(support, _)| *support);
     run.question = asked;
     let answer = match measured {
         Some((support, _)) if scope.kind == QuestionKind::Files => {
@@ -324,6 +325,18 @@ fn search_and_answer<'q>(
         }
         Some((support, ranked)) if quotes || !support.supported => {
             give(run, ranked, support.supported)
+        }
+        Some((known, ranked)) if asks_for_entries(scope, asked) && can_judge(run) => {
+            let answer = write_list(run, roles, &passages)?;
+            if answer.text.is_empty() {
+                support = Some(Support {
+                    supported: false,
+                    ..known
+                });
+                give(run, ranked, false)
+            } else {
+                answer
+            }
         }
         Some((_, ranked)) => {
             let answer = write(run, roles, &passages, confirmed)?;

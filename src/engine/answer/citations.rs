@@ -102,8 +102,8 @@ pub struct Supports {
     sources_with: HashMap<String, usize>,
     /// Words of the question.
     question: BTreeSet<String>,
-    /// Whether it is in another language than English.
-    is_foreign: bool,
+    /// The language of the question, where it is another one than English.
+    foreign: Option<&'static str>,
     /// Without stop words and endings, by the language of the passages.
     pub(super) asked: BTreeMap<&'static str, BTreeSet<String>>,
 }
@@ -135,7 +135,7 @@ struct Claim {
     numbers: BTreeSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,
-    /// What it sets as code, in lower case, and whether the passages hold it as it is.
+    /// The parts that it sets as code, in lower case, and whether the passages hold them.
     code: Vec<String>,
     is_code_held: bool,
     /// Lines of code, where it is nothing else.
@@ -180,7 +180,7 @@ impl Supports {
             sources: Vec::new(),
             sources_with: HashMap::new(),
             question: words(question),
-            is_foreign: short_text_language(question).is_some_and(|language| language != "en"),
+            foreign: short_text_language(question).filter(|language| *language != "en"),
             asked: BTreeMap::new(),
         };
 
@@ -247,11 +247,18 @@ impl Supports {
     /// in no language: its code, its numbers and its names.
     fn find_translated(&self, sentence: &str, claim: &Claim) -> Option<Citation> {
         let is_command = claim.code.iter().any(|code| code.contains(' '));
+        // a command is of the sentence, and the name of a file may be that of the passage
+        let holds_code = |code: &str, source: &SourceSentence, passage: &Source| {
+            source.holds_code(code) || !code.contains(' ') && passage.text.contains(code)
+        };
         let scored = self.sources.iter().filter_map(|source| {
             let passage = &self.passages[source.passage];
             let is_held = passage.language != claim.language
                 && claim.numbers.is_subset(&source.words)
-                && claim.code.iter().all(|code| source.holds_code(code))
+                && claim
+                    .code
+                    .iter()
+                    .all(|code| holds_code(code, source, passage))
                 && self.holds_measures(source.passage, claim);
             let capitals = names(sentence).filter(|name| source.text.contains(name.as_str()));
             let held = claim.numbers.len() + capitals.count();
@@ -315,7 +322,10 @@ impl Supports {
         let text = &self.without_limits(without_item_number(&text));
         let language = match language(text) {
             // too short to detect it by its letters
-            "en" if self.is_foreign => short_text_language(text).unwrap_or("en"),
+            "en" => match self.foreign {
+                Some(asked) => short_text_language(text).unwrap_or(asked),
+                None => "en",
+            },
             known => known,
         };
         let code = code_spans(text);

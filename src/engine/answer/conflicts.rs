@@ -68,8 +68,8 @@ pub fn add_otherwise(
 }
 
 impl Supports {
-    /// Returns the source sentence that says otherwise than a sentence of the answer and the passage
-    /// that it cites: the newest, of those of an unknown age the first.
+    /// Returns the source sentence that says otherwise than a sentence of the answer and the
+    /// passage that it cites: the newest, of those of an unknown age the first.
     fn find_otherwise(&self, sentence: &str, cited: &Citation) -> Option<Otherwise> {
         let is_own = |one: &&SourceSentence| {
             let passage = &self.passages[one.passage];

@@ -1,5 +1,5 @@
 //! The answer to which files are about something: those that hold its words, each with a sentence.
-//! No model reads them, so that none is left out for lack of time.
+//! No model reads them, so that none is left out to save time.
 
 use std::collections::BTreeMap;
 

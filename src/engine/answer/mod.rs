@@ -19,6 +19,7 @@ mod writing;
 mod settle;
 mod write;
 mod summary;
+mod lists;
 mod overview;
 mod examples;
 mod ask;

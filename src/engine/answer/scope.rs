@@ -24,6 +24,8 @@ const SUMMARY: &[&str] = &[
 const LISTING: &[&str] = &[
     "list all",
     "list every",
+    "list everything",
+    "list everyone",
     "list the",
     "which files",
     "which documents",
@@ -121,6 +123,8 @@ const ABOUT: &[&str] = &[
 ];
 /// Words in front of a plural in a question for several things, in lower case.
 const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
+/// Words that ask for a table, in lower case.
+const TABLE: &[&str] = &["table", "tabelle", "tableau", "tabla", "表"];
 /// Words of what is listed in one place, in lower case.
 const ORDERED: &[&str] = &[
     "steps",
@@ -270,6 +274,14 @@ pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
 pub fn head(thing: &str) -> &str {
     let ends = HEAD_ENDS.iter().filter_map(|end| thing.find(end));
     &thing[..ends.min().unwrap_or(thing.len())]
+}
+
+/// Returns whether a question asks for the things of a kind, and neither for their number nor for a
+/// table of them.
+pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
+    let text = question.to_lowercase();
+    let other = COUNT.iter().chain(TABLE);
+    scope.kind == QuestionKind::Listing && !other.into_iter().any(|phrase| has_word(&text, phrase))
 }
 
 /// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".

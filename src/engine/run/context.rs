@@ -460,6 +460,13 @@ pub fn statement_prompt(prompts: &Prompts, statement: &str, passage: &str) -> Pr
     prompts.fill(PromptName::StatementHeld, &values).into()
 }
 
+/// Returns the prompt that asks what a passage names of what the question asks for.
+pub fn entries_prompt(prompts: &Prompts, question: &str, passage: &str) -> Prompt {
+    let (passage, question) = (quote_frame(passage), dated_question(question, &[]));
+    let values = [("context", passage.as_ref()), ("question", &question)];
+    prompts.fill(PromptName::ListItems, &values).into()
+}
+
 /// Returns the chunks as the prompt of this kind shows them, labelled from 1.
 pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
     match kind {

@@ -1,0 +1,268 @@
+//! The answer to a question for all of something: each passage is read by itself, and what they
+//! name is put together. A small model that reads all of them at once leaves most out.
+
+use std::collections::BTreeSet;
+
+use crate::corpus::{begins_item, language};
+use crate::engine::error::RunError;
+use crate::engine::run::{Answer, Passages, Roles, Run, Sentence, context};
+use crate::event::{Citation, RunEvent, saturating_u32};
+use crate::index::content_words;
+use crate::llm::{Completion, Decoding, End, Token};
+use crate::methods::ModelCalls as _;
+
+use super::citations::{Supports, without_last_marks};
+
+/// Passages that are read in one batch: the first entries do not wait for the last passage.
+const IN_BATCH: usize = 4;
+/// Maximum length of what one passage names.
+const MAX_TOKENS: u32 = 160;
+/// Ways to say that a passage names nothing, in lower case.
+const NONE: &[&str] = &[
+    "none", "n/a", "nothing", "keine", "nichts", "aucun", "rien", "ninguno", "nada", "无", "没有",
+];
+
+/// Words behind which a question asks for something of each entry, which a row of a table has, in
+/// lower case.
+const DETAILED: &[&str] = &[
+    " with ",
+    " and their ",
+    " mit ",
+    " avec ",
+    " et leur",
+    " con ",
+    " y su",
+];
+
+/// Writes what each passage names of what the question asks for, each entry once and with its
+/// passage. The answer is empty where they name nothing.
+///
+/// # Errors
+///
+/// Failures of the model.
+pub fn write_list(
+    run: &mut Run<'_>,
+    roles: &Roles,
+    passages: &Passages,
+) -> Result<Answer, RunError> {
+    let supports = Supports::new(run.question, passages);
+    let decoding = Decoding::greedy(MAX_TOKENS, run.tools.config.seed);
+    let mut list = List::default();
+    let asked = run.question.to_lowercase();
+    let is_detailed = DETAILED.iter().any(|word| asked.contains(word));
+    let labels: Vec<u32> = (1..).take(passages.hits.len()).collect();
+
+    for (hits, labels) in passages.hits.chunks(IN_BATCH).zip(labels.chunks(IN_BATCH)) {
+        let prompts = hits.iter().map(|hit| {
+            let passage = hit.chunk.embedded_text();
+            context::entries_prompt(run.tools.prompts, run.question, &passage)
+        });
+        let prompts: Vec<_> = prompts.collect();
+        let completions = run.complete("list", &prompts, &decoding)?;
+        for (label, completion) in labels.iter().zip(completions) {
+            for mut entry in entries(&completion) {
+                // the passage must hold it
+                let cited = supports.cite(&format!("{} [{label}]", entry.text));
+                let own = cited.into_iter().filter(|one| one.label == *label);
+                let own: Vec<Citation> = own.collect();
+                let quote = own.first().and_then(|one| one.quote.as_deref());
+                if let Some(row) = quote.filter(|row| is_detailed && row.starts_with('|')) {
+                    entry.text = with_cells(&entry.text, row);
+                }
+                list.add(run, roles, entry, own);
+            }
+        }
+        run.keep(list.answer.clone());
+    }
+    list.answer.short.clone_from(&list.answer.text);
+    Ok(list.answer)
+}
+
+/// A line of what a passage names.
+struct Entry {
+    text: String,
+    tokens: Vec<Token>,
+}
+
+/// The answer so far, with the words of each entry.
+#[derive(Default)]
+struct List {
+    answer: Answer,
+    known: Vec<BTreeSet<String>>,
+}
+
+impl List {
+    /// Adds an entry and emits it, where it has a source and is not known by other words.
+    fn add(&mut self, run: &mut Run<'_>, roles: &Roles, entry: Entry, citations: Vec<Citation>) {
+        let words = content_words(&entry.text, language(&entry.text));
+        let words: BTreeSet<String> = words.into_iter().collect();
+        let is_known = self
+            .known
+            .iter()
+            .any(|known| words.is_subset(known) || known.is_subset(&words));
+        if citations.is_empty() || words.is_empty() || is_known {
+            return;
+        }
+
+        self.known.push(words);
+        let step = saturating_u32(self.known.len());
+        let raw = format!("- {}\n", entry.text);
+        run.emit(RunEvent::StepStarted { step });
+        let last = entry.tokens.len().saturating_sub(1);
+        for (at, token) in entry.tokens.iter().enumerate() {
+            let mark = if at == 0 { "- " } else { "" };
+            let end = if at == last { "\n" } else { "" };
+            run.emit(RunEvent::TokenGenerated {
+                step,
+                text: format!("{mark}{}{end}", token.text),
+                logprob: token.logprob,
+                entropy: token.entropy,
+                alternatives: token.alternatives.clone(),
+            });
+        }
+        let sentence = Sentence {
+            step,
+            raw,
+            uncertainty: roles.gate.decide_early(&entry.tokens),
+            tokens: entry.tokens,
+            citations,
+        };
+        if let Some(uncertainty) = sentence.uncertainty.clone() {
+            run.emit(sentence.to_event(uncertainty));
+        }
+        self.answer.text.push_str(&sentence.raw);
+        self.answer.citations.extend(sentence.citations.clone());
+        self.answer.sentences.push(sentence);
+    }
+}
+
+/// Returns the entries of a completion, without the marks of a list; a line that was cut off is
+/// none.
+fn entries(completion: &Completion) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut line: Vec<Token> = Vec::new();
+    for token in &completion.tokens {
+        line.push(token.clone());
+        if token.text.contains('\n') {
+            entries.extend(entry(std::mem::take(&mut line)));
+        }
+    }
+    if completion.end != End::MaxTokens {
+        entries.extend(entry(line));
+    }
+    entries
+}
+
+/// Returns the entry of a line; `None` where it names nothing.
+fn entry(tokens: Vec<Token>) -> Option<Entry> {
+    let line: String = tokens.iter().map(|token| token.text.as_str()).collect();
+    let whole = line.trim();
+    let text = match whole.split_once([' ', '\t']) {
+        Some((_, rest)) if begins_item(whole) => rest,
+        Some(_) | None => whole,
+    };
+    // a mark is that of another prompt
+    let text = without_last_marks(text).trim();
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !(c.is_alphanumeric() || c == '/'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let (first, last) = (words.first()?, words.last()?);
+    // "name: none" names nothing either, and a lead to the entries is none
+    if text.ends_with(':') || NONE.contains(first) || NONE.contains(last) {
+        return None;
+    }
+
+    let start = line.find(text)?;
+    let mut at = 0;
+    let of_text = tokens.into_iter().filter_map(|mut token| {
+        let range = at..at + token.text.len();
+        at = range.end;
+        let held = range.start.max(start)..range.end.min(start + text.len());
+        token.text = line.get(held)?.to_owned();
+        (!token.text.is_empty()).then_some(token)
+    });
+    Some(Entry {
+        tokens: of_text.collect(),
+        text: text.to_owned(),
+    })
+}
+
+/// Returns an entry with the other cells of its row.
+fn with_cells(text: &str, row: &str) -> String {
+    let cells = row.split('|').map(str::trim);
+    let others = cells.filter(|cell| !cell.is_empty() && !cell.ends_with(text));
+    let others: Vec<&str> = others.collect();
+    if others.is_empty() {
+        return text.to_owned();
+    }
+    format!("{text}: {}", others.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completion(texts: &[&str], end: End) -> Completion {
+        let token = |text: &&str| Token {
+            id: 1,
+            text: (*text).to_owned(),
+            logprob: -0.1,
+            entropy: 0.1,
+            attention: Vec::new(),
+            is_thought: false,
+            alternatives: Vec::new(),
+        };
+        Completion {
+            text: texts.concat(),
+            tokens: texts.iter().map(token).collect(),
+            thoughts: String::new(),
+            end,
+        }
+    }
+
+    #[test]
+    fn an_entry_of_a_table_is_completed_by_its_row() {
+        let row = "| Festival: Kite Day | Town: Marickton | Day: 3 May |";
+        assert_eq!(
+            with_cells("Kite Day", row),
+            "Kite Day: Town: Marickton, Day: 3 May"
+        );
+        assert_eq!(with_cells("Kite Day", "| Festival: Kite Day |"), "Kite Day");
+    }
+
+    #[test]
+    fn the_lines_of_a_completion_are_entries_with_their_tokens() {
+        let cases: [(&[&str], End, &[&str]); 5] = [
+            (
+                &["Kite", " Day", "\n", "Salt", " Fair"],
+                End::Turn,
+                &["Kite Day", "Salt Fair"],
+            ),
+            (
+                &["-", " Kite", " Day", "\n", "2", ".", " Salt"],
+                End::Turn,
+                &["Kite Day", "Salt"],
+            ),
+            (
+                &["Kite", " Day\n", "Salt", " Fa"],
+                End::MaxTokens,
+                &["Kite Day"],
+            ),
+            (&["none"], End::Turn, &[]),
+            (
+                &["The days", " are", ":\n", "- ", "Kite", ": none [1]"],
+                End::Turn,
+                &[],
+            ),
+        ];
+        for (texts, end, expected) in cases {
+            let found = entries(&completion(texts, end));
+            let lines: Vec<&str> = found.iter().map(|entry| entry.text.as_str()).collect();
+            assert_eq!(lines, expected);
+            for entry in &found {
+                let tokens = entry.tokens.iter().map(|token| token.text.as_str());
+                assert_eq!(tokens.collect::<String>(), entry.text);
+            }
+        }
+    }
+}
