@@ -453,6 +453,7 @@ mod tests {
                 PromptName::SourcesState,
                 PromptName::SentenceStates,
                 PromptName::StatementHeld,
+                PromptName::ListItems,
                 PromptName::Translate,
             ]
             .contains(prompt);

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::letters::with_short_rules;
+
 /// The place of a text in a document without lines of its own, as users count there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -114,7 +116,7 @@ pub fn embedded_text(document: &str, headings: &[String], text: &str) -> String 
     let stem = document_stem(document).replace(['-', '_'], " ");
     let headings = unsaid_headings(headings, text);
     let names: Vec<&str> = iter::once(stem.as_str()).chain(headings).collect();
-    format!("{}: {text}", names.join(", "))
+    format!("{}: {}", names.join(", "), with_short_rules(text))
 }
 
 #[cfg(test)]

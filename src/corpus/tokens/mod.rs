@@ -21,6 +21,7 @@ use std::sync::Arc;
 use self::count::CountTokens;
 use self::vocabulary::Vocabulary;
 use crate::event::saturating_u32;
+use crate::letters::with_short_rules;
 use crate::llm::gguf::Metadata;
 use crate::llm::{LlamaVocabulary, LlmError, Runtime};
 
@@ -72,9 +73,11 @@ impl TokenCounter {
         })
     }
 
-    /// Returns the number of tokens of `text`, without those that the model adds around it.
+    /// Returns the number of tokens of `text` as a chunk is embedded, without those that the model
+    /// adds around it.
     pub fn count(&self, text: &str) -> u32 {
-        saturating_u32(self.count_around(text, &self.user_defined))
+        let text = with_short_rules(text);
+        saturating_u32(self.count_around(&text, &self.user_defined))
     }
 
     /// Counts the given texts, and what is between them.

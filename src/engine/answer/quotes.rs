@@ -69,6 +69,11 @@ impl RankedSentences {
         let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
+            // what a row is about stands above its table
+            if text.starts_with('|') {
+                let hit = &passages.hits[citation.label as usize - 1];
+                held.extend(question.find_in(&hit.chunk.headings.join(" ")));
+            }
             // in a table of contents it is the text of a link
             if text.trim_end().ends_with(['?', '？']) || text.contains("?](") {
                 asked = (citation.label, held);
@@ -164,7 +169,7 @@ fn is_end(text: &str, whole: &str) -> bool {
 
 /// Returns whether a text of a document is a heading: marked, or underlined.
 fn is_heading(text: &str) -> bool {
-    let underlines = ["===", "---", "~~~"];
+    let underlines = ["===", "---", "~~~", "***", "^^^"];
     text.starts_with('#') || underlines.iter().any(|line| text.contains(line))
 }
 
