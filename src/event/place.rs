@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::letters::with_short_rules;
+use super::text::with_short_rules;
 
 /// The place of a text in a document without lines of its own, as users count there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

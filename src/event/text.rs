@@ -88,9 +88,51 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The signs of which rules are drawn: between the rows of a table, below a heading.
+const RULES: &[char] = &[
+    '-', '=', '*', '~', '_', '+', '#', '^', '.', '`', '─', '━', '═',
+];
+/// Longer runs of one sign say no more than one of this length.
+const MAX_RULE: usize = 3;
+
+/// Returns a text as a model reads it: an embedder takes each sign of a rule for a word, so that a
+/// table drawn with signs would fill a chunk with its lines.
+pub fn with_short_rules(text: &str) -> Cow<'_, str> {
+    let kept = || {
+        let mut run = (' ', 0);
+        text.chars().filter(move |c| {
+            run = if *c == run.0 {
+                (*c, run.1 + 1)
+            } else {
+                (*c, 1)
+            };
+            run.1 <= MAX_RULE || !RULES.contains(c)
+        })
+    };
+    if kept().count() == text.chars().count() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(kept().collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{escape_json, harmless};
+    use super::{escape_json, harmless, with_short_rules};
+
+    #[test]
+    fn rules_are_short() {
+        for (text, expected) in [
+            (
+                "+-----+----+\n| 11  | Failed |",
+                "+---+---+\n| 11  | Failed |",
+            ),
+            ("Exit codes\n**********\nAll", "Exit codes\n***\nAll"),
+            ("a --- b 10000000 zzzzz", "a --- b 10000000 zzzzz"),
+            ("═════ 7 ═════", "═══ 7 ═══"),
+        ] {
+            assert_eq!(with_short_rules(text), expected);
+        }
+    }
 
     #[test]
     fn control_characters_become_visible() {

@@ -20,8 +20,7 @@ use std::sync::Arc;
 
 use self::count::CountTokens;
 use self::vocabulary::Vocabulary;
-use crate::event::saturating_u32;
-use crate::letters::with_short_rules;
+use crate::event::{saturating_u32, with_short_rules};
 use crate::llm::gguf::Metadata;
 use crate::llm::{LlamaVocabulary, LlmError, Runtime};
 

@@ -46,6 +46,7 @@ pub fn give_files(
             citations: citation.into_iter().collect(),
         });
     }
+    answer.text.truncate(answer.text.trim_end().len());
     answer.short.clone_from(&answer.text);
     answer
 }

@@ -17,6 +17,8 @@ use super::citations::{Supports, without_last_marks};
 const IN_BATCH: usize = 4;
 /// Maximum length of what one passage names.
 const MAX_TOKENS: u32 = 160;
+/// Least share of the words of an entry that its passage holds.
+const MIN_HELD: f32 = 0.6;
 /// Ways to say that a passage names nothing, in lower case.
 const NONE: &[&str] = &[
     "none", "n/a", "nothing", "keine", "nichts", "aucun", "rien", "ninguno", "nada", "无", "没有",
@@ -59,9 +61,10 @@ pub fn write_list(
         });
         let prompts: Vec<_> = prompts.collect();
         let completions = run.complete("list", &prompts, &decoding)?;
-        for (label, completion) in labels.iter().zip(completions) {
-            for mut entry in entries(&completion) {
-                // the passage must hold it
+        for ((hit, label), completion) in hits.iter().zip(labels).zip(completions) {
+            let held = words(&hit.chunk.text_with_place());
+            let entries = entries(&completion).into_iter();
+            for mut entry in entries.filter(|entry| is_held(&entry.text, &held)) {
                 let cited = supports.cite(&format!("{} [{label}]", entry.text));
                 let own = cited.into_iter().filter(|one| one.label == *label);
                 let own: Vec<Citation> = own.collect();
@@ -74,8 +77,12 @@ pub fn write_list(
         }
         run.keep(list.answer.clone());
     }
-    list.answer.short.clone_from(&list.answer.text);
-    Ok(list.answer)
+    let text = list.answer.text.trim_end().to_owned();
+    Ok(Answer {
+        short: text.clone(),
+        text,
+        ..list.answer
+    })
 }
 
 /// A line of what a passage names.
@@ -94,13 +101,12 @@ struct List {
 impl List {
     /// Adds an entry and emits it, where it has a source and is not known by other words.
     fn add(&mut self, run: &mut Run<'_>, roles: &Roles, entry: Entry, citations: Vec<Citation>) {
-        let words = content_words(&entry.text, language(&entry.text));
-        let words: BTreeSet<String> = words.into_iter().collect();
+        let words = words(&entry.text);
         let is_known = self
             .known
             .iter()
             .any(|known| words.is_subset(known) || known.is_subset(&words));
-        if citations.is_empty() || words.is_empty() || is_known {
+        if citations.is_empty() || is_known {
             return;
         }
 
@@ -142,9 +148,15 @@ fn entries(completion: &Completion) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut line: Vec<Token> = Vec::new();
     for token in &completion.tokens {
-        line.push(token.clone());
-        if token.text.contains('\n') {
-            entries.extend(entry(std::mem::take(&mut line)));
+        // a token may end one line and begin the next
+        for (at, part) in token.text.split('\n').enumerate() {
+            if at > 0 {
+                entries.extend(entry(std::mem::take(&mut line)));
+            }
+            line.push(Token {
+                text: part.to_owned(),
+                ..token.clone()
+            });
         }
     }
     if completion.end != End::MaxTokens {
@@ -185,6 +197,18 @@ fn entry(tokens: Vec<Token>) -> Option<Entry> {
         tokens: of_text.collect(),
         text: text.to_owned(),
     })
+}
+
+/// Returns the words of content of a text.
+fn words(text: &str) -> BTreeSet<String> {
+    content_words(text, language(text)).into_iter().collect()
+}
+
+/// Returns whether a passage holds most words of an entry.
+fn is_held(entry: &str, held: &BTreeSet<String>) -> bool {
+    let words = words(entry);
+    let common = words.intersection(held).count();
+    !words.is_empty() && common as f32 >= words.len() as f32 * MIN_HELD
 }
 
 /// Returns an entry with the other cells of its row.
@@ -244,7 +268,7 @@ mod tests {
                 &["Kite Day", "Salt"],
             ),
             (
-                &["Kite", " Day\n", "Salt", " Fa"],
+                &["Kite", " Day\nSalt", " Fa"],
                 End::MaxTokens,
                 &["Kite Day"],
             ),

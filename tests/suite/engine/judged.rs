@@ -131,3 +131,27 @@ fn an_answer_that_is_a_mark_alone_is_followed_by_what_the_source_says() {
         assert_eq!(quoted, is_quoted, "{reply}");
     }
 }
+
+#[test]
+fn a_list_has_what_each_passage_names_once_and_with_its_source() {
+    let generator = ScriptedGenerator::new()
+        .when(
+            "Mira Oakes was a student",
+            "- Mira Oakes\n- the others: none",
+        )
+        .when("born in Aldmouth", "Oakes\nLilian Moore")
+        .when("Ships sail", "none")
+        .judging("exactly this question?", "yes", 0.99);
+    let events = ask(generator, "List all students of Tam Reeve");
+
+    let finished = events.iter().filter_map(|event| match event {
+        RunEvent::StepFinished {
+            text, citations, ..
+        } => Some((text.as_str(), citations[0].label)),
+        _ => None,
+    });
+    assert_eq!(finished.collect::<Vec<_>>(), [("- Mira Oakes", 1)]);
+    assert_eq!(verdict(&events), Some(VerdictKind::Supported));
+    let text = find!(events.iter(), RunEvent::RunFinished { text, .. } => text.clone());
+    assert_eq!(text.as_deref(), Some("- Mira Oakes"));
+}
