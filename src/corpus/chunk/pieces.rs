@@ -203,7 +203,7 @@ impl<'a> Splitter<'a> {
 
     /// Returns the number of tokens of a part.
     pub fn tokens(&self, part: Range<usize>) -> u32 {
-        self.counter.count(&self.document.text[part])
+        self.counter.count_embedded(&self.document.text[part])
     }
 }
 

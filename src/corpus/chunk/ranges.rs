@@ -60,7 +60,7 @@ fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chu
         lines: document.lines(part.clone()),
         places: document.places(part.clone()),
         headings: document.headings_at(body(document, &part)),
-        tokens: counter.count(text),
+        tokens: counter.count_embedded(text),
         text: text.to_owned(),
     }
 }

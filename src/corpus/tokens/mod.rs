@@ -72,11 +72,14 @@ impl TokenCounter {
         })
     }
 
-    /// Returns the number of tokens of `text` as a chunk is embedded, without those that the model
-    /// adds around it.
+    /// Returns the number of tokens of `text`, without those that the model adds around it.
     pub fn count(&self, text: &str) -> u32 {
-        let text = with_short_rules(text);
-        saturating_u32(self.count_around(&text, &self.user_defined))
+        saturating_u32(self.count_around(text, &self.user_defined))
+    }
+
+    /// Returns the number of tokens of the text of a chunk as it is embedded.
+    pub fn count_embedded(&self, text: &str) -> u32 {
+        self.count(&with_short_rules(text))
     }
 
     /// Counts the given texts, and what is between them.

@@ -76,7 +76,7 @@ fn check_chunks(
             "{} tokens, {longest} allowed",
             chunk.tokens
         );
-        assert_eq!(chunk.tokens, COUNTER.count(&chunk.text));
+        assert_eq!(chunk.tokens, COUNTER.count_embedded(&chunk.text));
         assert!(
             !chunk.text.is_empty() && chunk.text.trim() == chunk.text,
             "{:?}",
