@@ -95,8 +95,8 @@ const RULES: &[char] = &[
 /// Longer runs of one sign say no more than one of this length.
 const MAX_RULE: usize = 3;
 
-/// Returns a text as a model reads it: an embedder takes each sign of a rule for a word, so that a
-/// table drawn with signs would fill a chunk with its lines.
+/// Returns a text as an embedder reads it: it takes each sign of a rule for a word, so that a table
+/// drawn with signs would fill a chunk with its lines.
 pub fn with_short_rules(text: &str) -> Cow<'_, str> {
     let kept = || {
         let mut run = (' ', 0);

@@ -212,8 +212,9 @@ fn answer<'q>(
             }
             statements = Statements::new(run.question, &answer);
         }
-        let is_compared = scope.kind == QuestionKind::Comparison;
-        let conflict = if answer.lookups.is_empty() && has_scope(config) && !is_compared {
+        // rows of a list differ, and so does what is compared
+        let is_fact = scope.kind == QuestionKind::Fact;
+        let conflict = if answer.lookups.is_empty() && has_scope(config) && is_fact {
             add_otherwise(run, &mut answer, &passages)
         } else {
             None

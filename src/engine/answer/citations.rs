@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::once;
 use std::ops::Range;
 
-use crate::corpus::{count_negations, fold_white_space, language, sentences, split_words};
+use crate::corpus::{
+    count_negations, fold_white_space, language, named_dates, sentences, split_words,
+};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::{content_words, short_text_language};
@@ -69,12 +71,15 @@ const LEADS: &[&str] = &[
     "según",
 ];
 /// British spellings and those that models write.
-const SPELLINGS: [(&str, &str); 5] = [
+const SPELLINGS: [(&str, &str); 8] = [
     ("metre", "meter"),
     ("litre", "liter"),
     ("colour", "color"),
+    ("Colour", "Color"),
     ("centre", "center"),
+    ("Centre", "Center"),
     ("grey", "gray"),
+    ("Grey", "Gray"),
 ];
 /// Words between the clauses of a sentence that compares, in lower case.
 const CONTRASTS: [&str; 8] = [
@@ -102,6 +107,8 @@ pub struct Supports {
     sources_with: HashMap<String, usize>,
     /// Words of the question.
     question: BTreeSet<String>,
+    /// The days and months that the question names.
+    pub(super) days: Vec<String>,
     /// The language of the question, where it is another one than English.
     foreign: Option<&'static str>,
     /// Without stop words and endings, by the language of the passages.
@@ -145,6 +152,14 @@ struct Claim {
     is_negated: bool,
 }
 
+impl Claim {
+    /// Returns the numbers that every language writes in the same way.
+    fn digits(&self) -> impl Iterator<Item = &String> {
+        let is_digits = |number: &&String| number.bytes().all(|byte| byte.is_ascii_digit());
+        self.numbers.iter().filter(is_digits)
+    }
+}
+
 pub(super) struct SourceSentence {
     /// Index of its passage in `passages`.
     pub(super) passage: usize,
@@ -180,6 +195,7 @@ impl Supports {
             sources: Vec::new(),
             sources_with: HashMap::new(),
             question: words(question),
+            days: named_dates(question),
             foreign: short_text_language(question).filter(|language| *language != "en"),
             asked: BTreeMap::new(),
         };
@@ -253,14 +269,18 @@ impl Supports {
         };
         let scored = self.sources.iter().filter_map(|source| {
             let passage = &self.passages[source.passage];
+            let is_negated = count_negations(source.text.split_whitespace()) % 2 == 1;
             let is_held = passage.language != claim.language
+                && is_negated == claim.is_negated
                 && claim.numbers.is_subset(&source.words)
+                && self.holds_names(source.passage, claim)
                 && claim
                     .code
                     .iter()
                     .all(|code| holds_code(code, source, passage))
                 && self.holds_measures(source.passage, claim);
-            let capitals = names(sentence).filter(|name| source.text.contains(name.as_str()));
+            let capitals = names(sentence)
+                .filter(|name| split_words(&source.text).any(|word| word == name.as_str()));
             let held = claim.numbers.len() + capitals.count();
             let is_enough = is_command
                 || claim.numbers.len() >= MIN_NUMBERS
@@ -283,11 +303,17 @@ impl Supports {
         if clauses.len() < 2 {
             return Vec::new();
         }
-        let cited = clauses
-            .iter()
-            .map(|clause| self.best_by_words(&self.claim(clause)));
-        let cited: Option<Vec<Citation>> = cited.collect();
-        let mut cited = cited.unwrap_or_default();
+        let mut cited: Vec<Citation> = Vec::new();
+        for clause in clauses {
+            let claim = self.claim(clause);
+            let found = self.best_by_words(&claim);
+            // what names nothing is about what the clause before it is about
+            let of_last = |one: &Citation| cited.last().is_none_or(|last| last.label == one.label);
+            match found.filter(|one| !claim.names.is_empty() || of_last(one)) {
+                Some(found) => cited.push(found),
+                None => return Vec::new(),
+            }
+        }
         cited.dedup_by_key(|citation| citation.label);
         cited
     }
@@ -415,13 +441,12 @@ impl Supports {
     /// the other rows are about other things. True of every other sentence.
     fn is_row_of(&self, source: &SourceSentence, claim: &Claim) -> bool {
         let passage = &self.passages[source.passage];
-        let row = source.text.to_lowercase();
         let holds_name = |name: &String| {
             let name = name.to_lowercase();
             source.words.contains(&name) || passage.place.contains(&name)
         };
-        !row.starts_with('|')
-            || claim.code.iter().all(|code| row.contains(code))
+        !source.text.starts_with('|')
+            || claim.code.iter().all(|code| source.holds_code(code))
                 && claim.names.iter().all(holds_name)
     }
 
@@ -472,10 +497,12 @@ impl Supports {
         let passage = &self.passages[at];
         let of_claim = &claim.stems[passage.language];
 
-        // "both say so" has no words to compare, and a translation has other ones
+        // "both say so" has no words to compare, and a translation has other ones, but its digits
         let says_little = of_claim.len() <= 2 && claim.numbers.is_empty() && claim.names.is_empty();
-        let is_said = passage.language != claim.language
-            || says_little
+        let is_translated = passage.language != claim.language
+            && claim.digits().all(|number| passage.words.contains(number));
+        let is_said = is_translated
+            || passage.language == claim.language && says_little
             || self.share(of_claim, &passage.stems) >= MIN_MARKED_SHARE
                 && claim.numbers.is_subset(&passage.words)
                 && self.holds_names(at, claim)
@@ -682,8 +709,11 @@ pub fn is_lead(text: &str) -> bool {
 /// Returns the clauses of a sentence that sets things against each other, without what leads to it:
 /// "the first difference is that one is red, while the other is blue".
 fn clauses(text: &str) -> Vec<&str> {
-    let said = text.split_once(" is that ").map_or(text, |(_, said)| said);
-    let mut clauses = vec![said];
+    // a lead says nothing of its own
+    let said = text.split_once(" is that ").filter(|(lead, said)| {
+        names(lead).all(|name| said.contains(&name)) && numbers(lead).is_subset(&numbers(said))
+    });
+    let mut clauses = vec![said.map_or(text, |(_, said)| said)];
     for word in CONTRASTS {
         clauses = clauses
             .into_iter()
@@ -1031,7 +1061,7 @@ mod tests {
             ..Passages::default()
         };
         let supports = Supports::new("Wie groß ist der Schirm?", &passages);
-        let cases: [(&str, &[u32]); 11] = [
+        let cases: [(&str, &[u32]); 16] = [
             (
                 "Der Bildschirm muss mindestens 60 Spalten und 16 Zeilen haben.",
                 &[1],
@@ -1075,6 +1105,23 @@ mod tests {
             ),
             (
                 "The Silver Heron was built in Farlamouth, while it rained.",
+                &[],
+            ),
+            // of a number that is in another line, of a name that is nowhere, and denied
+            ("Silver Heron, 1931 [5].", &[]),
+            (
+                "En Harwenby la Salt Fair de Lorbymouth es el 9 de agosto.",
+                &[],
+            ),
+            ("Der Bildschirm hat nicht 60 Spalten und 16 Zeilen.", &[]),
+            // a clause without a name is about what the one before it is about
+            (
+                "The Silver Heron was built in Farlamouth, but is 27 metres long.",
+                &[],
+            ),
+            (
+                "The reason the bridge of Lorby closed in 1931 is that the Silver Heron was built \
+                 in Farlamouth, while the Gray Falcon is 27 metres long.",
                 &[],
             ),
         ];

@@ -4,10 +4,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::corpus::is_month;
+use crate::corpus::{is_month, split_words};
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, Conflict, RunEvent, saturating_u32};
-use crate::index::compare_versions;
+use crate::index::{compare_versions, is_content_word};
 
 use super::citations::{Source, SourceSentence, Supports, names, numbers, stems, without_marks};
 use super::quotes::quotation;
@@ -15,7 +15,7 @@ use super::quotes::quotation;
 /// Least share of their words that two sentences about the same thing have in common (Dice's
 /// coefficient): of issues of one document, which say the same in much the same words, and of two
 /// documents of which none is known to be the newer one.
-const MIN_COMMON: f32 = 0.6;
+const MIN_COMMON: f32 = 0.7;
 const MIN_COMMON_UNDATED: f32 = 0.75;
 /// Least number of words in common.
 const MIN_COMMON_WORDS: usize = 2;
@@ -130,6 +130,20 @@ impl Supports {
             return false;
         }
 
+        // what was asked of one day is not what another day says
+        let is_of_day = |passage: &Source| {
+            let mut days = self.days.iter();
+            days.any(|day| {
+                passage
+                    .date
+                    .as_ref()
+                    .is_some_and(|date| date.starts_with(day))
+            })
+        };
+        if is_of_day(from) && !is_of_day(to) {
+            return false;
+        }
+
         let language = from.language;
         let [said, said_there] = [own, other].map(|sentence| subject_words(sentence, language));
         let common = said.intersection(&said_there).count();
@@ -159,10 +173,7 @@ fn has_disputed(stated: &BTreeSet<String>, own: &SourceSentence, other: &SourceS
 
 /// Returns the words of what a sentence is about: neither its numbers nor its months.
 fn subject_words<'s>(sentence: &'s SourceSentence, language: &str) -> BTreeSet<&'s String> {
-    let dates = sentence
-        .text
-        .split_whitespace()
-        .filter(|word| is_month(word));
+    let dates = split_words(&sentence.text).filter(|word| is_month(word));
     let dates: BTreeSet<String> = dates.flat_map(|word| stems(word, language)).collect();
     let is_said = |stem: &&String| !stem.contains(|c: char| c.is_ascii_digit());
     let stems = sentence.stems.iter().filter(is_said);
@@ -176,7 +187,11 @@ fn has_word(sentence: &SourceSentence, passage: &Source, word: &String) -> bool 
 /// Returns whether the names of a sentence are in another one or in its place: what is said of
 /// another person is no contradiction. German writes every noun as English writes a name.
 fn names_are_in(sentence: &SourceSentence, other: &SourceSentence, passage: &Source) -> bool {
-    let mut names = names(&sentence.text).filter(|name| !is_month(name));
+    let first = split_words(&sentence.text).next().map(str::to_owned);
+    let first = first.filter(|word| is_content_word(word, passage.language));
+    let mut names = names(&sentence.text)
+        .chain(first)
+        .filter(|name| !is_month(name));
     passage.language == "de"
         || names.all(|name| {
             let mut forms = stems(&name, passage.language).into_iter();
@@ -289,6 +304,25 @@ mod tests {
         let falcon = "The ship Grey Falcon was built in 1964.";
         let ships = [["a.md", "", "", heron], ["b.md", "", "", falcon]];
         assert_eq!(otherwise(built, "In 1959.", &ships), None, "another name");
+
+        let log = "What was the boiler pressure on 3 May 2026?";
+        let days = [
+            [
+                "2026-05-03.md",
+                "2026-05-03",
+                "",
+                "The boiler pressure was 14.",
+            ],
+            [
+                "2026-05-04.md",
+                "2026-05-04",
+                "",
+                "The boiler pressure was 16.",
+            ],
+        ];
+        assert_eq!(otherwise(log, "It was 14.", &days), None, "asked of a day");
+        let log = "What was the boiler pressure?";
+        assert_eq!(otherwise(log, "It was 14.", &days), Some("newer"));
 
         let same = [["a.md", "", "", two], ["b.md", "", "", two]];
         assert_eq!(otherwise("How long is it?", "2 years.", &same), None);

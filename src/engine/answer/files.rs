@@ -7,7 +7,8 @@ use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, RunEvent};
 
 use super::citations::Supports;
-use super::quotes::{RankedSentences, give, quotation, shares_by_passage};
+use super::quotes::{RankedSentences, give, hold_subject, quotation};
+use super::scope::asks_for_number;
 
 /// Maximum number of files that are listed.
 const MAX_FILES: usize = 40;
@@ -27,13 +28,18 @@ pub fn give_files(
         // what comes near to the words of the question is about no file
         return give(run, RankedSentences::default(), false);
     }
-    let found = find_files(&subjects.join(" "), passages);
-    for (step, (file, citation)) in (1..).zip(found) {
+    let found = find_files(run.question, &subjects.join(" "), passages);
+    let count = asks_for_number(run.question).then(|| format!("{}:", found.len()));
+    let lines = found.into_iter().map(|(file, citation)| {
         let quote = citation.as_ref().and_then(|one| one.quote.as_deref());
         let text = match quote {
             Some(quote) => format!("- {file}: “{}”", shorten(&quotation(quote))),
             None => format!("- {file}"),
         };
+        (text, citation)
+    });
+    let lines = count.map(|count| (count, None)).into_iter().chain(lines);
+    for (step, (text, citation)) in (1..).zip(lines) {
         answer.text.push_str(&text);
         if let Some(citation) = &citation {
             answer.text.push_str(&format!(" [{}]", citation.label));
@@ -51,18 +57,17 @@ pub fn give_files(
     answer
 }
 
-/// Returns the files of the passages that hold most words of a text, which usually are all, and the
-/// sentence of each that holds most of them; copies of a passage have none of their own.
-fn find_files(text: &str, passages: &Passages) -> Vec<(String, Option<Citation>)> {
-    let shares = shares_by_passage(text, passages);
-    let most = shares.iter().copied().fold(0.0, f32::max);
+/// Returns the files of the passages that hold the words of a text, and the sentence of each that
+/// holds most of them; copies of a passage have none of their own.
+fn find_files(question: &str, text: &str, passages: &Passages) -> Vec<(String, Option<Citation>)> {
     let mut quoted: BTreeMap<u32, Citation> = BTreeMap::new();
     let sentences = Supports::new(text, passages).best_quotations();
     quoted.extend(sentences.into_iter().map(|one| (one.label, one)));
 
     let mut found: Vec<(String, Option<Citation>)> = Vec::new();
     let labelled = (1..).zip(&passages.hits);
-    let holding = labelled.zip(shares).filter(|(_, share)| *share >= most);
+    let holding = hold_subject(question, text, passages);
+    let holding = labelled.zip(holding).filter(|(_, holds)| *holds);
     for ((label, hit), _) in holding {
         let copies = hit.copies.iter().map(|copy| (&copy.document, None));
         let own = (&hit.chunk.document, quoted.remove(&label));
@@ -115,7 +120,11 @@ mod tests {
             hit(3, "cat.md", "Who saw the cat Ballast?"),
             hit(4, "ballast.md", "She has a cat."),
         ];
-        let found = find_files("the cat Ballast", &Passages::from_hits(hits));
+        let found = find_files(
+            "Which files mention it?",
+            "the cat Ballast",
+            &Passages::from_hits(hits),
+        );
         let quote = |citation: &Option<Citation>| citation.as_ref()?.quote.clone();
         let found: Vec<_> = found
             .iter()

@@ -14,7 +14,7 @@ use crate::methods::ModelCalls as _;
 use super::citations::{Supports, without_last_marks};
 
 /// Passages that are read in one batch: the first entries do not wait for the last passage.
-const IN_BATCH: usize = 4;
+const IN_BATCH: usize = 3;
 /// Maximum length of what one passage names.
 const MAX_TOKENS: u32 = 160;
 /// Least share of the words of an entry that its passage holds.
@@ -62,9 +62,13 @@ pub fn write_list(
         let prompts: Vec<_> = prompts.collect();
         let completions = run.complete("list", &prompts, &decoding)?;
         for ((hit, label), completion) in hits.iter().zip(labels).zip(completions) {
-            let held = words(&hit.chunk.text_with_place());
-            let entries = entries(&completion).into_iter();
-            for mut entry in entries.filter(|entry| is_held(&entry.text, &held)) {
+            let language = language(&hit.chunk.text);
+            let held = words(&hit.chunk.text_with_place(), language);
+            for mut entry in entries(&completion) {
+                let words = words(&entry.text, language);
+                if !is_held(&words, &held) {
+                    continue;
+                }
                 let cited = supports.cite(&format!("{} [{label}]", entry.text));
                 let own = cited.into_iter().filter(|one| one.label == *label);
                 let own: Vec<Citation> = own.collect();
@@ -72,7 +76,7 @@ pub fn write_list(
                 if let Some(row) = quote.filter(|row| is_detailed && row.starts_with('|')) {
                     entry.text = with_cells(&entry.text, row);
                 }
-                list.add(run, roles, entry, own);
+                list.add(run, roles, entry, words, own);
             }
         }
         run.keep(list.answer.clone());
@@ -99,13 +103,17 @@ struct List {
 }
 
 impl List {
-    /// Adds an entry and emits it, where it has a source and is not known by other words.
-    fn add(&mut self, run: &mut Run<'_>, roles: &Roles, entry: Entry, citations: Vec<Citation>) {
-        let words = words(&entry.text);
-        let is_known = self
-            .known
-            .iter()
-            .any(|known| words.is_subset(known) || known.is_subset(&words));
+    /// Adds an entry of these words and emits it, where it has a source and says more than the
+    /// entries before.
+    fn add(
+        &mut self,
+        run: &mut Run<'_>,
+        roles: &Roles,
+        entry: Entry,
+        words: BTreeSet<String>,
+        citations: Vec<Citation>,
+    ) {
+        let is_known = self.known.iter().any(|known| words.is_subset(known));
         if citations.is_empty() || is_known {
             return;
         }
@@ -199,14 +207,13 @@ fn entry(tokens: Vec<Token>) -> Option<Entry> {
     })
 }
 
-/// Returns the words of content of a text.
-fn words(text: &str) -> BTreeSet<String> {
-    content_words(text, language(text)).into_iter().collect()
+/// Returns the words of content of a text of this language: an entry is too short to know its own.
+fn words(text: &str, language: &str) -> BTreeSet<String> {
+    content_words(text, language).into_iter().collect()
 }
 
 /// Returns whether a passage holds most words of an entry.
-fn is_held(entry: &str, held: &BTreeSet<String>) -> bool {
-    let words = words(entry);
+fn is_held(words: &BTreeSet<String>, held: &BTreeSet<String>) -> bool {
     let common = words.intersection(held).count();
     !words.is_empty() && common as f32 >= words.len() as f32 * MIN_HELD
 }
@@ -214,7 +221,10 @@ fn is_held(entry: &str, held: &BTreeSet<String>) -> bool {
 /// Returns an entry with the other cells of its row.
 fn with_cells(text: &str, row: &str) -> String {
     let cells = row.split('|').map(str::trim);
-    let others = cells.filter(|cell| !cell.is_empty() && !cell.ends_with(text));
+    let others = cells.filter(|cell| {
+        let value = cell.split_once(": ").map_or(*cell, |(_, value)| value);
+        !value.is_empty() && !text.contains(value)
+    });
     let others: Vec<&str> = others.collect();
     if others.is_empty() {
         return text.to_owned();
@@ -251,6 +261,8 @@ mod tests {
             with_cells("Kite Day", row),
             "Kite Day: Town: Marickton, Day: 3 May"
         );
+        let known = with_cells("Kite Day, Marickton", row);
+        assert_eq!(known, "Kite Day, Marickton: Day: 3 May");
         assert_eq!(with_cells("Kite Day", "| Festival: Kite Day |"), "Kite Day");
     }
 

@@ -215,16 +215,14 @@ pub fn mean_share(texts: &[String], passages: &Passages) -> f32 {
     }
 }
 
-/// Returns the share of the words of a text that the text and the place of each passage hold; all
-/// of a text without words of content.
-pub fn shares_by_passage(text: &str, passages: &Passages) -> Vec<f32> {
-    let words = QuestionWords::new(text, passages);
-    let asked = words.weights.len();
-    let shares = words.by_passage.iter().map(|held| match asked {
-        0 => 1.0,
-        asked => held.len() as f32 / asked as f32,
-    });
-    shares.collect()
+/// Returns whether the text and the place of each passage hold the words of what a question asks
+/// for: all of up to three, three of four of more.
+pub fn hold_subject(question: &str, subject: &str, passages: &Passages) -> Vec<bool> {
+    let language = short_text_language(question).unwrap_or_else(|| language(subject));
+    let words = QuestionWords::in_language(subject, language, passages);
+    let least = words.weights.len() - words.weights.len() / 4;
+    let held = words.by_passage.iter().map(BTreeSet::len);
+    held.map(|count| count >= least).collect()
 }
 
 /// The words of a question, with their weight among the passages.
@@ -237,7 +235,10 @@ struct QuestionWords {
 
 impl QuestionWords {
     fn new(question: &str, passages: &Passages) -> Self {
-        let language = language(question);
+        Self::in_language(question, language(question), passages)
+    }
+
+    fn in_language(question: &str, language: &'static str, passages: &Passages) -> Self {
         let words = content_words(question, language).into_iter();
         let mut known = Self {
             language,

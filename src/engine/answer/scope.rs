@@ -2,8 +2,9 @@
 //! asks for one fact, a list, a comparison or a summary.
 
 use crate::config::{AnswerPrompt, Config};
-use crate::corpus::{date_in_text, named_dates};
+use crate::corpus::{date_in_text, language, named_dates};
 use crate::event::{QuestionKind, Scope, document_stem};
+use crate::index::{content_words, short_text_language};
 
 /// Words that ask for a summary, in lower case.
 const SUMMARY: &[&str] = &[
@@ -76,24 +77,32 @@ const FILES: &[&str] = &[
     "letters ",
     "reports ",
     "pages ",
+    "invoices ",
     "dateien ",
     "dokumente ",
     "notizen ",
+    "berichte ",
+    "briefe ",
+    "rechnungen ",
     "fichiers ",
+    "rapports ",
+    "courriels ",
+    "factures ",
     "archivos ",
     "documentos ",
+    "informes ",
+    "correos ",
+    "facturas ",
     "文件",
     "文档",
 ];
 const ABOUT: &[&str] = &[
     "are about ",
-    "that are about ",
     "talk about ",
     "say something about ",
     "deal with ",
     "refer to ",
     "mention ",
-    "that mention ",
     "contain ",
     "discuss ",
     "describe ",
@@ -121,10 +130,23 @@ const ABOUT: &[&str] = &[
     "包含",
     "关于",
 ];
+/// Words that stand for something in the question before, in lower case.
+const POINTING: &[&str] = &[
+    "it", "this", "that", "these", "those", "him", "her", "them", "diese", "diesen", "dieses",
+    "ihn", "ce", "cette", "ces", "este", "esta", "estos",
+];
 /// Words in front of a plural in a question for several things, in lower case.
 const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
 /// Words that ask for a table, in lower case.
-const TABLE: &[&str] = &["table", "tabelle", "tableau", "tabla", "表"];
+const TABLE: &[&str] = &[
+    "a table",
+    "as table",
+    "eine tabelle",
+    "als tabelle",
+    "un tableau",
+    "una tabla",
+    "表格",
+];
 /// Words of what is listed in one place, in lower case.
 const ORDERED: &[&str] = &[
     "steps",
@@ -276,12 +298,18 @@ pub fn head(thing: &str) -> &str {
     &thing[..ends.min().unwrap_or(thing.len())]
 }
 
+/// Returns whether a question asks for the number of things.
+pub fn asks_for_number(question: &str) -> bool {
+    let text = question.to_lowercase();
+    COUNT.iter().any(|phrase| has_word(&text, phrase))
+}
+
 /// Returns whether a question asks for the things of a kind, and neither for their number nor for a
 /// table of them.
 pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
     let text = question.to_lowercase();
-    let other = COUNT.iter().chain(TABLE);
-    scope.kind == QuestionKind::Listing && !other.into_iter().any(|phrase| has_word(&text, phrase))
+    let is_table = TABLE.iter().any(|word| has_word(&text, word));
+    scope.kind == QuestionKind::Listing && !is_table && !asks_for_number(question)
 }
 
 /// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
@@ -433,10 +461,20 @@ fn files_about(question: &str) -> Option<String> {
         let rest = words.iter().find_map(|word| text.strip_prefix(word))?;
         Some(rest.trim_start().to_owned())
     };
-    let rest = behind(question, WHICH_FILES)?;
-    let subject = behind(&behind(&rest, FILES)?, ABOUT)?;
+    let rest = behind(&behind(question, WHICH_FILES)?, FILES)?;
+    // "which reports that mention it are late" asks for something else
+    let is_list = question.starts_with("list");
+    let rest = rest
+        .strip_prefix("that ")
+        .filter(|_| is_list)
+        .unwrap_or(&rest);
+    let subject = behind(rest, ABOUT)?;
     let subject = subject.trim_end_matches(|c: char| "?？.。! ".contains(c));
-    (!subject.is_empty()).then(|| subject.to_owned())
+    let language = short_text_language(question).unwrap_or_else(|| language(subject));
+    // "that ship" is one of another question
+    let points = POINTING.iter().any(|word| has_word(subject, word));
+    let says_something = !points && !content_words(subject, language).is_empty();
+    says_something.then(|| subject.to_owned())
 }
 
 /// Returns whether a text has these words, and not as a part of longer ones; scripts without blanks
@@ -494,6 +532,21 @@ mod tests {
             ("Make a table of all sensors", Listing, &[], &[]),
             ("List the steps to clean the boiler", Fact, &[], &[]),
             ("Which files were signed?", Listing, &[], &[]),
+            ("Which files mention it?", Listing, &[], &[]),
+            ("Which files mention that ship?", Listing, &[], &[]),
+            ("Welche Dateien nennen sie?", Listing, &[], &[]),
+            (
+                "How many reports that mention tides are late?",
+                Listing,
+                &[],
+                &[],
+            ),
+            (
+                "List all reports that mention tides",
+                Files,
+                &[],
+                &["tides"],
+            ),
             ("Which files mention C++?", Files, &[], &["c++"]),
             ("How many reports name a ship?", Files, &[], &["a ship"]),
             ("Welche Dateien nennen Kosten?", Files, &[], &["kosten"]),

@@ -7,7 +7,7 @@ use crate::event::{QuestionKind, RunEvent, Scope, Support, logistic, logit_of};
 use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
-use super::quotes::{RankedSentences, mean_share, shares_by_passage};
+use super::quotes::{RankedSentences, hold_subject, mean_share};
 use super::scope::{head, things_asked};
 
 /// Smaller models are not asked whether the sources state the answer: one of half a billion
@@ -59,11 +59,9 @@ pub fn measure(
         _ if passages.hits.is_empty() => 0.0,
         // each file is about it by itself
         _ if scope.kind == QuestionKind::Files => {
-            let shares = scope
-                .subjects
-                .iter()
-                .flat_map(|one| shares_by_passage(one, passages));
-            shares.reduce(f32::max).unwrap_or_default()
+            let mut subjects = scope.subjects.iter();
+            let is_held = |one: &String| hold_subject(run.question, one, passages).contains(&true);
+            f32::from(u8::from(subjects.any(is_held)))
         }
         None => probability(stated, score, at_once),
         // a list is in no single sentence, and a model that is asked whether the sources state all

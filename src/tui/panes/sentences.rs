@@ -6,7 +6,7 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, Decision, Evidence, NO_SOURCE, UncertainWord, VerdictKind};
+use crate::event::{Citation, Conflict, Decision, Evidence, NO_SOURCE, UncertainWord, VerdictKind};
 use crate::story::{AnswerText, Origin, Run, Step, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
@@ -177,13 +177,20 @@ impl<'a> Sentence<'a> {
         let verdict = self.run.verdict.as_ref();
         let is = |kind| verdict.is_some_and(|verdict| verdict.kind == kind);
 
-        if self.run.lacks_source(self.step) {
+        let conflict = verdict.and_then(|verdict| verdict.conflict.as_ref());
+        let is_contradicted =
+            |other: &Conflict| other.step == self.step.step && other.newer != Some(false);
+
+        if conflict.is_some_and(is_contradicted) {
+            (Tone::Warning, "≠")
+        } else if self.run.lacks_source(self.step) {
             (Tone::Warning, "○")
         } else if is(VerdictKind::Doubtful) && self.unsure_word().is_some() {
             (Tone::Warning, "?")
         } else if self.step.citations.is_empty()
             || is(VerdictKind::NotInDocuments)
             || is(VerdictKind::Doubtful)
+            || self.step.text.starts_with('≠')
         {
             // what is quoted below a refusal supports nothing, and a sign of support beside an
             // answer that is in question would be read as its verdict
