@@ -21,7 +21,7 @@ use super::ablation::ablate;
 use super::conflicts::add_otherwise;
 use super::files::give_files;
 use super::judged::cite_uncited;
-use super::lists::write_list;
+use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
 use super::quotes::{add_quotes, give};
@@ -327,7 +327,11 @@ fn search_and_answer<'q>(
         Some((support, ranked)) if quotes || !support.supported => {
             give(run, ranked, support.supported)
         }
-        Some((known, ranked)) if asks_for_entries(scope, asked) && can_judge(run) => {
+        Some((known, ranked))
+            if asks_for_entries(scope, asked)
+                && passages.hits.len() > AT_ONCE
+                && can_judge(run) =>
+        {
             let answer = write_list(run, roles, &passages)?;
             if answer.text.is_empty() {
                 support = Some(Support {

@@ -13,6 +13,8 @@ use crate::methods::ModelCalls as _;
 
 use super::citations::{Supports, without_last_marks};
 
+/// Passages that a small model reads at once without leaving much out.
+pub const AT_ONCE: usize = 4;
 /// Passages that are read in one batch: the first entries do not wait for the last passage.
 const IN_BATCH: usize = 3;
 /// Maximum length of what one passage names.

@@ -137,6 +137,8 @@ const POINTING: &[&str] = &[
 ];
 /// Words in front of a plural in a question for several things, in lower case.
 const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
+/// Words in front of a request, in lower case.
+const PLEASE: &str = "please ";
 /// Words that ask for a table, in lower case.
 const TABLE: &[&str] = &[
     "a table",
@@ -304,12 +306,14 @@ pub fn asks_for_number(question: &str) -> bool {
     COUNT.iter().any(|phrase| has_word(&text, phrase))
 }
 
-/// Returns whether a question asks for the things of a kind, and neither for their number nor for a
-/// table of them.
+/// Returns whether a question begins with asking for the things of a kind, and asks neither for
+/// their number nor for a table of them.
 pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
     let text = question.to_lowercase();
+    let begins = |word: &&str| text.trim_start_matches(PLEASE).starts_with(*word);
     let is_table = TABLE.iter().any(|word| has_word(&text, word));
-    scope.kind == QuestionKind::Listing && !is_table && !asks_for_number(question)
+    let is_list = scope.kind == QuestionKind::Listing && LISTING.iter().any(begins);
+    is_list && !is_table && !asks_for_number(question)
 }
 
 /// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
@@ -610,6 +614,15 @@ mod tests {
             kind: QuestionKind::Listing,
             ..Scope::default()
         };
+        for (question, expected) in [
+            ("Please list all huts", true),
+            ("列出所有小屋", true),
+            ("哪个命令列出小屋？", false),
+            ("Which command can list the huts?", false),
+            ("List all huts in a table", false),
+        ] {
+            assert_eq!(asks_for_entries(&listing, question), expected, "{question}");
+        }
         let comparison = Scope {
             kind: QuestionKind::Comparison,
             subjects: vec!["a kettle".to_owned(), "a pan".to_owned()],

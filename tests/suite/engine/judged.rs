@@ -2,7 +2,7 @@
 
 use ragscope::event::{Evidence, RunEvent, VerdictKind};
 
-use super::{config, run};
+use super::{config, run, run_over};
 use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
 
@@ -134,15 +134,25 @@ fn an_answer_that_is_a_mark_alone_is_followed_by_what_the_source_says() {
 
 #[test]
 fn a_list_has_what_each_passage_names_once_and_with_its_source() {
-    let generator = ScriptedGenerator::new()
+    let shelf = [
+        "Mira Oakes was a student of Tam Reeve.",
+        "Tam Reeve was born in Aldmouth.",
+        "Ships sail.",
+        "Ropes hold.",
+        "Sails are of hemp.",
+    ];
+    let mut generator = ScriptedGenerator::new()
         .when(
             "Mira Oakes was a student",
             "- Mira Oakes\n- the others: none",
         )
         .when("born in Aldmouth", "Oakes\nLilian Moore")
-        .when("Ships sail", "none")
+        .when("List all students", "none")
         .judging("exactly this question?", "yes", 0.99);
-    let events = ask(generator, "List all students of Tam Reeve");
+    let settings = config(&[("answer.prompt", "sources"), ("retriever.k", "5")]);
+    let asked = ("List all students of Tam Reeve", [].as_slice());
+    let (outcome, events) = run_over(&shelf, &settings, &mut generator, asked, usize::MAX);
+    outcome.expect("it ran");
 
     let finished = events.iter().filter_map(|event| match event {
         RunEvent::StepFinished {
