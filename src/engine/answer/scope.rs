@@ -96,7 +96,7 @@ const FILES: &[&str] = &[
     "文件",
     "文档",
 ];
-const ABOUT: &[&str] = &[
+const MENTIONING: &[&str] = &[
     "are about ",
     "talk about ",
     "say something about ",
@@ -472,7 +472,7 @@ fn files_about(question: &str) -> Option<String> {
         .strip_prefix("that ")
         .filter(|_| is_list)
         .unwrap_or(&rest);
-    let subject = behind(rest, ABOUT)?;
+    let subject = behind(rest, MENTIONING)?;
     let subject = subject.trim_end_matches(|c: char| "?？.。! ".contains(c));
     let language = short_text_language(question).unwrap_or_else(|| language(subject));
     // "that ship" is one of another question
