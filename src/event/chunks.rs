@@ -194,6 +194,19 @@ impl Hit {
     pub fn with_rank(chunk: ChunkText, rank: u32) -> Self {
         Self::new(chunk, Ranked { score: 0.0, rank })
     }
+
+    /// A chunk of one line, ranked by its number.
+    #[cfg(test)]
+    pub fn from_text(id: u32, document: &str, text: &str) -> Self {
+        let chunk = ChunkText {
+            id: id.into(),
+            document: document.to_owned(),
+            lines: [1, 1],
+            text: text.to_owned(),
+            ..ChunkText::default()
+        };
+        Self::with_rank(chunk, id)
+    }
 }
 
 /// A chunk that says the same as a hit.

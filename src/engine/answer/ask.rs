@@ -219,7 +219,9 @@ fn answer<'q>(
         } else {
             None
         };
-        run.keep(answer.clone());
+        if conflict.is_some() {
+            run.keep(answer.clone());
+        }
         let sources = answer.lookups.iter().map(|lookup| &lookup.passages);
         let sources = sources.chain([&passages]).map(|known| known.hits.len());
         let verdict = judge(
@@ -390,16 +392,10 @@ fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
 
 /// Answers with a text that no model wrote.
 fn give_text(run: &mut Run<'_>, text: String) -> Answer {
-    run.emit(RunEvent::StepGiven {
-        step: 1,
-        text: text.clone(),
-        citations: Vec::new(),
-    });
-    Answer {
-        short: text.clone(),
-        text,
-        ..Answer::default()
-    }
+    let mut answer = Answer::default();
+    run.give_step(&mut answer, 1, "", text, None);
+    answer.short.clone_from(&answer.text);
+    answer
 }
 
 /// Emits which gate decides, and why it is not the one of the settings.

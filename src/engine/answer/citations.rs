@@ -145,8 +145,8 @@ struct Claim {
     /// The parts that it sets as code, in lower case, and whether the passages hold them.
     code: Vec<String>,
     is_code_held: bool,
-    /// Lines of code, where it is nothing else.
-    copied: Option<Vec<String>>,
+    /// Whether it is code and nothing else.
+    is_code: bool,
     /// Numbers with their units: a source sentence must hold both.
     measures: Vec<[String; 2]>,
     is_negated: bool,
@@ -173,17 +173,6 @@ pub(super) struct SourceSentence {
 impl SourceSentence {
     fn holds_code(&self, code: &str) -> bool {
         fold_white_space(&self.text.to_lowercase()).contains(code)
-    }
-
-    /// Returns the citation of a passage with this sentence of it.
-    pub(super) fn cite(&self, passage: Citation) -> Citation {
-        Citation {
-            first_line: self.lines[0],
-            last_line: self.lines[1],
-            place: self.place.clone(),
-            quote: Some(self.text.clone()),
-            ..passage
-        }
     }
 }
 
@@ -288,10 +277,9 @@ impl Supports {
             (is_held && is_enough).then_some((held as f32, source))
         });
         let (_, source) = largest(scored)?;
-        let passage = self.passages[source.passage].citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share: 1.0 },
-            ..source.cite(passage)
+            ..self.quote(source)
         })
     }
 
@@ -318,14 +306,22 @@ impl Supports {
         cited
     }
 
+    /// Returns the citation of a source sentence.
+    pub(super) fn quote(&self, source: &SourceSentence) -> Citation {
+        Citation {
+            first_line: source.lines[0],
+            last_line: source.lines[1],
+            place: source.place.clone(),
+            quote: Some(source.text.clone()),
+            ..self.passages[source.passage].citation.clone()
+        }
+    }
+
     /// Returns a citation of each sentence of the passages, in their order.
     pub fn quotations(&self) -> Vec<Citation> {
-        let cited = |source: &SourceSentence| {
-            let passage = self.passages[source.passage].citation.clone();
-            Citation {
-                evidence: Evidence::Overlap { share: 1.0 },
-                ..source.cite(passage)
-            }
+        let cited = |source: &SourceSentence| Citation {
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..self.quote(source)
         };
         self.sources.iter().map(cited).collect()
     }
@@ -337,8 +333,7 @@ impl Supports {
             let asked = &self.asked[passage.language];
             let own = self.sources.iter().filter(|source| source.passage == at);
             let scored = own.map(|source| (self.share(asked, &source.stems), source));
-            let (_, source) = largest(scored)?;
-            Some(source.cite(passage.citation.clone()))
+            largest(scored).map(|(_, source)| self.quote(source))
         });
         best.collect()
     }
@@ -383,7 +378,7 @@ impl Supports {
             numbers,
             names,
             is_code_held: code.iter().all(|code| self.holds_code(code)),
-            copied: is_code(text).then(|| code.clone()),
+            is_code: is_code(text),
             code,
             measures: measures(text),
             is_negated: count_negations(text.split_whitespace()) % 2 == 1,
@@ -514,7 +509,7 @@ impl Supports {
         let sources = self.sources.iter().filter(|source| source.passage == at);
         match self.best(claim, sources) {
             Some((_, source)) if !self.agrees(source, claim) => None,
-            Some((_, source)) => Some(source.cite(passage.citation.clone())),
+            Some((_, source)) => Some(self.quote(source)),
             None => Some(passage.citation.clone()),
         }
     }
@@ -542,13 +537,13 @@ impl Supports {
         let weighed =
             near.map(|(share, source)| (share + self.share_of_added(source, &claim), source));
         let (_, source) = largest(weighed)?;
-        Some(source.cite(self.passages[source.passage].citation.clone()))
+        Some(self.quote(source))
     }
 
     /// Returns the citation of the first passage with all lines of code of a claim that is nothing
     /// else: a command has few words, and the sentence around it may say "never" of another thing.
     fn find_copied(&self, claim: &Claim) -> Option<Citation> {
-        let lines = claim.copied.as_ref()?;
+        let lines = claim.is_code.then_some(&claim.code)?;
         // a single word is in many passages
         let is_long = lines.iter().any(|line| line.contains(' '));
         let holds_all = |passage: &Source| lines.iter().all(|line| passage.text.contains(line));
@@ -556,17 +551,13 @@ impl Supports {
             .passages
             .iter()
             .position(|passage| is_long && holds_all(passage))?;
-        let passage = Citation {
-            evidence: Evidence::Overlap { share: 1.0 },
-            ..self.passages[at].citation.clone()
-        };
-
         let sources = self.sources.iter().filter(|source| source.passage == at);
         let said = &claim.stems[self.passages[at].language];
         let best = largest(sources.map(|source| (self.share(said, &source.stems), source)));
-        Some(match best {
-            Some((_, source)) => source.cite(passage),
-            None => passage,
+        let whole = || self.passages[at].citation.clone();
+        Some(Citation {
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..best.map_or_else(whole, |(_, source)| self.quote(source))
         })
     }
 
@@ -586,7 +577,6 @@ impl Supports {
         let agreeing =
             scored.filter(|(share, source)| *share >= MIN_SHARE && self.agrees(source, claim));
         let (share, best) = best_of(agreeing)?;
-        let passage = self.passages.get(best.passage)?.citation.clone();
         // the words may be of two sentences: the quotation is of the one that says more
         let said = &claim.stems[self.passages[best.passage].language];
         let own = self.share(said, &best.stems);
@@ -600,7 +590,7 @@ impl Supports {
         let quoted = largest(more).map_or(best, |(_, source)| source);
         Some(Citation {
             evidence: Evidence::Overlap { share },
-            ..quoted.cite(passage)
+            ..self.quote(quoted)
         })
     }
 

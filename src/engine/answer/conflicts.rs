@@ -1,12 +1,12 @@
 //! Sources that disagree: a sentence of another document that has another number where the one that
 //! the answer cites has the number of the answer.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 
 use crate::corpus::{is_month, split_words};
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, Conflict, RunEvent, saturating_u32};
+use crate::event::{Citation, Conflict, saturating_u32};
 use crate::index::{compare_versions, is_content_word};
 
 use super::citations::{Source, SourceSentence, Supports, names, numbers, stems, without_marks};
@@ -34,19 +34,22 @@ pub fn add_otherwise(
     answer: &mut Answer,
     passages: &Passages,
 ) -> Option<Conflict> {
-    let supports = Supports::new(run.question, passages);
     let said = numbers(&without_marks(&answer.text));
-    let cited = answer.sentences.iter().flat_map(|sentence| {
+    if said.is_empty() {
+        return None;
+    }
+
+    let supports = Supports::new(run.question, passages);
+    let mut cited = answer.sentences.iter().flat_map(|sentence| {
         let of_sentence = |citation| (sentence.step, sentence.text(), citation);
         sentence.citations.iter().map(of_sentence)
     });
-    let found = cited.filter_map(|(step, text, citation)| {
+    // one is enough to look at both
+    let (step, other) = cited.find_map(|(step, text, citation)| {
         let other = supports.find_otherwise(text, citation)?;
         let quote = other.citation.quote.as_deref().unwrap_or_default();
         (!numbers(quote).is_subset(&said)).then_some((step, other))
-    });
-    // one is enough to look at both
-    let (step, other) = found.into_iter().next()?;
+    })?;
 
     let conflict = Conflict {
         step,
@@ -55,15 +58,8 @@ pub fn add_otherwise(
     };
     let quote = quotation(other.citation.quote.as_deref().unwrap_or_default());
     let text = format!("≠ {}: “{quote}”", conflict.file);
-    answer
-        .text
-        .push_str(&format!("\n\n{text} [{}]", other.citation.label));
-    answer.citations.push(other.citation.clone());
-    run.emit(RunEvent::StepGiven {
-        step: saturating_u32(answer.sentences.len()) + 1,
-        text,
-        citations: vec![other.citation],
-    });
+    let next = saturating_u32(answer.sentences.len()) + 1;
+    run.give_step(answer, next, "\n\n", text, Some(other.citation));
     Some(conflict)
 }
 
@@ -78,26 +74,26 @@ impl Supports {
                 && (is_asked || Some(&one.text) == cited.quote.as_ref())
         };
         let stated = numbers(&without_marks(sentence));
-        let own = self.sources.iter().filter(is_own);
-        let others = own.flat_map(|own| {
-            let stated = &stated;
+        let own = self.sources.iter().filter(is_own).filter_map(|own| {
+            let mut disputed = numbers(&own.text);
+            disputed.retain(|number| stated.contains(number));
+            (!disputed.is_empty()).then_some((own, disputed))
+        });
+        let others = own.flat_map(|(own, disputed)| {
             self.sources.iter().filter_map(move |other| {
                 let age = self.age(other, own);
-                (has_disputed(stated, own, other) && self.disagree(own, other, age))
-                    .then_some((age, other))
+                let known = numbers(&other.text);
+                let has_another =
+                    !disputed.is_subset(&known) && !known.is_subset(&numbers(&own.text));
+                (has_another && self.is_same_subject(own, other, age)).then_some((age, other))
             })
         });
 
-        let newest = others.reduce(|best, next| {
-            let rank = |age: Option<Ordering>| age.map_or(0, |age| age as i8);
-            if rank(next.0) > rank(best.0) {
-                next
-            } else {
-                best
-            }
-        });
-        newest.map(|(age, other)| Otherwise {
-            citation: other.cite(self.passages[other.passage].citation.clone()),
+        let rank = |age: Option<Ordering>| age.map_or(0, |age| age as i8);
+        // of several newest the first
+        let (age, other) = others.min_by_key(|(age, _)| Reverse(rank(*age)))?;
+        Some(Otherwise {
+            citation: self.quote(other),
             age,
         })
     }
@@ -114,8 +110,8 @@ impl Supports {
     }
 
     /// Returns whether sentences of two documents are about the same thing, by their words and by
-    /// those of the question, and each has a number that the other one does not.
-    fn disagree(
+    /// those of the question.
+    fn is_same_subject(
         &self,
         own: &SourceSentence,
         other: &SourceSentence,
@@ -123,10 +119,6 @@ impl Supports {
     ) -> bool {
         let [from, to] = [own, other].map(|sentence| &self.passages[sentence.passage]);
         if from.citation.file == to.citation.file || from.language != to.language {
-            return false;
-        }
-        let [has, has_not] = [own, other].map(|sentence| numbers(&sentence.text));
-        if has.is_subset(&has_not) || has_not.is_subset(&has) {
             return false;
         }
 
@@ -163,14 +155,6 @@ impl Supports {
     }
 }
 
-/// Returns whether a number of the answer is in its own source sentence and not in the other.
-fn has_disputed(stated: &BTreeSet<String>, own: &SourceSentence, other: &SourceSentence) -> bool {
-    let [own, other] = [own, other].map(|sentence| numbers(&sentence.text));
-    stated
-        .iter()
-        .any(|number| own.contains(number) && !other.contains(number))
-}
-
 /// Returns the words of what a sentence is about: neither its numbers nor its months.
 fn subject_words<'s>(sentence: &'s SourceSentence, language: &str) -> BTreeSet<&'s String> {
     let dates = split_words(&sentence.text).filter(|word| is_month(word));
@@ -202,21 +186,13 @@ fn names_are_in(sentence: &SourceSentence, other: &SourceSentence, passage: &Sou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{ChunkText, Hit};
+    use crate::event::Hit;
 
-    fn hit(id: u64, [path, date, heading, text]: [&str; 4]) -> Hit {
-        let chunk = ChunkText {
-            id,
-            document: path.to_owned(),
-            headings: vec![heading.to_owned()],
-            text: text.to_owned(),
-            lines: [1, 1],
-            ..ChunkText::default()
-        };
-        Hit {
-            date: Some(date.to_owned()).filter(|date| !date.is_empty()),
-            ..Hit::with_rank(chunk, id as u32)
-        }
+    fn hit(id: u32, [path, date, heading, text]: [&str; 4]) -> Hit {
+        let mut hit = Hit::from_text(id, path, text);
+        hit.chunk.headings = vec![heading.to_owned()];
+        hit.date = Some(date.to_owned()).filter(|date| !date.is_empty());
+        hit
     }
 
     /// The age of the source that says otherwise than the answer, which cites the first one.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, RunEvent};
+use crate::event::Citation;
 
 use super::citations::Supports;
 use super::quotes::{RankedSentences, give, hold_subject, quotation};
@@ -23,11 +23,11 @@ pub fn give_files(
     passages: &Passages,
     supported: bool,
 ) -> Answer {
-    let mut answer = Answer::default();
     if !supported {
         // what comes near to the words of the question is about no file
         return give(run, RankedSentences::default(), false);
     }
+
     let found = find_files(run.question, &subjects.join(" "), passages);
     let count = asks_for_number(run.question).then(|| format!("{}:", found.len()));
     let lines = found.into_iter().map(|(file, citation)| {
@@ -39,20 +39,10 @@ pub fn give_files(
         (text, citation)
     });
     let lines = count.map(|count| (count, None)).into_iter().chain(lines);
+    let mut answer = Answer::default();
     for (step, (text, citation)) in (1..).zip(lines) {
-        answer.text.push_str(&text);
-        if let Some(citation) = &citation {
-            answer.text.push_str(&format!(" [{}]", citation.label));
-        }
-        answer.text.push('\n');
-        answer.citations.extend(citation.clone());
-        run.emit(RunEvent::StepGiven {
-            step,
-            text,
-            citations: citation.into_iter().collect(),
-        });
+        run.give_step(&mut answer, step, "\n", text, citation);
     }
-    answer.text.truncate(answer.text.trim_end().len());
     answer.short.clone_from(&answer.text);
     answer
 }
@@ -60,9 +50,9 @@ pub fn give_files(
 /// Returns the files of the passages that hold the words of a text, and the sentence of each that
 /// holds most of them; copies of a passage have none of their own.
 fn find_files(question: &str, text: &str, passages: &Passages) -> Vec<(String, Option<Citation>)> {
-    let mut quoted: BTreeMap<u32, Citation> = BTreeMap::new();
     let sentences = Supports::new(text, passages).best_quotations();
-    quoted.extend(sentences.into_iter().map(|one| (one.label, one)));
+    let sentences = sentences.into_iter().map(|one| (one.label, one));
+    let mut quoted: BTreeMap<u32, Citation> = sentences.collect();
 
     let mut found: Vec<(String, Option<Citation>)> = Vec::new();
     let labelled = (1..).zip(&passages.hits);
@@ -92,20 +82,11 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{ChunkCopy, ChunkText, Hit};
+    use crate::event::{ChunkCopy, Hit};
 
     #[test]
     fn the_files_that_hold_all_words_are_found_each_once_with_their_copies() {
-        let hit = |id: u32, path: &str, text: &str| {
-            let chunk = ChunkText {
-                id: id.into(),
-                document: path.to_owned(),
-                text: text.to_owned(),
-                ..ChunkText::default()
-            };
-            Hit::with_rank(chunk, id)
-        };
-        let mut first = hit(1, "cat.md", "It is gone. The cat Ballast is grey.");
+        let mut first = Hit::from_text(1, "cat.md", "It is gone. The cat Ballast is grey.");
         first.copies.push(ChunkCopy {
             chunk: 9,
             document: "old/cat.md".to_owned(),
@@ -116,9 +97,9 @@ mod tests {
         });
         let hits = vec![
             first,
-            hit(2, "ship.md", "Stones are the ballast of a ship."),
-            hit(3, "cat.md", "Who saw the cat Ballast?"),
-            hit(4, "ballast.md", "She has a cat."),
+            Hit::from_text(2, "ship.md", "Stones are the ballast of a ship."),
+            Hit::from_text(3, "cat.md", "Who saw the cat Ballast?"),
+            Hit::from_text(4, "ballast.md", "She has a cat."),
         ];
         let found = find_files(
             "Which files mention it?",

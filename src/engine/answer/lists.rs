@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Roles, Run, Sentence, context};
-use crate::event::{Citation, RunEvent, saturating_u32};
-use crate::index::content_words;
+use crate::event::{Citation, Hit, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
 
-use super::citations::{Supports, without_last_marks};
+use super::citations::{Supports, stems, without_last_marks};
 
 /// Passages that a small model reads at once without leaving much out.
 pub const AT_ONCE: usize = 4;
@@ -54,20 +53,21 @@ pub fn write_list(
     let mut list = List::default();
     let asked = run.question.to_lowercase();
     let is_detailed = DETAILED.iter().any(|word| asked.contains(word));
-    let labels: Vec<u32> = (1..).take(passages.hits.len()).collect();
+    let labelled: Vec<(u32, &Hit)> = (1..).zip(&passages.hits).collect();
 
-    for (hits, labels) in passages.hits.chunks(IN_BATCH).zip(labels.chunks(IN_BATCH)) {
-        let prompts = hits.iter().map(|hit| {
+    for batch in labelled.chunks(IN_BATCH) {
+        let prompts = batch.iter().map(|(_, hit)| {
             let passage = hit.chunk.embedded_text();
             context::entries_prompt(run.tools.prompts, run.question, &passage)
         });
         let prompts: Vec<_> = prompts.collect();
         let completions = run.complete("list", &prompts, &decoding)?;
-        for ((hit, label), completion) in hits.iter().zip(labels).zip(completions) {
+        for ((label, hit), completion) in batch.iter().zip(completions) {
             let language = language(&hit.chunk.text);
-            let held = words(&hit.chunk.text_with_place(), language);
+            // an entry is too short to know its own language
+            let held = stems(&hit.chunk.text_with_place(), language);
             for mut entry in entries(&completion) {
-                let words = words(&entry.text, language);
+                let words = stems(&entry.text, language);
                 if !is_held(&words, &held) {
                     continue;
                 }
@@ -121,28 +121,22 @@ impl List {
         }
 
         self.known.push(words);
-        let step = saturating_u32(self.known.len());
-        let raw = format!("- {}\n", entry.text);
-        run.emit(RunEvent::StepStarted { step });
-        let last = entry.tokens.len().saturating_sub(1);
-        for (at, token) in entry.tokens.iter().enumerate() {
-            let mark = if at == 0 { "- " } else { "" };
-            let end = if at == last { "\n" } else { "" };
-            run.emit(RunEvent::TokenGenerated {
-                step,
-                text: format!("{mark}{}{end}", token.text),
-                logprob: token.logprob,
-                entropy: token.entropy,
-                alternatives: token.alternatives.clone(),
-            });
+        let uncertainty = roles.gate.decide_early(&entry.tokens);
+        let mut tokens = entry.tokens;
+        if let Some(first) = tokens.first_mut() {
+            first.text.insert_str(0, "- ");
+        }
+        if let Some(last) = tokens.last_mut() {
+            last.text.push('\n');
         }
         let sentence = Sentence {
-            step,
-            raw,
-            uncertainty: roles.gate.decide_early(&entry.tokens),
-            tokens: entry.tokens,
+            step: saturating_u32(self.known.len()),
+            raw: format!("- {}\n", entry.text),
+            tokens,
             citations,
+            uncertainty,
         };
+        run.emit_tokens(&sentence);
         if let Some(uncertainty) = sentence.uncertainty.clone() {
             run.emit(sentence.to_event(uncertainty));
         }
@@ -207,11 +201,6 @@ fn entry(tokens: Vec<Token>) -> Option<Entry> {
         tokens: of_text.collect(),
         text: text.to_owned(),
     })
-}
-
-/// Returns the words of content of a text of this language: an entry is too short to know its own.
-fn words(text: &str, language: &str) -> BTreeSet<String> {
-    content_words(text, language).into_iter().collect()
 }
 
 /// Returns whether a passage holds most words of an entry.

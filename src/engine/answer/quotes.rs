@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::corpus::{begins_item, fold_white_space, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, NearestSentence, RunEvent, embedded_text};
+use crate::event::{Citation, NearestSentence, embedded_text};
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
@@ -282,12 +282,8 @@ impl QuestionWords {
 pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answer {
     let mut answer = Answer::default();
     if !supported {
-        answer.text = refusal(run.question).to_owned();
-        run.emit(RunEvent::StepGiven {
-            step: 1,
-            text: answer.text.clone(),
-            citations: Vec::new(),
-        });
+        let text = refusal(run.question).to_owned();
+        run.give_step(&mut answer, 1, "", text, None);
     }
     let mut answer = add_quotes(run, ranked, u32::from(!supported), answer);
     if run.tools.config.answer.short && !supported {
@@ -309,15 +305,7 @@ pub fn add_quotes(
     let fitting = best.filter(|sentence| sentence.score() >= least);
     for (step, sentence) in (steps + 1..).zip(fitting) {
         let text = format!("“{}”", quotation(sentence.text()));
-        let space = if answer.text.is_empty() { "" } else { "\n\n" };
-        let label = sentence.citation.label;
-        answer.text.push_str(&format!("{space}{text} [{label}]"));
-        answer.citations.push(sentence.citation.clone());
-        run.emit(RunEvent::StepGiven {
-            step,
-            text,
-            citations: vec![sentence.citation],
-        });
+        run.give_step(&mut answer, step, "\n\n", text, Some(sentence.citation));
     }
     answer.short.clone_from(&answer.text);
     answer

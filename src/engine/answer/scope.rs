@@ -461,17 +461,13 @@ fn comparison(question: &str) -> Vec<String> {
 
 /// Returns the subject of a question for the files that are about something.
 fn files_about(question: &str) -> Option<String> {
-    let behind = |text: &str, words: &[&str]| {
-        let rest = words.iter().find_map(|word| text.strip_prefix(word))?;
-        Some(rest.trim_start().to_owned())
-    };
-    let rest = behind(&behind(question, WHICH_FILES)?, FILES)?;
+    let rest = behind(behind(question, WHICH_FILES)?, FILES)?;
     // "which reports that mention it are late" asks for something else
     let is_list = question.starts_with("list");
     let rest = rest
         .strip_prefix("that ")
         .filter(|_| is_list)
-        .unwrap_or(&rest);
+        .unwrap_or(rest);
     let subject = behind(rest, MENTIONING)?;
     let subject = subject.trim_end_matches(|c: char| "?？.。! ".contains(c));
     let language = short_text_language(question).unwrap_or_else(|| language(subject));
@@ -479,6 +475,12 @@ fn files_about(question: &str) -> Option<String> {
     let points = POINTING.iter().any(|word| has_word(subject, word));
     let says_something = !points && !content_words(subject, language).is_empty();
     says_something.then(|| subject.to_owned())
+}
+
+/// Returns the text behind the first of some beginnings that it has.
+fn behind<'t>(text: &'t str, beginnings: &[&str]) -> Option<&'t str> {
+    let rest = beginnings.iter().find_map(|word| text.strip_prefix(word))?;
+    Some(rest.trim_start())
 }
 
 /// Returns whether a text has these words, and not as a part of longer ones; scripts without blanks

@@ -5,9 +5,7 @@ use crate::config::FirstSentence;
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Effort, Need, Passages, Query, Roles, Run, StepLookup, context};
 use crate::engine::stages::rerank_hits;
-use crate::event::{
-    Decision, DropReason, DroppedChunk, Hit, RunEvent, Uncertainty, saturating_u32,
-};
+use crate::event::{Decision, DropReason, DroppedChunk, Hit, Uncertainty, saturating_u32};
 use crate::llm::{End, LlmError};
 use crate::methods::searag::should_expand;
 
@@ -306,17 +304,7 @@ fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, since: 
     let sentence = &draft.sentence;
 
     if since == EmittedSince::AnotherSentence {
-        let step = sentence.step;
-        run.emit(RunEvent::StepStarted { step });
-        for token in &sentence.tokens {
-            run.emit(RunEvent::TokenGenerated {
-                step,
-                text: token.text.clone(),
-                logprob: token.logprob,
-                entropy: token.entropy,
-                alternatives: token.alternatives.clone(),
-            });
-        }
+        run.emit_tokens(sentence);
     }
 
     run.emit(sentence.to_event(Uncertainty {

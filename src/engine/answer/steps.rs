@@ -1,7 +1,7 @@
 //! Splits the stream of tokens into steps, one per sentence, line of a list, or block of code.
 
 use crate::corpus::sentences;
-use crate::engine::run::Sentence;
+use crate::engine::run::{Sentence, token_event};
 use crate::event::{Flow, RunEvent, Uncertainty, ends_in_code};
 use crate::llm::Token;
 
@@ -74,13 +74,7 @@ impl<'a> Steps<'a> {
         }
         self.raw.push_str(&token.text);
         self.tokens.push(token.clone());
-        publish(RunEvent::TokenGenerated {
-            step: self.step,
-            text: token.text.clone(),
-            logprob: token.logprob,
-            entropy: token.entropy,
-            alternatives: token.alternatives.clone(),
-        })
+        publish(token_event(self.step, token))
     }
 
     /// Finishes the current sentence.

@@ -59,9 +59,9 @@ pub fn measure(
         _ if passages.hits.is_empty() => 0.0,
         // each file is about it by itself
         _ if scope.kind == QuestionKind::Files => {
-            let mut subjects = scope.subjects.iter();
-            let is_held = |one: &String| hold_subject(run.question, one, passages).contains(&true);
-            f32::from(u8::from(subjects.any(is_held)))
+            let subject = scope.subjects.join(" ");
+            let is_held = hold_subject(run.question, &subject, passages).contains(&true);
+            if is_held { 1.0 } else { 0.0 }
         }
         None => probability(stated, score, at_once),
         // a list is in no single sentence, and a model that is asked whether the sources state all

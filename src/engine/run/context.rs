@@ -548,7 +548,6 @@ pub fn available(config: &Config, context_tokens: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::ChunkText;
 
     #[test]
     fn a_request_says_the_form_of_its_answer() {
@@ -561,13 +560,7 @@ mod tests {
 
     #[test]
     fn a_question_in_another_language_than_its_sources_says_so() {
-        let hit = |text: &str| {
-            let chunk = ChunkText {
-                text: text.to_owned(),
-                ..ChunkText::default()
-            };
-            Hit::with_rank(chunk, 1)
-        };
+        let hit = |text: &str| Hit::from_text(1, "", text);
         let english = || hit("The screen must have at least 60 columns and 16 rows.");
         let german = hit(
             "Der Bildschirm muss mindestens 60 Spalten und 16 Zeilen haben, sagt die Anleitung.",

@@ -117,7 +117,6 @@ fn with_today(question: &str, today: Date) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::ChunkText;
 
     #[test]
     fn a_question_that_counts_from_today_says_which_day_that_is() {
@@ -141,13 +140,6 @@ mod tests {
 
     #[test]
     fn a_question_to_versions_of_a_file_says_which_is_right() {
-        let hit = |path: &str| {
-            let chunk = ChunkText {
-                document: path.to_owned(),
-                ..ChunkText::default()
-            };
-            Hit::with_rank(chunk, 1)
-        };
         for (question, paths, is_noted) in [
             (
                 "What may a night cost?",
@@ -175,7 +167,7 @@ mod tests {
                 false,
             ),
         ] {
-            let hits = paths.map(hit);
+            let hits = paths.map(|path| Hit::from_text(1, path, ""));
             let asked = dated_question(question, &hits);
             assert_eq!(asked.ends_with(LATEST), is_noted, "{question} {paths:?}");
         }

@@ -21,5 +21,6 @@ pub use role::{
 pub use state::Run;
 pub use tools::{Corpus, Tools};
 pub use values::{
-    Answer, Draft, Effort, Known, Need, Passages, Query, Searched, Sentence, StepLookup, Understood,
+    Answer, Draft, Effort, Known, Need, Passages, Query, Searched, Sentence, StepLookup,
+    Understood, token_event,
 };

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::engine::error::RunError;
 use crate::event::{
-    Advice, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval, RunEvent, RunUsage,
-    elapsed_ms, is_stop,
+    Advice, Citation, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval, RunEvent,
+    RunUsage, elapsed_ms, is_stop,
 };
 use crate::methods::ModelCalls as _;
 
 use super::tools::Tools;
-use super::values::{Answer, Contexts, Effort, Judged, Searched};
+use super::values::{Answer, Contexts, Effort, Judged, Searched, Sentence, token_event};
 
 /// A run in progress.
 pub struct Run<'a> {
@@ -70,6 +70,40 @@ impl<'a> Run<'a> {
         if (self.publish)(event) == Flow::Stop {
             self.is_stopped = true;
         }
+    }
+
+    /// Emits a sentence token by token.
+    pub fn emit_tokens(&mut self, sentence: &Sentence) {
+        let step = sentence.step;
+        self.emit(RunEvent::StepStarted { step });
+        for token in &sentence.tokens {
+            self.emit(token_event(step, token));
+        }
+    }
+
+    /// Adds a step that no model wrote to an answer and emits it: its text, behind a `gap` where
+    /// there is some before it, and the mark of its source.
+    pub fn give_step(
+        &mut self,
+        answer: &mut Answer,
+        step: u32,
+        gap: &str,
+        text: String,
+        citation: Option<Citation>,
+    ) {
+        if !answer.text.is_empty() {
+            answer.text.push_str(gap);
+        }
+        answer.text.push_str(&text);
+        if let Some(citation) = &citation {
+            answer.text.push_str(&format!(" [{}]", citation.label));
+        }
+        answer.citations.extend(citation.clone());
+        self.emit(RunEvent::StepGiven {
+            step,
+            text,
+            citations: citation.into_iter().collect(),
+        });
     }
 
     /// Returns the time since the run began.

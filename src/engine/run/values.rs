@@ -167,6 +167,17 @@ impl Sentence {
     }
 }
 
+/// Returns the event of a token of a step.
+pub fn token_event(step: u32, token: &Token) -> RunEvent {
+    RunEvent::TokenGenerated {
+        step,
+        text: token.text.clone(),
+        logprob: token.logprob,
+        entropy: token.entropy,
+        alternatives: token.alternatives.clone(),
+    }
+}
+
 /// A sentence that is not part of the answer yet.
 pub struct Draft {
     pub sentence: Sentence,
