@@ -112,17 +112,27 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut open = false;
     // notes of days and logs: each line with a date is an entry, the others continue it
     let mut has_entry = false;
+    // a list of definitions: each has its text below it, further in
+    let mut paragraph_indent = None;
+    let mut last_indent = 0;
     let mut fence = "";
 
     for line in lines_of(text, 0..text.len()) {
         let content = text[line.clone()].trim();
+        let indent = text[line.clone()].find(content).unwrap_or(0);
         let mut kind = kind(content, fence);
         let continues = kind == Line::Continues;
         let is_entry = continues && begins_with_date(content);
-        if is_entry && has_entry {
+        let is_next_term =
+            paragraph_indent.is_some_and(|own| open && indent <= own && own < last_indent);
+        if continues && (is_entry && has_entry || is_next_term) {
             kind = Line::Begins;
         }
         has_entry = is_entry || (continues && has_entry);
+        if !continues || !open || is_next_term {
+            paragraph_indent = continues.then_some(indent);
+        }
+        last_indent = indent;
 
         fence = match kind {
             Line::Fence if fence.is_empty() => &content[..3],
@@ -363,6 +373,20 @@ mod tests {
                 "2025-02-01 chain",
                 "Built on\n2025-03-01 by us",
             ],
+        );
+        check(
+            "0\n    Success\n1\n    Error\n    of any kind\n2\n    Restarting",
+            "en",
+            &[
+                "0\n    Success",
+                "1\n    Error\n    of any kind",
+                "2\n    Restarting",
+            ],
+        );
+        check(
+            "    A first line\nfurther in\nthan others",
+            "en",
+            &["A first line\nfurther in\nthan others"],
         );
         // an item without text, and white space behind it
         check("1. \t", "en", &["1."]);
