@@ -18,6 +18,9 @@ use super::state::Run;
 /// Number of pairs that the generator judges at a time; in between the user sees how many are left.
 const JUDGED_AT_ONCE: usize = 32;
 
+/// Tokens of a batch between two reports of it, each of which hears whether the user has stopped.
+const TOKENS_PER_PROGRESS: u32 = 16;
+
 /// Log-probability of a token that a model excludes, nats.
 const LEAST_LOGPROB: f32 = -100.0;
 
@@ -240,14 +243,16 @@ impl ModelCalls for Run<'_> {
         self.check_stopped()?;
         let first = self.emit_model_calls(purpose, prompts)?;
         let total = saturating_u32(prompts.len());
-        let mut begun = 0;
+        let (mut begun, mut tokens) = (0, 0);
         let (tools, mut emit) = self.split();
         let mut observe = |branch: usize, _: &Token| {
+            tokens += 1;
             let number = saturating_u32(branch + 1);
-            if number <= begun || total == 1 {
+            let is_next = number > begun && total > 1;
+            if !is_next && tokens % TOKENS_PER_PROGRESS != 0 {
                 return Flow::Continue;
             }
-            begun = number;
+            begun = begun.max(number);
             emit(RunEvent::CallsProgressed {
                 purpose: purpose.to_owned(),
                 begun,

@@ -1,6 +1,6 @@
 //! The utility of a context, with scripted replies.
 
-use ragscope::event::{HitUtility, RunEvent, SePerForm, Utility};
+use ragscope::event::{HitUtility, Outcome, RunEvent, SePerForm, Utility};
 
 use super::{config, run_over};
 use crate::support::find;
@@ -220,4 +220,39 @@ fn a_run_that_said_nothing_measures_nothing() {
             .iter()
             .any(|event| matches!(event, RunEvent::UtilityMeasured { .. }))
     );
+}
+
+/// A reply of a batch is as long as its limit: a stop does not wait for the next one.
+#[test]
+fn a_stop_is_heard_within_a_reply() {
+    let settings = [
+        ("utility.kind", "hard"),
+        ("utility.samples", "2"),
+        ("answer.prompt", "qa_short"),
+    ];
+    let words = "word ".repeat(24);
+    let ask = |stop_at| {
+        let generator = ScriptedGenerator::new().then("an answer");
+        let mut generator = generator.then(&words).then(&words);
+        let asked = ("Who recorded it?", &[] as &[String]);
+        let (outcome, events) =
+            run_over(&[REBA], &config(&settings), &mut generator, asked, stop_at);
+        (outcome.expect("it ran"), events)
+    };
+    let (_, events) = ask(usize::MAX);
+    let of_first = events.iter().enumerate().filter_map(|(at, event)| {
+        matches!(event, RunEvent::CallsProgressed { begun: 1, .. }).then_some(at)
+    });
+    let of_first: Vec<usize> = of_first.collect();
+    assert_eq!(
+        of_first.len(),
+        2,
+        "the beginning of the first reply, and its 16th word"
+    );
+
+    let (outcome, events) = ask(of_first[1]);
+    assert_eq!(outcome, Outcome::Stopped);
+    let written =
+        find!(events.iter().rev(), RunEvent::RunFinished { usage, .. } => usage.tokens_generated);
+    assert_eq!(written, Some(2 + 16));
 }
