@@ -220,6 +220,13 @@ impl Verdict {
         let least = self.least_certain.as_ref();
         least.filter(|word| word.probability < 0.5)
     }
+
+    /// Returns whether the answer states something that is not in the documents.
+    #[must_use]
+    pub fn is_unfounded(&self) -> bool {
+        let is_stated = self.statements > 0 && self.uncited.len() == self.statements as usize;
+        self.kind == VerdictKind::NotInDocuments && is_stated
+    }
 }
 
 /// The calibration of verdicts on answers of one model over one folder: Platt's scaling of their

@@ -12,7 +12,7 @@ use crate::engine::run::{Answer, Passages, Run, context};
 use crate::event::{AblatedChunk, RunEvent, saturating_u32};
 use crate::llm::Prompt;
 
-use super::citations::without_marks;
+use super::marks::without_marks;
 
 /// The purpose of the calls.
 const PURPOSE: &str = "ablation";

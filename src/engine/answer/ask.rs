@@ -13,7 +13,6 @@ use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, cont
 use crate::engine::stages;
 use crate::event::{
     Advice, Ask, FORMAT, Flow, Outcome, Problem, QuestionKind, RunEvent, Scope, Support, is_stop,
-    saturating_u32,
 };
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
@@ -24,9 +23,11 @@ use super::judged::cite_uncited;
 use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
-use super::quotes::{add_quotes, give};
+use super::quotes::{RankedSentences, add_quotes, give, refuse};
 use super::sampled::sample;
-use super::scope::{asks_for_entries, has_scope, may_name_documents, read_scope, scoped_config};
+use super::scope::{
+    asks_for_entries, has_scope, list_subject, may_name_documents, read_scope, scoped_config,
+};
 use super::summary::summarise;
 use super::support::{self, can_judge};
 use super::translated::translate;
@@ -159,6 +160,8 @@ struct Answered {
     passages: Passages,
     /// The support of the answer by them, where that is measured.
     support: Option<Support>,
+    /// The sentences of the passages, best first, where the answer has none of them.
+    ranked: RankedSentences,
 }
 
 /// Retrieves, writes the answer, and measures how much each lookup helped.
@@ -188,6 +191,7 @@ fn answer<'q>(
         mut answer,
         passages,
         support,
+        ranked,
     } = match (scope.kind, scope.documents.as_slice()) {
         (QuestionKind::Summary, [document]) => {
             let (answer, passages) = summarise(run, roles, document)?;
@@ -195,6 +199,7 @@ fn answer<'q>(
                 answer,
                 passages,
                 support: None,
+                ranked: RankedSentences::default(),
             }
         }
         (_, _) => search_and_answer(run, roles, scope, confirmed, translated)?,
@@ -231,6 +236,10 @@ fn answer<'q>(
             conflict,
             run.tools.verdict_fit,
         );
+        if verdict.is_unfounded() && support.is_some() {
+            answer = refuse(run, ranked, answer);
+            run.keep(answer.clone());
+        }
         run.emit(RunEvent::VerdictGiven { verdict });
     }
 
@@ -304,7 +313,8 @@ fn search_and_answer<'q>(
             subjects: &scope.subjects,
         };
         let effort = run.first_effort(roles);
-        if let Some(text) = translate(run)? {
+        let searched = translate(run)?.or_else(|| list_subject(scope, asked));
+        if let Some(text) = searched {
             run.question = translated.get_or_init(|| text);
         }
         retrieve(run, roles, &need, effort)?.passages
@@ -314,22 +324,22 @@ fn search_and_answer<'q>(
 
     let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
-    let measured = if is_measured && context::needs_corpus(config) {
-        Some(support::measure(run, &passages, scope)?)
+    let (mut support, mut ranked) = if is_measured && context::needs_corpus(config) {
+        let (support, ranked) = support::measure(run, &passages, scope)?;
+        (Some(support), ranked)
     } else {
-        None
+        (None, RankedSentences::default())
     };
 
-    let mut support = measured.as_ref().map(|(support, _)| *support);
     run.question = asked;
-    let answer = match measured {
-        Some((support, _)) if scope.kind == QuestionKind::Files => {
-            give_files(run, &scope.subjects, &passages, support.supported)
+    let answer = match support {
+        Some(known) if scope.kind == QuestionKind::Files => {
+            give_files(run, &scope.subjects, &passages, known.supported)
         }
-        Some((support, ranked)) if quotes || !support.supported => {
-            give(run, ranked, support.supported)
+        Some(known) if quotes || !known.supported => {
+            give(run, std::mem::take(&mut ranked), known.supported)
         }
-        Some((known, ranked))
+        Some(known)
             if asks_for_entries(scope, asked)
                 && passages.hits.len() > AT_ONCE
                 && can_judge(run) =>
@@ -340,20 +350,19 @@ fn search_and_answer<'q>(
                     supported: false,
                     ..known
                 });
-                give(run, ranked, false)
+                give(run, std::mem::take(&mut ranked), false)
             } else {
                 answer
             }
         }
-        Some((_, ranked)) => {
+        Some(_) => {
             let answer = write(run, roles, &passages, confirmed)?;
             if answer.text.is_empty() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
             }
             if Statements::new(asked, &answer).is_silent() {
-                let steps = saturating_u32(answer.sentences.len());
-                add_quotes(run, ranked, steps, answer)
+                add_quotes(run, std::mem::take(&mut ranked), answer)
             } else {
                 answer
             }
@@ -364,6 +373,7 @@ fn search_and_answer<'q>(
         answer,
         passages,
         support,
+        ranked,
     })
 }
 
@@ -393,8 +403,7 @@ fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
 /// Answers with a text that no model wrote.
 fn give_text(run: &mut Run<'_>, text: String) -> Answer {
     let mut answer = Answer::default();
-    run.give_step(&mut answer, 1, "", text, None);
-    answer.short.clone_from(&answer.text);
+    run.give_step(&mut answer, "", text, None);
     answer
 }
 

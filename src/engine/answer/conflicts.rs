@@ -1,16 +1,19 @@
 //! Sources that disagree: a sentence of another document that has another number where the one that
-//! the answer cites has the number of the answer.
+//! the answer cites has the number of the answer, or one that says otherwise than an answer without
+//! a source.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 
 use crate::corpus::{is_month, split_words};
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, Conflict, saturating_u32};
+use crate::event::{Citation, Conflict};
 use crate::index::{compare_versions, is_content_word};
 
-use super::citations::{Source, SourceSentence, Supports, names, numbers, stems, without_marks};
+use super::marks::without_marks;
 use super::quotes::quotation;
+use super::sources::{Source, SourceSentence, Supports};
+use super::wording::{names, numbers, stems};
 
 /// Least share of their words that two sentences about the same thing have in common (Dice's
 /// coefficient): of issues of one document, which say the same in much the same words, and of two
@@ -35,20 +38,25 @@ pub fn add_otherwise(
     passages: &Passages,
 ) -> Option<Conflict> {
     let said = numbers(&without_marks(&answer.text));
-    if said.is_empty() {
-        return None;
-    }
-
     let supports = Supports::new(run.question, passages);
-    let mut cited = answer.sentences.iter().flat_map(|sentence| {
-        let of_sentence = |citation| (sentence.step, sentence.text(), citation);
-        sentence.citations.iter().map(of_sentence)
-    });
-    // one is enough to look at both
-    let (step, other) = cited.find_map(|(step, text, citation)| {
-        let other = supports.find_otherwise(text, citation)?;
+    let is_new = |other: &Otherwise| {
         let quote = other.citation.quote.as_deref().unwrap_or_default();
-        (!numbers(quote).is_subset(&said)).then_some((step, other))
+        !numbers(quote).is_subset(&said)
+    };
+    // one is enough to look at both
+    let (step, other) = answer.sentences.iter().find_map(|sentence| {
+        let text = sentence.text();
+        let mut cited = sentence.citations.iter();
+        let found = if sentence.citations.is_empty() {
+            let citation = supports.find_denying(text)?;
+            Some(Otherwise {
+                citation,
+                age: None,
+            })
+        } else {
+            cited.find_map(|citation| supports.find_otherwise(text, citation).filter(is_new))
+        };
+        found.map(|other| (sentence.step, other))
     })?;
 
     let conflict = Conflict {
@@ -58,8 +66,7 @@ pub fn add_otherwise(
     };
     let quote = quotation(other.citation.quote.as_deref().unwrap_or_default());
     let text = format!("≠ {}: “{quote}”", conflict.file);
-    let next = saturating_u32(answer.sentences.len()) + 1;
-    run.give_step(answer, next, "\n\n", text, Some(other.citation));
+    run.give_step(answer, "\n\n", text, Some(other.citation));
     Some(conflict)
 }
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::Citation;
 
-use super::citations::Supports;
 use super::quotes::{RankedSentences, give, hold_subject, quotation};
 use super::scope::asks_for_number;
+use super::sources::Supports;
 
 /// Maximum number of files that are listed.
 const MAX_FILES: usize = 40;
@@ -38,12 +38,10 @@ pub fn give_files(
         };
         (text, citation)
     });
-    let lines = count.map(|count| (count, None)).into_iter().chain(lines);
     let mut answer = Answer::default();
-    for (step, (text, citation)) in (1..).zip(lines) {
-        run.give_step(&mut answer, step, "\n", text, citation);
+    for (text, citation) in count.map(|count| (count, None)).into_iter().chain(lines) {
+        run.give_step(&mut answer, "\n", text, citation);
     }
-    answer.short.clone_from(&answer.text);
     answer
 }
 

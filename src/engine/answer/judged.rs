@@ -6,7 +6,8 @@ use crate::engine::run::{Answer, Passages, Run, context};
 use crate::event::{Citation, Evidence, RunEvent};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
-use super::citations::{Supports, without_marks};
+use super::marks::without_marks;
+use super::sources::Supports;
 
 /// Statements that the generator judges: each costs about 150 tokens of prompt.
 const MAX_JUDGED: usize = 4;

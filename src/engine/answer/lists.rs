@@ -10,7 +10,9 @@ use crate::event::{Citation, Hit, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
 
-use super::citations::{Supports, stems, without_last_marks};
+use super::marks::without_last_marks;
+use super::sources::Supports;
+use super::wording::stems;
 
 /// Passages that a small model reads at once without leaving much out.
 pub const AT_ONCE: usize = 4;

@@ -1,6 +1,9 @@
 //! The pipeline: from the question to the written answer.
 
 mod lookup;
+mod marks;
+mod wording;
+mod sources;
 mod citations;
 mod quotes;
 mod conflicts;
@@ -25,6 +28,6 @@ mod examples;
 mod ask;
 
 pub use ask::{ask, check_question};
-pub use citations::without_marks;
 pub use examples::questions;
+pub use marks::without_marks;
 pub use write::write;

@@ -9,7 +9,8 @@ use crate::event::{Citation, NearestSentence, embedded_text};
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
-use super::citations::Supports;
+use super::sources::Supports;
+use super::wording::is_entry;
 
 /// Maximum number of sentences of an answer.
 const MAX_QUOTES: usize = 3;
@@ -69,8 +70,8 @@ impl RankedSentences {
         let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
-            // what a row is about stands above its table
-            if text.starts_with('|') {
+            // what a row or an item is about stands above its table or its list
+            if is_entry(text) {
                 let hit = &passages.hits[citation.label as usize - 1];
                 held.extend(question.find_in(&hit.chunk.headings.join(" ")));
             }
@@ -280,34 +281,35 @@ impl QuestionWords {
 /// Answers with the sentences that fit best; where `supported` is false, as what comes nearest to
 /// an answer that the documents do not give.
 pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answer {
-    let mut answer = Answer::default();
-    if !supported {
-        let text = refusal(run.question).to_owned();
-        run.give_step(&mut answer, 1, "", text, None);
+    let answer = Answer::default();
+    if supported {
+        add_quotes(run, ranked, answer)
+    } else {
+        refuse(run, ranked, answer)
     }
-    let mut answer = add_quotes(run, ranked, u32::from(!supported), answer);
-    if run.tools.config.answer.short && !supported {
+}
+
+/// Adds to an answer that the documents do not give it, and what comes nearest.
+pub fn refuse(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer) -> Answer {
+    let text = refusal(run.question).to_owned();
+    run.give_step(&mut answer, "\n\n", text, None);
+    let mut answer = add_quotes(run, ranked, answer);
+    if run.tools.config.answer.short {
         UNKNOWN.clone_into(&mut answer.short);
     }
     answer
 }
 
-/// Adds the sentences that fit best to an answer of `steps` steps: one that is a mark of a source
-/// alone says nothing to a reader.
-pub fn add_quotes(
-    run: &mut Run<'_>,
-    ranked: RankedSentences,
-    steps: u32,
-    mut answer: Answer,
-) -> Answer {
+/// Adds the sentences that fit best to an answer: one that is a mark of a source alone says nothing
+/// to a reader.
+pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer) -> Answer {
     let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
     let best = ranked.0.into_iter().take(MAX_QUOTES);
     let fitting = best.filter(|sentence| sentence.score() >= least);
-    for (step, sentence) in (steps + 1..).zip(fitting) {
+    for sentence in fitting {
         let text = format!("“{}”", quotation(sentence.text()));
-        run.give_step(&mut answer, step, "\n\n", text, Some(sentence.citation));
+        run.give_step(&mut answer, "\n\n", text, Some(sentence.citation));
     }
-    answer.short.clone_from(&answer.text);
     answer
 }
 

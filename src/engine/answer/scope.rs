@@ -1,6 +1,8 @@
 //! The scope of a question, from its words: the documents and folders that it names, and whether it
 //! asks for one fact, a list, a comparison or a summary.
 
+use std::ops::Range;
+
 use crate::config::{AnswerPrompt, Config};
 use crate::corpus::{date_in_text, language, named_dates};
 use crate::event::{QuestionKind, Scope, document_stem};
@@ -47,6 +49,15 @@ const LISTING: &[&str] = &[
     "qué archivos",
     "qué documentos",
     "列出",
+];
+/// Words that begin a clause which asks how, where or whether something is listed, and asks for no
+/// list, in lower case.
+const ASKING: &[&str] = &[
+    "how", "why", "what", "which", "where", "when", "who", "is", "are", "does", "do", "did",
+    "can i", "can we", "should", "wie", "warum", "was", "welche", "welcher", "welches", "welchem",
+    "wo", "wann", "wer", "gibt es", "kann ich", "kann man", "comment", "pourquoi", "quel",
+    "quelle", "où", "quand", "qui", "est-ce", "cómo", "por qué", "qué", "cuál", "dónde", "cuándo",
+    "quién", "hay", "puedo", "怎么", "如何", "哪个", "什么",
 ];
 /// Words in front of files in a question for those that are about something, words for files, and
 /// verbs behind them, in lower case; the longer ones first.
@@ -137,8 +148,6 @@ const POINTING: &[&str] = &[
 ];
 /// Words in front of a plural in a question for several things, in lower case.
 const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
-/// Words in front of a request, in lower case.
-const PLEASE: &str = "please ";
 /// Words that ask for a table, in lower case.
 const TABLE: &[&str] = &[
     "a table",
@@ -168,8 +177,22 @@ const COUNT: &[&str] = &[
     "cuántas",
     "多少",
 ];
-/// Words beside them that ask for what the documents hold together, in lower case.
+/// Words that ask for what the documents hold together beside them, and directly behind them, in
+/// lower case.
 const ALTOGETHER: &[&str] = &[
+    "in total",
+    "altogether",
+    "davon",
+    "insgesamt",
+    "au total",
+    "en total",
+    "总共",
+];
+const COUNTED: &[&str] = &[
+    "of the",
+    "of these",
+    "of my",
+    "of our",
     "files",
     "documents",
     "reports",
@@ -179,34 +202,24 @@ const ALTOGETHER: &[&str] = &[
     "messages",
     "letters",
     "invoices",
-    "of the",
-    "of these",
-    "of my",
-    "of our",
-    "in total",
-    "altogether",
+    "der",
     "dateien",
     "dokumente",
     "berichte",
     "rechnungen",
     "briefe",
-    "davon",
-    "insgesamt",
     "fichiers",
     "rapports",
     "courriels",
     "factures",
-    "au total",
     "archivos",
     "documentos",
     "informes",
     "correos",
     "facturas",
-    "en total",
     "文件",
     "文档",
     "报告",
-    "总共",
 ];
 /// Words in front of two things that are compared, and words between the two, in lower case.
 const COMPARISONS: &[(&str, &[&str])] = &[
@@ -266,7 +279,7 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
     } else if let Some(subject) = files_about {
         subjects.push(subject);
         QuestionKind::Files
-    } else if says(LISTING) && !says(ORDERED) || says(COUNT) && says(ALTOGETHER) {
+    } else if find_list_request(&text).is_some() && !says(ORDERED) || asks_for_total(&text) {
         QuestionKind::Listing
     } else {
         QuestionKind::Fact
@@ -285,7 +298,7 @@ pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
     match scope.kind {
         QuestionKind::Fact => asks_for_several(&text).then(|| vec![text]),
         QuestionKind::Listing => {
-            let asking = LISTING.iter().chain(COUNT).chain(ALTOGETHER);
+            let asking = LISTING.iter().chain(COUNT).chain(ALTOGETHER).chain(COUNTED);
             let things = asking.fold(text, |text, phrase| text.replace(phrase, " "));
             Some(vec![things])
         }
@@ -306,14 +319,52 @@ pub fn asks_for_number(question: &str) -> bool {
     COUNT.iter().any(|phrase| has_word(&text, phrase))
 }
 
-/// Returns whether a question begins with asking for the things of a kind, and asks neither for
-/// their number nor for a table of them.
+/// Returns whether a question asks for the things of a kind, and neither for their number nor for a
+/// table of them.
 pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
     let text = question.to_lowercase();
-    let begins = |word: &&str| text.trim_start_matches(PLEASE).starts_with(*word);
     let is_table = TABLE.iter().any(|word| has_word(&text, word));
-    let is_list = scope.kind == QuestionKind::Listing && LISTING.iter().any(begins);
-    is_list && !is_table && !asks_for_number(question)
+    scope.kind == QuestionKind::Listing && !is_table && !asks_for_number(question)
+}
+
+/// Returns what a question lists, without the words that ask for a list: they are in other
+/// documents, too. `None` for a question that lists nothing.
+pub fn list_subject(scope: &Scope, question: &str) -> Option<String> {
+    let is_list = scope.kind == QuestionKind::Listing;
+    let request = find_list_request(&question.to_ascii_lowercase()).filter(|_| is_list)?;
+    Some(format!(
+        "{}{}",
+        &question[..request.start],
+        &question[request.end..]
+    ))
+}
+
+/// Returns the words of a question that ask for everything of a kind: how something is listed asks
+/// for no list.
+fn find_list_request(question: &str) -> Option<Range<usize>> {
+    LISTING.iter().find_map(|phrase| {
+        let at = find_words(question, phrase)?;
+        let clause = question[..at].rsplit([',', ':', ';', '.', '!', '?', '\n']);
+        let clause = clause.map(str::trim_start).next().unwrap_or_default();
+        let asks = ASKING
+            .iter()
+            .any(|word| find_words(clause, word) == Some(0));
+        (!asks).then_some(at..at + phrase.len())
+    })
+}
+
+/// Returns whether a question asks for a number that no single document has.
+fn asks_for_total(question: &str) -> bool {
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| has_word(question, phrase));
+    COUNT.iter().any(|phrase| {
+        let behind =
+            find_words(question, phrase).map(|at| question[at + phrase.len()..].trim_start());
+        let is_counted = |text: &str| {
+            let starts = |word: &&str| find_words(text, word) == Some(0);
+            COUNTED.iter().any(starts)
+        };
+        behind.is_some_and(|text| is_counted(text) || says(ALTOGETHER))
+    })
 }
 
 /// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
@@ -483,14 +534,19 @@ fn behind<'t>(text: &'t str, beginnings: &[&str]) -> Option<&'t str> {
     Some(rest.trim_start())
 }
 
-/// Returns whether a text has these words, and not as a part of longer ones; scripts without blanks
-/// have no ends of words.
 fn has_word(text: &str, words: &str) -> bool {
+    find_words(text, words).is_some()
+}
+
+/// Returns where a text has these words first, and not as a part of longer ones; scripts without
+/// blanks have no ends of words.
+fn find_words(text: &str, words: &str) -> Option<usize> {
     let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let is_ascii_like = words.chars().all(|c| c.len_utf8() < 3);
-    text.match_indices(words).any(|(at, found)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + found.len()..].chars().next();
+    let mut found = text.match_indices(words).map(|(at, _)| at);
+    found.find(|at| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + words.len()..].chars().next();
         !is_ascii_like || !(is_inside(before) || is_inside(after))
     })
 }
@@ -532,11 +588,22 @@ mod tests {
                 &[],
             ),
             ("How many ships sank?", Fact, &[], &[]),
+            ("How many days are old files kept?", Fact, &[], &[]),
+            ("How many members of the crew drowned?", Fact, &[], &[]),
+            ("How many ships sank in total?", Listing, &[], &[]),
             ("How many of the reports are late?", Listing, &[], &[]),
             ("Wie viele Rechnungen sind offen?", Listing, &[], &[]),
             ("List all ships", Listing, &[], &[]),
             ("Make a table of all sensors", Listing, &[], &[]),
             ("List the steps to clean the boiler", Fact, &[], &[]),
+            ("How do I list all ships?", Fact, &[], &[]),
+            ("Which option prints a list of ships?", Fact, &[], &[]),
+            ("Is there a way to list all ships?", Fact, &[], &[]),
+            ("Wie mache ich eine Liste der Schiffe?", Fact, &[], &[]),
+            ("Who is away? List all names.", Listing, &[], &[]),
+            ("Can you list all ships?", Listing, &[], &[]),
+            ("列出所有小屋", Listing, &[], &[]),
+            ("哪个命令列出小屋？", Fact, &[], &[]),
             ("Which files were signed?", Listing, &[], &[]),
             ("Which files mention it?", Listing, &[], &[]),
             ("Which files mention that ship?", Listing, &[], &[]),
@@ -619,12 +686,15 @@ mod tests {
         for (question, expected) in [
             ("Please list all huts", true),
             ("列出所有小屋", true),
-            ("哪个命令列出小屋？", false),
-            ("Which command can list the huts?", false),
             ("List all huts in a table", false),
+            ("How many of the huts have a stove?", false),
         ] {
             assert_eq!(asks_for_entries(&listing, question), expected, "{question}");
         }
+        let asked = "In Lorby, please list all huts of Ann.";
+        let without = "In Lorby, please  huts of Ann.";
+        assert_eq!(list_subject(&listing, asked).as_deref(), Some(without));
+        assert_eq!(list_subject(&Scope::default(), asked), None);
         let comparison = Scope {
             kind: QuestionKind::Comparison,
             subjects: vec!["a kettle".to_owned(), "a pan".to_owned()],

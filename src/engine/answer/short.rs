@@ -1,6 +1,6 @@
 //! The short answer of a reply: where it is stated, and where a sentence ends.
 
-use super::citations::without_marks;
+use super::marks::without_marks;
 use crate::corpus::{language, sentences, split_words};
 use crate::index::is_content_word;
 

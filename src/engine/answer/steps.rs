@@ -6,8 +6,9 @@ use crate::event::{Flow, RunEvent, Uncertainty, ends_in_code};
 use crate::llm::Token;
 
 use super::attribution::Attribution;
-use super::citations::{Supports, without_last_marks};
+use super::marks::without_last_marks;
 use super::short::is_name_continued;
+use super::sources::Supports;
 
 /// Decides about a sentence from its tokens alone; `None` if the gate must be called.
 pub type EarlyDecision<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;

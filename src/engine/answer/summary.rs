@@ -103,5 +103,6 @@ fn join(answer: Answer, next: Answer) -> Answer {
         limit_reached: answer.limit_reached || next.limit_reached,
         lookups: [answer.lookups, next.lookups].concat(),
         sentences: [answer.sentences, next.sentences].concat(),
+        given: 0,
     }
 }

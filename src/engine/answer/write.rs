@@ -62,6 +62,7 @@ fn finish(
         limit_reached: writing.limit_reached,
         lookups: writing.lookups,
         sentences: writing.sentences,
+        given: 0,
     };
     run.keep(answer.clone());
 

@@ -7,8 +7,8 @@ use crate::event::{Citation, Flow, RunEvent, saturating_u32};
 use crate::llm::{Decoding, End, Prompt, Token};
 
 use super::attribution::Attribution;
-use super::citations::Supports;
 use super::short;
+use super::sources::Supports;
 use super::steps::{EarlyDecision, Rules, Steps};
 
 /// A sentence that was written this often is a loop, with which an answer ends.

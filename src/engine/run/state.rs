@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::engine::error::RunError;
 use crate::event::{
     Advice, Citation, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval, RunEvent,
-    RunUsage, elapsed_ms, is_stop,
+    RunUsage, elapsed_ms, is_stop, saturating_u32,
 };
 use crate::methods::ModelCalls as _;
 
@@ -86,11 +86,11 @@ impl<'a> Run<'a> {
     pub fn give_step(
         &mut self,
         answer: &mut Answer,
-        step: u32,
         gap: &str,
         text: String,
         citation: Option<Citation>,
     ) {
+        let is_short = answer.short == answer.text;
         if !answer.text.is_empty() {
             answer.text.push_str(gap);
         }
@@ -98,9 +98,13 @@ impl<'a> Run<'a> {
         if let Some(citation) = &citation {
             answer.text.push_str(&format!(" [{}]", citation.label));
         }
+        if is_short {
+            answer.short.clone_from(&answer.text);
+        }
         answer.citations.extend(citation.clone());
+        answer.given += 1;
         self.emit(RunEvent::StepGiven {
-            step,
+            step: saturating_u32(answer.sentences.len()) + answer.given,
             text,
             citations: citation.into_iter().collect(),
         });

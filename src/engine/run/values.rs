@@ -202,6 +202,8 @@ pub struct Answer {
     pub lookups: Vec<StepLookup>,
     /// The sentences that were generated, with their tokens.
     pub sentences: Vec<Sentence>,
+    /// The number of steps that no model wrote, behind them.
+    pub given: u32,
 }
 
 /// The stages that a lookup goes through.

@@ -98,6 +98,7 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
         VerdictKind::NotInDocuments => match measured {
             _ if verdict.sources == 0 => "nothing fits the question".to_owned(),
             Some(measured) if !measured.supported => support(measured),
+            _ if verdict.is_unfounded() => "no source holds what it says".to_owned(),
             Some(_) | None => "the answer says so itself".to_owned(),
         },
         VerdictKind::Doubtful => {
@@ -219,6 +220,11 @@ mod tests {
                 of(NotInDocuments, 0, &[], 3),
                 answers(0.9),
                 "○ not in your documents: the answer says so itself",
+            ),
+            (
+                of(NotInDocuments, 2, &[1, 2], 3),
+                answers(0.9),
+                "○ not in your documents: no source holds what it says",
             ),
             (
                 of(Doubtful, 2, &[], 0),

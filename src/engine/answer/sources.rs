@@ -1,0 +1,210 @@
+//! The sources of an answer: the passages and their sentences, ready to be compared with what the
+//! answer says.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+use crate::corpus::{fold_white_space, language, named_dates, sentences};
+use crate::engine::run::Passages;
+use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
+use crate::index::short_text_language;
+
+use super::wording::{stems, words};
+
+/// The sentences of the passages, ready to be compared with sentences of the answer.
+pub struct Supports {
+    pub passages: Vec<Source>,
+    pub sources: Vec<SourceSentence>,
+    /// The number of source sentences that hold a word: a word that is in all of them says little.
+    sources_with: HashMap<String, usize>,
+    /// Words of the question.
+    pub question: BTreeSet<String>,
+    /// The days and months that the question names.
+    pub days: Vec<String>,
+    /// The language of the question, where it is another one than English.
+    pub foreign: Option<&'static str>,
+    /// Without stop words and endings, by the language of the passages.
+    pub asked: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+/// A passage, with the words of its text and its place.
+pub struct Source {
+    pub citation: Citation,
+    /// The date of its document, as `2024-01-31`.
+    pub date: Option<String>,
+    pub language: &'static str,
+    /// Text behind the place, in lower case.
+    pub text: String,
+    /// The words as they are, in lower case.
+    pub words: BTreeSet<String>,
+    /// Without stop words and endings.
+    pub stems: BTreeSet<String>,
+    /// Words of its place, in lower case, and without stop words and endings.
+    pub place: BTreeSet<String>,
+    pub place_stems: BTreeSet<String>,
+}
+
+/// A sentence of a passage.
+pub struct SourceSentence {
+    /// Index of its passage in `passages`.
+    pub passage: usize,
+    pub lines: [u32; 2],
+    pub place: Option<Place>,
+    pub text: String,
+    pub words: BTreeSet<String>,
+    pub stems: BTreeSet<String>,
+}
+
+impl SourceSentence {
+    pub fn holds_code(&self, code: &str) -> bool {
+        fold_white_space(&self.text.to_lowercase()).contains(code)
+    }
+}
+
+impl Supports {
+    /// Splits the passages into sentences.
+    pub fn new(question: &str, passages: &Passages) -> Self {
+        let mut supports = Self {
+            passages: Vec::new(),
+            sources: Vec::new(),
+            sources_with: HashMap::new(),
+            question: words(question),
+            days: named_dates(question),
+            foreign: short_text_language(question).filter(|language| *language != "en"),
+            asked: BTreeMap::new(),
+        };
+
+        for (label, hit) in (1..).zip(&passages.hits) {
+            let language = language(&hit.chunk.text);
+            for range in sentences(&hit.chunk.text, "") {
+                let text = &hit.chunk.text[range.clone()];
+                let stems = stems(text, language);
+                for stem in &stems {
+                    *supports.sources_with.entry(stem.clone()).or_default() += 1;
+                }
+                let lines = lines(hit, range.clone());
+                supports.sources.push(SourceSentence {
+                    passage: supports.passages.len(),
+                    lines,
+                    place: hit.chunk.place(lines),
+                    text: text.to_owned(),
+                    words: words(text),
+                    stems,
+                });
+            }
+
+            let text = hit.chunk.text_with_place();
+            let place = hit.chunk.names().join(" ");
+            let asked = supports.asked.entry(language);
+            asked.or_insert_with(|| stems(question, language));
+            supports.passages.push(Source {
+                citation: citation(label, hit),
+                date: hit.date.clone(),
+                language,
+                text: fold_white_space(&text.to_lowercase()),
+                words: words(&text),
+                stems: stems(&text, language),
+                place: words(&place),
+                place_stems: stems(&place, language),
+            });
+        }
+
+        supports
+    }
+
+    /// Returns the citation of a source sentence.
+    pub fn quote(&self, source: &SourceSentence) -> Citation {
+        Citation {
+            first_line: source.lines[0],
+            last_line: source.lines[1],
+            place: source.place.clone(),
+            quote: Some(source.text.clone()),
+            ..self.passages[source.passage].citation.clone()
+        }
+    }
+
+    /// Returns a citation of each sentence of the passages, in their order.
+    pub fn quotations(&self) -> Vec<Citation> {
+        let cited = |source: &SourceSentence| Citation {
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..self.quote(source)
+        };
+        self.sources.iter().map(cited).collect()
+    }
+
+    /// Returns a citation of each passage with the sentence that holds most words of the question.
+    pub fn best_quotations(&self) -> Vec<Citation> {
+        let passages = self.passages.iter().enumerate();
+        let best = passages.filter_map(|(at, passage)| {
+            let asked = &self.asked[passage.language];
+            let own = self.sources_of(at);
+            let scored = own.map(|source| (self.share(asked, &source.stems), source));
+            largest(scored).map(|(_, source)| self.quote(source))
+        });
+        best.collect()
+    }
+
+    pub fn sources_of(&self, passage: usize) -> impl Iterator<Item = &SourceSentence> {
+        self.sources
+            .iter()
+            .filter(move |one| one.passage == passage)
+    }
+
+    /// Returns the weighted share of the words of a claim among `held`.
+    pub fn share(&self, words: &BTreeSet<String>, held: &BTreeSet<String>) -> f32 {
+        let total: f32 = words.iter().map(|word| self.weight(word)).sum();
+        let common = words.intersection(held);
+        let common: f32 = common.map(|word| self.weight(word)).sum();
+        if total > 0.0 { common / total } else { 0.0 }
+    }
+
+    /// Returns the inverse document frequency over the source sentences: a word that none of them
+    /// holds weighs most.
+    pub fn weight(&self, word: &str) -> f32 {
+        let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
+        (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
+    }
+}
+
+/// Returns the source sentence with the largest share; of equal ones the first.
+pub fn largest<'a>(
+    scored: impl Iterator<Item = (f32, &'a SourceSentence)>,
+) -> Option<(f32, &'a SourceSentence)> {
+    scored.reduce(|best, next| if next.0 > best.0 { next } else { best })
+}
+
+fn citation(label: u32, hit: &Hit) -> Citation {
+    Citation {
+        label,
+        chunk: hit.chunk.id,
+        chunk_lines: Some(hit.chunk.lines),
+        chunk_place: hit.chunk.place(hit.chunk.lines),
+        file: hit.chunk.document.clone(),
+        first_line: hit.chunk.lines[0],
+        last_line: hit.chunk.lines[1],
+        place: hit.chunk.place(hit.chunk.lines),
+        quote: None,
+        evidence: Evidence::Marked,
+    }
+}
+
+/// Returns the lines of a sentence of a chunk: counted inside the chunk where its text has the line
+/// breaks of the file, otherwise those of the chunk.
+fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
+    let chunk = &hit.chunk;
+    let holds_start = |part: &&ChunkPart| range.start < part.text[1] as usize;
+    let (whole, [first, last]) = match chunk.parts.iter().find(holds_start) {
+        Some(part) => (part.text[0] as usize..part.text[1] as usize, part.lines),
+        None => (0..chunk.text.len(), chunk.lines),
+    };
+
+    let breaks = |text: &str| saturating_u32(text.matches('\n').count());
+    let text = &chunk.text[whole.clone()];
+    if breaks(text.trim_end()) != last.saturating_sub(first) {
+        return [first, last];
+    }
+
+    let start = first + breaks(&chunk.text[whole.start..range.start.max(whole.start)]);
+    let end = start + breaks(chunk.text[range].trim_end());
+    [start, end.min(last)]
+}

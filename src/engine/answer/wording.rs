@@ -1,0 +1,225 @@
+//! The wording of a sentence, as far as it is compared with others: its words and their stems, its
+//! numbers, names, units and code, and its clauses.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::corpus::{begins_item, fold_white_space, split_words};
+use crate::index::content_words;
+
+/// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
+/// them says nothing of the answer.
+const LEADS: &[&str] = &[
+    "according",
+    "based",
+    "first",
+    "firstly",
+    "finally",
+    "therefore",
+    "however",
+    "additionally",
+    "overall",
+    "laut",
+    "gemäß",
+    "selon",
+    "d'après",
+    "según",
+];
+/// Words of the longest lead.
+const MAX_LEAD: usize = 12;
+/// British spellings and those that models write.
+const SPELLINGS: [(&str, &str); 8] = [
+    ("metre", "meter"),
+    ("litre", "liter"),
+    ("colour", "color"),
+    ("Colour", "Color"),
+    ("centre", "center"),
+    ("Centre", "Center"),
+    ("grey", "gray"),
+    ("Grey", "Gray"),
+];
+/// Words between the clauses of a sentence that compares, in lower case.
+const CONTRASTS: [&str; 8] = [
+    " while ",
+    " whereas ",
+    ", but ",
+    "; ",
+    " während ",
+    ", aber ",
+    " tandis que ",
+    " mientras que ",
+];
+
+/// Returns whether a text is the row of a table, an item of a list, or a term with its definition
+/// below it, further in.
+pub fn is_entry(text: &str) -> bool {
+    let term = text.split_once("\n ").map(|(term, _)| term);
+    text.starts_with('|') || begins_item(text) || term.is_some_and(|term| !term.contains('\n'))
+}
+
+/// Returns whether a text is the lead to a statement, which ends with a comma.
+pub fn is_lead(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default().to_lowercase();
+    LEADS.contains(&first.trim_end_matches(',')) && words.count() < MAX_LEAD
+}
+
+pub fn without_lead(text: &str) -> &str {
+    let parts = text.split_once(',');
+    parts
+        .filter(|(lead, _)| is_lead(lead))
+        .map_or(text, |(_, rest)| rest)
+}
+
+/// Returns the clauses of a sentence that sets things against each other, without what leads to it:
+/// "the first difference is that one is red, while the other is blue".
+pub fn clauses(text: &str) -> Vec<&str> {
+    // a lead says nothing of its own
+    let said = text.split_once(" is that ").filter(|(lead, said)| {
+        names(lead).all(|name| said.contains(&name)) && numbers(lead).is_subset(&numbers(said))
+    });
+    let mut clauses = vec![said.map_or(text, |(_, said)| said)];
+    for word in CONTRASTS {
+        clauses = clauses
+            .into_iter()
+            .flat_map(|clause| clause.split(word))
+            .collect();
+    }
+    clauses
+}
+
+/// Returns a sentence without the number of an item of a list before it: no source holds that.
+pub fn without_item_number(sentence: &str) -> &str {
+    let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = rest.strip_prefix(['.', ')']);
+    let item = item.filter(|item| rest.len() < sentence.len() && item.starts_with(' '));
+    item.map_or(sentence, str::trim_start)
+}
+
+pub fn stems(text: &str, language: &str) -> BTreeSet<String> {
+    let is_spelt = |(british, _): &&(&str, &str)| text.contains(british);
+    let spelt = SPELLINGS.iter().filter(is_spelt);
+    let text = spelt.fold(Cow::Borrowed(text), |text, (british, american)| {
+        Cow::Owned(text.replace(british, american))
+    });
+    content_words(&text, language).into_iter().collect()
+}
+
+/// Returns the words in lower case, numbers without the signs between groups of digits, and those
+/// of names in digits.
+pub fn words(text: &str) -> BTreeSet<String> {
+    let words = split_words(text).map(str::to_lowercase);
+    words
+        .chain(numbers(text))
+        .chain(find_numbers_of_names(text))
+        .collect()
+}
+
+/// Returns the numbers of a text: digits, without the signs between groups of three.
+pub fn numbers(text: &str) -> BTreeSet<String> {
+    let mut numbers = BTreeSet::new();
+    let mut number = String::new();
+    let mut rest = text.chars().peekable();
+
+    while let Some(c) = rest.next() {
+        let is_next_digit = rest.peek().is_some_and(char::is_ascii_digit);
+        let is_between = matches!(c, ',' | '.' | '\'' | '\u{a0}' | '\u{202f}') && is_next_digit;
+        if c.is_ascii_digit() {
+            number.push(c);
+        } else if !is_between && !number.is_empty() {
+            numbers.insert(std::mem::take(&mut number));
+        }
+    }
+
+    if !number.is_empty() {
+        numbers.insert(number);
+    }
+    numbers
+}
+
+pub fn has_digit(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Returns the numbers of what is named with one, in digits: `Stage 4`, `Henry IV`.
+pub fn find_numbers_of_names(text: &str) -> Vec<String> {
+    let pairs = split_words(text).zip(split_words(text).skip(1));
+    let named = pairs.filter(|(name, _)| name.starts_with(char::is_uppercase));
+    let in_digits = named.filter_map(|(_, number)| {
+        let is_digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        let roman = || read_roman(number).map(|value| value.to_string());
+        is_digits.then(|| number.to_owned()).or_else(roman)
+    });
+    in_digits.collect()
+}
+
+/// Returns the value of a Roman number of the digits I, V and X; `None` for another word.
+fn read_roman(word: &str) -> Option<u32> {
+    let digit = |c| match c {
+        'I' => Some(1),
+        'V' => Some(5),
+        'X' => Some(10),
+        _ => None,
+    };
+    let digits: Option<Vec<u32>> = word.chars().map(digit).collect();
+    let mut value = 0_u32;
+    let mut largest = 0;
+    // a smaller digit in front of a larger one is taken from it
+    for digit in digits?.into_iter().rev() {
+        value = if digit < largest {
+            value.saturating_sub(digit)
+        } else {
+            value + digit
+        };
+        largest = largest.max(digit);
+    }
+    Some(value)
+}
+
+/// Returns the numbers of a text that a unit of capital letters follows, both in lower case:
+/// `4,410 EUR`.
+pub fn measures(text: &str) -> Vec<[String; 2]> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let pairs = words.windows(2).filter_map(|pair| {
+        let number = numbers(pair[0]).into_iter().next()?;
+        let unit = pair[1].trim_matches(|c: char| !c.is_alphanumeric());
+        let is_unit = unit.len() > 1 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_unit.then(|| [number, unit.to_lowercase()])
+    });
+    pairs.collect()
+}
+
+/// Returns the names of a sentence: words with a capital, the first word aside.
+pub fn names(text: &str) -> impl Iterator<Item = String> {
+    let words = split_words(text).skip(1);
+    let is_name = |word: &&str| word.len() > 2 && word.starts_with(char::is_uppercase);
+    words.filter(is_name).map(str::to_owned)
+}
+
+/// Returns whether a sentence is code and nothing else: a block, or a line between signs.
+pub fn is_code(text: &str) -> bool {
+    let text = text.trim().trim_end_matches('.');
+    let line = text
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_suffix('`'));
+    text.starts_with("```") || line.is_some_and(|line| !line.contains('`'))
+}
+
+/// Returns what a sentence sets as code, in lower case: between signs, or the lines of a block.
+pub fn code_spans(text: &str) -> Vec<String> {
+    let mut spans: Vec<&str> = Vec::new();
+    let mut is_block = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_block = !is_block;
+        } else if is_block {
+            spans.push(line);
+        } else {
+            spans.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    let folded = spans
+        .into_iter()
+        .map(|span| fold_white_space(&span.to_lowercase()));
+    folded.filter(|span| !span.is_empty()).collect()
+}
