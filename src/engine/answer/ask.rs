@@ -306,7 +306,7 @@ fn search_and_answer<'q>(
 ) -> Result<Answered, RunError> {
     let (config, asked) = (run.tools.config, run.question);
     let at_start = config.retriever.at_start.or(run.tools.probe.is_err());
-    let passages = if context::needs_corpus(config) && at_start {
+    let mut passages = if context::needs_corpus(config) && at_start {
         let need = Need {
             confirmed,
             uncertain: None,
@@ -344,7 +344,7 @@ fn search_and_answer<'q>(
                 && passages.hits.len() > AT_ONCE
                 && can_judge(run) =>
         {
-            let answer = write_list(run, roles, &passages)?;
+            let answer = write_list(run, roles, &mut passages)?;
             if answer.text.is_empty() {
                 support = Some(Support {
                     supported: false,

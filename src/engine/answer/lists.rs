@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Roles, Run, Sentence, context};
-use crate::event::{Citation, Hit, saturating_u32};
+use crate::event::{ChunkText, Citation, Hit, Retrieval, RunEvent, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
 
 use super::marks::without_last_marks;
 use super::sources::Supports;
-use super::wording::stems;
+use super::wording::{is_entry, stems};
 
 /// Passages that a small model reads at once without leaving much out.
 pub const AT_ONCE: usize = 4;
@@ -20,6 +20,8 @@ pub const AT_ONCE: usize = 4;
 const IN_BATCH: usize = 3;
 /// Maximum length of what one passage names.
 const MAX_TOKENS: u32 = 160;
+/// Maximum number of further parts of lists that are read.
+const MAX_REST: usize = 8;
 /// Least share of the words of an entry that its passage holds.
 const MIN_HELD: f32 = 0.6;
 /// Ways to say that a passage names nothing, in lower case.
@@ -40,50 +42,33 @@ const DETAILED: &[&str] = &[
 ];
 
 /// Writes what each passage names of what the question asks for, each entry once and with its
-/// passage. The answer is empty where they name nothing.
+/// passage. The answer is empty where they name nothing. Where a passage is a part of a list, its
+/// other parts are read, too, and added to the passages.
 ///
 /// # Errors
 ///
-/// Failures of the model.
+/// Failures of the model and of the index.
 pub fn write_list(
     run: &mut Run<'_>,
     roles: &Roles,
-    passages: &Passages,
+    passages: &mut Passages,
 ) -> Result<Answer, RunError> {
-    let supports = Supports::new(run.question, passages);
-    let decoding = Decoding::greedy(MAX_TOKENS, run.tools.config.seed);
     let mut list = List::default();
-    let asked = run.question.to_lowercase();
-    let is_detailed = DETAILED.iter().any(|word| asked.contains(word));
-    let labelled: Vec<(u32, &Hit)> = (1..).zip(&passages.hits).collect();
-
-    for batch in labelled.chunks(IN_BATCH) {
-        let prompts = batch.iter().map(|(_, hit)| {
-            let passage = hit.chunk.embedded_text();
-            context::entries_prompt(run.tools.prompts, run.question, &passage)
+    list.read(run, roles, passages, 0)?;
+    let rest = find_rest(run, passages, &list)?;
+    if !rest.is_empty() {
+        let known = passages.hits.len();
+        passages.hits.extend(rest);
+        run.emit(RunEvent::RetrievalFinished {
+            step: run.step,
+            retrieval: Retrieval {
+                query: run.question.to_owned(),
+                hits: passages.hits.clone(),
+                ..Retrieval::default()
+            },
         });
-        let prompts: Vec<_> = prompts.collect();
-        let completions = run.complete("list", &prompts, &decoding)?;
-        for ((label, hit), completion) in batch.iter().zip(completions) {
-            let language = language(&hit.chunk.text);
-            // an entry is too short to know its own language
-            let held = stems(&hit.chunk.text_with_place(), language);
-            for mut entry in entries(&completion) {
-                let words = stems(&entry.text, language);
-                if !is_held(&words, &held) {
-                    continue;
-                }
-                let cited = supports.cite(&format!("{} [{label}]", entry.text));
-                let own = cited.into_iter().filter(|one| one.label == *label);
-                let own: Vec<Citation> = own.collect();
-                let quote = own.first().and_then(|one| one.quote.as_deref());
-                if let Some(row) = quote.filter(|row| is_detailed && row.starts_with('|')) {
-                    entry.text = with_cells(&entry.text, row);
-                }
-                list.add(run, roles, entry, words, own);
-            }
-        }
-        run.keep(list.answer.clone());
+        context::publish(run, passages)?;
+        list.read(run, roles, passages, known)?;
     }
     let text = list.answer.text.trim_end().to_owned();
     Ok(Answer {
@@ -91,6 +76,44 @@ pub fn write_list(
         text,
         ..list.answer
     })
+}
+
+/// Returns the chunks below the same headings as the passages of which the list has more than one
+/// item or row, in the order of their documents: a long list is in several chunks.
+fn find_rest(run: &Run<'_>, passages: &Passages, list: &List) -> Result<Vec<Hit>, RunError> {
+    let Some(corpus) = &run.tools.corpus else {
+        return Ok(Vec::new());
+    };
+    let items = list.answer.citations.iter().filter(|one| {
+        let quote = one.quote.as_deref();
+        quote.is_some_and(is_entry)
+    });
+    let labels: Vec<u32> = items.map(|one| one.label).collect();
+    let is_part = |label: &u32| labels.iter().filter(|one| *one == label).count() > 1;
+    let parts = (1..)
+        .zip(&passages.hits)
+        .filter(|(label, _)| is_part(label));
+
+    let mut rest: Vec<Hit> = Vec::new();
+    for (_, part) in parts {
+        let same_list = |chunk: &ChunkText| chunk.headings == part.chunk.headings;
+        let chunks = corpus.index.document(&part.chunk.document)?;
+        for chunk in chunks.into_iter().filter(same_list) {
+            let mut known = passages.hits.iter().chain(&rest);
+            let is_known = known.any(|hit| {
+                // chunks beside one another may have become one
+                let [start, end] = hit.chunk.bytes;
+                let is_inside = start < chunk.bytes[0] && chunk.bytes[0] < end;
+                let is_same_document = hit.chunk.document == chunk.document;
+                hit.chunk.id == chunk.id || is_same_document && is_inside
+            });
+            if !is_known && rest.len() < MAX_REST {
+                let rank = saturating_u32(passages.hits.len() + rest.len()) + 1;
+                rest.push(Hit::with_rank(chunk, rank));
+            }
+        }
+    }
+    Ok(rest)
 }
 
 /// A line of what a passage names.
@@ -107,6 +130,51 @@ struct List {
 }
 
 impl List {
+    /// Adds what the passages name, from the one with this index on.
+    fn read(
+        &mut self,
+        run: &mut Run<'_>,
+        roles: &Roles,
+        passages: &Passages,
+        from: usize,
+    ) -> Result<(), RunError> {
+        let supports = Supports::new(run.question, passages);
+        let decoding = Decoding::greedy(MAX_TOKENS, run.tools.config.seed);
+        let asked = run.question.to_lowercase();
+        let is_detailed = DETAILED.iter().any(|word| asked.contains(word));
+        let labelled: Vec<(u32, &Hit)> = (1..).zip(&passages.hits).skip(from).collect();
+
+        for batch in labelled.chunks(IN_BATCH) {
+            let prompts = batch.iter().map(|(_, hit)| {
+                let passage = hit.chunk.embedded_text();
+                context::entries_prompt(run.tools.prompts, run.question, &passage)
+            });
+            let prompts: Vec<_> = prompts.collect();
+            let completions = run.complete("list", &prompts, &decoding)?;
+            for ((label, hit), completion) in batch.iter().zip(completions) {
+                let language = language(&hit.chunk.text);
+                // an entry is too short to know its own language
+                let held = stems(&hit.chunk.text_with_place(), language);
+                for mut entry in entries(&completion) {
+                    let words = stems(&entry.text, language);
+                    if !is_held(&words, &held) {
+                        continue;
+                    }
+                    let cited = supports.cite(&format!("{} [{label}]", entry.text));
+                    let own = cited.into_iter().filter(|one| one.label == *label);
+                    let own: Vec<Citation> = own.collect();
+                    let quote = own.first().and_then(|one| one.quote.as_deref());
+                    if let Some(row) = quote.filter(|row| is_detailed && row.starts_with('|')) {
+                        entry.text = with_cells(&entry.text, row);
+                    }
+                    self.add(run, roles, entry, words, own);
+                }
+            }
+            run.keep(self.answer.clone());
+        }
+        Ok(())
+    }
+
     /// Adds an entry of these words and emits it, where it has a source and says more than the
     /// entries before.
     fn add(

@@ -11,6 +11,9 @@ use crate::index::short_text_language;
 
 use super::wording::{stems, words};
 
+/// What a whole sentence counts more: less than any word.
+const WHOLE_BONUS: f32 = 1e-3;
+
 /// The sentences of the passages, ready to be compared with sentences of the answer.
 pub struct Supports {
     pub passages: Vec<Source>,
@@ -132,13 +135,18 @@ impl Supports {
         self.sources.iter().map(cited).collect()
     }
 
-    /// Returns a citation of each passage with the sentence that holds most words of the question.
+    /// Returns a citation of each passage with the sentence that holds most words of the question:
+    /// of two that hold as many, a whole one goes before a field or a heading.
     pub fn best_quotations(&self) -> Vec<Citation> {
         let passages = self.passages.iter().enumerate();
         let best = passages.filter_map(|(at, passage)| {
             let asked = &self.asked[passage.language];
             let own = self.sources_of(at);
-            let scored = own.map(|source| (self.share(asked, &source.stems), source));
+            let scored = own.map(|source| {
+                let is_whole = source.text.ends_with(['.', '!', '?', '。']);
+                let bonus = if is_whole { WHOLE_BONUS } else { 0.0 };
+                (self.share(asked, &source.stems) + bonus, source)
+            });
             largest(scored).map(|(_, source)| self.quote(source))
         });
         best.collect()

@@ -165,3 +165,37 @@ fn a_list_has_what_each_passage_names_once_and_with_its_source() {
     let text = find!(events.iter(), RunEvent::RunFinished { text, .. } => text.clone());
     assert_eq!(text.as_deref(), Some("- Mira Oakes"));
 }
+
+/// The first passage has two items of a list, of which the chunks behind the twelve that are
+/// retrieved have the others.
+#[test]
+fn the_other_parts_of_a_list_are_read_too() {
+    let mut shelf = vec!["- Mira Oakes, a student of Tam Reeve\n- Lilian Moore, a student"];
+    shelf.extend(["Ships sail."; 11]);
+    shelf.extend(["- Ann Dow, a student", "Ropes hold."]);
+    let mut generator = ScriptedGenerator::new()
+        .when("- Mira Oakes, a student", "Mira Oakes\nLilian Moore")
+        .when("- Ann Dow", "Ann Dow")
+        .when("List all students", "none")
+        .judging("exactly this question?", "yes", 0.99);
+    let settings = config(&[("answer.prompt", "sources")]);
+    let asked = ("List all students of Tam Reeve", [].as_slice());
+    let (outcome, events) = run_over(&shelf, &settings, &mut generator, asked, usize::MAX);
+    outcome.expect("it ran");
+
+    let contexts = events.iter().filter_map(|event| match event {
+        RunEvent::ContextBuilt { context, .. } => Some(context.chunks.len()),
+        _ => None,
+    });
+    assert_eq!(contexts.collect::<Vec<_>>(), [12, 14]);
+    let text = find!(events.iter(), RunEvent::RunFinished { text, .. } => text.clone());
+    assert_eq!(
+        text.as_deref(),
+        Some("- Mira Oakes\n- Lilian Moore\n- Ann Dow")
+    );
+    let cited = events.iter().filter_map(|event| match event {
+        RunEvent::StepFinished { citations, .. } => Some(citations[0].label),
+        _ => None,
+    });
+    assert_eq!(cited.collect::<Vec<_>>(), [1, 1, 13]);
+}
