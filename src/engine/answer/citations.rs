@@ -12,8 +12,8 @@ use crate::index::short_text_language;
 use super::marks::{marks, without_marks};
 use super::sources::{Source, SourceSentence, Supports, largest};
 use super::wording::{
-    clauses, code_spans, find_numbers_of_names, has_digit, is_code, is_entry, measures, names,
-    numbers, stems, without_item_number, without_lead,
+    clauses, code_spans, dated_clauses, find_numbers_of_names, has_digit, is_code, is_entry,
+    measures, names, numbers, stems, without_item_number, without_lead,
 };
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
@@ -400,7 +400,7 @@ impl Supports {
             .map(|source| (self.share(said, &source.stems), source))
             .filter(|(share, source)| *share > own && self.agrees(source, claim));
         let quoted = largest(more).map_or(best, |(_, source)| source);
-        Some(Citation {
+        self.is_backed(quoted, claim).then(|| Citation {
             evidence: Evidence::Overlap { share },
             ..self.quote(quoted)
         })
@@ -454,10 +454,28 @@ impl Supports {
     }
 
     /// Returns the sentence of the passage of a source that is nearer to what was asked, and says
-    /// otherwise than a claim: another number in a list or table, or that it is not so.
-    fn find_contrary(&self, source: &SourceSentence, claim: &Claim) -> Option<&SourceSentence> {
+    /// otherwise than a claim: another number in a list or table, another year in the same
+    /// sentence, or that it is not so.
+    fn find_contrary<'s>(
+        &'s self,
+        source: &'s SourceSentence,
+        claim: &Claim,
+    ) -> Option<&'s SourceSentence> {
         self.find_item_asked(source.passage, claim)
+            .or_else(|| self.has_year_asked(source, claim).then_some(source))
             .or_else(|| self.find_denial(source, claim))
+    }
+
+    /// Returns the words of a text that the question or a claim has, too.
+    fn in_common(
+        &self,
+        text: &BTreeSet<String>,
+        language: &str,
+        claim: &Claim,
+    ) -> BTreeSet<String> {
+        let sought = claim.stems[language].union(&self.asked[language]);
+        let held = sought.filter(|stem| !has_digit(stem) && text.contains(*stem));
+        held.cloned().collect()
     }
 
     /// Returns the item or the row that was asked for, where a number of the claim is of others
@@ -465,31 +483,39 @@ impl Supports {
     /// and more.
     fn find_item_asked(&self, passage: usize, claim: &Claim) -> Option<&SourceSentence> {
         let language = self.passages[passage].language;
-        let sought = claim.stems[language].union(&self.asked[language]);
-        let sought: BTreeSet<&String> = sought.filter(|stem| !has_digit(stem)).collect();
-        let in_common = |one: &SourceSentence| -> BTreeSet<&String> {
-            let held = sought.iter().filter(|stem| one.stems.contains(**stem));
-            held.copied().collect()
-        };
-        let list: Vec<_> = self
-            .sources_of(passage)
-            .filter(|one| is_entry(&one.text))
-            .collect();
+        let in_common = |one: &SourceSentence| self.in_common(&one.stems, language, claim);
         let mut stated = claim
             .digits()
             .filter(|number| !self.question.contains(*number));
         stated.find_map(|number| {
-            let mut own = self
-                .sources_of(passage)
-                .filter(|one| one.words.contains(number));
+            let own = self.sources_of(passage);
+            let mut own = own.filter(|one| one.words.contains(number));
             let first = in_common(own.next().filter(|one| is_entry(&one.text))?);
             let others = own.map(in_common).all(|words| words.is_subset(&first));
-            let is_asked = |one: &&&SourceSentence| {
+            let mut entries = self.sources_of(passage).filter(|one| is_entry(&one.text));
+            let is_asked = |one: &&SourceSentence| {
                 let words = in_common(one);
                 let has_another = numbers(&one.text).is_disjoint(&claim.numbers);
                 has_digit(&one.text) && has_another && first.is_subset(&words) && words != first
             };
-            list.iter().find(is_asked).filter(|_| others).copied()
+            entries.find(is_asked).filter(|_| others)
+        })
+    }
+
+    /// Returns whether a clause of a source sentence has another year than a claim, the words that
+    /// the clause with the claim's year has in common with the question and the claim, and more.
+    fn has_year_asked(&self, source: &SourceSentence, claim: &Claim) -> bool {
+        let language = self.passages[source.passage].language;
+        let dated: Vec<_> = dated_clauses(&source.text, language)
+            .into_iter()
+            .map(|(clause, years)| (self.in_common(&clause, language, claim), years))
+            .collect();
+        let states = |years: &[String]| years.iter().any(|year| claim.numbers.contains(year));
+        dated.iter().any(|(own, years)| {
+            let is_nearer = |(words, others): &(BTreeSet<String>, Vec<String>)| {
+                !states(others) && own.is_subset(words) && words != own
+            };
+            states(years) && dated.iter().any(is_nearer)
         })
     }
 
@@ -935,7 +961,8 @@ mod tests {
                     * Fee of a berth for a child's boat: $186.44\n\
                     * Fee of a berth for a family boat: $287.65\n\n\
                     Who leaves is paid for the unused days of vacation. Unused holidays are not \
-                    paid when somebody leaves.";
+                    paid when somebody leaves. In the spring of 1911 there was a feast, and in \
+                    1950 the harbour was closed.";
         let passages = Passages {
             hits: vec![hit(fees, [1, 8])],
             ..Passages::default()
@@ -943,6 +970,8 @@ mod tests {
         let family = "How much is the fee for the berth of a family boat?";
         let holidays = "What happens to unused holidays when I leave?";
         let vacation = "What happens to unused days of vacation when I leave?";
+        let feast = "When was there a feast?";
+        let closed = "When was the harbour closed?";
         let paid = "Unused holidays are paid when you leave [1].";
         for (question, sentence, contrary) in [
             (family, "The fee for a family boat is $287.65 [1].", None),
@@ -964,6 +993,9 @@ mod tests {
                 "You are paid for unused days of vacation [1].",
                 None,
             ),
+            (closed, "The harbour was closed in 1911 [1].", Some("1950")),
+            (closed, "The harbour was closed in 1950 [1].", None),
+            (feast, "There was a feast in 1911 [1].", None),
         ] {
             let supports = Supports::new(question, &passages);
             let cited = supports.cite(sentence);

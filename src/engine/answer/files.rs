@@ -84,7 +84,11 @@ mod tests {
 
     #[test]
     fn the_files_that_hold_all_words_are_found_each_once_with_their_copies() {
-        let mut first = Hit::from_text(1, "cat.md", "# The cat Ballast\n\nIt is gone. The cat Ballast is grey.");
+        let mut first = Hit::from_text(
+            1,
+            "cat.md",
+            "# The cat Ballast\n\nIt is gone. The cat Ballast is grey.",
+        );
         first.copies.push(ChunkCopy {
             chunk: 9,
             document: "old/cat.md".to_owned(),

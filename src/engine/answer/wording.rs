@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use crate::corpus::{begins_item, fold_white_space, split_words};
 use crate::index::content_words;
@@ -38,6 +39,8 @@ const SPELLINGS: [(&str, &str); 8] = [
     ("grey", "gray"),
     ("Grey", "Gray"),
 ];
+/// Numbers that are taken for years.
+const YEARS: RangeInclusive<u32> = 1000..=2100;
 /// Words between the clauses of a sentence that compares, in lower case.
 const CONTRASTS: [&str; 8] = [
     " while ",
@@ -174,6 +177,31 @@ fn read_roman(word: &str) -> Option<u32> {
         largest = largest.max(digit);
     }
     Some(value)
+}
+
+/// Returns the stems of each clause of a sentence that has years, with them. A year in front of a
+/// comma is of the clause behind it: "In 1911, it sank".
+pub fn dated_clauses(text: &str, language: &str) -> Vec<(BTreeSet<String>, Vec<String>)> {
+    let mut dated = Vec::new();
+    let mut begun = String::new();
+    let parts = text.split([',', ';', '—', '–', '(', ')']);
+    for part in parts.flat_map(|part| part.split(" and ")) {
+        begun.push_str(part);
+        begun.push(' ');
+        let stems = stems(&begun, language);
+        if stems.iter().all(|stem| has_digit(stem)) {
+            continue;
+        }
+        let years: Vec<String> = split_words(&begun)
+            .filter(|word| YEARS.contains(&word.parse().unwrap_or(0)))
+            .map(str::to_owned)
+            .collect();
+        if !years.is_empty() {
+            dated.push((stems, years));
+        }
+        begun.clear();
+    }
+    dated
 }
 
 /// Returns the numbers of a text that a unit of capital letters follows, both in lower case:
