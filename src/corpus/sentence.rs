@@ -117,14 +117,22 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut last_indent = 0;
     let mut fence = "";
 
-    for line in lines_of(text, 0..text.len()) {
+    let indent_of = |line: &Range<usize>| {
+        let line = &text[line.clone()];
+        line.len() - line.trim_start().len()
+    };
+    let mut lines = lines_of(text, 0..text.len()).peekable();
+    while let Some(line) = lines.next() {
         let content = text[line.clone()].trim();
-        let indent = text[line.clone()].find(content).unwrap_or(0);
+        let indent = indent_of(&line);
+        let has_definition = lines.peek().is_some_and(|below| {
+            !text[below.clone()].trim().is_empty() && indent_of(below) > indent
+        });
         let mut kind = kind(content, fence);
         let continues = kind == Line::Continues;
         let is_entry = continues && begins_with_date(content);
-        let is_next_term =
-            paragraph_indent.is_some_and(|own| open && indent <= own && own < last_indent);
+        let is_behind = |own| open && indent <= own && own < last_indent;
+        let is_next_term = has_definition && paragraph_indent.is_some_and(is_behind);
         if continues && (is_entry && has_entry || is_next_term) {
             kind = Line::Begins;
         }
@@ -382,6 +390,11 @@ mod tests {
                 "1\n    Error\n    of any kind",
                 "2\n    Restarting",
             ],
+        );
+        check(
+            "Run the command\n    ship index\nto begin.",
+            "en",
+            &["Run the command\n    ship index\nto begin."],
         );
         check(
             "    A first line\nfurther in\nthan others",

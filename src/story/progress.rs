@@ -15,6 +15,9 @@ impl TextProgress {
     /// Texts of which `begun` have begun at a time, after what is known of them so far.
     pub fn new(known: Option<Self>, begun: u32, total: u32, at_us: u64) -> Self {
         let known = known.filter(|known| known.total == total && known.begun <= begun);
+        if let Some(known) = known.filter(|known| known.begun == begun) {
+            return known;
+        }
         let (first, since_us) = known.map_or((begun, at_us), |known| (known.first, known.since_us));
         Self {
             begun,

@@ -220,7 +220,7 @@ fn answer<'q>(
         // rows of a list differ, and so does what is compared
         let is_fact = scope.kind == QuestionKind::Fact;
         let conflict = if answer.lookups.is_empty() && has_scope(config) && is_fact {
-            add_otherwise(run, &mut answer, &passages)
+            add_otherwise(run, &mut answer, statements.uncited_steps(), &passages)
         } else {
             None
         };
@@ -236,7 +236,7 @@ fn answer<'q>(
             conflict,
             run.tools.verdict_fit,
         );
-        if verdict.is_unfounded() && support.is_some() {
+        if verdict.is_unfounded() && support.is_some() && !statements.says_unanswered() {
             answer = refuse(run, ranked, answer);
             run.keep(answer.clone());
         }

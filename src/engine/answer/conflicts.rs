@@ -30,14 +30,20 @@ struct Otherwise {
     age: Option<Ordering>,
 }
 
-/// Adds the sentence of a source that says otherwise than the answer to it. Returns which that is;
+/// Adds the sentence of a source that says otherwise than the answer to it; `uncited` are the steps
+/// of the sentences that no source holds. Returns which that is;
 /// `None` where the sources that were read agree, or the answer has both.
 pub fn add_otherwise(
     run: &mut Run<'_>,
     answer: &mut Answer,
+    uncited: &[u32],
     passages: &Passages,
 ) -> Option<Conflict> {
     let said = numbers(&without_marks(&answer.text));
+    if said.is_empty() && uncited.is_empty() {
+        return None;
+    }
+
     let supports = Supports::new(run.question, passages);
     let is_new = |other: &Otherwise| {
         let quote = other.citation.quote.as_deref().unwrap_or_default();
@@ -47,7 +53,7 @@ pub fn add_otherwise(
     let (step, other) = answer.sentences.iter().find_map(|sentence| {
         let text = sentence.text();
         let mut cited = sentence.citations.iter();
-        let found = if sentence.citations.is_empty() {
+        let found = if uncited.contains(&sentence.step) {
             let citation = supports.find_denying(text)?;
             Some(Otherwise {
                 citation,

@@ -9,6 +9,7 @@ use crate::engine::run::{Answer, Passages, Roles, Run, Sentence, context};
 use crate::event::{ChunkText, Citation, Hit, Retrieval, RunEvent, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
+use crate::methods::joined::chunks_of;
 
 use super::marks::without_last_marks;
 use super::sources::Supports;
@@ -78,8 +79,8 @@ pub fn write_list(
     })
 }
 
-/// Returns the chunks below the same headings as the passages of which the list has more than one
-/// item or row, in the order of their documents: a long list is in several chunks.
+/// Returns the chunks beside the passages of which the list has more than one item or row, as far as
+/// they stand below the same headings and fit: a long list is in several chunks.
 fn find_rest(run: &Run<'_>, passages: &Passages, list: &List) -> Result<Vec<Hit>, RunError> {
     let Some(corpus) = &run.tools.corpus else {
         return Ok(Vec::new());
@@ -94,26 +95,37 @@ fn find_rest(run: &Run<'_>, passages: &Passages, list: &List) -> Result<Vec<Hit>
         .zip(&passages.hits)
         .filter(|(label, _)| is_part(label));
 
-    let mut rest: Vec<Hit> = Vec::new();
+    let mut hits = passages.hits.clone();
     for (_, part) in parts {
-        let same_list = |chunk: &ChunkText| chunk.headings == part.chunk.headings;
+        let own = chunks_of(&part.chunk);
         let chunks = corpus.index.document(&part.chunk.document)?;
-        for chunk in chunks.into_iter().filter(same_list) {
-            let mut known = passages.hits.iter().chain(&rest);
-            let is_known = known.any(|hit| {
-                // chunks beside one another may have become one
-                let [start, end] = hit.chunk.bytes;
-                let is_inside = start < chunk.bytes[0] && chunk.bytes[0] < end;
-                let is_same_document = hit.chunk.document == chunk.document;
-                hit.chunk.id == chunk.id || is_same_document && is_inside
-            });
-            if !is_known && rest.len() < MAX_REST {
-                let rank = saturating_u32(passages.hits.len() + rest.len()) + 1;
-                rest.push(Hit::with_rank(chunk, rank));
+        let is_own = |chunk: &ChunkText| own.contains(&chunk.id);
+        let (Some(first), Some(last)) = (
+            chunks.iter().position(is_own),
+            chunks.iter().rposition(is_own),
+        ) else {
+            continue;
+        };
+
+        let same_list = |chunk: &&ChunkText| chunk.headings == part.chunk.headings;
+        let behind = chunks[last + 1..].iter().take_while(same_list);
+        let before = chunks[..first].iter().rev().take_while(same_list);
+        for chunk in behind.chain(before) {
+            let is_known = hits
+                .iter()
+                .any(|hit| chunks_of(&hit.chunk).contains(&chunk.id));
+            if is_known || hits.len() >= passages.hits.len() + MAX_REST {
+                continue;
+            }
+            let rank = saturating_u32(hits.len()) + 1;
+            hits.push(Hit::with_rank(chunk.clone(), rank));
+            if !context::fits(run, &hits)? {
+                hits.pop();
+                break;
             }
         }
     }
-    Ok(rest)
+    Ok(hits.split_off(passages.hits.len()))
 }
 
 /// A line of what a passage names.

@@ -10,7 +10,7 @@ use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
 use super::sources::Supports;
-use super::wording::is_entry;
+use super::wording::is_definition;
 
 /// Maximum number of sentences of an answer.
 const MAX_QUOTES: usize = 3;
@@ -70,8 +70,8 @@ impl RankedSentences {
         let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
-            // what a row or an item is about stands above its table or its list
-            if is_entry(text) {
+            // what a row or a definition is about stands above them
+            if text.starts_with('|') || is_definition(text) {
                 let hit = &passages.hits[citation.label as usize - 1];
                 held.extend(question.find_in(&hit.chunk.headings.join(" ")));
             }
@@ -310,6 +310,7 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer
         let text = format!("“{}”", quotation(sentence.text()));
         run.give_step(&mut answer, "\n\n", text, Some(sentence.citation));
     }
+    answer.short.clone_from(&answer.text);
     answer
 }
 

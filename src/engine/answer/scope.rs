@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::config::{AnswerPrompt, Config};
-use crate::corpus::{date_in_text, language, named_dates};
+use crate::corpus::{date_in_text, fold_white_space, language, named_dates};
 use crate::event::{QuestionKind, Scope, document_stem};
 use crate::index::{content_words, short_text_language};
 
@@ -59,6 +59,8 @@ const ASKING: &[&str] = &[
     "quelle", "où", "quand", "qui", "est-ce", "cómo", "por qué", "qué", "cuál", "dónde", "cuándo",
     "quién", "hay", "puedo", "怎么", "如何", "哪个", "什么",
 ];
+/// Beginnings of words that ask which one, in lower case.
+const WHICH_STEMS: [&str; 5] = ["which", "what", "welche", "quel", "qué"];
 /// Words in front of files in a question for those that are about something, words for files, and
 /// verbs behind them, in lower case; the longer ones first.
 const WHICH_FILES: &[&str] = &[
@@ -177,8 +179,8 @@ const COUNT: &[&str] = &[
     "cuántas",
     "多少",
 ];
-/// Words that ask for what the documents hold together beside them, and directly behind them, in
-/// lower case.
+/// Words that ask for what the documents hold together beside them, words directly behind them,
+/// and words close behind them, in lower case.
 const ALTOGETHER: &[&str] = &[
     "in total",
     "altogether",
@@ -188,11 +190,10 @@ const ALTOGETHER: &[&str] = &[
     "en total",
     "总共",
 ];
+const COUNTED_OF: &[&str] = &[
+    "of the", "of these", "of my", "of our", "der", "dieser", "de las", "de los", "de mis",
+];
 const COUNTED: &[&str] = &[
-    "of the",
-    "of these",
-    "of my",
-    "of our",
     "files",
     "documents",
     "reports",
@@ -202,7 +203,6 @@ const COUNTED: &[&str] = &[
     "messages",
     "letters",
     "invoices",
-    "der",
     "dateien",
     "dokumente",
     "berichte",
@@ -221,6 +221,11 @@ const COUNTED: &[&str] = &[
     "文档",
     "报告",
 ];
+/// Words behind a word for a number among which what is counted stands, and "of the"; characters in
+/// a script without blanks.
+const COUNTED_WITHIN: usize = 2;
+const OF_WITHIN: usize = 4;
+const COUNTED_WITHIN_CHARS: usize = 4;
 /// Words in front of two things that are compared, and words between the two, in lower case.
 const COMPARISONS: &[(&str, &[&str])] = &[
     ("compare ", &[" and ", " with ", " to ", " et ", " avec "]),
@@ -298,9 +303,15 @@ pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
     match scope.kind {
         QuestionKind::Fact => asks_for_several(&text).then(|| vec![text]),
         QuestionKind::Listing => {
-            let asking = LISTING.iter().chain(COUNT).chain(ALTOGETHER).chain(COUNTED);
-            let things = asking.fold(text, |text, phrase| text.replace(phrase, " "));
-            Some(vec![things])
+            let asking = LISTING
+                .iter()
+                .chain(COUNT)
+                .chain(ALTOGETHER)
+                .chain(COUNTED_OF)
+                .chain(COUNTED);
+            Some(vec![
+                asking.fold(text, |text, phrase| without(text, phrase)),
+            ])
         }
         QuestionKind::Comparison if scope.documents.is_empty() => Some(scope.subjects.clone()),
         QuestionKind::Comparison | QuestionKind::Files | QuestionKind::Summary => Some(Vec::new()),
@@ -328,42 +339,58 @@ pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
 }
 
 /// Returns what a question lists, without the words that ask for a list: they are in other
-/// documents, too. `None` for a question that lists nothing.
+/// documents, too. `None` for a question that lists nothing, or says not what.
 pub fn list_subject(scope: &Scope, question: &str) -> Option<String> {
     let is_list = scope.kind == QuestionKind::Listing;
     let request = find_list_request(&question.to_ascii_lowercase()).filter(|_| is_list)?;
-    Some(format!(
-        "{}{}",
-        &question[..request.start],
-        &question[request.end..]
-    ))
+    let (before, behind) = (&question[..request.start], &question[request.end..]);
+    let subject = fold_white_space(&format!("{before} {behind}"));
+    let says_something = !content_words(&subject, language(&subject)).is_empty();
+    says_something.then_some(subject)
 }
 
 /// Returns the words of a question that ask for everything of a kind: how something is listed asks
 /// for no list.
 fn find_list_request(question: &str) -> Option<Range<usize>> {
+    let asks_which = |word: &str| WHICH_STEMS.iter().any(|stem| word.starts_with(stem));
     LISTING.iter().find_map(|phrase| {
         let at = find_words(question, phrase)?;
-        let clause = question[..at].rsplit([',', ':', ';', '.', '!', '?', '\n']);
+        let clause = question[..at].rsplit([
+            ',', ':', ';', '.', '!', '?', '\n', '¿', '¡', '，', '。', '？', '：', '；',
+        ]);
         let clause = clause.map(str::trim_start).next().unwrap_or_default();
-        let asks = ASKING
-            .iter()
-            .any(|word| find_words(clause, word) == Some(0));
-        (!asks).then_some(at..at + phrase.len())
+        // "in which menu", "mit welchem Befehl"
+        let behind_first = clause.split_once(' ').map(|(_, rest)| rest);
+        let asks = |word: &str| match word.chars().next() {
+            Some(first) if first.len_utf8() > 2 => clause.contains(word),
+            _ => {
+                let starts = |text: &str| find_words(text, word) == Some(0);
+                starts(clause) || asks_which(word) && behind_first.is_some_and(starts)
+            }
+        };
+        (asks_which(phrase) || !ASKING.iter().any(|word| asks(word)))
+            .then_some(at..at + phrase.len())
     })
 }
 
 /// Returns whether a question asks for a number that no single document has.
 fn asks_for_total(question: &str) -> bool {
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| has_word(question, phrase));
     COUNT.iter().any(|phrase| {
-        let behind =
-            find_words(question, phrase).map(|at| question[at + phrase.len()..].trim_start());
-        let is_counted = |text: &str| {
-            let starts = |word: &&str| find_words(text, word) == Some(0);
-            COUNTED.iter().any(starts)
+        let Some(at) = find_words(question, phrase) else {
+            return false;
         };
-        behind.is_some_and(|text| is_counted(text) || says(ALTOGETHER))
+        let behind = question[at + phrase.len()..].trim_start();
+        let first = |count| -> String {
+            let words: Vec<&str> = behind.split_whitespace().take(count).collect();
+            words.join(" ")
+        };
+        let near = if phrase.is_ascii() || behind.contains(' ') {
+            first(COUNTED_WITHIN)
+        } else {
+            behind.chars().take(COUNTED_WITHIN_CHARS).collect()
+        };
+        let holds = |text: &str, words: &[&str]| words.iter().any(|word| has_word(text, word));
+        holds(&near, COUNTED) || holds(&first(OF_WITHIN), COUNTED_OF) || holds(question, ALTOGETHER)
     })
 }
 
@@ -534,6 +561,14 @@ fn behind<'t>(text: &'t str, beginnings: &[&str]) -> Option<&'t str> {
     Some(rest.trim_start())
 }
 
+/// Returns a text without some words.
+fn without(mut text: String, words: &str) -> String {
+    while let Some(at) = find_words(&text, words) {
+        text.replace_range(at..at + words.len(), " ");
+    }
+    text
+}
+
 fn has_word(text: &str, words: &str) -> bool {
     find_words(text, words).is_some()
 }
@@ -589,7 +624,10 @@ mod tests {
             ),
             ("How many ships sank?", Fact, &[], &[]),
             ("How many days are old files kept?", Fact, &[], &[]),
-            ("How many members of the crew drowned?", Fact, &[], &[]),
+            ("How many ships of the register sank?", Listing, &[], &[]),
+            ("How many unpaid invoices are there?", Listing, &[], &[]),
+            ("Wie viele meiner Rechnungen sind offen?", Listing, &[], &[]),
+            ("有多少份报告是迟交的？", Listing, &[], &[]),
             ("How many ships sank in total?", Listing, &[], &[]),
             ("How many of the reports are late?", Listing, &[], &[]),
             ("Wie viele Rechnungen sind offen?", Listing, &[], &[]),
@@ -604,6 +642,10 @@ mod tests {
             ("Can you list all ships?", Listing, &[], &[]),
             ("列出所有小屋", Listing, &[], &[]),
             ("哪个命令列出小屋？", Fact, &[], &[]),
+            ("请问，用哪个命令列出小屋？", Fact, &[], &[]),
+            ("¿Cómo hago una lista de los barcos?", Fact, &[], &[]),
+            ("Mit welchem Befehl bekomme ich eine Liste?", Fact, &[], &[]),
+            ("Do you know which files were signed?", Listing, &[], &[]),
             ("Which files were signed?", Listing, &[], &[]),
             ("Which files mention it?", Listing, &[], &[]),
             ("Which files mention that ship?", Listing, &[], &[]),
@@ -692,9 +734,10 @@ mod tests {
             assert_eq!(asks_for_entries(&listing, question), expected, "{question}");
         }
         let asked = "In Lorby, please list all huts of Ann.";
-        let without = "In Lorby, please  huts of Ann.";
+        let without = "In Lorby, please huts of Ann.";
         assert_eq!(list_subject(&listing, asked).as_deref(), Some(without));
         assert_eq!(list_subject(&Scope::default(), asked), None);
+        assert_eq!(list_subject(&listing, "List everything."), None);
         let comparison = Scope {
             kind: QuestionKind::Comparison,
             subjects: vec!["a kettle".to_owned(), "a pan".to_owned()],
@@ -705,9 +748,10 @@ mod tests {
             ..comparison.clone()
         };
         type Things = Option<&'static [&'static str]>;
-        let cases: [(&Scope, &str, Things); 9] = [
+        let cases: [(&Scope, &str, Things); 10] = [
             (&named, "Compare a.md with b.md", Some(&[])),
             (&listing, "List all huts", Some(&["  huts"])),
+            (&listing, "List all leaders", Some(&["  leaders"])),
             (
                 &comparison,
                 "Compare a kettle with a pan",

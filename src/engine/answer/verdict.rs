@@ -135,6 +135,11 @@ impl Statements {
         self.is_written && self.count == 0 && !self.says_unanswered
     }
 
+    /// Returns whether a sentence says that the sources have no answer.
+    pub fn says_unanswered(&self) -> bool {
+        self.says_unanswered
+    }
+
     fn find_least_certain(&mut self, question: &str, sentence: &Sentence) {
         let language = language(sentence.text());
         let asked = content_words(question, language);

@@ -39,6 +39,13 @@ const SPELLINGS: [(&str, &str); 8] = [
     ("grey", "gray"),
     ("Grey", "Gray"),
 ];
+/// Maximum number of bytes of a term.
+const MAX_TERM: usize = 40;
+/// Words in front of which an "I" is no number, in lower case.
+const ASKERS: &[&str] = &[
+    "am", "as", "can", "could", "did", "do", "have", "how", "if", "may", "must", "shall", "should",
+    "that", "what", "when", "where", "while", "why", "will", "would",
+];
 /// Numbers that are taken for years.
 const YEARS: RangeInclusive<u32> = 1000..=2100;
 /// Words between the clauses of a sentence that compares, in lower case.
@@ -53,11 +60,15 @@ const CONTRASTS: [&str; 8] = [
     " mientras que ",
 ];
 
-/// Returns whether a text is the row of a table, an item of a list, or a term with its definition
-/// below it, further in.
+/// Returns whether a text is the row of a table, an item of a list, or a definition.
 pub fn is_entry(text: &str) -> bool {
-    let term = text.split_once("\n ").map(|(term, _)| term);
-    text.starts_with('|') || begins_item(text) || term.is_some_and(|term| !term.contains('\n'))
+    text.starts_with('|') || begins_item(text) || is_definition(text)
+}
+
+/// Returns whether a text is a short term with its definition below it, further in.
+pub fn is_definition(text: &str) -> bool {
+    let lines = text.split_once('\n');
+    lines.is_some_and(|(term, below)| term.len() <= MAX_TERM && below.starts_with([' ', '\t']))
 }
 
 /// Returns whether a text is the lead to a statement, which ends with a comma.
@@ -108,10 +119,12 @@ pub fn stems(text: &str, language: &str) -> BTreeSet<String> {
     content_words(&text, language).into_iter().collect()
 }
 
-/// Returns the words in lower case, numbers without the signs between groups of digits, and those
-/// of names in digits.
+/// Returns the words in lower case, numbers without the signs between groups of digits, and Roman
+/// ones in digits.
 pub fn words(text: &str) -> BTreeSet<String> {
-    let words = split_words(text).map(str::to_lowercase);
+    let roman = split_words(text).filter(|word| word.len() > 1);
+    let roman = roman.filter_map(|word| Some(read_roman(word)?.to_string()));
+    let words = split_words(text).map(str::to_lowercase).chain(roman);
     words
         .chain(numbers(text))
         .chain(find_numbers_of_names(text))
@@ -147,7 +160,10 @@ pub fn has_digit(text: &str) -> bool {
 /// Returns the numbers of what is named with one, in digits: `Stage 4`, `Henry IV`.
 pub fn find_numbers_of_names(text: &str) -> Vec<String> {
     let pairs = split_words(text).zip(split_words(text).skip(1));
-    let named = pairs.filter(|(name, _)| name.starts_with(char::is_uppercase));
+    let named = pairs.filter(|(name, number)| {
+        let is_asker = ASKERS.contains(&name.to_lowercase().as_str());
+        name.starts_with(char::is_uppercase) && !(*number == "I" && is_asker)
+    });
     let in_digits = named.filter_map(|(_, number)| {
         let is_digits = number.bytes().all(|byte| byte.is_ascii_digit());
         let roman = || read_roman(number).map(|value| value.to_string());

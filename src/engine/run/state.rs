@@ -90,7 +90,8 @@ impl<'a> Run<'a> {
         text: String,
         citation: Option<Citation>,
     ) {
-        let is_short = answer.short == answer.text;
+        // what stands behind an answer is no part of it
+        let is_short = answer.sentences.is_empty() && answer.short == answer.text;
         if !answer.text.is_empty() {
             answer.text.push_str(gap);
         }

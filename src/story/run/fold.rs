@@ -201,7 +201,9 @@ impl Run {
                 });
             }
             RunEvent::CallsProgressed { begun, total, .. } => {
-                self.begun = Some(TextProgress::new(self.begun, *begun, *total, t_us));
+                let progress = TextProgress::new(self.begun, *begun, *total, t_us);
+                // the only text of a call is no progress
+                self.begun = (*total > 1).then_some(progress);
             }
             RunEvent::ModelCallFinished { call, calls, usage } => {
                 self.begun = None;
