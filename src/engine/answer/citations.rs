@@ -47,7 +47,7 @@ struct Claim {
     stems: BTreeMap<&'static str, BTreeSet<String>>,
     /// Numbers: a source must hold them all.
     numbers: BTreeSet<String>,
-    /// Those that are written in digits.
+    /// The numbers that it writes in digits.
     digits: BTreeSet<String>,
     /// Names: their passage must hold them all.
     names: Vec<String>,

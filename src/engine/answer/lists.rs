@@ -79,8 +79,8 @@ pub fn write_list(
     })
 }
 
-/// Returns the chunks beside the passages of which the list has more than one item or row, as far as
-/// they stand below the same headings and fit: a long list is in several chunks.
+/// Returns the chunks beside the passages of which the list has more than one item or row, as far
+/// as they stand below the same headings and fit: a long list is in several chunks.
 fn find_rest(run: &Run<'_>, passages: &Passages, list: &List) -> Result<Vec<Hit>, RunError> {
     let Some(corpus) = &run.tools.corpus else {
         return Ok(Vec::new());

@@ -11,7 +11,7 @@ use crate::index::short_text_language;
 
 use super::wording::{stems, words};
 
-/// What a whole sentence counts more: less than any word.
+/// The bonus of a whole sentence: less than the share of any word.
 const WHOLE_BONUS: f32 = 1e-3;
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
