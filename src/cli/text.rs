@@ -402,8 +402,7 @@ fn utilities(run: &Run) -> String {
 
 fn footer(run: &Run) -> String {
     let mut text = "\n".to_owned();
-    let answer = &run.answer;
-    if !answer.is_empty() && *answer != one_line(run.text.trim()) {
+    if let Some(answer) = run.short_answer() {
         text.push_str(&format!("answer: {answer}\n"));
     }
     if run.outcome != Some(Outcome::Completed) {

@@ -83,8 +83,8 @@ impl Sheet {
             let _ = writeln!(self.text, "Understood as: {}\n", plain(run.standalone()));
         }
 
-        if !run.answer.is_empty() && run.answer != text::one_line(run.text.trim()) {
-            let _ = writeln!(self.text, "**{}**\n", plain(&run.answer));
+        if let Some(answer) = run.short_answer() {
+            let _ = writeln!(self.text, "**{}**\n", plain(answer));
         }
 
         let answer = without_html(&run.answer_text().text);

@@ -129,6 +129,16 @@ impl Run {
         }
     }
 
+    /// Returns the short answer, where it is not the whole text, nor all of it but the source
+    /// behind it that says otherwise.
+    #[must_use]
+    pub fn short_answer(&self) -> Option<&str> {
+        let text = one_line(self.text.trim());
+        let rest = text.strip_prefix(&self.answer);
+        let is_whole = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ≠ "));
+        (!self.answer.is_empty() && !is_whole).then_some(&self.answer)
+    }
+
     /// Returns the run as a turn of its thread.
     pub fn turn(&self) -> Turn {
         let answer = if self.answer.is_empty() {

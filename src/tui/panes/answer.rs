@@ -228,8 +228,7 @@ fn whole_rows(page: &mut Page<'_>, run: &Run) {
 
 /// The short answer, where it is not the whole text, and the verdict: they stay in sight.
 fn foot_rows(page: &mut Page<'_>, run: &Run) {
-    let answer = Some(&run.answer)
-        .filter(|answer| !answer.is_empty() && **answer != text::one_line(run.text.trim()));
+    let answer = run.short_answer();
     if answer.is_none() && run.verdict.is_none() {
         return;
     }
