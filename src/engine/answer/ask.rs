@@ -102,8 +102,9 @@ pub fn ask(
         ..tools.reborrow()
     };
     let mut roles = stages::select(&tools);
-    // outlive the run, whose question they are once a follow-up is rewritten or translated
-    let (standalone, translated) = (OnceCell::new(), OnceCell::new());
+    // outlive the run, whose question they are once a follow-up is rewritten, and while the sources
+    // are searched for a translation, or for what is listed
+    let (standalone, searched) = (OnceCell::new(), OnceCell::new());
     let mut run = Run::new(tools.reborrow(), question, &mut *publish);
     run.emit(start_event(&run, asked));
     let fallback = run.tools.generator.card().template_fallback.clone();
@@ -121,7 +122,7 @@ pub fn ask(
         .rewrite(&mut run, &asked.thread.turns)
         .and_then(|rewritten| {
             run.question = standalone.get_or_init(|| rewritten);
-            answer(&mut run, &mut roles, &scope, &asked.confirmed, &translated)
+            answer(&mut run, &mut roles, &scope, &asked.confirmed, &searched)
         });
     let outcome = match answered {
         Ok(written) => run.finish(written),
@@ -170,7 +171,7 @@ fn answer<'q>(
     roles: &mut Roles,
     scope: &Scope,
     confirmed: &[String],
-    translated: &'q OnceCell<String>,
+    searched: &'q OnceCell<String>,
 ) -> Result<Answer, RunError> {
     let config = run.tools.config;
     if is_greeting(run.question) {
@@ -202,7 +203,7 @@ fn answer<'q>(
                 ranked: RankedSentences::default(),
             }
         }
-        (_, _) => search_and_answer(run, roles, scope, confirmed, translated)?,
+        (_, _) => search_and_answer(run, roles, scope, confirmed, searched)?,
     };
     run.keep(answer.clone());
 
@@ -236,7 +237,7 @@ fn answer<'q>(
             conflict,
             run.tools.verdict_fit,
         );
-        if verdict.is_unfounded() && support.is_some() && !statements.says_unanswered() {
+        if verdict.is_unfounded() && !statements.says_unanswered() {
             answer = refuse(run, ranked, answer);
             run.keep(answer.clone());
         }
@@ -302,7 +303,7 @@ fn search_and_answer<'q>(
     roles: &mut Roles,
     scope: &Scope,
     confirmed: &[String],
-    translated: &'q OnceCell<String>,
+    searched: &'q OnceCell<String>,
 ) -> Result<Answered, RunError> {
     let (config, asked) = (run.tools.config, run.question);
     let at_start = config.retriever.at_start.or(run.tools.probe.is_err());
@@ -313,9 +314,9 @@ fn search_and_answer<'q>(
             subjects: &scope.subjects,
         };
         let effort = run.first_effort(roles);
-        let searched = translate(run)?.or_else(|| list_subject(scope, asked));
-        if let Some(text) = searched {
-            run.question = translated.get_or_init(|| text);
+        let other = translate(run)?.or_else(|| list_subject(scope, asked));
+        if let Some(text) = other {
+            run.question = searched.get_or_init(|| text);
         }
         retrieve(run, roles, &need, effort)?.passages
     } else {

@@ -277,7 +277,7 @@ impl Supports {
             if is_near || self.passages[source.passage].place.contains(number) {
                 continue;
             }
-            let mut others = self.sources.iter().filter(is_of_passage);
+            let mut others = self.sources_of(source.passage);
             let other = others.find(|one| {
                 one.words.contains(number) && self.says_more(one, source, number, claim)
             })?;
@@ -469,6 +469,12 @@ impl Supports {
             .or_else(|| self.find_denial(source, claim))
     }
 
+    /// Returns the numbers of a claim that the question has not.
+    fn added_numbers<'c>(&self, claim: &'c Claim) -> impl Iterator<Item = &'c String> {
+        let digits = claim.digits();
+        digits.filter(|number| !self.question.contains(*number))
+    }
+
     /// Returns the words of a text that the question or a claim has, too, and the place of the
     /// passage has not: all of it is about that.
     fn in_common(
@@ -494,10 +500,7 @@ impl Supports {
             words
         };
         let values = |one: &SourceSentence| numbers(without_item_number(&one.text));
-        let mut stated = claim
-            .digits()
-            .filter(|number| !self.question.contains(*number));
-        stated.find_map(|number| {
+        self.added_numbers(claim).find_map(|number| {
             let own = self.sources_of(passage);
             let mut own = own.filter(|one| values(one).contains(number));
             let first = in_common(own.next().filter(|one| is_entry(&one.text))?);
@@ -506,7 +509,7 @@ impl Supports {
             let is_asked = |one: &&SourceSentence| {
                 let (words, numbers) = (in_common(one), values(one));
                 let has_another = !numbers.is_empty() && numbers.is_disjoint(&claim.numbers);
-                has_another && first.is_subset(&words) && words != first
+                has_another && is_exceeded(&first, &words)
             };
             let is_compared = others && !first.is_empty();
             entries.find(is_asked).filter(|_| is_compared)
@@ -525,14 +528,11 @@ impl Supports {
                 (words, years)
             })
             .collect();
-        let stated = claim
-            .digits()
-            .filter(|number| !self.question.contains(*number));
-        let stated: Vec<&String> = stated.collect();
-        let states = |years: &[String]| years.iter().any(|year| stated.contains(&year));
+        let added: Vec<&String> = self.added_numbers(claim).collect();
+        let states = |years: &[String]| years.iter().any(|year| added.contains(&year));
         dated.iter().any(|(own, years)| {
             let is_nearer = |(words, others): &(BTreeSet<String>, Vec<String>)| {
-                !states(others) && own.is_subset(words) && words != own
+                !states(others) && is_exceeded(own, words)
             };
             states(years) && dated.iter().any(is_nearer)
         })
@@ -543,19 +543,17 @@ impl Supports {
     fn find_denial(&self, source: &SourceSentence, claim: &Claim) -> Option<&SourceSentence> {
         let language = self.passages[source.passage].language;
         let (said, asked) = (&claim.stems[language], &self.asked[language]);
-        let asked_of = |one: &SourceSentence| asked.intersection(&one.stems).count();
-        let least = asked_of(source);
+        let asked_of = |one: &SourceSentence| -> BTreeSet<String> {
+            asked.intersection(&one.stems).cloned().collect()
+        };
+        let own = asked_of(source);
         self.sources_of(source.passage).find(|one| {
-            let own = one.stems.len() as f32;
             let known = one.stems.iter();
             let known = known.filter(|stem| said.contains(*stem) || asked.contains(*stem));
             let mut added = said.difference(asked);
-            asked_of(one) > least
-                && asked
-                    .intersection(&source.stems)
-                    .all(|stem| one.stems.contains(stem))
+            is_exceeded(&own, &asked_of(one))
                 && added.any(|stem| one.stems.contains(stem))
-                && known.count() as f32 >= own * MIN_DENYING
+                && known.count() as f32 >= one.stems.len() as f32 * MIN_DENYING
                 && !self.agrees(one, claim)
         })
     }
@@ -599,6 +597,11 @@ impl Supports {
             .collect();
         self.share(said, &source.stems) + self.share(said, &elsewhere) / 2.0
     }
+}
+
+/// Returns whether others have all of some words, and more.
+fn is_exceeded(words: &BTreeSet<String>, others: &BTreeSet<String>) -> bool {
+    words.is_subset(others) && words != others
 }
 
 /// Returns the source sentence with the largest share, if that is large enough; of equal ones the

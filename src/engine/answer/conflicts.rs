@@ -31,8 +31,8 @@ struct Otherwise {
 }
 
 /// Adds the sentence of a source that says otherwise than the answer to it; `uncited` are the steps
-/// of the sentences that no source holds. Returns which that is;
-/// `None` where the sources that were read agree, or the answer has both.
+/// of the sentences that no source holds. Returns which that is; `None` where the sources that were
+/// read agree, or the answer has both.
 pub fn add_otherwise(
     run: &mut Run<'_>,
     answer: &mut Answer,

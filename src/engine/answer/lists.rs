@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Roles, Run, Sentence, context};
-use crate::event::{ChunkText, Citation, Hit, Retrieval, RunEvent, saturating_u32};
+use crate::event::{ChunkText, Citation, Hit, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
 use crate::methods::joined::chunks_of;
@@ -60,14 +60,7 @@ pub fn write_list(
     if !rest.is_empty() {
         let known = passages.hits.len();
         passages.hits.extend(rest);
-        run.emit(RunEvent::RetrievalFinished {
-            step: run.step,
-            retrieval: Retrieval {
-                query: run.question.to_owned(),
-                hits: passages.hits.clone(),
-                ..Retrieval::default()
-            },
-        });
+        run.emit_read(run.question.to_owned(), &passages.hits);
         context::publish(run, passages)?;
         list.read(run, roles, passages, known)?;
     }

@@ -303,15 +303,10 @@ pub fn things_asked(scope: &Scope, question: &str) -> Option<Vec<String>> {
     match scope.kind {
         QuestionKind::Fact => asks_for_several(&text).then(|| vec![text]),
         QuestionKind::Listing => {
-            let asking = LISTING
-                .iter()
-                .chain(COUNT)
-                .chain(ALTOGETHER)
-                .chain(COUNTED_OF)
-                .chain(COUNTED);
-            Some(vec![
-                asking.fold(text, |text, phrase| without(text, phrase)),
-            ])
+            let asking = [LISTING, COUNT, ALTOGETHER, COUNTED_OF, COUNTED];
+            let phrases = asking.iter().copied().flatten();
+            let things = phrases.fold(text, |text, phrase| without(text, phrase));
+            Some(vec![things])
         }
         QuestionKind::Comparison if scope.documents.is_empty() => Some(scope.subjects.clone()),
         QuestionKind::Comparison | QuestionKind::Files | QuestionKind::Summary => Some(Vec::new()),

@@ -152,6 +152,7 @@ impl Supports {
         best.collect()
     }
 
+    /// Returns the sentences of a passage, by its index.
     pub fn sources_of(&self, passage: usize) -> impl Iterator<Item = &SourceSentence> {
         self.sources
             .iter()

@@ -3,7 +3,7 @@
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Roles, Run, StepLookup, context};
-use crate::event::{ChunkText, Hit, Retrieval, RunEvent, saturating_u32};
+use crate::event::{ChunkText, Hit, RunEvent, saturating_u32};
 
 use super::write::write_part;
 
@@ -57,14 +57,7 @@ fn read(run: &mut Run<'_>, query: String, hits: Vec<Hit>) -> Result<Passages, Ru
         region: None,
     });
 
-    run.emit(RunEvent::RetrievalFinished {
-        step: run.step,
-        retrieval: Retrieval {
-            query,
-            hits: hits.clone(),
-            ..Retrieval::default()
-        },
-    });
+    run.emit_read(query, &hits);
     let all = saturating_u32(hits.len());
     context::choose_up_to(run, Passages::from_hits(hits), all)
 }

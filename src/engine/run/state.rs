@@ -72,6 +72,18 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Emits the passages that are read although no search ranked them.
+    pub fn emit_read(&mut self, query: String, hits: &[Hit]) {
+        self.emit(RunEvent::RetrievalFinished {
+            step: self.step,
+            retrieval: Retrieval {
+                query,
+                hits: hits.to_vec(),
+                ..Retrieval::default()
+            },
+        });
+    }
+
     /// Emits a sentence token by token.
     pub fn emit_tokens(&mut self, sentence: &Sentence) {
         let step = sentence.step;

@@ -258,7 +258,7 @@ fn answer(run: &Run) -> String {
 
 /// The answer where it is not the whole text, which the sentences show.
 fn short_answer(run: &Run) -> String {
-    let is_whole = !run.answer.is_empty() && run.short_answer().is_none();
+    let is_whole = run.short_answer().is_none() && run.answer.is_empty() == run.text.is_empty();
     if is_whole { String::new() } else { answer(run) }
 }
 
