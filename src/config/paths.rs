@@ -102,6 +102,8 @@ places! {
     token_file = data / "token";
     /// The speed at which the models read here.
     reading_rates_file = cache / "reading-rates.json";
+    /// The instructions of answers as models have read them.
+    kept_prompts = cache / "prompts";
     /// The calibration of verdicts, by model and folder.
     verdict_fits_file = data / "verdict-fits.json";
     /// The log of llama.cpp and of the program.

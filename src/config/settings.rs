@@ -52,7 +52,7 @@ settings! {
         /// to the last digit.
         threads: u32 = 0, in 0..=1024;
         /// Context length in tokens; 0 = the length the model was trained for, as far as memory
-        /// allows.
+        /// allows, and at most 16,384 on the CPU.
         context_tokens: u32 = 0, for ProbeJournal;
         /// Use of flash attention.
         flash_attention: FlashAttention = FlashAttention::Auto;

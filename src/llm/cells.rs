@@ -112,6 +112,13 @@ impl Cells {
         self.slots[slot].tokens.len()
     }
 
+    /// Returns the sequence that shares the longest prefix with `path`, and its tokens.
+    pub fn longest_prefix_of(&self, path: &[i32]) -> (usize, &[i32]) {
+        let by_prefix = |slot: &usize| self.shareable(&self.slots[*slot], path);
+        let slot = (0..self.slots.len()).max_by_key(by_prefix).unwrap_or(0);
+        (slot, &self.slots[slot].tokens)
+    }
+
     /// Returns the length of the longest prefix of `path` in any sequence.
     pub fn cached_tokens(&self, path: &[i32]) -> usize {
         self.slots

@@ -482,6 +482,31 @@ impl Context {
         }
     }
 
+    /// Returns the evaluated tokens of a sequence in the form of this build of llama.cpp.
+    pub fn sequence_state(&self, sequence: usize) -> Vec<u8> {
+        let context = self.raw.as_ptr();
+        // SAFETY: the context is live, and the id is below its number of sequences.
+        let size = unsafe { sys::llama_state_seq_get_size(context, sequence as i32) };
+        let mut state = vec![0; size];
+        // SAFETY: as above; llama.cpp writes at most `size` bytes.
+        let written = unsafe {
+            sys::llama_state_seq_get_data(context, state.as_mut_ptr(), size, sequence as i32)
+        };
+        state.truncate(written);
+        state
+    }
+
+    /// Fills an empty sequence with what [`Self::sequence_state`] returned. Returns false, with the
+    /// sequence still empty, for a state of another model or of another build.
+    pub fn restore_sequence(&mut self, sequence: usize, state: &[u8]) -> bool {
+        let context = self.raw.as_ptr();
+        // SAFETY: as above; llama.cpp reads at most the bytes of the slice.
+        let read = unsafe {
+            sys::llama_state_seq_set_data(context, state.as_ptr(), state.len(), sequence as i32)
+        };
+        read == state.len() && read > 0
+    }
+
     fn memory(&self) -> sys::llama_memory_t {
         // SAFETY: the context is live; null for models without a cache, which the callers check.
         unsafe { sys::llama_get_memory(self.raw.as_ptr()) }

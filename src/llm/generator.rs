@@ -1,6 +1,6 @@
 //! The generator on llama.cpp.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ use super::template::Template;
 use super::template::thought::Opening;
 use super::tree::Job;
 use super::values::{Completion, Decoding, End, Prompt, Rendered, Taps, Token};
-use super::{log, model_file, reply_start};
+use super::{ffi, kept_prompt, log, model_file, reply_start};
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{
     Alternative, CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32,
@@ -37,6 +37,9 @@ const BATCH_TOKENS: u32 = 512;
 const STATE_SEQUENCES: u32 = 4;
 /// Numbers that ggml's half-precision kernels process per step.
 const FLASH_STEP: u64 = 64;
+/// The most tokens of a context on the CPU that nobody asked for: more would take minutes to read,
+/// and llama.cpp fills all of its memory with zeros before the first of them.
+const MAX_CPU_TOKENS: u32 = 16_384;
 /// Share of the free memory for the KV cache.
 const CACHE_SHARE: f64 = 0.5;
 /// Maximum share of the free memory for the KV cache of a second context that nobody asked for.
@@ -271,7 +274,8 @@ fn has_room_for_attention(loaded: &Loaded, params: &ContextParams) -> bool {
     loaded.card.gpu_layers == 0 && loaded.free_bytes.is_none_or(is_small)
 }
 
-/// Returns the size of the context: the setting, or what is trained and fits the memory.
+/// Returns the size of the context: the setting, or what is trained, can be read in minutes and
+/// fits the memory.
 fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
     if settings.context_tokens > 0 {
         return settings.context_tokens.max(CONTEXT_STEP);
@@ -280,7 +284,10 @@ fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
     if let Some(planned) = loaded.planned_tokens {
         return planned;
     }
-    let trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
+    let mut trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
+    if loaded.card.gpu_layers == 0 {
+        trained = trained.min(MAX_CPU_TOKENS);
+    }
     let Some(free_bytes) = loaded.free_bytes else {
         return trained;
     };
@@ -334,9 +341,50 @@ impl LoadedGenerator for LlamaGenerator {
     fn has_inside(&self) -> bool {
         true
     }
+
+    fn restore(&mut self, prompt: &Prompt, folder: &Path) -> bool {
+        let Ok((tokens, file)) = self.kept_prompt(prompt, folder) else {
+            return false;
+        };
+        // the context in which answers are written: with attention, where that is cheap
+        if self.is_attention_cheap() {
+            let _ = self.unfused_evaluator(tokens.len());
+        }
+        let evaluator = self.unfused.as_mut().unwrap_or(&mut self.evaluator);
+        evaluator.cells.in_use() > 0 || kept_prompt::restore(evaluator, &file)
+    }
+
+    fn keep(&self, prompt: &Prompt, folder: &Path) {
+        // what keeps one state per sequence shares a prompt as a whole alone
+        if !self.can_share_prefixes() {
+            return;
+        }
+        if let Ok((tokens, file)) = self.kept_prompt(prompt, folder) {
+            let evaluator = self.unfused.as_ref().unwrap_or(&self.evaluator);
+            let _ = kept_prompt::keep(evaluator, &tokens, &file);
+        }
+    }
 }
 
 impl LlamaGenerator {
+    /// Returns the tokens of a prompt, and the file for its state as this model on this machine
+    /// evaluates it.
+    fn kept_prompt(&self, prompt: &Prompt, folder: &Path) -> Result<(Vec<i32>, PathBuf), LlmError> {
+        let tokens = self.render(prompt)?.tokens;
+        let reader = format!(
+            "{} {} {:?} {:?} {} {} {}",
+            self.card.fingerprint,
+            self.card.device,
+            self.params.cache_type,
+            self.params.attention,
+            self.has_room_for_attention,
+            ffi::system_info(),
+            env!("CARGO_PKG_VERSION"),
+        );
+        let name = kept_prompt::file_name(&tokens, &reader);
+        Ok((tokens, folder.join(name)))
+    }
+
     pub(super) fn jobs(
         &self,
         prompts: &[Prompt],
@@ -637,39 +685,79 @@ impl RowReader for Writer<'_> {
 mod tests {
     use std::path::Path;
 
+    use std::{fs, slice};
+
     use super::*;
     use crate::config::Layers;
+    use crate::llm::role::Scorer as _;
 
-    #[test]
-    fn without_shared_prefixes_the_text_is_the_same() {
+    /// Loads the bundled reader.
+    fn generator() -> LlamaGenerator {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let runtime =
             Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
         let settings = Layers::defaults().config().expect("defaults").generator;
         let file = root.join("assets/models/ragscope-demo.Q8_0.gguf");
-        let mut generator = load_generator(
-            &runtime,
-            &file,
-            &settings,
-            &StopFlag::default(),
-            &mut |_| Flow::Continue,
-        )
-        .expect("a generator");
+        let stop = StopFlag::default();
+        load_generator(&runtime, &file, &settings, &stop, &mut |_| Flow::Continue)
+            .expect("a generator")
+    }
+
+    fn complete(generator: &mut LlamaGenerator, prompts: &[Prompt]) -> Vec<Completion> {
         let decoding = Decoding::greedy(12, 1);
+        generator
+            .complete(prompts, &decoding, &mut |_, _| Flow::Continue)
+            .expect("text")
+    }
+
+    #[test]
+    fn a_kept_prompt_is_read_and_not_evaluated() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let prompt = Prompt::user("Who keeps the lighthouse of Harwenby?".to_owned());
+        let read = |is_kept: bool| {
+            let mut generator = generator();
+            let is_restored = generator.restore(&prompt, folder.path());
+            assert_eq!(is_restored, is_kept);
+            let reused = |generator: &LlamaGenerator| generator.usage().prompt_tokens_reused;
+            generator
+                .classify(slice::from_ref(&prompt), &["yes", "no"])
+                .expect("labels");
+            assert_eq!(reused(&generator) > 0, is_kept);
+            generator.keep(&prompt, folder.path());
+
+            let texts = complete(&mut generator, slice::from_ref(&prompt));
+            assert!(generator.is_cache_consistent());
+            let unfused = generator.unfused.as_ref();
+            assert!(unfused.is_none_or(Evaluator::is_consistent));
+            texts[0].text.clone()
+        };
+
+        let evaluated = read(false);
+        let kept = fs::read_dir(folder.path()).expect("a folder").next();
+        let file = kept.expect("a file").expect("a file").path();
+        assert_eq!(read(true), evaluated);
+
+        let mut bytes = fs::read(&file).expect("bytes");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&file, bytes).expect("damaged");
+        assert_eq!(read(false), evaluated, "a damaged file is none");
+        assert_eq!(read(true), evaluated, "it was written again");
+    }
+
+    #[test]
+    fn without_shared_prefixes_the_text_is_the_same() {
+        let mut generator = generator();
         let prompts: Vec<Prompt> = ["Who?", "Who keeps the lighthouse?", "Who keeps the ferry?"]
             .map(|text| Prompt::user(text.to_owned()))
             .to_vec();
-        let shared = generator
-            .complete(&prompts, &decoding, &mut |_, _| Flow::Continue)
-            .expect("text");
+        let shared = complete(&mut generator, &prompts);
         assert!(generator.can_share_prefixes() && generator.usage().prompt_tokens_reused > 0);
 
         generator.clear_cache();
         let cells = generator.evaluator.cells.total();
         generator.evaluator.cells = Cells::new(cells, SEQUENCES as usize, Sharing::Whole);
-        let whole = generator
-            .complete(&prompts, &decoding, &mut |_, _| Flow::Continue)
-            .expect("text");
+        let whole = complete(&mut generator, &prompts);
         assert!(!generator.can_share_prefixes());
         assert_eq!(generator.usage().prompt_tokens_reused, 0);
 

@@ -31,6 +31,7 @@ mod numbers;
 mod growing;
 mod tree;
 mod schedule;
+mod kept_prompt;
 mod draft;
 mod reply_start;
 mod generator;

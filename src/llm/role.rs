@@ -1,5 +1,7 @@
 //! The models by role, as traits.
 
+use std::path::Path;
+
 use super::error::LlmError;
 use super::values::{
     Completion, Decoding, Entailment, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
@@ -124,6 +126,17 @@ pub trait LoadedGenerator: OpenGenerator + Send {
 
     /// Returns whether its hidden states and attention can be read ([`Tap`]).
     fn has_inside(&self) -> bool;
+
+    /// Reads the state of a prompt that [`Self::keep`] wrote into this folder, if nothing was read
+    /// yet. Returns whether it need not be evaluated.
+    fn restore(&mut self, _prompt: &Prompt, _folder: &Path) -> bool {
+        false
+    }
+
+    /// Keeps the state of a prompt that was just evaluated in a file of this folder, for the next
+    /// start of the program; where it cannot be written, that evaluates the prompt again. A model
+    /// on other machines keeps nothing here.
+    fn keep(&self, _prompt: &Prompt, _folder: &Path) {}
 
     /// Returns whether it ended, so that it has to be loaded again.
     fn is_lost(&self) -> bool {

@@ -64,8 +64,10 @@ impl Scorer for LlamaGenerator {
 
         // a single judgement is about the sources that the answer is written from with attention;
         // without that context the other one judges
-        if prompts.len() == 1 && self.is_attention_cheap() {
-            let _ = self.unfused_evaluator();
+        if let [tokens] = rendered.as_slice()
+            && self.is_attention_cheap()
+        {
+            let _ = self.unfused_evaluator(tokens.len() + LEAD_TOKENS);
         }
 
         let started = Instant::now();
@@ -177,8 +179,9 @@ impl LlamaGenerator {
     fn evaluator_for(&mut self, jobs: &[Job]) -> &mut Evaluator {
         match (&mut self.unfused, jobs) {
             (Some(unfused), [job])
-                if unfused.cells.cached_tokens(&job.tokens)
-                    >= self.evaluator.cells.cached_tokens(&job.tokens) =>
+                if job.end() <= unfused.cells.total()
+                    && unfused.cells.cached_tokens(&job.tokens)
+                        >= self.evaluator.cells.cached_tokens(&job.tokens) =>
             {
                 unfused
             }

@@ -19,12 +19,14 @@ use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
 use super::template;
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
-use crate::event::{Flow, StopError, lock};
+use crate::event::{Flow, StopError, lock, saturating_u32};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
 const HIDDEN: &str = "l_out-";
 /// llama.cpp's name of the attention after the softmax: `[cells, tokens, heads]`.
 const ATTENTION: &str = "kq_soft_max-";
+/// The least size of the context for attention: most questions fit with their sources and answer.
+const LEAST_UNFUSED_TOKENS: u32 = 4096;
 
 /// The requests of the decodes in progress, and the numbers that they read.
 #[derive(Default)]
@@ -261,7 +263,7 @@ impl Tap for LlamaGenerator {
         let parts = self.parts(prompts, &taps.attention)?;
         let needs_attention = !parts.is_empty();
         if needs_attention {
-            self.unfused_evaluator()?;
+            self.unfused_evaluator(jobs.iter().map(Job::end).max().unwrap_or(0))?;
         }
         let evaluator = match &mut self.unfused {
             Some(unfused) if needs_attention => unfused,
@@ -392,7 +394,7 @@ fn divide(sums: &mut [Vec<f32>], parts: &[Range<usize>], planes: usize) {
 /// other.
 fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
     match jobs {
-        [job] => {
+        [job] if job.end() <= unfused.cells.total() => {
             unfused.cells.cached_tokens(&job.tokens) > evaluator.cells.cached_tokens(&job.tokens)
         }
         _ => false,
@@ -400,10 +402,18 @@ fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool
 }
 
 impl LlamaGenerator {
-    /// Returns the context in which attention can be read, and creates it when it is first needed.
-    pub(super) fn unfused_evaluator(&mut self) -> Result<&mut Evaluator, LlmError> {
-        if self.unfused.is_none() {
+    /// Returns the context in which attention can be read, with room for a sequence of `tokens`. It
+    /// is created when it is first needed, and again where it is too small: llama.cpp fills the
+    /// memory of a context with zeros, which takes half a second for each gigabyte.
+    pub(super) fn unfused_evaluator(&mut self, tokens: usize) -> Result<&mut Evaluator, LlmError> {
+        let largest = self.params.context_tokens;
+        let wanted = saturating_u32(tokens).next_power_of_two();
+        let wanted = wanted.max(LEAST_UNFUSED_TOKENS).min(largest);
+        let is_too_small = |unfused: &Evaluator| unfused.cells.total() < wanted as usize;
+        if self.unfused.as_ref().is_none_or(is_too_small) {
+            self.unfused = None;
             let params = ContextParams {
+                context_tokens: wanted,
                 sequences: 1,
                 attention: Attention::Unfused,
                 ..self.params
@@ -459,7 +469,7 @@ impl LlamaGenerator {
             Layers::One(layer) => Some(layer),
             Layers::Last => Some(self.model.n_layer().saturating_sub(1)),
         };
-        let unfused = self.unfused_evaluator()?;
+        let unfused = self.unfused_evaluator(length)?;
         unfused.clear();
         let readings = SharedReadings::default();
         unfused
@@ -619,7 +629,9 @@ mod tests {
         let text = "The lighthouse on Sherk Island is 40 metres tall. Mara Voss keeps it.";
         let tokens = template::tokenize(&generator.model, text, true, false);
         let copies = Arc::new(Mutex::new(Vec::new()));
-        let unfused = generator.unfused_evaluator().expect("a context");
+        let unfused = generator
+            .unfused_evaluator(tokens.len())
+            .expect("a context");
         unfused.clear();
         let reader = Copies(Arc::clone(&copies));
         unfused.context.set_tensor_reader(Box::new(reader));

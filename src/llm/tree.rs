@@ -12,6 +12,13 @@ pub(super) struct Job {
     pub max_new_tokens: usize,
 }
 
+impl Job {
+    /// Returns the cells that it takes at most.
+    pub fn end(&self) -> usize {
+        self.tokens.len() + self.max_new_tokens
+    }
+}
+
 /// Tokens that the same jobs share.
 #[derive(Debug, Default)]
 pub(super) struct Node {

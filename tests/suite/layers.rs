@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("net", &["event"]),
     ("trace", &["event", "append_log", "files"]),
     ("story", &["letters", "event", "config"]),
-    ("llm", &["event", "config", "process", "net"]),
+    ("llm", &["event", "config", "files", "process", "net"]),
     ("pull", &["event", "files", "net", "story", "llm"]),
     (
         "corpus",

@@ -17,6 +17,8 @@ use super::history;
 /// Bytes that are kept of each kind, the newest: more than a year of evaluations takes, and little
 /// beside the models.
 const MAX_BYTES: u64 = 4 << 30;
+/// Bytes of prompts that are kept: dozens, of 3 to 30 MB each.
+const MAX_PROMPT_BYTES: u64 = 256 << 20;
 /// Age in days beyond which the index of a folder that no longer exists goes: a disk may be away
 /// for that long.
 const MAX_INDEX_DAYS: u32 = 90;
@@ -30,6 +32,8 @@ pub(super) enum LeftoverKind {
     Evaluation,
     ProbeJournal,
     PassageFolder,
+    /// The instructions of answers, as a model has read them.
+    KeptPrompt,
     AbandonedIndex,
     /// A file that a process began to write before it was killed.
     UnfinishedFile,
@@ -37,14 +41,23 @@ pub(super) enum LeftoverKind {
 }
 
 impl LeftoverKind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Evaluation,
         Self::ProbeJournal,
         Self::PassageFolder,
+        Self::KeptPrompt,
         Self::AbandonedIndex,
         Self::UnfinishedFile,
         Self::OldQuestion,
     ];
+
+    /// Returns the bytes that are kept of this kind.
+    fn max_bytes(self) -> u64 {
+        match self {
+            Self::KeptPrompt => MAX_PROMPT_BYTES,
+            _ => MAX_BYTES,
+        }
+    }
 
     /// Returns the kind as a noun that takes an `s`.
     pub fn noun(self) -> &'static str {
@@ -52,6 +65,7 @@ impl LeftoverKind {
             Self::Evaluation => "evaluation",
             Self::ProbeJournal => "probe journal",
             Self::PassageFolder => "passage folder",
+            Self::KeptPrompt => "kept prompt",
             Self::AbandonedIndex => "unused index folder",
             Self::UnfinishedFile => "unfinished file",
             Self::OldQuestion => "old question",
@@ -83,13 +97,14 @@ pub(super) fn leftovers(paths: &Paths, max_days: u32) -> Vec<Leftover> {
         (LeftoverKind::Evaluation, paths.evaluations()),
         (LeftoverKind::ProbeJournal, paths.cache.join("probes")),
         (LeftoverKind::PassageFolder, paths.datasets()),
+        (LeftoverKind::KeptPrompt, paths.kept_prompts()),
     ];
     let mut found = Vec::new();
     for (kind, folder) in &kept {
         let (unfinished, whole) = entries(*kind, folder)
             .into_iter()
             .partition(|entry| is_unfinished(&entry.path));
-        found.extend(beyond(whole, max_days));
+        found.extend(beyond(whole, kind.max_bytes(), max_days));
         found.extend(with_kind(LeftoverKind::UnfinishedFile, unfinished));
     }
     let mut unfinished = entries(LeftoverKind::UnfinishedFile, &paths.sessions());
@@ -127,12 +142,12 @@ fn with_kind(kind: LeftoverKind, found: Vec<Leftover>) -> impl Iterator<Item = L
 }
 
 /// Returns what is too old, or beyond the bytes that are kept, of one kind with the newest first.
-fn beyond(found: Vec<Leftover>, max_days: u32) -> Vec<Leftover> {
+fn beyond(found: Vec<Leftover>, max_bytes: u64, max_days: u32) -> Vec<Leftover> {
     let mut bytes = 0;
     let mut beyond = found;
     beyond.retain(|leftover| {
         bytes += leftover.bytes;
-        bytes > MAX_BYTES || is_older(leftover.age, max_days)
+        bytes > max_bytes || is_older(leftover.age, max_days)
     });
     beyond
 }

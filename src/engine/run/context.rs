@@ -1,6 +1,8 @@
 //! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
 use std::borrow::Cow;
+use std::path::Path;
+use std::slice;
 
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, PassageOrder};
@@ -164,7 +166,8 @@ fn timely_tokens(run: &Run<'_>) -> Result<Option<u32>, LlmError> {
 }
 
 /// Lets a generator read the instructions of the answer, which every question shares, so that the
-/// first one finds them in the cache, too.
+/// first one finds them in the cache, too; `kept` is the folder that has them from an earlier
+/// start.
 ///
 /// # Errors
 /// Failures of the generator.
@@ -172,6 +175,7 @@ pub fn read_instructions(
     config: &Config,
     prompts: &Prompts,
     generator: &mut dyn LoadedGenerator,
+    kept: &Path,
 ) -> Result<(), LlmError> {
     let opening = prompts.opening(PromptName::Sources);
     let is_asked = config.answer.prompt == AnswerPrompt::Sources && !opening.is_empty();
@@ -180,9 +184,14 @@ pub fn read_instructions(
     if !is_asked || is_read || !generator.has_inside() {
         return Ok(());
     }
-    // as all sources are judged: in the context in which the answer is written
-    let labels = JudgementKind::SOURCES_STATE.labels;
-    generator.classify(&[Prompt::user(opening)], labels)?;
+
+    let instructions = Prompt::user(opening);
+    if !generator.restore(&instructions, kept) {
+        // as all sources are judged: in the context in which the answer is written
+        let labels = JudgementKind::SOURCES_STATE.labels;
+        generator.classify(slice::from_ref(&instructions), labels)?;
+        generator.keep(&instructions, kept);
+    }
     Ok(())
 }
 

@@ -42,7 +42,8 @@ impl Worker {
 
         let prompts = read_prompts(&self.paths, &config, &loaded)?;
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), false);
-        match context::read_instructions(&config, &prompts, loaded.generator) {
+        let kept = self.paths.kept_prompts();
+        match context::read_instructions(&config, &prompts, loaded.generator, &kept) {
             Err(LlmError::Stopped(_)) => Ok(false),
             read => read.map(|()| true).map_err(Into::into),
         }
@@ -96,12 +97,10 @@ impl Worker {
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let model = loaded.generator.card().clone();
         let mut rates = ReadingRates::read(self.paths.reading_rates_file());
-        if rates.rate(&model) == 0.0 {
-            // the instructions show the rate before the first question of all; of a later one that
-            // the sources do not answer, they need not be read
-            context::read_instructions(&config, &prompts, loaded.generator)?;
-            rates.keep(&model, loaded.generator.usage().reading_rate);
-        }
+        // the instructions show the rate before the first question of all
+        let kept = self.paths.kept_prompts();
+        context::read_instructions(&config, &prompts, loaded.generator, &kept)?;
+        rates.keep(&model, loaded.generator.usage().reading_rate);
         let verdict_fit = self.index.as_ref().and_then(|index| {
             let fits = VerdictFits::read(self.paths.verdict_fits_file());
             fits.get(&model.fingerprint, &index.paths())

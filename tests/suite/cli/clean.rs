@@ -75,6 +75,8 @@ fn write_leftovers(test: &TestEnvironment) {
         (state.join("sessions/2-a.name-part"), 0),
         (state.join("sessions/kept.name"), 900),
         (cache.join("probes/old.jsonl"), 400),
+        (cache.join("prompts/old.state"), 400),
+        (cache.join("prompts/new.state"), 4),
         (cache.join("ragscope.log"), 900),
         (data.join("datasets/old-1"), 400),
         (data.join("datasets/new-1"), 4),
@@ -111,7 +113,9 @@ fn index_and_lose_a_folder(test: &TestEnvironment) -> PathBuf {
 #[test]
 fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
     let test = TestEnvironment::new();
-    let Paths { data, state, .. } = test.paths();
+    let Paths {
+        data, state, cache, ..
+    } = test.paths();
     write_leftovers(&test);
     let newest: String = (0..10_000)
         .map(|number| format!("\"{number}?\"\n"))
@@ -153,7 +157,8 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
     let removed = clean(&[]);
     let sums = last(&removed);
     for sum in [
-        "removed 1 evaluation (1.0 kB), 1 probe journal (1.0 kB), 1 passage folder (1.0 kB)",
+        "removed 1 evaluation (1.0 kB), 1 probe journal (1.0 kB), 1 passage folder (1.0 kB), \
+         1 kept prompt (1.0 kB)",
         "1 unused index folder (",
         "1 unfinished file (1.0 kB), 1 old question (0.0 kB)",
     ] {
@@ -178,6 +183,7 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
         others,
         [
             "home/cache/probes/old.jsonl",
+            "home/cache/prompts/old.state",
             "home/data/datasets/old-1/a.txt",
             "home/state/evaluations/old.jsonl",
             "home/state/sessions/1-a.name-part",
@@ -186,11 +192,27 @@ fn cleaning_removes_old_leftovers_of_every_kind_and_nothing_else() {
     assert_eq!(fs::read_to_string(&history).expect("read"), newest);
 
     // the older of two that are together larger than what is kept of a kind
-    let large = state.join("evaluations/large.jsonl");
-    let file = fs::File::create(&large).expect("created");
-    file.set_len((4 << 30) - 1500).expect("as long");
-    date(&large, 10);
-    assert!(clean(&[]).ends_with("removed 1 evaluation (1.0 kB)\n"));
-    assert!(!state.join("evaluations/middle.jsonl").exists());
+    for (file, bytes, days, older, removed) in [
+        (
+            state.join("evaluations/large.jsonl"),
+            (4 << 30) - 1500,
+            10,
+            state.join("evaluations/middle.jsonl"),
+            "removed 1 evaluation (1.0 kB)\n",
+        ),
+        (
+            cache.join("prompts/large.state"),
+            (256 << 20) - 500,
+            3,
+            cache.join("prompts/new.state"),
+            "removed 1 kept prompt (1.0 kB)\n",
+        ),
+    ] {
+        let large = fs::File::create(&file).expect("created");
+        large.set_len(bytes).expect("as long");
+        date(&file, days);
+        assert!(clean(&[]).ends_with(removed));
+        assert!(!older.exists());
+    }
     assert!(clean(&[]).starts_with("nothing is beyond the limits"));
 }
