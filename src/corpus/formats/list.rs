@@ -1,6 +1,6 @@
 //! The list of formats.
 
-use super::format::{Format, extension};
+use super::format::{Format, Reader, extension};
 use super::{
     archive, calendar, chat, code, elements, epub, evernote, excel, fiction_book, html, json, mail,
     markdown, markup_lines, notebook, office, open_document, pdf, picture, rtf, settings,
@@ -49,14 +49,19 @@ pub static FORMATS: &[&Format] = &[
 ];
 
 impl Format {
-    /// Returns the format of a file by its name; plain text when no format has its extension.
+    /// Returns the format of a file by its name; plain text when no format has its extension. An
+    /// unknown one may stand behind that of a text, as in `codes.rst.inc` and `page.html.bak`.
     pub fn for_path(path: &str) -> &'static Self {
-        let extension = extension(path);
-        FORMATS
-            .iter()
-            .find(|format| format.extensions.contains(&extension.as_str()))
-            .copied()
-            .unwrap_or(&text::FORMAT)
+        let by_end = |path: &str| {
+            let extension = extension(path);
+            let named = |format: &&&Self| format.extensions.contains(&extension.as_str());
+            FORMATS.iter().find(named).copied()
+        };
+        let before = || {
+            let (name, _) = path.rsplit_once('.')?;
+            by_end(name).filter(|format| matches!(format.reader, Reader::Text(_)))
+        };
+        by_end(path).or_else(before).unwrap_or(&text::FORMAT)
     }
 
     /// Returns the format with this name.
@@ -110,6 +115,10 @@ mod tests {
             ("dir.md/notes", "text", None),
             ("x/photo.JPEG", "picture", None),
             ("x/photo.heic", "text", Some("an image")),
+            ("codes.rst.inc", "reStructuredText", None),
+            ("page.HTML.bak", "HTML", None),
+            ("old.zip.1", "text", None),
+            ("notes.v2.final", "text", None),
         ];
         for (path, format, unread) in cases {
             let found = (
