@@ -115,7 +115,9 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     // a list of definitions: each has its text below it, further in
     let mut paragraph_indent = None;
     let mut last_indent = 0;
-    let mut fence = "";
+    let mut fence = open_fence(text);
+    // in a table of reStructuredText: where its rows begin
+    let mut row_indent = None;
 
     let indent_of = |line: &Range<usize>| {
         let line = &text[line.clone()];
@@ -128,13 +130,25 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         let has_definition = lines.peek().is_some_and(|below| {
             !text[below.clone()].trim().is_empty() && indent_of(below) > indent
         });
-        let mut kind = kind(content, fence);
+        let mut kind = match kind(content, fence) {
+            // headings of reStructuredText are underlined with the signs of a fence, too
+            Line::Fence if open && fence.is_empty() && is_underline(content) => Line::Underline,
+            kind => kind,
+        };
         let continues = kind == Line::Continues;
         let is_entry = continues && begins_with_date(content);
         let is_behind = |own| open && indent <= own && own < last_indent;
         let is_next_term = has_definition && paragraph_indent.is_some_and(is_behind);
-        if continues && (is_entry && has_entry || is_next_term) {
+        let begins_row = row_indent.is_some_and(|own| indent <= own);
+        if continues && (is_entry && has_entry || is_next_term || begins_row) {
             kind = Line::Begins;
+        }
+        if is_column_rule(content) && fence.is_empty() {
+            kind = Line::Alone;
+            let is_last = lines
+                .peek()
+                .is_none_or(|below| text[below.clone()].trim().is_empty());
+            row_indent = (!is_last).then_some(indent);
         }
         has_entry = is_entry || (continues && has_entry);
         if !continues || !open || is_next_term {
@@ -166,6 +180,54 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     blocks
 }
 
+/// Returns the fence of the code block that a text begins in, as a part of a document may; empty
+/// where it begins in none. A fence with words behind it opens a block, and behind the one that
+/// ends a block there is usually an empty line.
+fn open_fence(text: &str) -> &str {
+    let mut lines = text.lines().map(str::trim).peekable();
+    let mut fences = Vec::new();
+    let mut is_below_text = false;
+    while let Some(line) = lines.next() {
+        if is_fence(line) && !(is_below_text && is_underline(line)) {
+            let is_set_off = lines.peek().is_none_or(|below| below.is_empty());
+            fences.push((line, is_set_off));
+        }
+        is_below_text = !line.is_empty();
+    }
+    let opens = |line: &str| line.len() > 3;
+    let has_open_end = fences
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .any(|(line, _)| opens(line));
+    match fences.first() {
+        Some((first, is_set_off))
+            if !opens(first) && (has_open_end || fences.len() % 2 == 1 && *is_set_off) =>
+        {
+            &first[..3]
+        }
+        _ => "",
+    }
+}
+
+/// Returns whether a line begins or ends a code block (CommonMark, section 4.5).
+fn is_fence(content: &str) -> bool {
+    content.starts_with("```") || content.starts_with("~~~")
+}
+
+/// Returns whether a line sets the widths of the columns of a table of reStructuredText, as in
+/// `==== =====`.
+pub(super) fn is_column_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('=') && line.contains(' ') && line.bytes().all(|byte| b"= ".contains(&byte))
+}
+
+/// Returns whether a line is the same sign over and over, more often than in a fence.
+fn is_underline(content: &str) -> bool {
+    let signs = content.as_bytes();
+    signs.len() > 3 && b"=-~`".contains(&signs[0]) && signs.iter().all(|sign| *sign == signs[0])
+}
+
 /// The relation of a line to the block before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
@@ -183,10 +245,7 @@ enum Line {
 }
 
 fn kind(content: &str, fence: &str) -> Line {
-    // CommonMark, section 4.5
-    let is_fence = content.starts_with("```") || content.starts_with("~~~");
-
-    if is_fence && (fence.is_empty() || content.starts_with(fence)) {
+    if is_fence(content) && (fence.is_empty() || content.starts_with(fence)) {
         Line::Fence
     } else if content.is_empty() {
         Line::Blank
@@ -196,11 +255,7 @@ fn kind(content: &str, fence: &str) -> Line {
         || is_heading(content)
     {
         Line::Alone
-    } else if content.len() >= 3
-        && content
-            .bytes()
-            .all(|byte| byte == content.as_bytes()[0] && b"=-~".contains(&byte))
-    {
+    } else if is_underline(content) || content == "===" || content == "---" {
         Line::Underline
     } else if begins_item(content) {
         Line::Begins
@@ -412,6 +467,35 @@ mod tests {
                 "|---|---|",
                 "| Lines kept free. None at 0. | 5 |",
                 "name: Ferry; text: One. Two.",
+            ],
+        );
+        check(
+            "make. Then\nrun\n```\n\n> Use `git`\n> first.",
+            "en",
+            &["make.", "Then", "run", "```", "> Use `git`\n> first."],
+        );
+        check(
+            "== ====\nNo Says\n== ====\n1  It\n   ends\n2  It stops\n== ====\n\nText\ngoes on",
+            "en",
+            &[
+                "== ====",
+                "No Says",
+                "== ====",
+                "1  It\n   ends",
+                "2  It stops",
+                "== ====",
+                "Text\ngoes on",
+            ],
+        );
+        check(
+            "Codes\n~~~~~\n\nA program\nends. It\nstops.\n\nMore\n~~~~\nText.",
+            "en",
+            &[
+                "Codes\n~~~~~",
+                "A program\nends.",
+                "It\nstops.",
+                "More\n~~~~",
+                "Text.",
             ],
         );
         check(

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::columns::{Columns, Tables};
-use crate::corpus::sentence::{fold_white_space, trim_range};
+use crate::corpus::sentence::{fold_white_space, is_column_rule, trim_range};
 
 /// Columns that have names: a rule of many signs would cost time in each row.
 const MAX_COLUMNS: usize = 1_000;
@@ -375,11 +375,6 @@ fn is_grid_rule(line: &str) -> bool {
         && line.starts_with('+')
         && line.ends_with('+')
         && line.bytes().all(|byte| b"+-=".contains(&byte))
-}
-
-fn is_column_rule(line: &str) -> bool {
-    let line = line.trim();
-    line.starts_with('=') && line.contains(' ') && line.bytes().all(|byte| b"= ".contains(&byte))
 }
 
 /// Adds a table of cells between `+---+` and `|`, and returns the number of its lines. Cells over

@@ -174,11 +174,19 @@ fn is_heading(text: &str) -> bool {
     text.starts_with('#') || underlines.iter().any(|line| text.contains(line))
 }
 
-/// Returns whether a text is the row of a table that names its columns.
+/// Returns whether a text is the row of a table that names its columns: another one has the first
+/// and the last of the names in front of its values.
 fn is_name_row(text: &str, all: &BTreeSet<String>) -> bool {
-    let first = text.strip_prefix('|').and_then(|row| row.split('|').next());
-    let name = first.map(|cell| format!("| {}: ", cell.trim()));
-    name.is_some_and(|name| all.iter().any(|other| other.starts_with(&name)))
+    let bars = ['|', ' '];
+    let names = text.trim_matches(bars);
+    let Some(last) = names.rsplit(bars).next().filter(|last| *last != names) else {
+        return false;
+    };
+    let last = format!("{last}: ");
+    all.iter().any(|other| {
+        let first = other.trim_start_matches(bars).split_once(": ");
+        first.is_some_and(|(first, values)| names.starts_with(first) && values.contains(&last))
+    })
 }
 
 /// Sets the cosine similarity of each sentence to the question.
@@ -325,7 +333,12 @@ pub fn quotation(text: &str) -> String {
             let cells: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
             cells.join(" · ")
         }
-        None => fold_white_space(text),
+        None => {
+            let lines = text
+                .lines()
+                .map(|line| line.trim_start().trim_start_matches("> "));
+            fold_white_space(&lines.collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 
@@ -361,6 +374,7 @@ mod tests {
         for (text, expected) in [
             ("- a rope\n  of hemp", "a rope of hemp"),
             ("## The keeper", "The keeper"),
+            ("> Use a rope\n> of hemp.", "Use a rope of hemp."),
             (
                 "| Key: `Enter` | Description: Open  selected |",
                 "Key: `Enter` · Description: Open selected",
@@ -370,6 +384,23 @@ mod tests {
             ("|", "|"),
         ] {
             assert_eq!(quotation(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_row_of_names_is_known_by_the_rows_below() {
+        for (names, row, is_known) in [
+            (
+                "| Code | Meaning |",
+                "| Code: 2 | Meaning: an error |",
+                true,
+            ),
+            ("Code Meaning", "Code: 2     Meaning: an error", true),
+            ("Note that it ends.", "Note: it ends: soon", false),
+            ("Code", "Code: 2", false),
+        ] {
+            let all = BTreeSet::from([names.to_owned(), row.to_owned()]);
+            assert_eq!(is_name_row(names, &all), is_known, "{names}");
         }
     }
 }
