@@ -157,7 +157,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         last_indent = indent;
 
         fence = match kind {
-            Line::Fence if fence.is_empty() => &content[..3],
+            Line::Fence if fence.is_empty() => closing_fence(content),
             Line::Fence => "",
             Line::Blank | Line::Alone | Line::Begins | Line::Underline | Line::Continues => fence,
         };
@@ -188,7 +188,7 @@ fn open_fence(text: &str) -> &str {
     let mut fences = Vec::new();
     let mut is_below_text = false;
     while let Some(line) = lines.next() {
-        if is_fence(line) && !(is_below_text && is_underline(line)) {
+        if is_fence(line) && !line.starts_with('#') && !(is_below_text && is_underline(line)) {
             let is_set_off = lines.peek().is_none_or(|below| below.is_empty());
             fences.push((line, is_set_off));
         }
@@ -210,9 +210,27 @@ fn open_fence(text: &str) -> &str {
     }
 }
 
-/// Returns whether a line begins or ends a code block (CommonMark, section 4.5).
+/// Returns whether a line begins or ends a code block (CommonMark, section 4.5), or begins one of
+/// Org.
 fn is_fence(content: &str) -> bool {
-    content.starts_with("```") || content.starts_with("~~~")
+    content.starts_with("```") || content.starts_with("~~~") || begins_org_block(content)
+}
+
+/// Returns the start of the line that ends a code block, by the one that begins it.
+fn closing_fence(content: &str) -> &str {
+    if begins_org_block(content) {
+        "#+end"
+    } else {
+        &content[..3]
+    }
+}
+
+fn begins_org_block(content: &str) -> bool {
+    ["#+begin_src", "#+begin_example"].iter().any(|mark| {
+        content
+            .get(..mark.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(mark))
+    })
 }
 
 /// Returns whether a line sets the widths of the columns of a table of reStructuredText, as in
@@ -245,7 +263,15 @@ enum Line {
 }
 
 fn kind(content: &str, fence: &str) -> Line {
-    if is_fence(content) && (fence.is_empty() || content.starts_with(fence)) {
+    let is_end = |fence: &str| {
+        let start = content.get(..fence.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(fence))
+    };
+    if if fence.is_empty() {
+        is_fence(content)
+    } else {
+        is_end(fence)
+    } {
         Line::Fence
     } else if content.is_empty() {
         Line::Blank
@@ -253,11 +279,12 @@ fn kind(content: &str, fence: &str) -> Line {
         || content.starts_with('|')
         || is_named_row(content)
         || is_heading(content)
+        || field(content) == Some(Field::Bare)
     {
         Line::Alone
     } else if is_underline(content) || content == "===" || content == "---" {
         Line::Underline
-    } else if begins_item(content) {
+    } else if begins_item(content) || field(content) == Some(Field::Valued) {
         Line::Begins
     } else {
         Line::Continues
@@ -274,10 +301,37 @@ fn is_named_row(content: &str) -> bool {
     is_named() && is_named()
 }
 
-fn is_heading(content: &str) -> bool {
-    // CommonMark, section 4.2: up to six signs, then a space
-    let title = content.trim_start_matches('#');
-    (1..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
+/// Returns whether a line is a heading of Markdown (CommonMark, section 4.2: up to six signs, then a
+/// space), of AsciiDoc, or of Org below the first level, whose sign is that of an item.
+pub fn is_heading(content: &str) -> bool {
+    [('#', 1), ('=', 1), ('*', 2)].iter().any(|(sign, least)| {
+        let title = content.trim_start_matches(*sign);
+        (*least..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
+    })
+}
+
+/// A line that says something about the document or about a part of it.
+#[derive(PartialEq, Eq)]
+enum Field {
+    /// The first or the last line of a drawer of Org, and its keywords: nothing continues them.
+    Bare,
+    /// `:name: value` of reStructuredText, AsciiDoc and Org.
+    Valued,
+}
+
+/// Returns what a line is as a field; `None` for any other.
+fn field(content: &str) -> Option<Field> {
+    if let Some(keyword) = content.strip_prefix("#+") {
+        return keyword
+            .starts_with(char::is_alphabetic)
+            .then_some(Field::Bare);
+    }
+    let (name, value) = content.strip_prefix(':')?.split_once(':')?;
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    match value.chars().next() {
+        None => is_name.then_some(Field::Bare),
+        Some(next) => (is_name && next.is_whitespace()).then_some(Field::Valued),
+    }
 }
 
 /// Returns whether a line begins a list item: `- item`, `* item`, `+ item`, `• item`, `12. item`,
@@ -473,6 +527,35 @@ mod tests {
             "make. Then\nrun\n```\n\n> Use `git`\n> first.",
             "en",
             &["make.", "Then", "run", "```", "> Use `git`\n> first."],
+        );
+        check(
+            "[#safe]\n== Safe mode\nIt is\nsafe.\n\n:url: x\n:name: y",
+            "en",
+            &[
+                "[#safe]",
+                "== Safe mode",
+                "It is\nsafe.",
+                ":url: x",
+                ":name: y",
+            ],
+        );
+        check(
+            "#+title: Spell\n** Speed\n:PROPERTIES:\n:ID: 5\n:END:\nIt is\nquick. Try\n#+BEGIN_SRC lisp\n(a)\n(b)\n#+END_SRC\nMore.",
+            "en",
+            &[
+                "#+title: Spell",
+                "** Speed",
+                ":PROPERTIES:",
+                ":ID: 5",
+                ":END:",
+                "It is\nquick.",
+                "Try",
+                "#+BEGIN_SRC lisp",
+                "(a)",
+                "(b)",
+                "#+END_SRC",
+                "More.",
+            ],
         );
         check(
             "== ====\nNo Says\n== ====\n1  It\n   ends\n2  It stops\n== ====\n\nText\ngoes on",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::corpus::{begins_item, fold_white_space, language};
+use crate::corpus::{begins_item, fold_white_space, is_heading as is_heading_line, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, NearestSentence, embedded_text};
@@ -171,7 +171,7 @@ fn is_end(text: &str, whole: &str) -> bool {
 /// Returns whether a text of a document is a heading: marked, or underlined.
 fn is_heading(text: &str) -> bool {
     let underlines = ["===", "---", "~~~", "***", "^^^"];
-    text.starts_with('#') || underlines.iter().any(|line| text.contains(line))
+    is_heading_line(text) || underlines.iter().any(|line| text.contains(line))
 }
 
 /// Returns whether a text is the row of a table that names its columns: another one has the first
