@@ -9,8 +9,10 @@ use crate::config::prompts::Prompts;
 use crate::config::{AnswerPrompt, AttributionKind, Config, UtilityKind};
 use crate::corpus::split_words;
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
-use crate::engine::stages;
+use crate::engine::run::{Answer, Corpus, Gate, Need, Passages, Run, Tools, context};
+use crate::engine::stages::follow_up;
+use crate::engine::stages::gate::select_gate;
+use crate::engine::stages::utility::SePer;
 use crate::event::{
     Advice, Ask, FORMAT, Flow, Outcome, Problem, QuestionKind, RunEvent, Scope, Support, is_stop,
 };
@@ -101,7 +103,7 @@ pub fn ask(
         config: &config,
         ..tools.reborrow()
     };
-    let mut roles = stages::select(&tools);
+    let mut gate = select_gate(&tools);
     // outlive the run, whose question they are once a follow-up is rewritten, and while the sources
     // are searched for a translation, or for what is listed
     let (standalone, searched) = (OnceCell::new(), OnceCell::new());
@@ -115,15 +117,12 @@ pub fn ask(
         let scope = scope.clone();
         run.emit(RunEvent::ScopeChosen { scope });
     }
-    emit_gate(&mut run, &roles);
+    emit_gate(&mut run, &*gate);
 
-    let answered = roles
-        .follow_up
-        .rewrite(&mut run, &asked.thread.turns)
-        .and_then(|rewritten| {
-            run.question = standalone.get_or_init(|| rewritten);
-            answer(&mut run, &mut roles, &scope, &asked.confirmed, &searched)
-        });
+    let answered = follow_up::rewrite(&mut run, &asked.thread.turns).and_then(|rewritten| {
+        run.question = standalone.get_or_init(|| rewritten);
+        answer(&mut run, &mut *gate, &scope, &asked.confirmed, &searched)
+    });
     let outcome = match answered {
         Ok(written) => run.finish(written),
         Err(error) => run.fail(&error),
@@ -168,14 +167,14 @@ struct Answered {
 /// Retrieves, writes the answer, and measures how much each lookup helped.
 fn answer<'q>(
     run: &mut Run<'q>,
-    roles: &mut Roles,
+    gate: &mut dyn Gate,
     scope: &Scope,
     confirmed: &[String],
     searched: &'q OnceCell<String>,
 ) -> Result<Answer, RunError> {
     let config = run.tools.config;
     if is_greeting(run.question) {
-        return greet(run, roles);
+        return greet(run, gate);
     }
     if has_scope(config) && asks_about_program(run.question) {
         return Ok(give_text(run, ABOUT_ANSWER.to_owned()));
@@ -195,7 +194,7 @@ fn answer<'q>(
         ranked,
     } = match (scope.kind, scope.documents.as_slice()) {
         (QuestionKind::Summary, [document]) => {
-            let (answer, passages) = summarise(run, roles, document)?;
+            let (answer, passages) = summarise(run, gate, document)?;
             Answered {
                 answer,
                 passages,
@@ -203,7 +202,7 @@ fn answer<'q>(
                 ranked: RankedSentences::default(),
             }
         }
-        (_, _) => search_and_answer(run, roles, scope, confirmed, searched)?,
+        (_, _) => search_and_answer(run, gate, scope, confirmed, searched)?,
     };
     run.keep(answer.clone());
 
@@ -252,22 +251,23 @@ fn answer<'q>(
             return Ok(answer);
         }
     }
-    measure(run, roles, &answer, &passages);
+    measure(run, &answer, &passages);
     Ok(answer)
 }
 
 /// Measures how much each lookup helped, and how far answers from the last one agree. Neither
 /// changes anything, so that a failure is only a warning.
-fn measure(run: &mut Run<'_>, roles: &mut Roles, answer: &Answer, passages: &Passages) {
+fn measure(run: &mut Run<'_>, answer: &Answer, passages: &Passages) {
     let of_steps = answer
         .lookups
         .iter()
         .map(|lookup| (lookup.step, &lookup.passages));
     let of_all: Vec<(u32, &Passages)> = iter::once((0, passages)).chain(of_steps).collect();
 
+    let mut meter = SePer::new(run.tools.config.utility.kind);
     for (step, passages) in &of_all {
         run.step = *step;
-        let measured = roles.utility.measure(run, passages);
+        let measured = meter.measure(run, passages);
         if warn_of_failure(run, "the utility of the context", measured).is_break() {
             return;
         }
@@ -300,7 +300,7 @@ fn warn_of_failure(
 /// Retrieves passages, and answers from them where they answer the question.
 fn search_and_answer<'q>(
     run: &mut Run<'q>,
-    roles: &mut Roles,
+    gate: &mut dyn Gate,
     scope: &Scope,
     confirmed: &[String],
     searched: &'q OnceCell<String>,
@@ -313,12 +313,12 @@ fn search_and_answer<'q>(
             uncertain: None,
             subjects: &scope.subjects,
         };
-        let effort = run.first_effort(roles);
+        let effort = run.first_effort(gate);
         let other = translate(run)?.or_else(|| list_subject(scope, asked));
         if let Some(text) = other {
             run.question = searched.get_or_init(|| text);
         }
-        retrieve(run, roles, &need, effort)?.passages
+        retrieve(run, &need, effort)?.passages
     } else {
         Passages::default()
     };
@@ -345,7 +345,7 @@ fn search_and_answer<'q>(
                 && passages.hits.len() > AT_ONCE
                 && can_judge(run) =>
         {
-            let answer = write_list(run, roles, &mut passages)?;
+            let answer = write_list(run, gate, &mut passages)?;
             if answer.text.is_empty() {
                 support = Some(Support {
                     supported: false,
@@ -357,7 +357,7 @@ fn search_and_answer<'q>(
             }
         }
         Some(_) => {
-            let answer = write(run, roles, &passages, confirmed)?;
+            let answer = write(run, gate, &passages, confirmed)?;
             if answer.text.is_empty() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
@@ -368,7 +368,7 @@ fn search_and_answer<'q>(
                 answer
             }
         }
-        None => write(run, roles, &passages, confirmed)?,
+        None => write(run, gate, &passages, confirmed)?,
     };
     Ok(Answered {
         answer,
@@ -392,9 +392,9 @@ fn asks_about_program(question: &str) -> bool {
 }
 
 /// Answers a greeting: the generator by itself, or a sentence where it is for quotations only.
-fn greet(run: &mut Run<'_>, roles: &mut Roles) -> Result<Answer, RunError> {
+fn greet(run: &mut Run<'_>, gate: &mut dyn Gate) -> Result<Answer, RunError> {
     if run.tools.config.answer.prompt != AnswerPrompt::Quotes {
-        return write(run, roles, &Passages::default(), &[]);
+        return write(run, gate, &Passages::default(), &[]);
     }
 
     let text = "Ask a question about your documents.".to_owned();
@@ -409,8 +409,8 @@ fn give_text(run: &mut Run<'_>, text: String) -> Answer {
 }
 
 /// Emits which gate decides, and why it is not the one of the settings.
-fn emit_gate(run: &mut Run<'_>, roles: &Roles) {
-    let Some(gate) = roles.gate.card(run) else {
+fn emit_gate(run: &mut Run<'_>, gate: &dyn Gate) {
+    let Some(gate) = gate.card(run) else {
         return;
     };
     if let Some(reason) = &gate.fallback {

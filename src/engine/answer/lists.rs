@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Passages, Roles, Run, Sentence, context};
+use crate::engine::run::{Answer, Gate, Passages, Run, Sentence, context};
 use crate::event::{ChunkText, Citation, Hit, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
@@ -51,18 +51,18 @@ const DETAILED: &[&str] = &[
 /// Failures of the model and of the index.
 pub fn write_list(
     run: &mut Run<'_>,
-    roles: &Roles,
+    gate: &dyn Gate,
     passages: &mut Passages,
 ) -> Result<Answer, RunError> {
     let mut list = List::default();
-    list.read(run, roles, passages, 0)?;
+    list.read(run, gate, passages, 0)?;
     let rest = find_rest(run, passages, &list)?;
     if !rest.is_empty() {
         let known = passages.hits.len();
         passages.hits.extend(rest);
         run.emit_read(run.question.to_owned(), &passages.hits);
         context::publish(run, passages)?;
-        list.read(run, roles, passages, known)?;
+        list.read(run, gate, passages, known)?;
     }
     let text = list.answer.text.trim_end().to_owned();
     Ok(Answer {
@@ -139,7 +139,7 @@ impl List {
     fn read(
         &mut self,
         run: &mut Run<'_>,
-        roles: &Roles,
+        gate: &dyn Gate,
         passages: &Passages,
         from: usize,
     ) -> Result<(), RunError> {
@@ -172,7 +172,7 @@ impl List {
                     if let Some(row) = quote.filter(|row| is_detailed && row.starts_with('|')) {
                         entry.text = with_cells(&entry.text, row);
                     }
-                    self.add(run, roles, entry, words, own);
+                    self.add(run, gate, entry, words, own);
                 }
             }
             run.keep(self.answer.clone());
@@ -185,7 +185,7 @@ impl List {
     fn add(
         &mut self,
         run: &mut Run<'_>,
-        roles: &Roles,
+        gate: &dyn Gate,
         entry: Entry,
         words: BTreeSet<String>,
         citations: Vec<Citation>,
@@ -196,7 +196,7 @@ impl List {
         }
 
         self.known.push(words);
-        let uncertainty = roles.gate.decide_early(&entry.tokens);
+        let uncertainty = gate.decide_early(&entry.tokens);
         let mut tokens = entry.tokens;
         if let Some(first) = tokens.first_mut() {
             first.text.insert_str(0, "- ");

@@ -2,7 +2,10 @@
 
 use crate::config::RewriterKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{Effort, Need, Passages, Query, Roles, Run, Searched, context, pins};
+use crate::engine::run::{Effort, Need, Passages, Query, Run, Searched, context, pins};
+use crate::engine::stages::{
+    filter, linker, query_writer, refiner, reranker, retriever, rewriter, understanding,
+};
 
 /// A query and the passages that it retrieved.
 pub struct Lookup {
@@ -11,33 +14,27 @@ pub struct Lookup {
 }
 
 /// Retrieves passages at the start, or for an uncertain sentence.
-pub fn retrieve(
-    run: &mut Run<'_>,
-    roles: &mut Roles,
-    need: &Need<'_>,
-    effort: Effort,
-) -> Result<Lookup, RunError> {
+pub fn retrieve(run: &mut Run<'_>, need: &Need<'_>, effort: Effort) -> Result<Lookup, RunError> {
     let rewritten = match need.uncertain {
-        None => roles.rewriter.rewrite(run)?,
+        None => rewriter::rewrite(run)?,
         Some(_) => run.question.to_owned(),
     };
-    let mut query = roles.query_writer.write(run, &rewritten, need)?;
+    let mut query = query_writer::write(run, &rewritten, need)?;
     let subjects = need.subjects.iter().map(|subject| Searched::new(subject));
     query.searches.extend(subjects);
-    let passages = passages(run, roles, need, &query, effort)?;
+    let passages = passages(run, need, &query, effort)?;
     Ok(Lookup { query, passages })
 }
 
 /// Returns the passages that a query retrieves, after the stages of this effort.
 pub fn passages(
     run: &mut Run<'_>,
-    roles: &mut Roles,
     need: &Need<'_>,
     query: &Query,
     effort: Effort,
 ) -> Result<Passages, RunError> {
     run.effort = effort;
-    let retrieved = roles.retriever.retrieve(run, query)?;
+    let retrieved = retriever::retrieve(run, query)?;
     let question = match run.tools.config.rewriter.kind {
         RewriterKind::Replace if need.uncertain.is_none() => &query.text,
         RewriterKind::Off | RewriterKind::Generator | RewriterKind::Replace => run.question,
@@ -46,14 +43,14 @@ pub fn passages(
 
     // pinned chunks pass by the stages: none of them may drop one
     let (pinned, candidates) = pins::split_pinned(&run.tools.config.retriever, retrieved);
-    let candidates = roles.linker.apply(run, candidates)?;
-    let candidates = roles.filter.apply(run, candidates)?;
-    let mut candidates = roles.reranker.apply(run, candidates)?;
+    let candidates = linker::link(run, candidates)?;
+    let candidates = filter::filter(run, candidates)?;
+    let mut candidates = reranker::rerank(run, candidates)?;
     candidates.hits.extend(pinned);
 
     let passages = context::choose(run, candidates)?;
-    let understood = roles.understanding.measure(run, &passages)?;
-    roles.refiner.refine(run, passages, understood)
+    let understood = understanding::measure_retrieved(run, &passages)?;
+    refiner::refine(run, passages, understood)
 }
 
 /// Returns the passages with what they are judged by, and what they were searched for.

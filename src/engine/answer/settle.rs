@@ -3,7 +3,7 @@
 
 use crate::config::FirstSentence;
 use crate::engine::error::RunError;
-use crate::engine::run::{Draft, Effort, Need, Passages, Query, Roles, Run, StepLookup, context};
+use crate::engine::run::{Draft, Effort, Gate, Need, Passages, Query, Run, StepLookup, context};
 use crate::engine::stages::rerank_hits;
 use crate::event::{Decision, DropReason, DroppedChunk, Hit, Uncertainty, saturating_u32};
 use crate::llm::{End, LlmError};
@@ -50,12 +50,12 @@ impl Writing<'_> {
     pub fn settle(
         &mut self,
         run: &mut Run<'_>,
-        roles: &mut Roles,
+        gate: &mut dyn Gate,
         draft: Draft,
         end: End,
     ) -> Result<End, RunError> {
         run.step = draft.sentence.step;
-        let replacement = self.replacement(run, roles, &draft);
+        let replacement = self.replacement(run, gate, &draft);
         run.step = 0;
 
         match replacement {
@@ -77,13 +77,13 @@ impl Writing<'_> {
 
     /// Returns whether the next sentence is regenerated from passages whatever the gate measures:
     /// it is the first, and nothing was read yet.
-    pub fn retrieves_first(&self, run: &Run<'_>, roles: &Roles) -> bool {
+    pub fn retrieves_first(&self, run: &Run<'_>, gate: &dyn Gate) -> bool {
         let config = run.tools.config;
         let is_first = self.confirmed.is_empty() && self.passages.hits.is_empty();
         match config.gate.first_sentence {
             FirstSentence::Judge => false,
             FirstSentence::Retrieve => {
-                is_first && context::needs_corpus(config) && roles.gate.card(run).is_some()
+                is_first && context::needs_corpus(config) && gate.card(run).is_some()
             }
         }
     }
@@ -92,13 +92,13 @@ impl Writing<'_> {
     fn replacement(
         &mut self,
         run: &mut Run<'_>,
-        roles: &mut Roles,
+        gate: &mut dyn Gate,
         draft: &Draft,
     ) -> Result<Option<Regenerated>, RunError> {
         if run.is_stopped() {
             return Ok(None);
         }
-        let uncertainty = self.judge(run, roles, draft)?;
+        let uncertainty = self.judge(run, gate, draft)?;
         let is_uncertain = uncertainty.decision == Decision::Retrieve;
         if !is_uncertain || !context::needs_corpus(run.tools.config) || run.is_stopped() {
             return Ok(None);
@@ -109,11 +109,11 @@ impl Writing<'_> {
             uncertain: Some(&draft.sentence),
             subjects: &[],
         };
-        let effort = run.first_effort(roles);
-        let Lookup { query, passages } = retrieve(run, roles, &need, effort)?;
+        let effort = run.first_effort(gate);
+        let Lookup { query, passages } = retrieve(run, &need, effort)?;
 
         // SEARAG, section 3.3: regenerate the sentence from what was retrieved
-        let regeneration = self.regenerate(run, roles, &passages)?;
+        let regeneration = self.regenerate(run, gate, &passages)?;
         let lookup = StepLookup {
             step: draft.sentence.step,
             passages,
@@ -133,8 +133,8 @@ impl Writing<'_> {
             query: &query,
         };
         let kept = match effort {
-            Effort::Least => self.escalate(run, roles, &uncertain, first, lookup),
-            Effort::Full => self.expand_if_risen(run, roles, &uncertain, first, lookup),
+            Effort::Least => self.escalate(run, gate, &uncertain, first, lookup),
+            Effort::Full => self.expand_if_risen(run, gate, &uncertain, first, lookup),
         };
         kept.map(Some)
     }
@@ -143,11 +143,11 @@ impl Writing<'_> {
     fn judge(
         &self,
         run: &mut Run<'_>,
-        roles: &mut Roles,
+        gate: &mut dyn Gate,
         draft: &Draft,
     ) -> Result<Uncertainty, RunError> {
-        let mut uncertainty = roles.gate.judge(run, draft)?;
-        if self.retrieves_first(run, roles) {
+        let mut uncertainty = gate.judge(run, draft)?;
+        if self.retrieves_first(run, gate) {
             uncertainty.decision = Decision::Retrieve;
         }
         run.emit(draft.sentence.to_event(uncertainty.clone()));
@@ -159,7 +159,7 @@ impl Writing<'_> {
     fn expand_if_risen(
         &mut self,
         run: &mut Run<'_>,
-        roles: &mut Roles,
+        gate: &mut dyn Gate,
         uncertain: &Uncertain<'_>,
         first: Regenerated,
         lookup: StepLookup,
@@ -177,7 +177,7 @@ impl Writing<'_> {
         };
         emit_expanded(run, &first);
 
-        match self.regenerate(run, roles, &expanded)? {
+        match self.regenerate(run, gate, &expanded)? {
             Regeneration::Accepted(second) => {
                 let lookup = StepLookup {
                     passages: expanded,
@@ -195,7 +195,7 @@ impl Writing<'_> {
     fn escalate(
         &mut self,
         run: &mut Run<'_>,
-        roles: &mut Roles,
+        gate: &mut dyn Gate,
         uncertain: &Uncertain<'_>,
         first: Regenerated,
         lookup: StepLookup,
@@ -214,8 +214,8 @@ impl Writing<'_> {
             uncertain: Some(&uncertain.draft.sentence),
             subjects: &[],
         };
-        let passages = passages(run, roles, &need, uncertain.query, Effort::Full)?;
-        match self.regenerate(run, roles, &passages)? {
+        let passages = passages(run, &need, uncertain.query, Effort::Full)?;
+        match self.regenerate(run, gate, &passages)? {
             Regeneration::Accepted(second)
                 if second.uncertainty.measure != first.uncertainty.measure
                     || second.uncertainty.value < first.uncertainty.value =>
@@ -253,14 +253,14 @@ impl Writing<'_> {
     fn regenerate(
         &mut self,
         run: &mut Run<'_>,
-        roles: &mut Roles,
+        gate: &mut dyn Gate,
         passages: &Passages,
     ) -> Result<Regeneration, RunError> {
         if passages.hits.is_empty() || run.is_stopped() {
             return Ok(Regeneration::Rejected(EmittedSince::Nothing));
         }
 
-        let written = self.complete(run, roles, passages, &|_| None);
+        let written = self.complete(run, gate, passages, &|_| None);
         // an interrupted sentence is not part of the answer here: the draft before it is
         self.interrupted = None;
         let written = match written {
@@ -281,7 +281,7 @@ impl Writing<'_> {
         if run.is_stopped() || matches!(end, End::MaxTokens | End::ContextFull) {
             return Ok(Regeneration::Rejected(EmittedSince::AnotherSentence));
         }
-        let uncertainty = roles.gate.judge(run, &draft)?;
+        let uncertainty = gate.judge(run, &draft)?;
         Ok(Regeneration::Accepted(Box::new(Regenerated {
             draft,
             end,

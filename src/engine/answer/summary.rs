@@ -2,7 +2,7 @@
 //! while the next one waits, so that the first sentences do not wait for the last page.
 
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Passages, Roles, Run, StepLookup, context};
+use crate::engine::run::{Answer, Gate, Passages, Run, StepLookup, context};
 use crate::event::{ChunkText, Hit, RunEvent, saturating_u32};
 
 use super::write::write_part;
@@ -13,7 +13,7 @@ const PART_TOKENS: u32 = 1536;
 /// Sums up a document of the index.
 pub fn summarise(
     run: &mut Run<'_>,
-    roles: &mut Roles,
+    gate: &mut dyn Gate,
     document: &str,
 ) -> Result<(Answer, Passages), RunError> {
     let chunks = match run.tools.corpus.as_ref() {
@@ -32,7 +32,7 @@ pub fn summarise(
         }
         let query = format!("{document}, part {} of {count}", at + 1);
         let passages = read(run, query, part)?;
-        let of_part = write_part(run, roles, &passages, &written)?;
+        let of_part = write_part(run, gate, &passages, &written)?;
 
         written.extend(of_part.sentences.iter().map(|one| one.text().to_owned()));
         answer = join(answer, of_part);

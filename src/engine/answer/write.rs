@@ -6,7 +6,7 @@
 
 use crate::config::AnswerPrompt;
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Call, Passages, Roles, Run, context};
+use crate::engine::run::{Answer, Call, Gate, Passages, Run, context};
 use crate::event::{Decision, Flow};
 use crate::llm::{End, LlmError, Prompt};
 
@@ -22,36 +22,36 @@ const SHORT_ANSWER_TOKENS: u32 = 24;
 /// `confirmed` sentences.
 pub fn write(
     run: &mut Run<'_>,
-    roles: &mut Roles,
+    gate: &mut dyn Gate,
     passages: &Passages,
     confirmed: &[String],
 ) -> Result<Answer, RunError> {
     let reply_start = run.tools.generator.reply_start();
     let mut writing = Writing::new(passages, confirmed, reply_start);
     writing.cite_confirmed(run);
-    finish(run, roles, writing)
+    finish(run, gate, writing)
 }
 
 /// Writes the answer from a part of what is read. The sentences `before` are only counted: the
 /// model does not see them.
 pub fn write_part(
     run: &mut Run<'_>,
-    roles: &mut Roles,
+    gate: &mut dyn Gate,
     passages: &Passages,
     before: &[String],
 ) -> Result<Answer, RunError> {
     let mut writing = Writing::new(passages, before, "");
     writing.text.clear();
-    finish(run, roles, writing)
+    finish(run, gate, writing)
 }
 
 /// Writes an answer to its end.
 fn finish(
     run: &mut Run<'_>,
-    roles: &mut Roles,
+    gate: &mut dyn Gate,
     mut writing: Writing<'_>,
 ) -> Result<Answer, RunError> {
-    let end = writing.write_all(run, roles);
+    let end = writing.write_all(run, gate);
 
     // whatever failed or fails from here on, what was written stays
     let text = writing.text.trim().to_owned();
@@ -80,7 +80,7 @@ fn finish(
 impl Writing<'_> {
     /// Writes until the answer is complete, a limit is reached or the user stops. Returns the end
     /// of the last completion.
-    fn write_all(&mut self, run: &mut Run<'_>, roles: &mut Roles) -> Result<End, RunError> {
+    fn write_all(&mut self, run: &mut Run<'_>, gate: &mut dyn Gate) -> Result<End, RunError> {
         let max_sentences = run.tools.config.answer.max_sentences as usize;
         loop {
             let known = self.confirmed.len();
@@ -89,15 +89,15 @@ impl Writing<'_> {
                 return Ok(End::Stopped);
             }
 
-            let retrieves_first = self.retrieves_first(run, roles);
+            let retrieves_first = self.retrieves_first(run, gate);
             let decide_early = |tokens: &[_]| {
                 if retrieves_first {
                     return None;
                 }
-                let early = roles.gate.decide_early(tokens)?;
+                let early = gate.decide_early(tokens)?;
                 (early.decision != Decision::Retrieve).then_some(early)
             };
-            let written = match self.complete(run, roles, self.passages, &decide_early) {
+            let written = match self.complete(run, gate, self.passages, &decide_early) {
                 Ok(written) => written,
                 // the answer fills the context, so it ends here
                 Err(RunError::Model(LlmError::PromptTooLong { .. })) if !self.text.is_empty() => {
@@ -114,7 +114,7 @@ impl Writing<'_> {
             };
 
             let end = match written.draft {
-                Some(draft) => self.settle(run, roles, draft, written.end)?,
+                Some(draft) => self.settle(run, gate, draft, written.end)?,
                 None => written.end,
             };
             self.limit_reached |= matches!(end, End::MaxTokens | End::ContextFull);

@@ -2,7 +2,7 @@
 
 use crate::config::AttributionKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
+use crate::engine::run::{Call, Draft, Gate, Passages, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow, RunEvent, saturating_u32};
 use crate::llm::{Decoding, End, Prompt, Token};
 
@@ -96,7 +96,7 @@ impl<'w> Writing<'w> {
     pub fn complete(
         &mut self,
         run: &mut Run<'_>,
-        roles: &Roles,
+        gate: &dyn Gate,
         passages: &Passages,
         decide_early: EarlyDecision<'_>,
     ) -> Result<Written, RunError> {
@@ -116,11 +116,11 @@ impl<'w> Writing<'w> {
             prompt: &prompt,
             decoding: decoding(run, saturating_u32(left)),
             attend_to: &attend_to,
-            hidden: &roles.gate.taps(run),
+            hidden: &gate.taps(run),
         };
 
         // without a gate one completion writes the whole answer, and its end is the model's
-        let has_gate = roles.gate.card(run).is_some();
+        let has_gate = gate.card(run).is_some();
         let is_last = |text: &str, before: &[Sentence]| {
             let repeats = before.iter().filter(|known| known.text() == text).count();
             let least = if has_gate { 1 } else { MAX_REPEATS };

@@ -8,16 +8,16 @@ use crate::config::{
 };
 use crate::event::{LeftOut, Part, RunEvent};
 
-use super::role::Roles;
+use super::gate::Gate;
 use super::state::Run;
 use super::values::Effort;
 
 impl Run<'_> {
     /// Returns the effort of the first lookup for a sentence. Without a gate nothing says whether
     /// more is needed.
-    pub fn first_effort(&self, roles: &Roles) -> Effort {
+    pub fn first_effort(&self, gate: &dyn Gate) -> Effort {
         match self.tools.config.stages.when {
-            StageUse::AsNeeded if roles.gate.card(self).is_some() => Effort::Least,
+            StageUse::AsNeeded if gate.card(self).is_some() => Effort::Least,
             StageUse::AsNeeded | StageUse::Always => Effort::Full,
         }
     }

@@ -1,23 +1,20 @@
 //! The parts that every stage works with: the values that they hand on, the tools that a run
-//! borrows, the run itself, and the role traits.
+//! borrows, the run itself, and the trait of the gates.
 
 mod values;
 mod tools;
 mod state;
 mod model_calls;
 mod judgements;
-mod role;
+mod gate;
 mod budget;
 pub mod pins;
 mod dates;
 pub mod context;
 
 pub use context::best_first;
+pub use gate::Gate;
 pub use model_calls::Call;
-pub use role::{
-    FollowUp, Gate, HitStage, Meter, Off, QueryWriter, Refiner, Retriever, Rewriter, Roles,
-    UnderstandingMeter,
-};
 pub use state::Run;
 pub use tools::{Corpus, Tools};
 pub use values::{

@@ -1,9 +1,12 @@
 //! The filters: decide which of the retrieved chunks stay in the prompt.
 
+use crate::config::FilterKind;
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
-use crate::engine::run::{HitStage, Passages, Run, context};
-use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
+use crate::engine::run::{Passages, Run, context};
+use crate::event::{
+    DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, Part, RunEvent, Stage,
+};
 use crate::llm::Prompt;
 use crate::methods::chunkrag::{self, Grades, Kept};
 use crate::methods::{JudgementKind, ModelCalls as _, cosine};
@@ -22,69 +25,70 @@ const WEIGHTS: [f32; 3] = [0.3, 0.3, 0.4];
 /// Scores that lie closer together do not say which text is better, and all but the best go.
 const MIN_VARIANCE: f64 = 0.01;
 
-/// ChunkRAG's filter (section 3): redundancy, three grades, dynamic threshold.
-pub struct Graded;
-
-impl HitStage for Graded {
-    fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let passages = drop_redundant(run, passages)?;
-        let passages = drop_too_long(run, PromptName::GradeCritic, passages)?;
-        grade(run, passages)
+/// Drops what the filter of the settings finds irrelevant.
+pub fn filter(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
+    let kind = run.tools.config.filter.kind;
+    if kind == FilterKind::Off || !run.should_run(Part::Filter, passages.hits.len()) {
+        return Ok(passages);
     }
+    if kind == FilterKind::Binary {
+        return judge(run, passages);
+    }
+
+    // ChunkRAG's filter (section 3): redundancy, three grades, dynamic threshold
+    let passages = drop_redundant(run, passages)?;
+    let passages = drop_too_long(run, PromptName::GradeCritic, passages)?;
+    grade(run, passages)
 }
 
-/// SAKI-RAG's filter (algorithm 1, lines 6 to 11): relevant or not.
-pub struct Binary;
+/// Drops the texts that are not relevant: SAKI-RAG's filter (algorithm 1, lines 6 to 11).
+fn judge(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
+    let passages = drop_too_long(run, PromptName::JudgeRelevant, passages)?;
+    let prompts: Vec<Prompt> = passages
+        .hits
+        .iter()
+        .map(|hit| {
+            let values = [
+                ("passage", hit.chunk.text.as_str()),
+                ("question", passages.sought.as_str()),
+            ];
+            run.prompt(PromptName::JudgeRelevant, &values)
+        })
+        .collect();
+    let rows = run.classify(JudgementKind::relevance("relevant"), &prompts)?;
+    let probabilities: Vec<f32> = rows.iter().map(|row| row.shares[0]).collect();
 
-impl HitStage for Binary {
-    fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let passages = drop_too_long(run, PromptName::JudgeRelevant, passages)?;
-        let prompts: Vec<Prompt> = passages
-            .hits
-            .iter()
-            .map(|hit| {
-                let values = [
-                    ("passage", hit.chunk.text.as_str()),
-                    ("question", passages.sought.as_str()),
-                ];
-                run.prompt(PromptName::JudgeRelevant, &values)
+    let fallback = run.tools.config.filter.fallback as usize;
+    let exact: Vec<f64> = probabilities.iter().map(|one| f64::from(*one)).collect();
+    let Kept { kept, fell_back } = chunkrag::keep(&exact, f64::from(MIN_PROBABILITY), fallback);
+
+    let judged = passages
+        .hits
+        .iter()
+        .zip(&probabilities)
+        .map(|(hit, probability)| JudgedChunk {
+            chunk: hit.chunk.id,
+            probability: *probability,
+        })
+        .collect();
+    run.emit(RunEvent::ChunksJudged {
+        step: run.step,
+        judged,
+        min_probability: MIN_PROBABILITY,
+        fell_back,
+    });
+
+    let verdicts = probabilities
+        .into_iter()
+        .zip(kept)
+        .map(|(probability, is_kept)| {
+            (!is_kept).then_some(DropReason::Irrelevant {
+                probability,
+                min_probability: MIN_PROBABILITY,
             })
-            .collect();
-        let rows = run.classify(JudgementKind::relevance("relevant"), &prompts)?;
-        let probabilities: Vec<f32> = rows.iter().map(|row| row.shares[0]).collect();
-
-        let fallback = run.tools.config.filter.fallback as usize;
-        let exact: Vec<f64> = probabilities.iter().map(|one| f64::from(*one)).collect();
-        let Kept { kept, fell_back } = chunkrag::keep(&exact, f64::from(MIN_PROBABILITY), fallback);
-
-        let judged = passages
-            .hits
-            .iter()
-            .zip(&probabilities)
-            .map(|(hit, probability)| JudgedChunk {
-                chunk: hit.chunk.id,
-                probability: *probability,
-            })
-            .collect();
-        run.emit(RunEvent::ChunksJudged {
-            step: run.step,
-            judged,
-            min_probability: MIN_PROBABILITY,
-            fell_back,
-        });
-
-        let verdicts = probabilities
-            .into_iter()
-            .zip(kept)
-            .map(|(probability, is_kept)| {
-                (!is_kept).then_some(DropReason::Irrelevant {
-                    probability,
-                    min_probability: MIN_PROBABILITY,
-                })
-            })
-            .collect();
-        Ok(narrow(run, Stage::Judged, passages, verdicts))
-    }
+        })
+        .collect();
+    Ok(narrow(run, Stage::Judged, passages, verdicts))
 }
 
 /// Drops the texts whose judging prompt the generator cannot read: they would not fit the prompt of

@@ -4,10 +4,11 @@
 
 use std::collections::HashSet;
 
+use crate::config::FollowUpRewrite;
 use crate::config::prompts::PromptName;
 use crate::corpus::{fold_white_space, split_words};
 use crate::engine::error::RunError;
-use crate::engine::run::{FollowUp, Run, context};
+use crate::engine::run::{Run, context};
 use crate::event::{AsAsked, RunEvent, Turn, saturating_u32};
 use crate::llm::{Decoding, Prompt};
 use crate::methods::ModelCalls;
@@ -68,50 +69,48 @@ const POINTERS: [&str; 35] = [
     "too",
 ];
 
-/// Lets the generator rewrite the question. It is used as it is where the rewriting has a fault.
-pub struct ByThread;
+/// Returns the question as it stands alone: as it is where it is not to be rewritten, and where the
+/// rewriting has a fault.
+pub fn rewrite(run: &mut Run<'_>, turns: &[Turn]) -> Result<String, RunError> {
+    let is_on = run.tools.config.thread.rewrite == FollowUpRewrite::Generator;
+    if !is_on || turns.is_empty() {
+        return Ok(run.question.to_owned());
+    }
 
-impl FollowUp for ByThread {
-    fn rewrite(&mut self, run: &mut Run<'_>, turns: &[Turn]) -> Result<String, RunError> {
-        if turns.is_empty() {
-            return Ok(run.question.to_owned());
-        }
-
-        let question = run.question;
-        let last = &turns[turns.len().saturating_sub(MAX_TURNS)..];
-        let (rewritten, read, as_asked) = if stands_alone(question) {
-            (String::new(), 0, Some(AsAsked::StandsAlone))
-        } else if run.tools.generator.card().practice {
-            // it replies with `unknown`, after a second
-            (String::new(), 0, Some(AsAsked::Untrained))
-        } else {
-            match fitting_prompt(run, last)? {
-                None => (String::new(), 0, Some(AsAsked::TooLong)),
-                Some((prompt, read)) => {
-                    let rewritten = write_question(run, prompt)?;
-                    let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
-                    if fault.is_some() && continues(question) {
-                        (join_last(question, last), 1, None)
-                    } else {
-                        (rewritten, read, fault)
-                    }
+    let question = run.question;
+    let last = &turns[turns.len().saturating_sub(MAX_TURNS)..];
+    let (rewritten, read, as_asked) = if stands_alone(question) {
+        (String::new(), 0, Some(AsAsked::StandsAlone))
+    } else if run.tools.generator.card().practice {
+        // it replies with `unknown`, after a second
+        (String::new(), 0, Some(AsAsked::Untrained))
+    } else {
+        match fitting_prompt(run, last)? {
+            None => (String::new(), 0, Some(AsAsked::TooLong)),
+            Some((prompt, read)) => {
+                let rewritten = write_question(run, prompt)?;
+                let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
+                if fault.is_some() && continues(question) {
+                    (join_last(question, last), 1, None)
+                } else {
+                    (rewritten, read, fault)
                 }
             }
-        };
+        }
+    };
 
-        let is_used = as_asked.is_none();
-        run.emit(RunEvent::FollowUpRewritten {
-            question: question.to_owned(),
-            rewritten: rewritten.clone(),
-            turns: saturating_u32(read),
-            as_asked,
-        });
-        Ok(if is_used {
-            rewritten
-        } else {
-            question.to_owned()
-        })
-    }
+    let is_used = as_asked.is_none();
+    run.emit(RunEvent::FollowUpRewritten {
+        question: question.to_owned(),
+        rewritten: rewritten.clone(),
+        turns: saturating_u32(read),
+        as_asked,
+    });
+    Ok(if is_used {
+        rewritten
+    } else {
+        question.to_owned()
+    })
 }
 
 /// Returns the prompt with as many of the turns as fit the context, the last ones, and their

@@ -3,7 +3,7 @@
 
 use crate::config::{Config, GateKind};
 use crate::engine::error::RunError;
-use crate::engine::run::{Draft, Gate, Run};
+use crate::engine::run::{Draft, Gate, Run, Tools};
 use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
 use crate::llm::{HiddenAt, Token};
 use crate::methods::query::least_probability;
@@ -21,8 +21,24 @@ const SEMANTIC_ENTROPY_THRESHOLD: f32 = 0.69;
 /// Tokens by which a sampled sentence may exceed twice the length of the drafted one.
 const EXTRA_TOKENS: usize = 8;
 
+/// Returns the gate that the settings name.
+pub fn select_gate(tools: &Tools<'_>) -> Box<dyn Gate> {
+    let config = tools.config;
+    match (config.gate.kind, &tools.probe) {
+        (GateKind::Off, _) => Box::new(Measuring),
+        (GateKind::TokenEntropy, _) => Box::new(ByTokens::with_entropy(config, None)),
+        (GateKind::TokenProbability, _) => Box::new(ByTokens::with_probability(config)),
+        (GateKind::AttendedEntropy, _) => Box::new(ByAttendedEntropy),
+        (GateKind::SemanticEntropy, _) => Box::new(BySampling),
+        (GateKind::Probe, Ok(_)) => Box::new(ByProbe),
+        (GateKind::Probe, Err(reason)) => {
+            Box::new(ByTokens::with_entropy(config, Some(reason.clone())))
+        }
+    }
+}
+
 /// No gate: the mean token entropy is measured and shown, and decides nothing.
-pub struct Measuring;
+struct Measuring;
 
 impl Gate for Measuring {
     fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
@@ -44,7 +60,7 @@ impl Gate for Measuring {
 }
 
 /// A number that follows from the tokens of a sentence decides.
-pub struct ByTokens {
+struct ByTokens {
     measure: UncertaintyMeasure,
     value: fn(&[Token]) -> f32,
     threshold: f32,
@@ -54,7 +70,7 @@ pub struct ByTokens {
 impl ByTokens {
     /// Creates the gate by the mean token entropy. `fallback` is the reason why it replaces the
     /// gate of the settings.
-    pub fn with_entropy(config: &Config, fallback: Option<Problem>) -> Self {
+    fn with_entropy(config: &Config, fallback: Option<Problem>) -> Self {
         // another threshold in the settings is that of another measure
         let is_own = config.gate.kind == GateKind::TokenEntropy;
         Self {
@@ -71,7 +87,7 @@ impl ByTokens {
 
     /// Creates the gate by the least likely token (FLARE): a sentence is uncertain if its
     /// probability is below the threshold.
-    pub fn with_probability(config: &Config) -> Self {
+    fn with_probability(config: &Config) -> Self {
         Self {
             measure: UncertaintyMeasure::TokenProbability,
             // what is measured is an uncertainty, not a probability
@@ -105,7 +121,7 @@ impl Gate for ByTokens {
 }
 
 /// The largest information need of a word decides (DRAGIN).
-pub struct ByAttendedEntropy;
+struct ByAttendedEntropy;
 
 impl Gate for ByAttendedEntropy {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
@@ -129,7 +145,7 @@ impl Gate for ByAttendedEntropy {
 
 /// The semantic entropy of sampled sentences decides: the expensive measure that the probe
 /// predicts.
-pub struct BySampling;
+struct BySampling;
 
 impl Gate for BySampling {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
@@ -153,7 +169,7 @@ impl Gate for BySampling {
 }
 
 /// The probe decides, from the hidden states of the sentence's first token.
-pub struct ByProbe;
+struct ByProbe;
 
 impl Gate for ByProbe {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {

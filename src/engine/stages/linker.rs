@@ -4,11 +4,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::in_turn::in_turn;
-use crate::config::RetrieverSettings;
+use crate::config::{LinkerKind, RetrieverSettings};
 use crate::engine::error::RunError;
-use crate::engine::run::{HitStage, Passages, Run, pins};
+use crate::engine::run::{Passages, Run, pins};
 use crate::event::{
-    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Problem, Relative,
+    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Part, Problem, Relative,
     RunEvent, Stage, saturating_u32,
 };
 use crate::index::ChunkLinks;
@@ -23,50 +23,51 @@ const MAX_LINKED_ON_DEMAND: usize = 512;
 const MAX_SHOWN_CHUNKS: usize = 160;
 
 /// Joins hits with their relatives.
-pub struct ByAttention;
-
-impl HitStage for ByAttention {
-    fn apply(&mut self, run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
-        let config = run.tools.config;
-        let or_k = |number: u32| if number == 0 { config.retriever.k } else { number } as usize;
-
-        let mut seeds = passages.hits;
-        let candidates = or_k(config.linker.candidates).min(seeds.len());
-        let mut spare = seeds.split_off(candidates);
-        spare.append(&mut passages.spare);
-
-        let documents = read_documents(run, &seeds)?;
-        let joiner = Joiner {
-            retriever: &config.retriever,
-            max_relatives: or_k(config.linker.relatives),
-        };
-        let texts: Vec<Vec<LinkedText>> = seeds
-            .iter()
-            .map(|seed| joiner.join(seed, documents.get(&seed.chunk.document)))
-            .collect();
-        let linked = rank_in_turn(&texts);
-
-        run.emit(RunEvent::ChunksLinked {
-            step: run.step,
-            linked: linked
-                .iter()
-                .filter(|text| !text.relatives.is_empty())
-                .cloned()
-                .collect(),
-        });
-        let hits: Vec<Hit> = linked.into_iter().map(|text| text.hit).collect();
-        run.emit(RunEvent::StageFinished {
-            step: run.step,
-            stage: Stage::Linked,
-            kept: hits.iter().map(|hit| hit.chunk.id).collect(),
-            dropped: Vec::new(),
-        });
-        Ok(Passages {
-            hits,
-            spare,
-            ..passages
-        })
+pub fn link(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
+    let config = run.tools.config;
+    let is_on = config.linker.kind != LinkerKind::Off;
+    if !is_on || !run.should_run(Part::Linker, passages.hits.len()) {
+        return Ok(passages);
     }
+
+    let or_k = |number: u32| if number == 0 { config.retriever.k } else { number } as usize;
+
+    let mut seeds = passages.hits;
+    let candidates = or_k(config.linker.candidates).min(seeds.len());
+    let mut spare = seeds.split_off(candidates);
+    spare.append(&mut passages.spare);
+
+    let documents = read_documents(run, &seeds)?;
+    let joiner = Joiner {
+        retriever: &config.retriever,
+        max_relatives: or_k(config.linker.relatives),
+    };
+    let texts: Vec<Vec<LinkedText>> = seeds
+        .iter()
+        .map(|seed| joiner.join(seed, documents.get(&seed.chunk.document)))
+        .collect();
+    let linked = rank_in_turn(&texts);
+
+    run.emit(RunEvent::ChunksLinked {
+        step: run.step,
+        linked: linked
+            .iter()
+            .filter(|text| !text.relatives.is_empty())
+            .cloned()
+            .collect(),
+    });
+    let hits: Vec<Hit> = linked.into_iter().map(|text| text.hit).collect();
+    run.emit(RunEvent::StageFinished {
+        step: run.step,
+        stage: Stage::Linked,
+        kept: hits.iter().map(|hit| hit.chunk.id).collect(),
+        dropped: Vec::new(),
+    });
+    Ok(Passages {
+        hits,
+        spare,
+        ..passages
+    })
 }
 
 /// A document with its links.

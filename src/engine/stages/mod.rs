@@ -1,22 +1,20 @@
-//! The stages of a run: one file per role, named after it.
+//! The stages of a run: one file per role, named after it. Each is a function that begins with its
+//! own check, so that a role is switched off by one word of configuration.
 
 mod in_turn;
-mod follow_up;
-mod rewriter;
-mod query_writer;
-mod retriever;
+pub mod follow_up;
+pub mod rewriter;
+pub mod query_writer;
+pub mod retriever;
 pub mod link_builder;
-mod linker;
-mod filter;
-mod reranker;
-mod understanding;
+pub mod linker;
+pub mod filter;
+pub mod reranker;
+pub mod understanding;
 mod rechunker;
-mod refiner;
+pub mod refiner;
 pub mod gate;
 pub mod utility;
-mod limited;
-mod select;
 
 pub use follow_up::continues;
 pub use reranker::{ranking, rerank_hits};
-pub use select::select;

@@ -5,86 +5,82 @@
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{Need, Query, QueryWriter, Run, Searched, Sentence};
+use crate::engine::run::{Need, Query, Run, Searched, Sentence};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
 use crate::methods::query::{self, WrittenQuery};
 use crate::methods::{dragin, flare};
 
-/// Writes queries as the settings name it. Before the answer begins, the query is the question.
-pub struct ByKind(pub QueryKind);
-
-impl QueryWriter for ByKind {
-    fn write(
-        &mut self,
-        run: &mut Run<'_>,
-        rewritten: &str,
-        need: &Need<'_>,
-    ) -> Result<Query, RunError> {
-        let (kind, written) = match need.uncertain {
-            None => (QueryKind::Question, from_question(rewritten)),
-            Some(uncertain) => (
-                self.0,
-                self.write_for(run, rewritten, need.confirmed, uncertain)?,
-            ),
-        };
-        let text = written.text();
-        let searches = match need.uncertain {
-            Some(uncertain) if kind == QueryKind::InTurn => {
-                in_turn(rewritten, need.confirmed, uncertain)
-            }
-            Some(_) | None => vec![Searched::new(&text)],
-        };
-
-        run.emit(RunEvent::QueryWritten {
-            step: run.step,
-            query: text.clone(),
-            writer: writer(kind).to_owned(),
-            words: written.words,
-            region: written.region.map(|region| UncertainRegion {
-                threshold: region.threshold as f32,
-                first_word: region.start.and_then(|start| u32::try_from(start).ok()),
-            }),
-        });
-        Ok(Query { text, searches })
+/// Writes the query of a lookup from the rewritten question and the answer so far. Before the
+/// answer begins, the query is the question.
+pub fn write(run: &mut Run<'_>, rewritten: &str, need: &Need<'_>) -> Result<Query, RunError> {
+    let config = run.tools.config;
+    if !config.retriever.kind.is_on() {
+        // nothing is searched, so there is no query to emit
+        return Ok(Query::one(rewritten));
     }
+
+    let (kind, written) = match need.uncertain {
+        None => (QueryKind::Question, from_question(rewritten)),
+        Some(uncertain) => (
+            config.query.kind,
+            write_for(config.query.kind, run, rewritten, need.confirmed, uncertain)?,
+        ),
+    };
+    let text = written.text();
+    let searches = match need.uncertain {
+        Some(uncertain) if kind == QueryKind::InTurn => {
+            in_turn(rewritten, need.confirmed, uncertain)
+        }
+        Some(_) | None => vec![Searched::new(&text)],
+    };
+
+    run.emit(RunEvent::QueryWritten {
+        step: run.step,
+        query: text.clone(),
+        writer: writer(kind).to_owned(),
+        words: written.words,
+        region: written.region.map(|region| UncertainRegion {
+            threshold: region.threshold as f32,
+            first_word: region.start.and_then(|start| u32::try_from(start).ok()),
+        }),
+    });
+    Ok(Query { text, searches })
 }
 
-impl ByKind {
-    /// Writes the query of an uncertain sentence.
-    fn write_for(
-        &self,
-        run: &mut Run<'_>,
-        rewritten: &str,
-        confirmed: &[String],
-        uncertain: &Sentence,
-    ) -> Result<WrittenQuery, RunError> {
-        let last = confirmed.last().map(String::as_str);
+/// Writes the query of an uncertain sentence.
+fn write_for(
+    kind: QueryKind,
+    run: &mut Run<'_>,
+    rewritten: &str,
+    confirmed: &[String],
+    uncertain: &Sentence,
+) -> Result<WrittenQuery, RunError> {
+    let last = confirmed.last().map(String::as_str);
 
-        Ok(match self.0 {
-            QueryKind::Question => from_question(rewritten),
-            QueryKind::LastSentence => from_last(rewritten, last),
-            QueryKind::UncertainSentence => from_uncertain(uncertain),
-            QueryKind::FullHistory => {
-                let before = confirmed.iter().map(String::as_str);
-                let sentences: Vec<&str> = before.chain([uncertain.text()]).collect();
-                query::full_history(rewritten, &sentences)
-            }
-            QueryKind::UncertaintyAware => {
-                let words = query::words(&uncertain.tokens);
-                query::uncertainty_aware(run, rewritten, last, &words)?
-            }
-            QueryKind::CertainWords => flare::certain_words(rewritten, &uncertain.tokens),
-            QueryKind::AttendedWords => {
-                let generator = &mut *run.tools.generator;
-                dragin::attended_words(generator, rewritten, confirmed, &uncertain.tokens)?
-            }
-            QueryKind::InTurn => {
-                let mut written = from_last(rewritten, last);
-                written.words.extend(from_uncertain(uncertain).words);
-                written
-            }
-        })
-    }
+    Ok(match kind {
+        QueryKind::Question => from_question(rewritten),
+        QueryKind::LastSentence => from_last(rewritten, last),
+        QueryKind::UncertainSentence => from_uncertain(uncertain),
+        QueryKind::FullHistory => {
+            let before = confirmed.iter().map(String::as_str);
+            let sentences: Vec<&str> = before.chain([uncertain.text()]).collect();
+            query::full_history(rewritten, &sentences)
+        }
+        QueryKind::UncertaintyAware => {
+            let words = query::words(&uncertain.tokens);
+            query::uncertainty_aware(run, rewritten, last, &words)?
+        }
+        QueryKind::CertainWords => flare::certain_words(rewritten, &uncertain.tokens),
+        QueryKind::AttendedWords => {
+            let generator = &mut *run.tools.generator;
+            dragin::attended_words(generator, rewritten, confirmed, &uncertain.tokens)?
+        }
+        QueryKind::InTurn => {
+            let mut written = from_last(rewritten, last);
+            written.words.extend(from_uncertain(uncertain).words);
+            written
+        }
+    })
 }
 
 fn from_question(question: &str) -> WrittenQuery {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::config::MinSimilarity;
 use crate::corpus::SemanticSplit;
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, Refiner, Run, context, pins};
+use crate::engine::run::{Known, Passages, Run, context, pins};
 use crate::event::{
     ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent, elapsed_us,
     saturating_u32,
@@ -17,26 +17,9 @@ use crate::methods::cosine;
 
 use super::understanding;
 
-/// Re-chunks for questions whose context is not understood, and refines the new context.
-pub struct Adaptive<R> {
-    pub then: R,
-}
-
-impl<R: Refiner> Refiner for Adaptive<R> {
-    fn refine(
-        &mut self,
-        run: &mut Run<'_>,
-        passages: Passages,
-        understood: Known,
-    ) -> Result<Passages, RunError> {
-        let (passages, understood) = rechunk(run, passages, understood)?;
-        self.then.refine(run, passages, understood)
-    }
-}
-
 /// Returns the context of the new chunks with how it is understood, or the old one where that is
 /// understood.
-fn rechunk(
+pub fn rechunk(
     run: &mut Run<'_>,
     passages: Passages,
     understood: Known,

@@ -3,54 +3,77 @@
 
 use std::collections::HashSet;
 
+use crate::config::{ChunkerKind, RefinerKind};
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, Refiner, Run, Understood, context, pins};
+use crate::engine::run::{Known, Passages, Run, Understood, context, pins};
 use crate::event::{
-    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Hit,
+    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Hit, Part,
     RefinementEnd, RunEvent,
 };
 use crate::methods::dense::{self, Evaluation};
 use crate::methods::{Meaning, cosine, is_refusal};
 
+use super::rechunker::rechunk;
 use super::understanding::{self, Lines};
 
-/// Rounds guided by DENSE.
-pub struct Rounds;
-
-impl Refiner for Rounds {
-    fn refine(
-        &mut self,
-        run: &mut Run<'_>,
-        passages: Passages,
-        understood: Known,
-    ) -> Result<Passages, RunError> {
-        let Ok(understood) = understanding::get_or_measure(run, &passages, understood)? else {
-            return Ok(passages);
-        };
-        // documents are re-chunked for an uncertain question only, so their chunks are refined
-        // whatever they measure
-        if understood.measured.is_certain() && understood.origin == ContextOrigin::Retrieved {
-            return Ok(passages);
-        }
-
-        let first_round = understood.round;
-        let first = Candidate {
-            passages,
-            understood,
-        };
-        let (best, end) = refine(run, first)?;
-        let best_round = best.understood.round;
-        run.emit(RunEvent::RefinementFinished {
-            step: run.step,
-            best: best_round,
-            end,
-        });
-
-        if best_round != first_round {
-            context::publish(run, &best.passages)?;
-        }
-        Ok(best.passages)
+/// Repairs the passages: re-chunked documents, rounds, or one after the other.
+pub fn refine(
+    run: &mut Run<'_>,
+    passages: Passages,
+    understood: Known,
+) -> Result<Passages, RunError> {
+    let config = run.tools.config;
+    let is_adaptive = config.chunker.kind == ChunkerKind::Adaptive;
+    let has_rounds = config.refiner.kind == RefinerKind::Dense;
+    let is_on = is_adaptive || has_rounds;
+    if !is_on || !run.should_run(Part::Refiner, passages.hits.len()) {
+        return Ok(passages);
     }
+
+    let (passages, understood) = if is_adaptive {
+        rechunk(run, passages, understood)?
+    } else {
+        (passages, understood)
+    };
+    if has_rounds {
+        refine_in_rounds(run, passages, understood)
+    } else {
+        Ok(passages)
+    }
+}
+
+/// Refines a context that is not understood in rounds guided by DENSE.
+fn refine_in_rounds(
+    run: &mut Run<'_>,
+    passages: Passages,
+    understood: Known,
+) -> Result<Passages, RunError> {
+    let Ok(understood) = understanding::get_or_measure(run, &passages, understood)? else {
+        return Ok(passages);
+    };
+    // documents are re-chunked for an uncertain question only, so their chunks are refined
+    // whatever they measure
+    if understood.measured.is_certain() && understood.origin == ContextOrigin::Retrieved {
+        return Ok(passages);
+    }
+
+    let first_round = understood.round;
+    let first = Candidate {
+        passages,
+        understood,
+    };
+    let (best, end) = repair_in_rounds(run, first)?;
+    let best_round = best.understood.round;
+    run.emit(RunEvent::RefinementFinished {
+        step: run.step,
+        best: best_round,
+        end,
+    });
+
+    if best_round != first_round {
+        context::publish(run, &best.passages)?;
+    }
+    Ok(best.passages)
 }
 
 /// A measured context that may become the one of the answer.
@@ -62,7 +85,10 @@ struct Candidate {
 
 /// Repairs the context until it suffices, no round is left or nothing changes. Returns the best
 /// candidate and the reason for the end.
-fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementEnd), RunError> {
+fn repair_in_rounds(
+    run: &mut Run<'_>,
+    first: Candidate,
+) -> Result<(Candidate, RefinementEnd), RunError> {
     let config = run.tools.config;
     let settings = &config.refiner;
     // the pool is fixed: what a round takes out of it is not replaced by lower-ranked hits

@@ -1,19 +1,20 @@
 //! The reranker: orders the hits by how well they fit what was searched.
 
 use super::in_turn::in_turn;
+use crate::config::RerankerKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{HitStage, Passages, Run, Searched};
-use crate::event::{Hit, RerankedChunk, RunEvent};
+use crate::engine::run::{Passages, Run, Searched};
+use crate::event::{Hit, Part, RerankedChunk, RunEvent};
 use crate::methods::ModelCalls as _;
 
-/// Reranks with the model of the settings.
-pub struct ByModel;
-
-impl HitStage for ByModel {
-    fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let hits = rerank_hits(run, &passages.searches, passages.hits)?;
-        Ok(Passages { hits, ..passages })
+/// Orders the hits with the model of the settings.
+pub fn rerank(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
+    let is_on = run.tools.config.reranker.kind == RerankerKind::Model;
+    if !is_on || !run.should_run(Part::Reranker, passages.hits.len()) {
+        return Ok(passages);
     }
+    let hits = rerank_hits(run, &passages.searches, passages.hits)?;
+    Ok(Passages { hits, ..passages })
 }
 
 /// Returns the hits ordered by how well the reranker thinks that they fit the searches, and emits

@@ -2,36 +2,35 @@
 
 use super::in_turn::in_turn;
 use crate::engine::error::RunError;
-use crate::engine::run::{Passages, Query, Retriever, Run, pins};
+use crate::engine::run::{Passages, Query, Run, pins};
 use crate::event::{Hit, Problem, Ranked, Retrieval, RunEvent};
 
 /// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
-pub struct ByIndex;
-
-impl Retriever for ByIndex {
-    fn retrieve(&mut self, run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> {
-        let found = run.search(&query.searches)?;
-        let Some(mut retrieval) = merge(query, found) else {
-            return Ok(Passages::default());
-        };
-
-        if let Some(filtered) = retrieval
-            .filter
-            .as_ref()
-            .filter(|limit| limit.documents == 0)
-        {
-            run.emit(RunEvent::warning(Problem::new(
-                format!("no document is let through by `{}`", filtered.filter),
-                "change retriever.filter (--only, --type, --after, --before)",
-            )));
-        }
-        retrieval.hits = pins::keep(run, retrieval.hits)?;
-        run.emit(RunEvent::RetrievalFinished {
-            step: run.step,
-            retrieval: retrieval.clone(),
-        });
-        Ok(Passages::from_hits(retrieval.hits))
+pub fn retrieve(run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> {
+    if !run.tools.config.retriever.kind.is_on() {
+        return Ok(Passages::default());
     }
+    let found = run.search(&query.searches)?;
+    let Some(mut retrieval) = merge(query, found) else {
+        return Ok(Passages::default());
+    };
+
+    if let Some(filtered) = retrieval
+        .filter
+        .as_ref()
+        .filter(|limit| limit.documents == 0)
+    {
+        run.emit(RunEvent::warning(Problem::new(
+            format!("no document is let through by `{}`", filtered.filter),
+            "change retriever.filter (--only, --type, --after, --before)",
+        )));
+    }
+    retrieval.hits = pins::keep(run, retrieval.hits)?;
+    run.emit(RunEvent::RetrievalFinished {
+        step: run.step,
+        retrieval: retrieval.clone(),
+    });
+    Ok(Passages::from_hits(retrieval.hits))
 }
 
 /// Makes one result of those of several searches: their best hits in turn, then their second ones,

@@ -1,10 +1,11 @@
 //! The rewriter: adds keywords to the question before retrieval, or puts them in its place
 //! (ChunkRAG, section 3).
 
+use crate::config::RewriterKind;
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
-use crate::engine::run::{Rewriter, Run};
-use crate::event::RunEvent;
+use crate::engine::run::Run;
+use crate::event::{Part, RunEvent};
 use crate::llm::Decoding;
 use crate::methods::{ModelCalls, cosine};
 
@@ -17,39 +18,39 @@ const MIN_SIMILARITY: f32 = 0.3;
 
 /// Lets the generator write the keywords. They are used unless they are empty or ask for something
 /// else than the question does; the paper's, which replace the question, unless they are empty.
-pub struct ByGenerator {
-    pub replaces: bool,
-}
+pub fn rewrite(run: &mut Run<'_>) -> Result<String, RunError> {
+    let kind = run.tools.config.rewriter.kind;
+    if kind == RewriterKind::Off || !run.should_run(Part::Rewriter, 0) {
+        return Ok(run.question.to_owned());
+    }
 
-impl Rewriter for ByGenerator {
-    fn rewrite(&mut self, run: &mut Run<'_>) -> Result<String, RunError> {
-        let question = run.question;
-        let rewritten = keywords(run)?;
-        let cosine = if rewritten.is_empty() {
-            None
-        } else {
-            Some(similarity(run, &rewritten)?)
-        };
+    let replaces = kind == RewriterKind::Replace;
+    let question = run.question;
+    let rewritten = keywords(run)?;
+    let cosine = if rewritten.is_empty() {
+        None
+    } else {
+        Some(similarity(run, &rewritten)?)
+    };
 
-        // no cosine is lower
-        let min_similarity = if self.replaces { -1.0 } else { MIN_SIMILARITY };
-        let used = cosine.is_some_and(|cosine| cosine >= min_similarity);
-        run.emit(RunEvent::QuestionRewritten {
-            question: question.to_owned(),
-            rewritten: rewritten.clone(),
-            similarity: cosine,
-            min_similarity,
-            used,
-        });
+    // no cosine is lower
+    let min_similarity = if replaces { -1.0 } else { MIN_SIMILARITY };
+    let used = cosine.is_some_and(|cosine| cosine >= min_similarity);
+    run.emit(RunEvent::QuestionRewritten {
+        question: question.to_owned(),
+        rewritten: rewritten.clone(),
+        similarity: cosine,
+        min_similarity,
+        used,
+    });
 
-        if used && self.replaces {
-            Ok(rewritten)
-        } else if used {
-            // the question stays in the query: a keyword that the rewrite lost is still searched
-            Ok(with_new_words(question, &rewritten))
-        } else {
-            Ok(question.to_owned())
-        }
+    if used && replaces {
+        Ok(rewritten)
+    } else if used {
+        // the question stays in the query: a keyword that the rewrite lost is still searched
+        Ok(with_new_words(question, &rewritten))
+    } else {
+        Ok(question.to_owned())
     }
 }
 

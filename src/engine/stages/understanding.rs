@@ -3,24 +3,25 @@
 
 use std::time::Instant;
 
+use crate::config::UnderstandingKind;
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, Run, UnderstandingMeter, Understood};
+use crate::engine::run::{Known, Passages, Run, Understood};
 use crate::event::{
-    ContextOrigin, Hit, JudgedReplies, RunEvent, Understanding, Unmeasured, VariedChunk,
+    ContextOrigin, Hit, JudgedReplies, Part, RunEvent, Understanding, Unmeasured, VariedChunk,
     elapsed_ms, saturating_u32,
 };
 use crate::llm::Entailment;
 use crate::methods::JudgedPair;
 use crate::methods::dense::{self, Measured, Passage, Rephrased, Unmeasurable};
 
-/// Measures the retrieved context.
-pub struct Dense;
-
-impl UnderstandingMeter for Dense {
-    fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<Known, RunError> {
-        measure(run, &passages.hits, ContextOrigin::Retrieved).map(Some)
+/// Measures the retrieved context; `None` where that is switched off.
+pub fn measure_retrieved(run: &mut Run<'_>, passages: &Passages) -> Result<Known, RunError> {
+    let is_on = run.tools.config.understanding.kind == UnderstandingKind::Dense;
+    if !is_on || !run.should_run(Part::Understanding, passages.hits.len()) {
+        return Ok(None);
     }
+    measure(run, &passages.hits, ContextOrigin::Retrieved).map(Some)
 }
 
 /// The texts of chunks as DENSE takes them: each in one line, as the prompt shows it.

@@ -2,9 +2,9 @@
 
 use crate::config::{Config, UtilityKind};
 use crate::engine::error::RunError;
-use crate::engine::run::{Meter, Passages, Run, Tools, context};
+use crate::engine::run::{Passages, Run, Tools, context};
 use crate::event::{
-    Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
+    Belief, BeliefSample, Flow, Hit, HitUtility, Part, RunEvent, SePerForm, Utility, saturating_u32,
 };
 use crate::llm::{Completion, Decoding, Prompt};
 use crate::methods::{
@@ -86,6 +86,20 @@ impl SePer {
         }
     }
 
+    /// Measures and emits how much the passages of a lookup helped, where the settings ask for it.
+    pub fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
+        let is_on = run.tools.config.utility.kind != UtilityKind::Off;
+        if !is_on || !run.should_run(Part::Utility, passages.hits.len()) {
+            return Ok(());
+        }
+        let own = run.answer_so_far().short.clone();
+        if let Some(utility) = self.utility(run, &passages.hits, &own)? {
+            let step = run.step;
+            run.emit(RunEvent::UtilityMeasured { step, utility });
+        }
+        Ok(())
+    }
+
     /// Returns how much these chunks helped, or `None` where there is no answer to measure toward.
     /// `own` is the answer of the run, which is used where the settings have no reference answer.
     fn utility(
@@ -163,19 +177,6 @@ impl SePer {
             hits: of_hits,
             beliefs: beliefs.to_vec(),
         }
-    }
-}
-
-impl Meter for SePer {
-    fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
-        let own = run.answer_so_far().short.clone();
-        if let Some(utility) = self.utility(run, &passages.hits, &own)? {
-            run.emit(RunEvent::UtilityMeasured {
-                step: run.step,
-                utility,
-            });
-        }
-        Ok(())
     }
 }
 

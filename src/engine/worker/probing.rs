@@ -2,9 +2,7 @@
 //! sentence, retrieves for uncertain ones, and measures the regenerated sentences too (SEARAG,
 //! section 3.1, the multi-turn variant).
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::Instant;
 
 use crate::config::{
@@ -12,10 +10,10 @@ use crate::config::{
     ProbeSettings, QueryKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind, SETTINGS,
     SettingReader, UnderstandingKind, UtilityKind,
 };
+use crate::engine::answer;
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Corpus, Draft, Gate, Passages, Run, Tools};
 use crate::engine::stages::gate::{decide, sampling};
-use crate::engine::{answer, stages};
 use crate::event::{
     Flow, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase, ProbeProgress, ProbeTurns,
     Problem, SessionEvent, StopError, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
@@ -303,7 +301,7 @@ fn answer_questions(
             threshold: running_threshold(journal.questions()),
             measures_twice: question.held_out,
             last_step: 0,
-            samples: Rc::default(),
+            samples: Vec::new(),
         };
         let seed = tools.config.seed.wrapping_add((at as u64) << 8);
         let walked = walk(tools, question, seed, collecting, observer)?;
@@ -359,7 +357,7 @@ fn walk(
     tools: &mut Tools<'_>,
     question: &ProbeQuestion,
     seed: u64,
-    collecting: Collecting,
+    mut collecting: Collecting,
     observer: &Observer<'_>,
 ) -> Result<Walked, WorkerError> {
     let mut config = tools.config.clone();
@@ -367,14 +365,10 @@ fn walk(
     let mut tools = tools.reborrow();
     tools.config = &config;
 
-    let samples = Rc::clone(&collecting.samples);
-    let mut roles = stages::select(&tools);
-    roles.gate = Box::new(collecting);
-
     let stop = observer.stop;
     let mut publish = |_event| stop.flow();
     let mut run = Run::new(tools, &question.question, &mut publish);
-    let written = answer::write(&mut run, &mut roles, &Passages::default(), &[]);
+    let written = answer::write(&mut run, &mut collecting, &Passages::default(), &[]);
     if run.is_stopped() || stop.is_set() {
         return Err(ProbeError::from(StopError).into());
     }
@@ -389,7 +383,7 @@ fn walk(
         .iter()
         .any(|answer| normalise(answer) == normalise(&short));
     Ok(Walked {
-        samples: samples.take(),
+        samples: collecting.samples,
         right: (!answers.is_empty()).then_some(is_right),
     })
 }
@@ -401,7 +395,7 @@ struct Collecting {
     measures_twice: bool,
     /// The step of the last sentence: a second one of the same step was regenerated.
     last_step: u32,
-    samples: Rc<RefCell<Vec<Sample>>>,
+    samples: Vec<Sample>,
 }
 
 impl Gate for Collecting {
@@ -432,7 +426,7 @@ impl Gate for Collecting {
         };
 
         let states = draft.hidden.first().map(features);
-        self.samples.borrow_mut().push(Sample {
+        self.samples.push(Sample {
             features: states.map(|states| narrow(&states)).unwrap_or_default(),
             entropy: first,
             second_entropy: second,
