@@ -4,7 +4,7 @@
 use crate::config::{Config, GateKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run, Tools};
-use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
+use crate::event::{Decision, GateCard, Uncertainty, UncertaintyMeasure, saturating_u32};
 use crate::llm::{HiddenAt, Token};
 use crate::methods::query::least_probability;
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
@@ -23,18 +23,21 @@ const EXTRA_TOKENS: usize = 8;
 
 /// Returns the gate that the settings name.
 pub fn select_gate(tools: &Tools<'_>) -> Box<dyn Gate> {
-    let config = tools.config;
-    match (config.gate.kind, &tools.probe) {
-        (GateKind::Off, _) => Box::new(Measuring),
-        (GateKind::TokenEntropy, _) => Box::new(ByTokens::with_entropy(config, None)),
-        (GateKind::TokenProbability, _) => Box::new(ByTokens::with_probability(config)),
-        (GateKind::AttendedEntropy, _) => Box::new(ByAttendedEntropy),
-        (GateKind::SemanticEntropy, _) => Box::new(BySampling),
-        (GateKind::Probe, Ok(_)) => Box::new(ByProbe),
-        (GateKind::Probe, Err(reason)) => {
-            Box::new(ByTokens::with_entropy(config, Some(reason.clone())))
-        }
-    }
+    let gate = &tools.config.gate;
+    let (measure, usual) = match gate.kind {
+        GateKind::Off => return Box::new(Measuring),
+        GateKind::TokenEntropy => (UncertaintyMeasure::TokenEntropy, TOKEN_ENTROPY_THRESHOLD),
+        GateKind::TokenProbability => (UncertaintyMeasure::TokenProbability, 1.0 - flare::THETA),
+        GateKind::AttendedEntropy => (UncertaintyMeasure::AttendedEntropy, dragin::MAX_NEED),
+        GateKind::SemanticEntropy => (
+            UncertaintyMeasure::SemanticEntropy,
+            SEMANTIC_ENTROPY_THRESHOLD,
+        ),
+        GateKind::Probe if tools.probe.is_ok() => (UncertaintyMeasure::Probe, PROBE_THRESHOLD),
+        GateKind::Probe => return Box::new(FALLBACK),
+    };
+    let threshold = gate.threshold.or(usual);
+    Box::new(ByMeasure { measure, threshold })
 }
 
 /// No gate: the mean token entropy is measured and shown, and decides nothing.
@@ -59,155 +62,79 @@ impl Gate for Measuring {
     }
 }
 
-/// A number that follows from the tokens of a sentence decides.
-struct ByTokens {
+/// A measure of the sentence decides: it is uncertain above the threshold.
+struct ByMeasure {
     measure: UncertaintyMeasure,
-    value: fn(&[Token]) -> f32,
     threshold: f32,
-    fallback: Option<Problem>,
 }
 
-impl ByTokens {
-    /// Creates the gate by the mean token entropy. `fallback` is the reason why it replaces the
-    /// gate of the settings.
-    fn with_entropy(config: &Config, fallback: Option<Problem>) -> Self {
-        // another threshold in the settings is that of another measure
-        let is_own = config.gate.kind == GateKind::TokenEntropy;
-        Self {
-            measure: UncertaintyMeasure::TokenEntropy,
-            value: mean_token_entropy,
-            threshold: if is_own {
-                config.gate.threshold.or(TOKEN_ENTROPY_THRESHOLD)
-            } else {
-                TOKEN_ENTROPY_THRESHOLD
-            },
-            fallback,
-        }
-    }
+/// Decides where the probe cannot. A threshold in the settings is not of this measure.
+const FALLBACK: ByMeasure = ByMeasure {
+    measure: UncertaintyMeasure::TokenEntropy,
+    threshold: TOKEN_ENTROPY_THRESHOLD,
+};
 
-    /// Creates the gate by the least likely token (FLARE): a sentence is uncertain if its
-    /// probability is below the threshold.
-    fn with_probability(config: &Config) -> Self {
-        Self {
-            measure: UncertaintyMeasure::TokenProbability,
-            // what is measured is an uncertainty, not a probability
-            value: |tokens| 1.0 - least_probability(tokens),
-            threshold: config.gate.threshold.or(1.0 - flare::THETA),
-            fallback: None,
-        }
-    }
-
-    fn judge_tokens(&self, tokens: &[Token]) -> Uncertainty {
-        decide(self.measure, (self.value)(tokens), self.threshold)
+impl ByMeasure {
+    fn decide(&self, value: f32) -> Uncertainty {
+        decide(self.measure, value, self.threshold)
     }
 }
 
-impl Gate for ByTokens {
-    fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
-        let card = card(self.measure, self.threshold);
+impl Gate for ByMeasure {
+    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
+        let is_named = run.tools.config.gate.kind == GateKind::Probe;
+        let probe = is_named.then_some(run.tools.probe.as_ref());
         Some(GateCard {
-            fallback: self.fallback.clone(),
-            ..card
-        })
-    }
-
-    fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(self.judge_tokens(tokens))
-    }
-
-    fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(self.judge_tokens(&draft.sentence.tokens))
-    }
-}
-
-/// The largest information need of a word decides (DRAGIN).
-struct ByAttendedEntropy;
-
-impl Gate for ByAttendedEntropy {
-    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
-        let threshold = run.tools.config.gate.threshold.or(dragin::MAX_NEED);
-        Some(card(UncertaintyMeasure::AttendedEntropy, threshold))
-    }
-
-    fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        let needs = dragin::information_needs(
-            run.tools.generator,
-            &draft.confirmed,
-            &draft.sentence.tokens,
-        )?;
-        Ok(decide(
-            UncertaintyMeasure::AttendedEntropy,
-            dragin::largest_need(&needs),
-            run.tools.config.gate.threshold.or(dragin::MAX_NEED),
-        ))
-    }
-}
-
-/// The semantic entropy of sampled sentences decides: the expensive measure that the probe
-/// predicts.
-struct BySampling;
-
-impl Gate for BySampling {
-    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
-        let threshold = run.tools.config.gate.threshold;
-        let threshold = threshold.or(SEMANTIC_ENTROPY_THRESHOLD);
-        Some(card(UncertaintyMeasure::SemanticEntropy, threshold))
-    }
-
-    fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        let config = run.tools.config;
-        let question = run.question;
-        let sampling = sampling(config, draft, config.seed);
-        let entropy = sampled_semantic_entropy(run, question, &draft.prompt, &sampling)?;
-
-        Ok(decide(
-            UncertaintyMeasure::SemanticEntropy,
-            entropy as f32,
-            config.gate.threshold.or(SEMANTIC_ENTROPY_THRESHOLD),
-        ))
-    }
-}
-
-/// The probe decides, from the hidden states of the sentence's first token.
-struct ByProbe;
-
-impl Gate for ByProbe {
-    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
-        let probe = run.tools.probe.as_ref().ok();
-        let threshold = run.tools.config.gate.threshold.or(PROBE_THRESHOLD);
-        Some(GateCard {
-            probe: probe.map(|probe| probe.card.clone()),
-            ..card(UncertaintyMeasure::Probe, threshold)
+            measure: self.measure,
+            threshold: self.threshold,
+            probe: probe.and_then(Result::ok).map(|probe| probe.card.clone()),
+            fallback: probe.and_then(Result::err).cloned(),
         })
     }
 
     fn taps(&self, _run: &Run<'_>) -> Vec<HiddenAt> {
-        vec![HiddenAt::FirstToken]
+        let reads_states = self.measure == UncertaintyMeasure::Probe;
+        reads_states
+            .then_some(HiddenAt::FirstToken)
+            .into_iter()
+            .collect()
+    }
+
+    fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
+        let value = match self.measure {
+            UncertaintyMeasure::TokenEntropy => mean_token_entropy(tokens),
+            // what is measured is an uncertainty, not a probability (FLARE)
+            UncertaintyMeasure::TokenProbability => 1.0 - least_probability(tokens),
+            UncertaintyMeasure::AttendedEntropy
+            | UncertaintyMeasure::SemanticEntropy
+            | UncertaintyMeasure::Probe => return None,
+        };
+        Some(self.decide(value))
     }
 
     fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
-        let config = run.tools.config;
-        match (&run.tools.probe, draft.hidden.first()) {
-            (Ok(probe), Some(hidden)) => {
-                let value = probe.uncertainty(&features(hidden))?;
-                Ok(decide(
-                    UncertaintyMeasure::Probe,
-                    value,
-                    config.gate.threshold.or(PROBE_THRESHOLD),
-                ))
-            }
-            // a sentence of one token is never evaluated itself, so it has no hidden state
-            (Err(_), _) | (_, None) => ByTokens::with_entropy(config, None).judge(run, draft),
+        let (config, question) = (run.tools.config, run.question);
+        let tokens = &draft.sentence.tokens;
+        if let Some(decided) = self.decide_early(tokens) {
+            return Ok(decided);
         }
-    }
-}
 
-fn card(measure: UncertaintyMeasure, threshold: f32) -> GateCard {
-    GateCard {
-        measure,
-        threshold,
-        probe: None,
-        fallback: None,
+        let value = match (self.measure, &run.tools.probe, draft.hidden.first()) {
+            (UncertaintyMeasure::AttendedEntropy, ..) => {
+                let generator = &mut *run.tools.generator;
+                let needs = dragin::information_needs(generator, &draft.confirmed, tokens)?;
+                dragin::largest_need(&needs)
+            }
+            // the expensive measure that the probe predicts
+            (UncertaintyMeasure::SemanticEntropy, ..) => {
+                let sampling = sampling(config, draft, config.seed);
+                sampled_semantic_entropy(run, question, &draft.prompt, &sampling)? as f32
+            }
+            (_, Ok(probe), Some(hidden)) => probe.uncertainty(&features(hidden))?,
+            // a sentence of one token is never evaluated itself, so it has no hidden state
+            (_, Err(_), _) | (_, _, None) => return Ok(FALLBACK.decide(mean_token_entropy(tokens))),
+        };
+        Ok(self.decide(value))
     }
 }
 
