@@ -2,10 +2,9 @@
 //! it is of the sentence that begins.
 //!
 //! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are taken from hidden
-//! states; a `journal` keeps the samples, one per sentence, with their hidden states in a file
-//! beside it; `train` fits the `network` with the `optimiser`, or by `logistic` regression, and
-//! measures it; `weights` keeps it
-//! in a file, which is refused for any other generator.
+//! states; a `journal` keeps the samples, one per sentence; `train` fits the `network` with the
+//! `optimiser`, or by `logistic` regression, and measures it; `weights` keeps it in a file, which
+//! is refused for any other generator.
 //!
 //! This module calls no model and knows nothing of a run: the samples are collected elsewhere.
 

@@ -46,7 +46,7 @@ impl Worker {
     ) -> Result<Calibration, WorkerError> {
         let config = for_collecting(self.layers.config()?);
         self.with_sentences(&config, questions, publish, |collected, _| {
-            let rows = collected.journal.questions().iter();
+            let rows = collected.journal.rows().iter();
             let samples: Vec<&Sample> = rows.flat_map(|question| &question.samples).collect();
             let generator = collected.generator.file.clone();
             calibration(generator, &samples).ok_or(WorkerError::NoSentences)

@@ -70,7 +70,7 @@ impl Worker {
         let probes = self.paths.probes();
         self.with_sentences(&config, questions, publish, |collected, observer| {
             let generator = &collected.generator;
-            let trained = fit(collected.journal.questions(), generator, &config, observer)?;
+            let trained = fit(collected.journal.rows(), generator, &config, observer)?;
             let file = match file {
                 Some(file) => file.to_owned(),
                 None => probes.join(file_name(&generator.file, &config.probe)),
@@ -295,10 +295,10 @@ fn answer_questions(
     observer: &mut Observer<'_>,
 ) -> Result<(), WorkerError> {
     let started = Instant::now();
-    let known = journal.questions().len();
+    let known = journal.rows().len();
     for (at, question) in questions.iter().enumerate().skip(known) {
         let collecting = Collecting {
-            threshold: running_threshold(journal.questions()),
+            threshold: running_threshold(journal.rows()),
             measures_twice: question.held_out,
             last_step: 0,
             samples: Vec::new(),
@@ -322,7 +322,7 @@ fn answer_questions(
             phase: ProbePhase::Collecting,
             done,
             total,
-            sentences: sentences(journal.questions()),
+            sentences: sentences(journal.rows()),
             loss: None,
             left_ms: Some(each_ms.saturating_mul(total - done)),
         })?;
