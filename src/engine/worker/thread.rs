@@ -19,19 +19,19 @@ impl Worker {
     /// Serves commands until the sender is gone. Background tasks yield to a command within one
     /// batch.
     pub fn serve(&mut self, commands: &Inbox, publish: Publish<'_>) {
-        let mut tasks = BackgroundTasks::load();
+        let mut tasks = BackgroundTasks::from([(Task::Load, Overrides::new())]);
         loop {
-            let next = if tasks.is_pending() {
-                commands.poll()
-            } else {
+            let next = if tasks.is_empty() {
                 commands.wait()
+            } else {
+                commands.poll()
             };
 
             match next {
                 Next::Command(command) => {
-                    tasks.add(self.obey(command, publish));
+                    tasks.extend(self.obey(command, publish));
                     if self.index.is_none() {
-                        tasks.without_corpus();
+                        tasks.retain(|task, _| *task == Task::Load);
                     }
                     commands.settle();
                 }
@@ -51,7 +51,7 @@ impl Worker {
             Ok(tasks) => tasks,
             Err(error) => {
                 self.report_end(operation, &error, publish);
-                BackgroundTasks::default()
+                BackgroundTasks::new()
             }
         }
     }
@@ -61,7 +61,7 @@ impl Worker {
         command: Command,
         publish: Publish<'_>,
     ) -> Result<BackgroundTasks, WorkerError> {
-        let mut tasks = BackgroundTasks::default();
+        let mut tasks = BackgroundTasks::new();
 
         match command {
             Command::Ask(asked) => {
@@ -69,20 +69,23 @@ impl Worker {
                 self.ask(&asked, publish)?;
                 // the run used the links that there were; the rest of the corpus follows
                 let overrides = asked.overrides;
-                let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
-                tasks.link = links.then_some(overrides);
+                if self.index.is_some() && self.wants_links(&overrides).unwrap_or(false) {
+                    tasks.insert(Task::Link, overrides);
+                }
             }
             Command::Open { folders } => {
                 self.index_overrides.clear();
                 self.open(&folders, false, publish)?;
-                tasks = BackgroundTasks::update();
+                tasks.insert(Task::Update, Overrides::new());
             }
             Command::Reindex { rebuild, overrides } => {
                 self.index_overrides = overrides;
                 self.reopen(rebuild, publish)?;
-                tasks = BackgroundTasks::update();
+                tasks.insert(Task::Update, Overrides::new());
             }
-            Command::Refresh => tasks = BackgroundTasks::refresh(),
+            Command::Refresh => {
+                tasks.insert(Task::Refresh, Overrides::new());
+            }
             Command::OpenSource {
                 document,
                 first_line,
@@ -162,27 +165,35 @@ impl Worker {
 
     /// Carries out the background task with the highest priority.
     fn run_task(&mut self, tasks: &mut BackgroundTasks, commands: &Inbox, publish: Publish<'_>) {
-        let Some(task) = tasks.take() else { return };
+        let Some((task, overrides)) = tasks.pop_first() else {
+            return;
+        };
+        if task == Task::Update {
+            // it compares the folder, too
+            tasks.remove(&Task::Refresh);
+        }
         let mut publish = |record: Record| match publish(record) {
             Flow::Continue if !commands.is_waiting() => Flow::Continue,
             Flow::Continue | Flow::Stop => Flow::Stop,
         };
 
-        let done = match &task {
+        let done = match task {
             Task::Load => self.load(&[], &mut publish),
             Task::Update => match self.update_words(&mut publish) {
                 Ok(true) => self.update(&mut publish).map(|report| report.is_some()),
                 interrupted => interrupted,
             },
             Task::Refresh => self.refresh(&mut publish),
-            Task::Link(overrides) => {
-                let linked = self.link(overrides, false, &mut publish);
+            Task::Link => {
+                let linked = self.link(&overrides, false, &mut publish);
                 linked.map(|report| report.is_some())
             }
         };
         match done {
             Err(error) => self.report_failure(task.operation(), &error, &mut publish),
-            Ok(false) if commands.is_waiting() => tasks.put_back(task),
+            Ok(false) if commands.is_waiting() => {
+                tasks.insert(task, overrides);
+            }
             // a stop without a command is the user's: the rest waits until it is asked for again
             Ok(false) => self.emit(
                 SessionEvent::OperationStopped {
@@ -195,7 +206,7 @@ impl Worker {
                 if task.operation() == Operation::Index
                     && self.wants_links(&[]).unwrap_or(false) =>
             {
-                tasks.link = Some(Overrides::new());
+                tasks.insert(Task::Link, Overrides::new());
             }
             Ok(true) => {}
         }
