@@ -126,7 +126,7 @@ fn plain(cells: &[String]) -> Vec<String> {
 /// A cell where nothing was measured.
 const NO_VALUE: &str = "-";
 
-fn table(title: &str, head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
+pub fn table(title: &str, head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
     Table {
         title: title.to_owned(),
         head,
@@ -134,11 +134,20 @@ fn table(title: &str, head: Vec<String>, rows: impl Iterator<Item = Vec<String>>
     }
 }
 
+/// Returns a head from its names with `|` between them.
+pub fn heads(names: &str) -> Vec<String> {
+    names.split('|').map(str::to_owned).collect()
+}
+
 /// Returns a head: named columns, then the labels of a section's metrics.
-fn head<M: Metric>(named: &[&str], section: Section) -> Vec<String> {
-    let mut head: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
-    head.extend(M::in_section(section).map(|metric| metric.declaration().label.to_owned()));
+fn head<M: Metric>(named: &str, section: Section) -> Vec<String> {
+    let mut head = heads(named);
+    head.extend(labels::<M>(section));
     head
+}
+
+fn labels<M: Metric>(section: Section) -> impl Iterator<Item = String> {
+    M::in_section(section).map(|metric| metric.declaration().label.to_owned())
 }
 
 /// Returns the cells of a section's metrics.
@@ -169,15 +178,6 @@ fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
 
 /// Returns the fits as a table.
 fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
-    let head = [
-        "model",
-        "answers",
-        "right",
-        "log-loss, nats: shipped, fitted",
-        "calibration error: shipped, fitted",
-        "kept",
-        "accepted with 5 and 10 % wrong ones",
-    ];
     let row = |of: &FittedVerdicts| {
         let pair = |shipped: f64, fitted: f64| format!("{shipped:.3}, {fitted:.3}");
         vec![
@@ -193,11 +193,14 @@ fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
             of.accepted.map(accepted_cell).join(", "),
         ]
     };
-    Table {
-        title: "The verdict, fitted to this folder (five-fold cross-validation)".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: fitted.iter().map(row).collect(),
-    }
+    table(
+        "The verdict, fitted to this folder (five-fold cross-validation)",
+        heads(
+            "model|answers|right|log-loss, nats: shipped, fitted|calibration error: shipped, fitted\
+             |kept|accepted with 5 and 10 % wrong ones",
+        ),
+        fitted.iter().map(row),
+    )
 }
 
 fn accepted_cell(accepted: Option<Accepted>) -> String {
@@ -208,8 +211,6 @@ fn accepted_cell(accepted: Option<Accepted>) -> String {
 
 /// The figures of a paper beside those measured here.
 fn published_table(published: Option<&Published>) -> Table {
-    const HEAD: [&str; 5] = ["row", "dataset", "figure", "published", "here"];
-
     let row = |figure: &PublishedFigure| {
         let declaration = figure.metric.declaration();
         let format = declaration.format;
@@ -223,7 +224,7 @@ fn published_table(published: Option<&Published>) -> Table {
     };
     table(
         published.map_or("", |published| &published.title),
-        HEAD.map(str::to_owned).to_vec(),
+        heads("row|dataset|figure|published|here"),
         published.iter().flat_map(|of| &of.figures).map(row),
     )
 }
@@ -238,7 +239,7 @@ fn answers(presets: &[PresetSummary]) -> Table {
         })
     };
 
-    let head = head::<AnswerMetric>(&["preset", "questions", "failed"], Section::Answers);
+    let head = head::<AnswerMetric>("preset|questions|failed", Section::Answers);
     table("Answers", head, presets.iter().map(row))
 }
 
@@ -257,7 +258,7 @@ fn repeats(repeats: &[RepeatSummary]) -> Table {
 
     table(
         "Answers under several seeds: mean and standard deviation",
-        head::<AnswerMetric>(&["preset", "seeds"], Section::Answers),
+        head::<AnswerMetric>("preset|seeds", Section::Answers),
         repeats.iter().map(row),
     )
 }
@@ -282,11 +283,7 @@ fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
         })
     });
 
-    let mut head = vec![
-        "preset".to_owned(),
-        "kind".to_owned(),
-        "questions".to_owned(),
-    ];
+    let mut head = heads("preset|kind|questions");
 
     let depth = presets
         .iter()
@@ -300,14 +297,6 @@ fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
 
 /// Returns the answers of the model with the whole context, and their improvement by the context.
 fn helpfulness(presets: &[PresetSummary]) -> Table {
-    const HEAD: [&str; 5] = [
-        "preset",
-        "measure",
-        "contexts",
-        "with the context",
-        "improvement",
-    ];
-
     let rows = presets.iter().flat_map(|preset| {
         let utility = preset.utility.iter();
         utility.flat_map(move |utility| {
@@ -326,7 +315,7 @@ fn helpfulness(presets: &[PresetSummary]) -> Table {
     });
     table(
         "Answers sampled with the whole context, and what it improves",
-        HEAD.map(str::to_owned).to_vec(),
+        heads("preset|measure|contexts|with the context|improvement"),
         rows,
     )
 }
@@ -345,7 +334,7 @@ fn kinds(presets: &[PresetSummary]) -> Table {
         row
     };
 
-    let mut head = vec!["kind".to_owned(), "questions".to_owned()];
+    let mut head = heads("kind|questions");
     head.extend(presets.iter().map(|preset| preset.preset.clone()));
     table(
         "Exact match by kind of question",
@@ -390,18 +379,9 @@ fn stress(presets: &[PresetSummary]) -> Table {
             ]
         })
     });
-    let head = [
-        "preset",
-        "context",
-        "questions",
-        "right",
-        "no longer right",
-        "right only so",
-        "refused",
-    ];
     table(
         "Answers from disturbed contexts",
-        head.map(str::to_owned).to_vec(),
+        heads("preset|context|questions|right|no longer right|right only so|refused"),
         rows,
     )
 }
@@ -418,12 +398,12 @@ fn lists(section: Section, presets: &[PresetSummary]) -> Table {
         .find_map(|preset| preset.found.as_ref())
         .map_or(&[], |list| &list.depths);
 
-    let mut head = vec!["preset".to_owned(), "list".to_owned()];
+    let mut head = heads("preset|list");
     for metric in DepthMetric::in_section(section) {
         let label = metric.declaration().label;
         head.extend(depths.iter().map(|depth| format!("{label}@{depth}")));
     }
-    head.extend(self::head::<ListMetric>(&[], section));
+    head.extend(labels::<ListMetric>(section));
 
     let row = |preset: &PresetSummary, name: &str, list: &ListSummary| {
         let mut row = vec![preset.preset.clone(), name.to_owned()];
@@ -471,8 +451,7 @@ fn uncertainty(presets: &[PresetSummary]) -> Table {
             .map(move |summary| row(preset, summary))
     });
 
-    let mut head =
-        head::<SeparationMetric>(&["preset", "measure", "questions"], Section::Uncertainty);
+    let mut head = head::<SeparationMetric>("preset|measure|questions", Section::Uncertainty);
     head.push("AUROC, 95 %".to_owned());
     table(
         "How well uncertainty separates wrong answers from right ones",
@@ -490,15 +469,6 @@ fn with_interval(figure: f64, interval: Option<Interval>) -> String {
 }
 
 fn utility(presets: &[PresetSummary]) -> Table {
-    const HEAD: [&str; 6] = [
-        "preset",
-        "measure",
-        "whole contexts",
-        "Pearson",
-        "every context",
-        "Pearson",
-    ];
-
     let pearson =
         |of: &Correlation| cell(of.pearson, |pearson| with_interval(pearson, of.interval));
     let row = |preset: &PresetSummary, whole: &Correlation, every: &Correlation| {
@@ -520,7 +490,7 @@ fn utility(presets: &[PresetSummary]) -> Table {
     });
     table(
         "Pearson's correlation with the share of evidence in the context",
-        HEAD.map(str::to_owned).to_vec(),
+        heads("preset|measure|whole contexts|Pearson|every context|Pearson"),
         rows,
     )
 }
@@ -542,22 +512,13 @@ fn understanding(summaries: &[UnderstandingSummary]) -> Table {
 
     table(
         "Questions whose context was understood, and others",
-        head::<UnderstandingMetric>(&["preset", "context", "questions"], Section::Understanding),
+        head::<UnderstandingMetric>("preset|context|questions", Section::Understanding),
         summaries.iter().map(row),
     )
 }
 
 /// Exact match by DENSE, as figures 3 and 5 of "DENSE-RAG" have it.
 fn dense(presets: &[PresetSummary]) -> Table {
-    const HEAD: [&str; 6] = [
-        "preset",
-        "DENSE",
-        "questions",
-        "exact match",
-        "up to its end",
-        "above it",
-    ];
-
     let format = AnswerMetric::ExactMatch.declaration().format;
     let or_none = |value: Option<f64>| cell(value, |value| format.value(value));
     let row = |preset: &PresetSummary, interval: &DenseInterval| {
@@ -580,7 +541,7 @@ fn dense(presets: &[PresetSummary]) -> Table {
     });
     table(
         "Exact match by DENSE, nats",
-        HEAD.map(str::to_owned).to_vec(),
+        heads("preset|DENSE|questions|exact match|up to its end|above it"),
         rows,
     )
 }
@@ -598,7 +559,7 @@ fn chunks(presets: &[PresetSummary]) -> Table {
 
     table(
         "Chunks per question, from the search to the prompt",
-        head::<ChunkMetric>(&["preset"], Section::Chunks),
+        head::<ChunkMetric>("preset", Section::Chunks),
         searched.map(row),
     )
 }
@@ -611,7 +572,7 @@ fn comparisons(comparisons: &[Comparison]) -> Table {
     ]
     .concat();
 
-    let mut head = vec!["preset".to_owned(), "against".to_owned()];
+    let mut head = heads("preset|against");
     head.extend(columns.iter().map(|(label, _)| (*label).to_owned()));
 
     let row = |(number, comparison): (usize, &Comparison)| {
@@ -662,7 +623,7 @@ fn cost(presets: &[PresetSummary]) -> Table {
     };
     table(
         "Cost per question",
-        head::<CostMetric>(&["preset"], Section::Cost),
+        head::<CostMetric>("preset", Section::Cost),
         presets.iter().map(row),
     )
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::datasets;
 use super::error::EvalError;
 use super::metrics::{exact_match, substring};
-use super::tables::Table;
+use super::tables::{self, Table, heads};
 use crate::event::Flow;
 use crate::llm::{Entailment, LlmError};
 use crate::methods::ModelCalls;
@@ -300,19 +300,8 @@ pub fn table(title: &str, figures: &[VerdictFigure]) -> Table {
         ]
     };
 
-    let head = [
-        "evaluator",
-        "answers of",
-        "answers",
-        "F1 / accuracy, %",
-        "published",
-    ];
-
-    Table {
-        title: title.to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: figures.iter().map(row).collect(),
-    }
+    let head = heads("evaluator|answers of|answers|F1 / accuracy, %|published");
+    tables::table(title, head, figures.iter().map(row))
 }
 
 #[cfg(test)]
