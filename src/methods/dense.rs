@@ -254,7 +254,9 @@ impl Dense<'_> {
                         .prompt(PromptName::Rephrase, &[("text", passage.text)])
                 })
                 .collect();
-            let written = complete_what_fits(self.calls, "rephrase", &prompts, &decoding)?;
+            let written = each_that_fits(&prompts, |prompts| {
+                self.calls.complete("rephrase", prompts, &decoding)
+            })?;
 
             let checked = self.check(&open, written, attempt)?;
             for (passage, rephrased) in open.iter().zip(checked) {
@@ -317,7 +319,10 @@ impl Dense<'_> {
                 Some([(passage.text, text), (text, passage.text)])
             })
             .collect();
-        let judged = judge_what_fits(self.calls, self.question, &both_ways)?;
+        let judged = each_that_fits(&both_ways, |pairs| {
+            let judged = self.calls.entail(self.question, pairs.as_flattened())?;
+            Ok(judged.as_chunks::<2>().0.to_vec())
+        })?;
 
         let written = checked
             .iter_mut()
@@ -355,7 +360,9 @@ impl Dense<'_> {
 
         // Section 4.1: greedy decoding, so that only the wording of the context varies.
         let decoding = Decoding::greedy(ANSWER_TOKENS, self.seed);
-        let completions = complete_what_fits(self.calls, purpose, &prompts, &decoding)?;
+        let completions = each_that_fits(&prompts, |prompts| {
+            self.calls.complete(purpose, prompts, &decoding)
+        })?;
         Ok(completions
             .into_iter()
             .map(|completion| Some(completion?.text.trim().to_owned()))
@@ -423,60 +430,25 @@ fn in_other_words(
     }
 }
 
-/// Judges all pairs in one call; if one is too long for the judge, each on its own, with `None`
-/// for those that are too long.
-fn judge_what_fits(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    pairs: &[[(&str, &str); 2]],
-) -> Result<Vec<Option<[Entailment; 2]>>, LlmError> {
-    match calls.entail(question, pairs.as_flattened()) {
-        Ok(judged) => Ok(judged
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .copied()
-            .map(Some)
-            .collect()),
-        Err(error) if is_too_long(&error) => pairs
-            .iter()
-            .map(|pair| match calls.entail(question, pair) {
-                Err(error) if is_too_long(&error) => Ok(None),
-                judged => Ok(judged?.first_chunk::<2>().copied()),
-            })
-            .collect(),
-        Err(error) => Err(error),
-    }
-}
-
-/// Completes all prompts in one call; if one is too long, each on its own, with `None` for those
-/// that are too long.
-fn complete_what_fits(
-    calls: &mut dyn ModelCalls,
-    purpose: &str,
-    prompts: &[Prompt],
-    decoding: &Decoding,
-) -> Result<Vec<Option<Completion>>, LlmError> {
-    if prompts.is_empty() {
+/// Makes one call for all items; if one is too long for the model, one for each, with `None` for
+/// those that are too long.
+fn each_that_fits<T, R>(
+    items: &[T],
+    mut call: impl FnMut(&[T]) -> Result<Vec<R>, LlmError>,
+) -> Result<Vec<Option<R>>, LlmError> {
+    if items.is_empty() {
         return Ok(Vec::new());
     }
-    match calls.complete(purpose, prompts, decoding) {
-        Ok(completions) => Ok(completions.into_iter().map(Some).collect()),
-        Err(error) if is_too_long(&error) => prompts
+    match call(items) {
+        Err(LlmError::PromptTooLong { .. }) => items
             .iter()
-            .map(
-                |prompt| match calls.complete(purpose, std::slice::from_ref(prompt), decoding) {
-                    Err(error) if is_too_long(&error) => Ok(None),
-                    completions => Ok(completions?.into_iter().next()),
-                },
-            )
+            .map(|item| match call(std::slice::from_ref(item)) {
+                Err(LlmError::PromptTooLong { .. }) => Ok(None),
+                results => Ok(results?.into_iter().next()),
+            })
             .collect(),
-        Err(error) => Err(error),
+        results => Ok(results?.into_iter().map(Some).collect()),
     }
-}
-
-fn is_too_long(error: &LlmError) -> bool {
-    matches!(error, LlmError::PromptTooLong { .. })
 }
 
 /// Returns the probability that the model calls the context sufficient (appendix B.3, prompt
@@ -494,7 +466,7 @@ pub fn self_evaluate(
     let prompt = calls.prompt(PromptName::SelfEvaluate, &values);
 
     match calls.classify(JudgementKind::SELF_EVALUATION, &[prompt]) {
-        Err(error) if is_too_long(&error) => Ok(None),
+        Err(LlmError::PromptTooLong { .. }) => Ok(None),
         rows => {
             let yes = rows?.first().and_then(|row| row.shares.first().copied());
             Ok(yes.filter(|yes| yes.is_finite()))
