@@ -19,10 +19,10 @@ use std::collections::HashMap;
 
 use super::calls::{JudgementKind, ModelCalls, context_lines};
 use super::meaning::Meaning;
-use super::uncertainty::{Agreement, JudgedPair};
+use super::uncertainty::Agreement;
 use crate::config::prompts::PromptName;
 use crate::config::{RefillKind, RephrasingCheck, UnderstandingSettings};
-use crate::event::{ChunkClass, Unmeasured, VariantFault};
+use crate::event::{ChunkClass, JudgedReplies, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
 
 /// Maximum entropy of the answers, in nats, at which a context counts as understood (section 5).
@@ -80,7 +80,7 @@ pub struct Measured {
     /// W over the replies, equation 5.
     pub agreement: Agreement,
     /// The judgements behind W: one per ordered pair of distinct replies.
-    pub judgements: Vec<JudgedPair>,
+    pub judgements: Vec<JudgedReplies>,
     /// Degree-based semantic entropy, equation 6, nats.
     pub dse: f64,
 }

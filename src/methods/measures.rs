@@ -19,6 +19,11 @@ pub fn auroc(scores: &[f64], truth: &[bool]) -> Option<f64> {
     (positives > 0.0 && false_below > 0.0).then(|| wins / (positives * false_below))
 }
 
+/// Returns 0 for a number that is not finite: events hold finite numbers, whatever a judge returns.
+pub fn finite(number: f32) -> f32 {
+    if number.is_finite() { number } else { 0.0 }
+}
+
 /// Returns the cosine similarity of two unit vectors.
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()

@@ -7,7 +7,7 @@
 use super::calls::ModelCalls;
 use super::measures::cosine;
 use crate::corpus::language;
-use crate::event::{QueryWord, WordOrigin};
+use crate::event::{QueryWord, UncertainRegion, WordOrigin, saturating_u32};
 use crate::index::is_content_word;
 use crate::llm::{LlmError, Token};
 
@@ -64,27 +64,18 @@ pub fn least_probability<'t>(tokens: impl IntoIterator<Item = &'t Token>) -> f32
     probabilities.fold(1.0, f32::min)
 }
 
-/// The part of a sentence from its first uncertain word on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct UncertainRegion {
-    /// Mean of the word entropies plus alpha times their population standard deviation, nats.
-    pub threshold: f64,
-    /// Index of the first word above the threshold.
-    pub start: Option<usize>,
-}
-
-/// Returns the uncertain region of a sentence from the entropy of each word, nats (equation 5).
-pub fn uncertain_region(entropies: &[f64], alpha: f64) -> UncertainRegion {
+/// Returns where the uncertain region of a sentence begins, from the entropy of each word, nats
+/// (equation 5): the threshold, mean plus alpha times the population standard deviation, and the
+/// index of the first word above it.
+pub fn uncertain_region(entropies: &[f64], alpha: f64) -> (f64, Option<usize>) {
     let count = entropies.len().max(1) as f64;
     let mean = entropies.iter().sum::<f64>() / count;
     let squares = entropies.iter().map(|entropy| (entropy - mean).powi(2));
     let deviation = (squares.sum::<f64>() / count).sqrt();
 
     let threshold = mean + alpha * deviation;
-    UncertainRegion {
-        threshold,
-        start: entropies.iter().position(|entropy| *entropy > threshold),
-    }
+    let start = entropies.iter().position(|entropy| *entropy > threshold);
+    (threshold, start)
 }
 
 /// A query, with the origin of each word.
@@ -175,10 +166,10 @@ pub fn uncertainty_aware(
         .iter()
         .map(|word| f64::from(word.entropy))
         .collect();
-    let region = uncertain_region(&entropies, ALPHA);
+    let (threshold, start) = uncertain_region(&entropies, ALPHA);
 
     let language = language(question);
-    let kept: Vec<&str> = sentence[region.start.unwrap_or(0)..]
+    let kept: Vec<&str> = sentence[start.unwrap_or(0)..]
         .iter()
         .map(|word| trim(&word.text))
         .filter(|word| is_content(word, language))
@@ -192,7 +183,10 @@ pub fn uncertainty_aware(
         Some(_) | None => WrittenQuery::from_text(question, WordOrigin::Question),
     };
     let mut query = WrittenQuery {
-        region: Some(region),
+        region: Some(UncertainRegion {
+            threshold: threshold as f32,
+            first_word: start.map(saturating_u32),
+        }),
         ..base
     };
     query.push_new(&kept, WordOrigin::UncertainRegion);

@@ -4,11 +4,14 @@
 //! over the judgements of an entailment judge; the degree entropy is DENSE-RAG's equation 6; the
 //! likelihood-weighted semantic entropy is the Rao estimator of Farquhar et al., Nature 630 (2024).
 
+use std::collections::HashSet;
+
 use super::calls::ModelCalls;
 use super::kle;
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
+use super::measures::finite;
 use super::symmetric::Eigen;
-use crate::event::SampledUncertainty;
+use crate::event::{JudgedReplies, SampledUncertainty, saturating_u32};
 use crate::llm::{Completion, Entailment, LlmError};
 
 /// The agreement of answers, pair by pair: W of DENSE-RAG's equation 5.
@@ -61,7 +64,7 @@ impl Agreement {
         calls: &mut dyn ModelCalls,
         question: &str,
         answers: &[&str],
-    ) -> Result<(Self, Vec<JudgedPair>), LlmError> {
+    ) -> Result<(Self, Vec<JudgedReplies>), LlmError> {
         let count = answers.len();
         let pairs: Vec<(usize, usize)> = (0..count)
             .flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b)))
@@ -194,14 +197,6 @@ impl Agreement {
     }
 }
 
-/// The judgement on two answers, by their index.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct JudgedPair {
-    pub a: usize,
-    pub b: usize,
-    pub judged: Entailment,
-}
-
 /// The degree to which the first answer of a pair entails the second.
 struct Entailed {
     /// 1 when entailment is the likeliest judgement, otherwise 0.
@@ -234,7 +229,7 @@ struct Judgements {
     /// One per pair.
     entailed: Vec<Entailed>,
     /// The judgements on pairs of answers that read differently, each once.
-    judged: Vec<JudgedPair>,
+    judged: Vec<JudgedReplies>,
 }
 
 fn judge(
@@ -258,16 +253,16 @@ fn judge(
         calls.entail(question, &texts)?
     };
 
-    let mut judged: Vec<JudgedPair> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut judged = Vec::new();
     for ((a, b), judgement) in asked.into_iter().zip(&judgements) {
-        let is_known = judged
-            .iter()
-            .any(|pair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b]);
-        if meanings[a] != meanings[b] && !is_known {
-            judged.push(JudgedPair {
-                a,
-                b,
-                judged: *judgement,
+        if meanings[a] != meanings[b] && seen.insert((&meanings[a], &meanings[b])) {
+            judged.push(JudgedReplies {
+                a: saturating_u32(a),
+                b: saturating_u32(b),
+                entailment: finite(judgement.entailment),
+                neutral: finite(judgement.neutral),
+                contradiction: finite(judgement.contradiction),
             });
         }
     }

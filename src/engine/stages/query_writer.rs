@@ -6,7 +6,7 @@
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Need, Query, Run, Searched, Sentence};
-use crate::event::{RunEvent, UncertainRegion, WordOrigin};
+use crate::event::{RunEvent, WordOrigin};
 use crate::methods::query::{self, WrittenQuery};
 use crate::methods::{dragin, flare};
 
@@ -39,10 +39,7 @@ pub fn write(run: &mut Run<'_>, rewritten: &str, need: &Need<'_>) -> Result<Quer
         query: text.clone(),
         writer: writer(kind).to_owned(),
         words: written.words,
-        region: written.region.map(|region| UncertainRegion {
-            threshold: region.threshold as f32,
-            first_word: region.start.and_then(|start| u32::try_from(start).ok()),
-        }),
+        region: written.region,
     });
     Ok(Query { text, searches })
 }

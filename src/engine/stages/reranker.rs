@@ -5,7 +5,7 @@ use crate::config::RerankerKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Searched};
 use crate::event::{Hit, Part, RerankedChunk, RunEvent};
-use crate::methods::ModelCalls as _;
+use crate::methods::{ModelCalls as _, finite};
 
 /// Orders the hits with the model of the settings.
 pub fn rerank(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
@@ -59,7 +59,6 @@ pub fn rerank_hits(
 
 /// Returns the positions of the scores with them, best first; one that is not a number counts as 0.
 pub fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
-    let finite = |score: f32| if score.is_finite() { score } else { 0.0 };
     let finite = scores.iter().map(|score| finite(*score));
     let mut ranking: Vec<(usize, f32)> = finite.enumerate().collect();
     ranking.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -7,7 +7,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::Run;
 use crate::event::{Part, RunEvent};
 use crate::llm::Decoding;
-use crate::methods::{ModelCalls, cosine};
+use crate::methods::{ModelCalls, cosine, finite};
 
 /// Maximum length of a rewritten question.
 const MAX_TOKENS: u32 = 48;
@@ -71,11 +71,7 @@ fn similarity(run: &mut Run<'_>, rewritten: &str) -> Result<f32, RunError> {
         .first()
         .zip(vectors.get(1))
         .map_or(0.0, |(a, b)| cosine(a, b));
-    Ok(if similarity.is_finite() {
-        similarity
-    } else {
-        0.0
-    })
+    Ok(finite(similarity))
 }
 
 /// Appends to the question those words of the rewriting that it lacks.

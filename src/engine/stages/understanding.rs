@@ -8,12 +8,11 @@ use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Run, Understood};
 use crate::event::{
-    ContextOrigin, Hit, JudgedReplies, Part, RunEvent, Understanding, Unmeasured, VariedChunk,
-    elapsed_ms, saturating_u32,
+    ContextOrigin, Hit, Part, RunEvent, Understanding, Unmeasured, VariedChunk, elapsed_ms,
+    saturating_u32,
 };
-use crate::llm::Entailment;
-use crate::methods::JudgedPair;
 use crate::methods::dense::{self, Measured, Passage, Rephrased, Unmeasurable};
+use crate::methods::finite;
 
 /// Measures the retrieved context; `None` where that is switched off.
 pub fn measure_retrieved(run: &mut Run<'_>, passages: &Passages) -> Result<Known, RunError> {
@@ -135,7 +134,7 @@ fn to_event(hits: &[Hit], understood: &Understood, started: Instant) -> Understa
             .iter()
             .map(|row| row.iter().map(|link| *link as f32).collect())
             .collect(),
-        judgements: measured.judgements.iter().map(judged_replies).collect(),
+        judgements: measured.judgements.clone(),
         dse: measured.dse as f32,
         threshold: dense::THRESHOLD,
         certain: measured.is_certain(),
@@ -167,24 +166,4 @@ fn varied_chunk(label: u32, hit: &Hit, rephrased: &Rephrased) -> VariedChunk {
         reply: None,
         certain: None,
     }
-}
-
-fn judged_replies(pair: &JudgedPair) -> JudgedReplies {
-    let Entailment {
-        entailment,
-        neutral,
-        contradiction,
-    } = pair.judged;
-    JudgedReplies {
-        a: saturating_u32(pair.a),
-        b: saturating_u32(pair.b),
-        entailment: finite(entailment),
-        neutral: finite(neutral),
-        contradiction: finite(contradiction),
-    }
-}
-
-/// Returns 0 for a number that is not finite: events hold finite numbers, whatever a judge returns.
-fn finite(number: f32) -> f32 {
-    if number.is_finite() { number } else { 0.0 }
 }
