@@ -132,15 +132,9 @@ fn out_of_ten(grade: f32) -> String {
     format!("{:.0}", grade * 10.0)
 }
 
-/// Combines the three scores (algorithm 1, line 16): their weighted mean, in 0..=1. If no weight is
-/// above 0, all count alike.
+/// Combines the three scores (algorithm 1, line 16): their weighted mean, in 0..=1. The weights sum
+/// to 1.
 pub fn combine(grades: Grades, weights: [f32; 3]) -> f32 {
-    let sum: f32 = weights.iter().sum();
-    let weights = if sum > 0.0 {
-        weights.map(|weight| weight / sum)
-    } else {
-        [1.0 / 3.0; 3]
-    };
     grades
         .iter()
         .zip(weights)
@@ -152,9 +146,6 @@ pub fn combine(grades: Grades, weights: [f32; 3]) -> f32 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
     pub value: f64,
-    pub mean: f64,
-    /// Population standard deviation.
-    pub deviation: f64,
     /// Whether the variance is below the minimum, so that the threshold is mean plus deviation.
     pub is_tight: bool,
 }
@@ -167,12 +158,10 @@ pub fn threshold(scores: &[f64], min_variance: f64) -> Threshold {
     let squares = scores.iter().map(|score| (score - mean).powi(2));
     let variance = squares.sum::<f64>() / count;
 
-    let deviation = variance.sqrt();
     let is_tight = variance < min_variance;
+    let deviation = if is_tight { variance.sqrt() } else { 0.0 };
     Threshold {
-        value: if is_tight { mean + deviation } else { mean },
-        mean,
-        deviation,
+        value: mean + deviation,
         is_tight,
     }
 }
