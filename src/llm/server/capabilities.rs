@@ -10,8 +10,6 @@ pub struct Capabilities {
     /// The most likely tokens of which it gives the probability with each token; 0 for no
     /// log-probabilities.
     pub likely_tokens: u32,
-    /// Whether one request gives several samples.
-    pub several_samples: bool,
     /// Whether the log-probability of given text can be had.
     pub given_text: bool,
     /// Whether a prompt that begins as an earlier one is evaluated from there.
@@ -21,8 +19,8 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Returns them in words, e.g. `llama-server b11669: log-probabilities (100 per token), several
-    /// samples, no hidden states and attention, no prefix cache`.
+    /// Returns them in words, e.g. `llama-server b11669: log-probabilities (100 per token), no
+    /// hidden states and attention, no prefix cache`.
     pub fn words(&self) -> String {
         let has = |is: bool, what: &str| {
             if is {
@@ -38,9 +36,8 @@ impl Capabilities {
         };
 
         format!(
-            "{}: {probabilities}, {}, {}, no hidden states and attention, {}, {} requests side by side",
+            "{}: {probabilities}, {}, no hidden states and attention, {}, {} requests side by side",
             self.interface,
-            has(self.several_samples, "several samples per request"),
             has(self.given_text, "log-probabilities of given text"),
             has(self.prefix_cache, "prefix cache"),
             self.parallel

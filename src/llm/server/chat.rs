@@ -74,7 +74,6 @@ struct Details {
 /// Capabilities that a server showed in the answer to a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Trial {
-    pub choices: usize,
     /// The most likely tokens with the first token.
     pub likely_tokens: u32,
     pub cached_tokens: u32,
@@ -85,17 +84,17 @@ impl Trial {
     pub fn read(client: &ServerClient, answer: Value) -> Result<Self, LlmError> {
         let chunk: ChatChunk = read(client, answer)?;
 
-        if chunk.choices.is_empty() {
+        let Some(first) = chunk.choices.first() else {
             return Err(client.unreadable("it holds no choice").into());
-        }
+        };
 
-        let first = chunk.choices.first();
         let likely = first
-            .and_then(|choice| choice.logprobs.as_ref()?.content.as_ref()?.first())
+            .logprobs
+            .as_ref()
+            .and_then(|logprobs| logprobs.content.as_ref()?.first())
             .map_or(0, |likely| likely.top_logprobs.len());
 
         Ok(Self {
-            choices: chunk.choices.len(),
             likely_tokens: u32::try_from(likely).unwrap_or(u32::MAX),
             cached_tokens: cached_tokens(chunk.usage.as_ref()),
         })

@@ -32,17 +32,17 @@ pub(super) fn try_native(
 ) -> Result<Capabilities, LlmError> {
     let tokens = native.plain_tokens(client, "one two three")?;
 
-    let trial = |samples: u32| {
+    let trial = || {
         let body = json!({
             "prompt": tokens, "n_predict": 1, "n_probs": 2, "temperature": 0.0,
-            "cache_prompt": true, "n_cmpl": samples,
+            "cache_prompt": true,
         });
         client.json(ServerRequest::post("/completion", body))
     };
 
-    let answers = trial(2)?;
-    let samples = answers.as_array().map_or(1, Vec::len);
-    let again = trial(1)?;
+    // only the second one can be evaluated from a prompt before it
+    trial()?;
+    let again = trial()?;
 
     // a single answer may come in a list
     let answer = again.get(0).unwrap_or(&again);
@@ -53,28 +53,19 @@ pub(super) fn try_native(
     Ok(Capabilities {
         interface: format!("llama-server {}", props.build_info),
         likely_tokens: if has_likely { native::LIKELY_TOKENS } else { 0 },
-        several_samples: samples > 1,
         given_text: true,
         prefix_cache: reused.is_some_and(|reused| reused > 0),
         parallel: client.parallel(),
     })
 }
 
-/// Tries a chat with this number of replies, and of the most likely tokens.
-fn trial(
-    client: &ServerClient,
-    model: &ListedModel,
-    samples: u32,
-    likely: u32,
-) -> Result<Trial, LlmError> {
+/// Tries a chat with this number of the most likely tokens.
+fn trial(client: &ServerClient, model: &ListedModel, likely: u32) -> Result<Trial, LlmError> {
     let mut body = json!({
         "model": model.id, "max_tokens": 1,
         "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
     });
 
-    if samples > 1 {
-        body["n"] = json!(samples);
-    }
     if likely > 0 {
         body["logprobs"] = json!(true);
         body["top_logprobs"] = json!(likely);
@@ -89,10 +80,10 @@ pub(super) fn try_chat(
     client: &ServerClient,
     model: &ListedModel,
 ) -> Result<(Chat, Capabilities), LlmError> {
-    let trial = |samples, likely| trial(client, model, samples, likely);
+    let trial = |likely| trial(client, model, likely);
     let mut tried = None;
-    for (samples, likely) in [(2, LIKELY_TOKENS), (1, LIKELY_TOKENS), (1, 5), (1, 0)] {
-        match trial(samples, likely) {
+    for likely in [LIKELY_TOKENS, 5, 0] {
+        match trial(likely) {
             Ok(found) => {
                 tried = Some(found);
                 break;
@@ -106,7 +97,7 @@ pub(super) fn try_chat(
     let tried = tried.unwrap_or_default();
     let again = match tried.likely_tokens {
         0 => Trial::default(),
-        likely => trial(1, likely)?,
+        likely => trial(likely)?,
     };
 
     let chat = Chat {
@@ -124,7 +115,6 @@ pub(super) fn try_chat(
     let capabilities = Capabilities {
         interface: format!("OpenAI-compatible{owner}"),
         likely_tokens: tried.likely_tokens,
-        several_samples: tried.choices > 1,
         given_text: false,
         prefix_cache: again.cached_tokens > 0,
         parallel: client.parallel(),

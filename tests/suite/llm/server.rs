@@ -301,8 +301,7 @@ fn native(asked: &Asked) -> Answer {
                 let top = [("yes", number("yes"), 0.6), ("no", number("no"), 0.2)];
                 let one = json!({"content": "yes", "stop": true, "stop_type": "limit", "timings": timings,
                     "completion_probabilities": [likely("yes", number("yes"), &top)]});
-                let copies = asked.body["n_cmpl"].as_u64().unwrap_or(1);
-                return Answer::Json(200, if copies > 1 { json!([one, one]) } else { one });
+                return Answer::Json(200, one);
             }
             let most = asked.body["n_predict"].as_u64().expect("a limit") as usize;
             let mut events: Vec<Value> = (0..WORDS.len().min(most))
@@ -332,8 +331,7 @@ fn chat(asked: &Asked) -> Answer {
                 let top = [("Yes", 1, 0.6), ("no", 2, 0.2), ("The", 3, 0.1)];
                 let one = json!({"message": {"content": "Yes"}, "finish_reason": "length",
                     "logprobs": {"content": [likely("Yes", 1, &top)]}});
-                let copies = asked.body["n"].as_u64().unwrap_or(1) as usize;
-                return Answer::Json(200, json!({"choices": vec![one; copies], "usage": usage}));
+                return Answer::Json(200, json!({"choices": [one], "usage": usage}));
             }
             let mut events: Vec<Value> = (0..WORDS.len())
                 .map(|at| json!({"choices": [{"delta": {"content": WORDS[at]}, "logprobs": {"content": [word(at)]}}]}))
@@ -406,7 +404,6 @@ fn both_interfaces_give_text_and_the_uncertainty_of_its_tokens() {
         let server = Server::start(answer);
         let found = capabilities(&server);
         assert!(found.interface.contains(kind));
-        assert!(found.several_samples);
         let mut generator = connect(&server);
         assert!(generator.can_share_prefixes() && !generator.has_inside());
         assert!(server.url.contains(&generator.card().device));
@@ -719,9 +716,11 @@ fn a_server_that_cannot_be_used_is_refused_at_once() {
         _ => chat(asked),
     };
     let strict: Behaviour = |asked| {
-        let asks_much = asked.body.get("n").is_some() || asked.body["top_logprobs"] == json!(20);
-        if asks_much {
-            Answer::Json(400, json!({"error": {"message": "n is not supported"}}))
+        if asked.body["top_logprobs"] == json!(20) {
+            Answer::Json(
+                400,
+                json!({"error": {"message": "top_logprobs must be at most 5"}}),
+            )
         } else {
             chat(asked)
         }
@@ -751,7 +750,6 @@ fn a_server_that_cannot_be_used_is_refused_at_once() {
                     capabilities.likely_tokens, 3,
                     "what it gives, whatever was asked for"
                 );
-                assert!(!capabilities.several_samples);
             }
             Err(error) => assert!(
                 !said.is_empty() && error.to_string().contains(said),
