@@ -414,24 +414,15 @@ impl<'l> Loader<'l> {
             (self.publish)(warned).check()?;
         }
 
-        let mut watch = Watch::new(role, &file, self.publish);
-        let mut progress = |fraction| watch.progress(fraction);
         let (runtime, stop) = (self.runtime, self.stop);
-        let generator: Box<dyn LoadedGenerator> = if role == ModelRole::Linker {
-            Box::new(llm::load_linker(
-                runtime,
-                &file,
-                settings,
-                stop,
-                &mut progress,
-            )?)
-        } else {
-            llm::open_generator(runtime, &file, settings, stop, &mut progress)?
+        let load = |progress: Progress<'_>| -> Result<Box<dyn LoadedGenerator>, LlmError> {
+            if role != ModelRole::Linker {
+                return llm::open_generator(runtime, &file, settings, stop, progress);
+            }
+            let linker = llm::load_linker(runtime, &file, settings, stop, progress)?;
+            Ok(Box::new(linker))
         };
-        watch.emit_loaded(&ModelCard {
-            role,
-            ..generator.card().clone()
-        });
+        let generator = self.watch(role, &file, load, |model| model.card())?;
 
         let fallback = generator.card().template_fallback.clone();
         if role == ModelRole::Generator && !fallback.is_empty() {
@@ -452,14 +443,17 @@ impl<'l> Loader<'l> {
         &mut self,
         settings: &GeneratorSettings,
     ) -> Result<Box<dyn LoadedGenerator>, LlmError> {
-        let mut watch = Watch::new(ModelRole::Generator, Path::new(&settings.url), self.publish);
-
+        let (server, stop) = (self.server, self.stop);
         let Connected {
             generator,
             shows_key,
             ..
-        } = connect_generator(settings, self.server, self.stop)?;
-        watch.emit_loaded(generator.card());
+        } = self.watch(
+            ModelRole::Generator,
+            Path::new(&settings.url),
+            |_| connect_generator(settings, server, stop),
+            |connected| connected.generator.card(),
+        )?;
 
         if shows_key {
             let _ = (self.publish)(SessionEvent::warning(Problem::new(
@@ -502,19 +496,20 @@ impl<'l> Loader<'l> {
             return Ok(LoadedEmbedder { model, counter });
         }
 
-        if let Some(server) = server {
-            let url = Path::new(&settings.url);
-            let mut watch = Watch::new(ModelRole::Embedder, url, self.publish);
-            let model = ServerEmbedder::connect(settings, server, self.stop)?;
-            watch.emit_loaded(model.card());
-            let model = Box::new(model);
-            return Ok(LoadedEmbedder { model, counter });
-        }
-        let mut watch = Watch::new(ModelRole::Embedder, &file, self.publish);
-        let mut progress = |fraction| watch.progress(fraction);
-        let model = llm::load_embedder(self.runtime, &file, settings, self.stop, &mut progress)?;
-        watch.emit_loaded(model.card());
-        let model = Box::new(model);
+        let (runtime, stop) = (self.runtime, self.stop);
+        let place = match server {
+            Some(_) => Path::new(&settings.url),
+            None => &file,
+        };
+        let load = |progress: Progress<'_>| -> Result<Box<dyn Embedder + Send>, LlmError> {
+            Ok(match server {
+                Some(server) => Box::new(ServerEmbedder::connect(settings, server, stop)?),
+                None => Box::new(llm::load_embedder(
+                    runtime, &file, settings, stop, progress,
+                )?),
+            })
+        };
+        let model = self.watch(ModelRole::Embedder, place, load, |model| model.card())?;
         Ok(LoadedEmbedder { model, counter })
     }
 
@@ -536,21 +531,18 @@ impl<'l> Loader<'l> {
         &mut self,
         settings: &RerankerLoad,
     ) -> Result<Box<dyn Reranker + Send>, LlmError> {
+        let (runtime, stop, role) = (self.runtime, self.stop, ModelRole::Reranker);
         if let Some((reranker, server)) = &settings.server {
+            let connect = |_: Progress<'_>| ServerReranker::connect(reranker, server, stop);
             let url = Path::new(&reranker.url);
-            let mut watch = Watch::new(ModelRole::Reranker, url, self.publish);
-            let reranker = ServerReranker::connect(reranker, server, self.stop)?;
-            watch.emit_loaded(reranker.card());
+            let reranker = self.watch(role, url, connect, |model| model.card())?;
             return Ok(Box::new(reranker));
         }
 
         let file = llm::discover::resolve(&settings.model.model, self.paths)?;
-        let mut watch = Watch::new(ModelRole::Reranker, &file, self.publish);
-        let mut progress = |fraction| watch.progress(fraction);
-        let reranker = llm::load_reranker(self.runtime, &file, settings, self.stop, &mut progress)?;
-        watch.emit_loaded(reranker.card());
-
-        Ok(reranker)
+        let load =
+            |progress: Progress<'_>| llm::load_reranker(runtime, &file, settings, stop, progress);
+        self.watch(role, &file, load, |model| model.card())
     }
 
     /// Loads the entailment judge of these settings; without settings the slot is emptied.
@@ -569,14 +561,53 @@ impl<'l> Loader<'l> {
 
     fn new_judge(&mut self, settings: &EmbedderSettings) -> Result<LlamaClassifier, LlmError> {
         let file = llm::discover::resolve(&settings.model, self.paths)?;
-        let mut watch = Watch::new(ModelRole::EntailmentJudge, &file, self.publish);
-        let mut progress = |fraction| watch.progress(fraction);
         let (runtime, stop) = (self.runtime, self.stop);
-        let judge = llm::load_entailment_judge(runtime, &file, settings, stop, &mut progress)?;
-        watch.emit_loaded(judge.card());
-        Ok(judge)
+        let load = |progress: Progress<'_>| {
+            llm::load_entailment_judge(runtime, &file, settings, stop, progress)
+        };
+        self.watch(ModelRole::EntailmentJudge, &file, load, |judge| {
+            judge.card()
+        })
+    }
+
+    /// Loads a model, and emits how far that is and what was loaded.
+    fn watch<M>(
+        &mut self,
+        role: ModelRole,
+        file: &Path,
+        load: impl FnOnce(Progress<'_>) -> Result<M, LlmError>,
+        card: impl FnOnce(&M) -> &ModelCard,
+    ) -> Result<M, LlmError> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let started = Instant::now();
+        let mut last: Option<Instant> = None;
+        let model = load(&mut |fraction| {
+            if last.is_some_and(|last| last.elapsed() < PROGRESS_INTERVAL) {
+                return Flow::Continue;
+            }
+            last = Some(Instant::now());
+            (self.publish)(SessionEvent::ModelLoadProgressed {
+                role,
+                file: name.clone().into_owned(),
+                fraction,
+            })
+        })?;
+        let _ = (self.publish)(SessionEvent::ModelLoaded {
+            model: ModelCard {
+                role,
+                ..card(&model).clone()
+            },
+            wall_ms: elapsed_ms(started),
+        });
+        Ok(model)
     }
 }
+
+/// Receives how far a model is loaded.
+type Progress<'p> = &'p mut dyn FnMut(f32) -> Flow;
+
+/// Minimum time between two progress events: llama.cpp reports every tensor.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Reminder that the layers that do not fit are read from the disk again and again.
 const SHORTAGE_ADVICE: &str =
@@ -593,54 +624,4 @@ fn shortage(model: &str, need: MemoryNeed, free_bytes: u64) -> String {
         gigabytes(need.cache_bytes),
         gigabytes(free_bytes)
     )
-}
-
-/// Minimum time between two progress events: llama.cpp reports every tensor.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Emits the progress of loading a model.
-struct Watch<'a> {
-    role: ModelRole,
-    file: String,
-    last: Option<Instant>,
-    started: Instant,
-    publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
-}
-
-impl<'a> Watch<'a> {
-    fn new(role: ModelRole, file: &Path, publish: &'a mut dyn FnMut(SessionEvent) -> Flow) -> Self {
-        let file = file
-            .file_name()
-            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Self {
-            role,
-            file,
-            last: None,
-            started: Instant::now(),
-            publish,
-        }
-    }
-
-    fn progress(&mut self, fraction: f32) -> Flow {
-        let is_early = self
-            .last
-            .is_some_and(|last| last.elapsed() < PROGRESS_INTERVAL);
-        if is_early {
-            return Flow::Continue;
-        }
-        self.last = Some(Instant::now());
-        (self.publish)(SessionEvent::ModelLoadProgressed {
-            role: self.role,
-            file: self.file.clone(),
-            fraction,
-        })
-    }
-
-    fn emit_loaded(&mut self, model: &ModelCard) {
-        let wall_ms = elapsed_ms(self.started);
-        let _ = (self.publish)(SessionEvent::ModelLoaded {
-            model: model.clone(),
-            wall_ms,
-        });
-    }
 }
