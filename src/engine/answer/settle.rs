@@ -23,13 +23,6 @@ struct Regenerated {
     uncertainty: Uncertainty,
 }
 
-/// An uncertain sentence and the query that it was searched by.
-struct Uncertain<'d> {
-    draft: &'d Draft,
-    uncertainty: &'d Uncertainty,
-    query: &'d Query,
-}
-
 /// The result of regenerating a sentence.
 enum Regeneration {
     Accepted(Box<Regenerated>),
@@ -104,13 +97,8 @@ impl Writing<'_> {
             return Ok(None);
         }
 
-        let need = Need {
-            confirmed: &self.confirmed,
-            uncertain: Some(&draft.sentence),
-            subjects: &[],
-        };
         let effort = run.first_effort(gate);
-        let Lookup { query, passages } = retrieve(run, &need, effort)?;
+        let Lookup { query, passages } = retrieve(run, &self.need(draft), effort)?;
 
         // SEARAG, section 3.3: regenerate the sentence from what was retrieved
         let regeneration = self.regenerate(run, gate, &passages)?;
@@ -127,16 +115,34 @@ impl Writing<'_> {
             }
         };
 
-        let uncertain = Uncertain {
-            draft,
-            uncertainty: &uncertainty,
-            query: &query,
+        let more = match effort {
+            Effort::Least => self.escalate(run, draft, &query, &first)?,
+            Effort::Full => expand_if_risen(run, &uncertainty, &query, &first, &lookup.passages)?,
         };
-        let kept = match effort {
-            Effort::Least => self.escalate(run, gate, &uncertain, first, lookup),
-            Effort::Full => self.expand_if_risen(run, gate, &uncertain, first, lookup),
+        let since = match more {
+            None => EmittedSince::Nothing,
+            Some(passages) => match self.regenerate(run, gate, &passages)? {
+                Regeneration::Accepted(second)
+                    if effort == Effort::Full || second.is_better_than(&first) =>
+                {
+                    let lookup = StepLookup { passages, ..lookup };
+                    let since = EmittedSince::Nothing;
+                    return Ok(Some(self.keep(run, *second, lookup, since)));
+                }
+                Regeneration::Accepted(_) => EmittedSince::AnotherSentence,
+                Regeneration::Rejected(since) => since,
+            },
         };
-        kept.map(Some)
+        Ok(Some(self.keep(run, first, lookup, since)))
+    }
+
+    /// Returns the state of the answer at a lookup for an uncertain sentence.
+    fn need<'n>(&'n self, draft: &'n Draft) -> Need<'n> {
+        Need {
+            confirmed: &self.confirmed,
+            uncertain: Some(&draft.sentence),
+            subjects: &[],
+        }
     }
 
     /// Lets the gate judge a draft, and emits that it is finished.
@@ -154,80 +160,25 @@ impl Writing<'_> {
         Ok(uncertainty)
     }
 
-    /// Keeps the regenerated sentence, unless it is more uncertain than the draft before the
-    /// lookup: then it is written once more from more passages (SEARAG, equation 6).
-    fn expand_if_risen(
-        &mut self,
-        run: &mut Run<'_>,
-        gate: &mut dyn Gate,
-        uncertain: &Uncertain<'_>,
-        first: Regenerated,
-        lookup: StepLookup,
-    ) -> Result<Regenerated, RunError> {
-        let before = uncertain.uncertainty;
-        let after = &first.uncertainty;
-        let has_risen = before.measure == after.measure && should_expand(before.value, after.value);
-        let expanded = if has_risen {
-            expand(run, uncertain.query, &lookup.passages)?
-        } else {
-            None
-        };
-        let Some(expanded) = expanded else {
-            return Ok(self.keep(run, first, lookup, EmittedSince::Nothing));
-        };
-        emit_expanded(run, &first);
-
-        match self.regenerate(run, gate, &expanded)? {
-            Regeneration::Accepted(second) => {
-                let lookup = StepLookup {
-                    passages: expanded,
-                    ..lookup
-                };
-                Ok(self.keep(run, *second, lookup, EmittedSince::Nothing))
-            }
-            Regeneration::Rejected(since) => Ok(self.keep(run, first, lookup, since)),
-        }
-    }
-
-    /// Keeps the sentence that was regenerated with the least effort if the gate is certain of it.
-    /// Otherwise it is written once more after all stages of the preset, and the less uncertain one
-    /// of the two is kept.
+    /// Returns the passages after all stages of the preset, where the gate is still uncertain of
+    /// the sentence that was regenerated with the least effort. It is written once more from them,
+    /// and the less uncertain one of the two is kept.
     fn escalate(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
-        gate: &mut dyn Gate,
-        uncertain: &Uncertain<'_>,
-        first: Regenerated,
-        lookup: StepLookup,
-    ) -> Result<Regenerated, RunError> {
+        draft: &Draft,
+        query: &Query,
+        first: &Regenerated,
+    ) -> Result<Option<Passages>, RunError> {
         if first.uncertainty.decision != Decision::Retrieve {
             run.emit_not_needed();
-            return Ok(self.keep(run, first, lookup, EmittedSince::Nothing));
+            return Ok(None);
         }
         if run.is_stopped() {
-            return Ok(self.keep(run, first, lookup, EmittedSince::Nothing));
+            return Ok(None);
         }
-        emit_expanded(run, &first);
-
-        let need = Need {
-            confirmed: &self.confirmed,
-            uncertain: Some(&uncertain.draft.sentence),
-            subjects: &[],
-        };
-        let passages = passages(run, &need, uncertain.query, Effort::Full)?;
-        match self.regenerate(run, gate, &passages)? {
-            Regeneration::Accepted(second)
-                if second.uncertainty.measure != first.uncertainty.measure
-                    || second.uncertainty.value < first.uncertainty.value =>
-            {
-                let lookup = StepLookup { passages, ..lookup };
-                Ok(self.keep(run, *second, lookup, EmittedSince::Nothing))
-            }
-            Regeneration::Accepted(_) => {
-                Ok(self.keep(run, first, lookup, EmittedSince::AnotherSentence))
-            }
-            Regeneration::Rejected(since) => Ok(self.keep(run, first, lookup, since)),
-        }
+        emit_expanded(run, first);
+        passages(run, &self.need(draft), query, Effort::Full).map(Some)
     }
 
     /// Keeps a regenerated sentence and the lookup that it was written from.
@@ -288,6 +239,33 @@ impl Writing<'_> {
             uncertainty,
         })))
     }
+}
+
+impl Regenerated {
+    fn is_better_than(&self, other: &Self) -> bool {
+        let (own, other) = (&self.uncertainty, &other.uncertainty);
+        own.measure != other.measure || own.value < other.value
+    }
+}
+
+/// Returns more passages where the regenerated sentence is more uncertain than the draft before the
+/// lookup: then it is written once more from them (SEARAG, equation 6).
+fn expand_if_risen(
+    run: &mut Run<'_>,
+    before: &Uncertainty,
+    query: &Query,
+    first: &Regenerated,
+    passages: &Passages,
+) -> Result<Option<Passages>, RunError> {
+    let after = &first.uncertainty;
+    if before.measure != after.measure || !should_expand(before.value, after.value) {
+        return Ok(None);
+    }
+    let expanded = expand(run, query, passages)?;
+    if expanded.is_some() {
+        emit_expanded(run, first);
+    }
+    Ok(expanded)
 }
 
 /// Emits that a regenerated sentence is written once more from more passages.
