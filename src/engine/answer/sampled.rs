@@ -17,7 +17,7 @@ use super::short;
 pub fn sample(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
     let (config, question) = (run.tools.config, run.question);
     let kind = config.answer.prompt;
-    if kind == AnswerPrompt::Quotes || !run.should_run(Part::Utility, 0) {
+    if kind == AnswerPrompt::Quotes || !run.has_time_for(Part::Utility, 0) {
         return Ok(());
     }
 

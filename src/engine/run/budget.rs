@@ -22,12 +22,18 @@ impl Run<'_> {
         }
     }
 
-    /// Returns whether a part runs for a context of `texts` texts: the current lookup goes through
-    /// it, and what is left of the budget holds it. Otherwise it emits that there is no time.
+    /// Returns whether a stage runs for a context of `texts` texts: the settings have it, and
+    /// [`Self::has_time_for`] it.
+    pub fn should_run(&mut self, part: Part, texts: usize) -> bool {
+        is_on(self.tools.config, part) && self.has_time_for(part, texts)
+    }
+
+    /// Returns whether the current lookup goes through a part, and what is left of the budget holds
+    /// it for a context of `texts` texts. Otherwise it emits that there is no time.
     ///
     /// A part takes as many calls of the generator as the method says, each as long as the mean of
     /// the calls so far.
-    pub fn should_run(&mut self, part: Part, texts: usize) -> bool {
+    pub fn has_time_for(&mut self, part: Part, texts: usize) -> bool {
         if self.effort == Effort::Least && ESCALATED.contains(&part) {
             return false;
         }

@@ -27,11 +27,10 @@ const MIN_VARIANCE: f64 = 0.01;
 
 /// Drops what the filter of the settings finds irrelevant.
 pub fn filter(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-    let kind = run.tools.config.filter.kind;
-    if kind == FilterKind::Off || !run.should_run(Part::Filter, passages.hits.len()) {
+    if !run.should_run(Part::Filter, passages.hits.len()) {
         return Ok(passages);
     }
-    if kind == FilterKind::Binary {
+    if run.tools.config.filter.kind == FilterKind::Binary {
         return judge(run, passages);
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::in_turn::in_turn;
-use crate::config::{LinkerKind, RetrieverSettings};
+use crate::config::RetrieverSettings;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, pins};
 use crate::event::{
@@ -24,12 +24,11 @@ const MAX_SHOWN_CHUNKS: usize = 160;
 
 /// Joins hits with their relatives.
 pub fn link(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
-    let config = run.tools.config;
-    let is_on = config.linker.kind != LinkerKind::Off;
-    if !is_on || !run.should_run(Part::Linker, passages.hits.len()) {
+    if !run.should_run(Part::Linker, passages.hits.len()) {
         return Ok(passages);
     }
 
+    let config = run.tools.config;
     let or_k = |number: u32| if number == 0 { config.retriever.k } else { number } as usize;
 
     let mut seeds = passages.hits;

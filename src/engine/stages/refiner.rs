@@ -22,14 +22,13 @@ pub fn refine(
     passages: Passages,
     understood: Known,
 ) -> Result<Passages, RunError> {
-    let config = run.tools.config;
-    let is_adaptive = config.chunker.kind == ChunkerKind::Adaptive;
-    let has_rounds = config.refiner.kind == RefinerKind::Dense;
-    let is_on = is_adaptive || has_rounds;
-    if !is_on || !run.should_run(Part::Refiner, passages.hits.len()) {
+    if !run.should_run(Part::Refiner, passages.hits.len()) {
         return Ok(passages);
     }
 
+    let config = run.tools.config;
+    let is_adaptive = config.chunker.kind == ChunkerKind::Adaptive;
+    let has_rounds = config.refiner.kind == RefinerKind::Dense;
     let (passages, understood) = if is_adaptive {
         rechunk(run, passages, understood)?
     } else {

@@ -1,7 +1,6 @@
 //! The reranker: orders the hits by how well they fit what was searched.
 
 use super::in_turn::in_turn;
-use crate::config::RerankerKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Searched};
 use crate::event::{Hit, Part, RerankedChunk, RunEvent};
@@ -9,8 +8,7 @@ use crate::methods::{ModelCalls as _, finite};
 
 /// Orders the hits with the model of the settings.
 pub fn rerank(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-    let is_on = run.tools.config.reranker.kind == RerankerKind::Model;
-    if !is_on || !run.should_run(Part::Reranker, passages.hits.len()) {
+    if !run.should_run(Part::Reranker, passages.hits.len()) {
         return Ok(passages);
     }
     let hits = rerank_hits(run, &passages.searches, passages.hits)?;

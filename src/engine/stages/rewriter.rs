@@ -19,12 +19,11 @@ const MIN_SIMILARITY: f32 = 0.3;
 /// Lets the generator write the keywords. They are used unless they are empty or ask for something
 /// else than the question does; the paper's, which replace the question, unless they are empty.
 pub fn rewrite(run: &mut Run<'_>) -> Result<String, RunError> {
-    let kind = run.tools.config.rewriter.kind;
-    if kind == RewriterKind::Off || !run.should_run(Part::Rewriter, 0) {
+    if !run.should_run(Part::Rewriter, 0) {
         return Ok(run.question.to_owned());
     }
 
-    let replaces = kind == RewriterKind::Replace;
+    let replaces = run.tools.config.rewriter.kind == RewriterKind::Replace;
     let question = run.question;
     let rewritten = keywords(run)?;
     let cosine = if rewritten.is_empty() {

@@ -3,7 +3,6 @@
 
 use std::time::Instant;
 
-use crate::config::UnderstandingKind;
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Run, Understood};
@@ -16,8 +15,7 @@ use crate::methods::finite;
 
 /// Measures the retrieved context; `None` where that is switched off.
 pub fn measure_retrieved(run: &mut Run<'_>, passages: &Passages) -> Result<Known, RunError> {
-    let is_on = run.tools.config.understanding.kind == UnderstandingKind::Dense;
-    if !is_on || !run.should_run(Part::Understanding, passages.hits.len()) {
+    if !run.should_run(Part::Understanding, passages.hits.len()) {
         return Ok(None);
     }
     measure(run, &passages.hits, ContextOrigin::Retrieved).map(Some)

@@ -88,8 +88,7 @@ impl SePer {
 
     /// Measures and emits how much the passages of a lookup helped, where the settings ask for it.
     pub fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
-        let is_on = run.tools.config.utility.kind != UtilityKind::Off;
-        if !is_on || !run.should_run(Part::Utility, passages.hits.len()) {
+        if !run.should_run(Part::Utility, passages.hits.len()) {
             return Ok(());
         }
         let own = run.answer_so_far().short.clone();
