@@ -58,5 +58,5 @@ hotpot="$data/hotpotqa/questions.jsonl --corpus $data/hotpotqa/docs --limit 80"
 report searag-others $hotpot --preset closed-book,naive $steps
 report searag-drafts $hotpot --preset searag $steps --set retriever.at_start=false
 report searag-first $hotpot --preset searag $steps --set retriever.at_start=true
-report musique "$data/musique/musique.json" --documents all --limit 60 --preset naive,searag $steps --set retriever.at_start=true
+report musique "$data/musique/musique.json" --documents all --limit 100 --preset naive,searag $steps --set retriever.at_start=true
 report single-facts "$xquad" --documents all --limit 40 --preset naive,searag $steps --set retriever.at_start=true
