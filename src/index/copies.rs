@@ -29,22 +29,10 @@ const MIN_SHARE: f32 = 0.85;
 pub(super) const WIDER: usize = 8;
 const MAX_WIDER: usize = 512;
 /// Words that programs and people add to the name of a copy or a version, or of its folder.
+#[rustfmt::skip]
 const VERSION_WORDS: [&str; 15] = [
-    "archive",
-    "archived",
-    "archiv",
-    "backup",
-    "bak",
-    "conflict",
-    "conflicted",
-    "copie",
-    "copy",
-    "draft",
-    "final",
-    "kopie",
-    "new",
-    "old",
-    "v",
+    "archive", "archived", "archiv", "backup", "bak", "conflict", "conflicted", "copie", "copy",
+    "draft", "final", "kopie", "new", "old", "v",
 ];
 
 /// Words that mail programs put before the subject of a mail that is answered or passed.
@@ -52,19 +40,10 @@ const REPLY_WORDS: [&str; 10] = [
     "re", "aw", "antw", "sv", "vs", "fw", "fwd", "wg", "tr", "rv",
 ];
 /// Fields of the head of a mail, as this program and others write them above a text.
+#[rustfmt::skip]
 const MAIL_FIELDS: [&str; 12] = [
-    "From: ",
-    "To: ",
-    "Cc: ",
-    "Date: ",
-    "Sent: ",
-    "Subject: ",
-    "Attachments: ",
-    "Von: ",
-    "An: ",
-    "Gesendet: ",
-    "Datum: ",
-    "Betreff: ",
+    "From: ", "To: ", "Cc: ", "Date: ", "Sent: ", "Subject: ", "Attachments: ", "Von: ", "An: ",
+    "Gesendet: ", "Datum: ", "Betreff: ",
 ];
 
 /// A hit that may be a copy of a better one.

@@ -15,17 +15,10 @@ const POOLING_RANK: u64 = 4;
 const ROLE_KEY: &str = "ragscope.role";
 
 /// Architectures that turn text into vectors and never write any.
+#[rustfmt::skip]
 const ENCODERS: &[&str] = &[
-    "bert",
-    "nomic-bert",
-    "nomic-bert-moe",
-    "neo-bert",
-    "modern-bert",
-    "eurobert",
-    "jina-bert-v2",
-    "jina-bert-v3",
-    "gemma-embedding",
-    "t5encoder",
+    "bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "modern-bert", "eurobert", "jina-bert-v2",
+    "jina-bert-v3", "gemma-embedding", "t5encoder",
 ];
 
 /// Returns the role that the metadata suggests.

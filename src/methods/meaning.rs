@@ -12,15 +12,10 @@ use crate::letters::normalise;
 use crate::llm::{Completion, Entailment, LlmError};
 
 /// Replies that say that there is no answer, as [`normalise`] returns them.
+#[rustfmt::skip]
 const REFUSALS: &[&str] = &[
-    "unknown",
-    "unanswerable",
-    "no answer",
-    "not stated",
-    "not mentioned",
-    "i do not know",
-    "i dont know",
-    "not known",
+    "unknown", "unanswerable", "no answer", "not stated", "not mentioned", "i do not know",
+    "i dont know", "not known",
 ];
 
 /// An answer as answers are compared: lower case, without outer and doubled white space and

@@ -44,21 +44,11 @@ const GREETINGS: &[&str] = &[
 ];
 
 /// Questions about the program, in lower case and without signs, and their answer.
+#[rustfmt::skip]
 const ABOUT: &[&str] = &[
-    "who are you",
-    "what are you",
-    "what can you do",
-    "what can i ask",
-    "what can i ask you",
-    "how do you work",
-    "wer bist du",
-    "was kannst du",
-    "qui es tu",
-    "que peux tu faire",
-    "quién eres",
-    "qué puedes hacer",
-    "你是谁",
-    "你能做什么",
+    "who are you", "what are you", "what can you do", "what can i ask", "what can i ask you",
+    "how do you work", "wer bist du", "was kannst du", "qui es tu", "que peux tu faire",
+    "quién eres", "qué puedes hacer", "你是谁", "你能做什么",
 ];
 const ABOUT_ANSWER: &str = "I answer questions about the documents of this folder from what they \
     say, and name the source of each statement. “What is in this folder?” lists them.";

@@ -32,14 +32,9 @@ const NONE: &[&str] = &[
 
 /// Words behind which a question asks for something of each entry, which a row of a table has, in
 /// lower case.
+#[rustfmt::skip]
 const DETAILED: &[&str] = &[
-    " with ",
-    " and their ",
-    " mit ",
-    " avec ",
-    " et leur",
-    " con ",
-    " y su",
+    " with ", " and their ", " mit ", " avec ", " et leur", " con ", " y su",
 ];
 
 /// Writes what each passage names of what the question asks for, each entry once and with its

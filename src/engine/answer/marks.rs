@@ -5,22 +5,10 @@ use std::ops::Range;
 /// Brackets around labels: the prompt asks for the first ones, and models write others.
 const BRACKETS: [(char, char); 4] = [('[', ']'), ('【', '】'), ('［', '］'), ('(', ')')];
 /// Words beside the numbers of labels, in lower case.
+#[rustfmt::skip]
 const SOURCE_WORDS: &[&str] = &[
-    "source",
-    "sources",
-    "document",
-    "documents",
-    "passage",
-    "passages",
-    "quelle",
-    "quellen",
-    "dokument",
-    "fuente",
-    "fuentes",
-    "documento",
-    "fonte",
-    "来源",
-    "出典",
+    "source", "sources", "document", "documents", "passage", "passages", "quelle", "quellen",
+    "dokument", "fuente", "fuentes", "documento", "fonte", "来源", "出典",
 ];
 const JOINING_WORDS: &[&str] = &["and", "und", "et", "y", "e"];
 /// Maximum number of sources in a range of labels.

@@ -6,31 +6,16 @@ use std::fmt::Write as _;
 use crate::corpus::{fold_white_space, split_words};
 
 /// Questions for what the whole folder holds, in lower case and without signs.
+#[rustfmt::skip]
 const OVERVIEWS: &[&str] = &[
-    "overview of this folder",
-    "overview of the folder",
-    "overview of these documents",
-    "overview of my documents",
-    "overview of the documents",
-    "what is in this folder",
-    "what s in this folder",
-    "what is this folder about",
-    "what are these documents about",
-    "what documents are there",
-    "what files are there",
-    "which documents are there",
-    "which files are there",
-    "which documents do you have",
-    "überblick über diesen ordner",
-    "überblick über die dokumente",
-    "was ist in diesem ordner",
-    "welche dokumente gibt es",
-    "welche dateien gibt es",
-    "aperçu de ce dossier",
-    "que contient ce dossier",
-    "resumen de esta carpeta",
-    "qué hay en esta carpeta",
-    "这个文件夹里有什么",
+    "overview of this folder", "overview of the folder", "overview of these documents",
+    "overview of my documents", "overview of the documents", "what is in this folder",
+    "what s in this folder", "what is this folder about", "what are these documents about",
+    "what documents are there", "what files are there", "which documents are there",
+    "which files are there", "which documents do you have", "überblick über diesen ordner",
+    "überblick über die dokumente", "was ist in diesem ordner", "welche dokumente gibt es",
+    "welche dateien gibt es", "aperçu de ce dossier", "que contient ce dossier",
+    "resumen de esta carpeta", "qué hay en esta carpeta", "这个文件夹里有什么",
 ];
 /// Names of documents per folder, of all where the folders are few, and folders, that are said.
 const MIN_NAMES: usize = 6;

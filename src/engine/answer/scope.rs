@@ -9,46 +9,18 @@ use crate::event::{QuestionKind, Scope, document_stem};
 use crate::index::{content_words, short_text_language};
 
 /// Words that ask for a summary, in lower case.
+#[rustfmt::skip]
 const SUMMARY: &[&str] = &[
-    "summarise",
-    "summarize",
-    "summary of",
-    "fasse",
-    "fass",
-    "zusammenfassung",
-    "résume",
-    "résumé",
-    "resumen",
-    "resúmeme",
-    "总结",
-    "摘要",
+    "summarise", "summarize", "summary of", "fasse", "fass", "zusammenfassung", "résume",
+    "résumé", "resumen", "resúmeme", "总结", "摘要",
 ];
 /// Words that ask for everything of a kind, in lower case.
+#[rustfmt::skip]
 const LISTING: &[&str] = &[
-    "list all",
-    "list every",
-    "list everything",
-    "list everyone",
-    "list the",
-    "which files",
-    "which documents",
-    "what are all",
-    "a table of",
-    "a list of",
-    "eine tabelle",
-    "eine liste",
-    "un tableau",
-    "une liste",
-    "una tabla",
-    "una lista",
-    "welche dateien",
-    "welche dokumente",
-    "liste alle",
-    "quels fichiers",
-    "quels documents",
-    "qué archivos",
-    "qué documentos",
-    "列出",
+    "list all", "list every", "list everything", "list everyone", "list the", "which files",
+    "which documents", "what are all", "a table of", "a list of", "eine tabelle", "eine liste",
+    "un tableau", "une liste", "una tabla", "una lista", "welche dateien", "welche dokumente",
+    "liste alle", "quels fichiers", "quels documents", "qué archivos", "qué documentos", "列出",
 ];
 /// Words that begin a clause which asks how, where or whether something is listed, and asks for no
 /// list, in lower case.
@@ -63,85 +35,26 @@ const ASKING: &[&str] = &[
 const WHICH_STEMS: [&str; 5] = ["which", "what", "welche", "quel", "qué"];
 /// Words in front of files in a question for those that are about something, words for files, and
 /// verbs behind them, in lower case; the longer ones first.
+#[rustfmt::skip]
 const WHICH_FILES: &[&str] = &[
-    "how many of the ",
-    "how many of my ",
-    "how many ",
-    "list the ",
-    "list all ",
-    "which of the ",
-    "which of my ",
-    "which ",
-    "what ",
-    "welche ",
-    "wie viele ",
-    "quels ",
-    "combien de ",
-    "qué ",
-    "cuántos ",
-    "哪些",
+    "how many of the ", "how many of my ", "how many ", "list the ", "list all ", "which of the ",
+    "which of my ", "which ", "what ", "welche ", "wie viele ", "quels ", "combien de ", "qué ",
+    "cuántos ", "哪些",
 ];
+#[rustfmt::skip]
 const FILES: &[&str] = &[
-    "files ",
-    "documents ",
-    "notes ",
-    "mails ",
-    "emails ",
-    "letters ",
-    "reports ",
-    "pages ",
-    "invoices ",
-    "dateien ",
-    "dokumente ",
-    "notizen ",
-    "berichte ",
-    "briefe ",
-    "rechnungen ",
-    "fichiers ",
-    "rapports ",
-    "courriels ",
-    "factures ",
-    "archivos ",
-    "documentos ",
-    "informes ",
-    "correos ",
-    "facturas ",
-    "文件",
-    "文档",
+    "files ", "documents ", "notes ", "mails ", "emails ", "letters ", "reports ", "pages ",
+    "invoices ", "dateien ", "dokumente ", "notizen ", "berichte ", "briefe ", "rechnungen ",
+    "fichiers ", "rapports ", "courriels ", "factures ", "archivos ", "documentos ", "informes ",
+    "correos ", "facturas ", "文件", "文档",
 ];
+#[rustfmt::skip]
 const MENTIONING: &[&str] = &[
-    "are about ",
-    "talk about ",
-    "say something about ",
-    "deal with ",
-    "refer to ",
-    "mention ",
-    "contain ",
-    "discuss ",
-    "describe ",
-    "explain ",
-    "cover ",
-    "name ",
-    "erwähnen ",
-    "nennen ",
-    "handeln von ",
-    "enthalten ",
-    "beschreiben ",
-    "erklären ",
-    "mentionnent ",
-    "parlent de ",
-    "contiennent ",
-    "décrivent ",
-    "expliquent ",
-    "mencionan ",
-    "hablan de ",
-    "contienen ",
-    "describen ",
-    "explican ",
-    "提到了",
-    "提到",
-    "包含",
-    "关于",
+    "are about ", "talk about ", "say something about ", "deal with ", "refer to ", "mention ",
+    "contain ", "discuss ", "describe ", "explain ", "cover ", "name ", "erwähnen ", "nennen ",
+    "handeln von ", "enthalten ", "beschreiben ", "erklären ", "mentionnent ", "parlent de ",
+    "contiennent ", "décrivent ", "expliquent ", "mencionan ", "hablan de ", "contienen ",
+    "describen ", "explican ", "提到了", "提到", "包含", "关于",
 ];
 /// Words that stand for something in the question before, in lower case.
 const POINTING: &[&str] = &[
@@ -151,24 +64,14 @@ const POINTING: &[&str] = &[
 /// Words in front of a plural in a question for several things, in lower case.
 const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "quali"];
 /// Words that ask for a table, in lower case.
+#[rustfmt::skip]
 const TABLE: &[&str] = &[
-    "a table",
-    "as table",
-    "eine tabelle",
-    "als tabelle",
-    "un tableau",
-    "una tabla",
-    "表格",
+    "a table", "as table", "eine tabelle", "als tabelle", "un tableau", "una tabla", "表格",
 ];
 /// Words of what is listed in one place, in lower case.
+#[rustfmt::skip]
 const ORDERED: &[&str] = &[
-    "steps",
-    "instructions",
-    "schritte",
-    "étapes",
-    "instrucciones",
-    "pasos",
-    "步骤",
+    "steps", "instructions", "schritte", "étapes", "instrucciones", "pasos", "步骤",
 ];
 /// Words that ask for a number, in lower case. Most numbers stand in one sentence of a document.
 const COUNT: &[&str] = &[
@@ -181,45 +84,19 @@ const COUNT: &[&str] = &[
 ];
 /// Words that ask for what the documents hold together beside them, words directly behind them,
 /// and words close behind them, in lower case.
+#[rustfmt::skip]
 const ALTOGETHER: &[&str] = &[
-    "in total",
-    "altogether",
-    "davon",
-    "insgesamt",
-    "au total",
-    "en total",
-    "总共",
+    "in total", "altogether", "davon", "insgesamt", "au total", "en total", "总共",
 ];
 const COUNTED_OF: &[&str] = &[
     "of the", "of these", "of my", "of our", "der", "dieser", "de las", "de los", "de mis",
 ];
+#[rustfmt::skip]
 const COUNTED: &[&str] = &[
-    "files",
-    "documents",
-    "reports",
-    "notes",
-    "mails",
-    "emails",
-    "messages",
-    "letters",
-    "invoices",
-    "dateien",
-    "dokumente",
-    "berichte",
-    "rechnungen",
-    "briefe",
-    "fichiers",
-    "rapports",
-    "courriels",
-    "factures",
-    "archivos",
-    "documentos",
-    "informes",
-    "correos",
-    "facturas",
-    "文件",
-    "文档",
-    "报告",
+    "files", "documents", "reports", "notes", "mails", "emails", "messages", "letters",
+    "invoices", "dateien", "dokumente", "berichte", "rechnungen", "briefe", "fichiers",
+    "rapports", "courriels", "factures", "archivos", "documentos", "informes", "correos",
+    "facturas", "文件", "文档", "报告",
 ];
 /// Words behind a word for a number among which what is counted stands, and "of the"; characters in
 /// a script without blanks.

@@ -10,21 +10,10 @@ use crate::index::content_words;
 
 /// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
 /// them says nothing of the answer.
+#[rustfmt::skip]
 const LEADS: &[&str] = &[
-    "according",
-    "based",
-    "first",
-    "firstly",
-    "finally",
-    "therefore",
-    "however",
-    "additionally",
-    "overall",
-    "laut",
-    "gemäß",
-    "selon",
-    "d'après",
-    "según",
+    "according", "based", "first", "firstly", "finally", "therefore", "however", "additionally",
+    "overall", "laut", "gemäß", "selon", "d'après", "según",
 ];
 /// Words of the longest lead.
 const MAX_LEAD: usize = 12;
@@ -49,14 +38,9 @@ const ASKERS: &[&str] = &[
 /// Numbers that are taken for years.
 const YEARS: RangeInclusive<u32> = 1000..=2100;
 /// Words between the clauses of a sentence that compares, in lower case.
+#[rustfmt::skip]
 const CONTRASTS: [&str; 8] = [
-    " while ",
-    " whereas ",
-    ", but ",
-    "; ",
-    " während ",
-    ", aber ",
-    " tandis que ",
+    " while ", " whereas ", ", but ", "; ", " während ", ", aber ", " tandis que ",
     " mientras que ",
 ];
 

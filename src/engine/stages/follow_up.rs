@@ -31,42 +31,12 @@ const QUESTION_WORDS: [&str; 8] = [
 /// Words that a question begins with which continues another.
 const OPENINGS: [&str; 6] = ["and", "but", "or", "so", "then", "also"];
 /// Words that refer to something before them.
+#[rustfmt::skip]
 const POINTERS: [&str; 35] = [
-    "he",
-    "she",
-    "it",
-    "they",
-    "him",
-    "her",
-    "hers",
-    "his",
-    "its",
-    "them",
-    "their",
-    "theirs",
-    "himself",
-    "herself",
-    "itself",
-    "themselves",
-    "there",
-    "then",
-    "this",
-    "that",
-    "these",
-    "those",
-    "one",
-    "ones",
-    "other",
-    "others",
-    "another",
-    "else",
-    "same",
-    "such",
-    "former",
-    "latter",
-    "both",
-    "more",
-    "too",
+    "he", "she", "it", "they", "him", "her", "hers", "his", "its", "them", "their", "theirs",
+    "himself", "herself", "itself", "themselves", "there", "then", "this", "that", "these",
+    "those", "one", "ones", "other", "others", "another", "else", "same", "such", "former",
+    "latter", "both", "more", "too",
 ];
 
 /// Returns the question as it stands alone: as it is where it is not to be rewritten, and where the
