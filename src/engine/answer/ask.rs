@@ -43,15 +43,35 @@ const GREETINGS: &[&str] = &[
     "buenos", "días", "gracias", "你好", "您好", "谢谢",
 ];
 
-/// Questions about the program, in lower case and without signs, and their answer.
+/// Questions about the program in each language, in lower case and without signs, and their answer.
 #[rustfmt::skip]
-const ABOUT: &[&str] = &[
-    "who are you", "what are you", "what can you do", "what can i ask", "what can i ask you",
-    "how do you work", "wer bist du", "was kannst du", "qui es tu", "que peux tu faire",
-    "quién eres", "qué puedes hacer", "你是谁", "你能做什么",
+const ABOUT: &[(&[&str], &str)] = &[
+    (
+        &["who are you", "what are you", "what can you do", "what can i ask", "what can i ask you",
+          "how do you work"],
+        "I answer questions about the documents of this folder from what they say, and name the \
+         source of each statement. “What is in this folder?” lists them.",
+    ),
+    (
+        &["wer bist du", "was kannst du"],
+        "Ich beantworte Fragen zu den Dokumenten dieses Ordners aus dem, was sie sagen, und nenne \
+         die Quelle jeder Aussage. „Was ist in diesem Ordner?“ listet sie auf.",
+    ),
+    (
+        &["qui es tu", "que peux tu faire"],
+        "Je réponds aux questions sur les documents de ce dossier d’après ce qu’ils disent, et je \
+         nomme la source de chaque affirmation. « Que contient ce dossier ? » en donne la liste.",
+    ),
+    (
+        &["quién eres", "qué puedes hacer"],
+        "Respondo a preguntas sobre los documentos de esta carpeta con lo que dicen, y nombro la \
+         fuente de cada afirmación. «¿Qué hay en esta carpeta?» los enumera.",
+    ),
+    (
+        &["你是谁", "你能做什么"],
+        "我根据这个文件夹中文档的内容回答问题，并注明每句话的来源。问“这个文件夹里有什么”可以列出文档。",
+    ),
 ];
-const ABOUT_ANSWER: &str = "I answer questions about the documents of this folder from what they \
-    say, and name the source of each statement. “What is in this folder?” lists them.";
 
 /// Answers a question with these tools, whose settings already include its overrides. Every event
 /// goes to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and
@@ -166,8 +186,8 @@ fn answer<'q>(
     if is_greeting(run.question) {
         return greet(run, gate);
     }
-    if has_scope(config) && asks_about_program(run.question) {
-        return Ok(give_text(run, ABOUT_ANSWER.to_owned()));
+    if let Some(text) = about_program(run.question).filter(|_| has_scope(config)) {
+        return Ok(give_text(run, text.to_owned()));
     }
     if has_scope(config)
         && asks_for_overview(run.question)
@@ -375,10 +395,14 @@ fn is_greeting(question: &str) -> bool {
     words.peek().is_some() && words.all(is_known)
 }
 
-/// Returns whether a question is about the program, and about nothing that a document may say.
-fn asks_about_program(question: &str) -> bool {
+/// Returns the answer to a question about the program and about nothing that a document may say.
+fn about_program(question: &str) -> Option<&'static str> {
     let words: Vec<String> = split_words(question).map(str::to_lowercase).collect();
-    ABOUT.contains(&words.join(" ").as_str())
+    let question = words.join(" ");
+    let (_, answer) = ABOUT
+        .iter()
+        .find(|(asked, _)| asked.contains(&question.as_str()))?;
+    Some(answer)
 }
 
 /// Answers a greeting: the generator by itself, or a sentence where it is for quotations only.
@@ -437,13 +461,20 @@ mod tests {
     #[test]
     fn a_question_about_the_program_needs_no_document() {
         for (question, expected) in [
-            ("What can you do?", true),
-            ("Was kannst du?", true),
-            ("你能做什么？", true),
-            ("What can you do against moths?", false),
-            ("What can the pump do?", false),
+            ("What can you do?", Some("I answer")),
+            ("Was kannst du?", Some("Ich beantworte")),
+            ("¿Quién eres?", Some("Respondo")),
+            ("你能做什么？", Some("我根据")),
+            ("What can you do against moths?", None),
+            ("What can the pump do?", None),
         ] {
-            assert_eq!(asks_about_program(question), expected, "{question}");
+            let answer = about_program(question);
+            assert_eq!(answer.is_some(), expected.is_some(), "{question}");
+            assert!(
+                answer
+                    .unwrap_or_default()
+                    .starts_with(expected.unwrap_or_default())
+            );
         }
     }
 }
