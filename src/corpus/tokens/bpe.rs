@@ -1,15 +1,14 @@
 //! Byte-level BPE on the `tokenizers` crate, with the word patterns of llama.cpp's
 //! `tokenizer.ggml.pre`.
 
-use tokenizers::models::bpe::{BPE, Merges};
+use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
-use super::vocabulary::Vocabulary;
-use crate::llm::gguf::Metadata;
+use crate::llm::gguf::{Metadata, Value};
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
@@ -23,17 +22,68 @@ pub(super) struct WordPattern {
     ignores_merges: bool,
 }
 
-/// Creates the tokenizer of a BPE vocabulary.
-pub(super) fn tokenizer(metadata: &Metadata, pattern: WordPattern) -> Result<Tokenizer, String> {
-    let model = BPE::builder()
-        .vocab_and_merges(Vocabulary::new(metadata)?.ids(), merges(metadata)?)
-        .ignore_merges(pattern.ignores_merges)
-        .build()
-        .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
+/// A byte-level BPE vocabulary.
+pub(super) struct Bpe {
+    tokenizer: Tokenizer,
+    /// Texts that are tokens wherever they occur, the longest first.
+    user_defined: Vec<String>,
+}
 
-    let mut tokenizer = Tokenizer::new(model);
-    tokenizer.with_pre_tokenizer(Some(splitter(pattern.expression)?));
-    Ok(tokenizer)
+impl Bpe {
+    pub(super) fn new(metadata: &Metadata, pattern: WordPattern) -> Result<Self, String> {
+        let tokens = metadata
+            .texts("tokenizer.ggml.tokens")
+            .ok_or("it holds no vocabulary")?;
+        let kinds = metadata
+            .list("tokenizer.ggml.token_type")
+            .unwrap_or_default();
+        let mut user_defined: Vec<String> = tokens
+            .iter()
+            .zip(kinds)
+            .filter(|(text, kind)| is_user_defined(kind) && !text.is_empty())
+            .map(|(text, _)| (*text).to_owned())
+            .collect();
+        user_defined.sort_by_key(|text| std::cmp::Reverse(text.len()));
+
+        let ids = tokens.into_iter().map(str::to_owned).zip(0..).collect();
+        let model = BPE::builder()
+            .vocab_and_merges::<Vocab>(ids, merges(metadata)?)
+            .ignore_merges(pattern.ignores_merges)
+            .build()
+            .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
+        let mut tokenizer = Tokenizer::new(model);
+        tokenizer.with_pre_tokenizer(Some(splitter(pattern.expression)?));
+
+        Ok(Self {
+            tokenizer,
+            user_defined,
+        })
+    }
+
+    /// Returns the number of tokens of `text`.
+    pub(super) fn count(&self, text: &str) -> usize {
+        self.count_around(text, &self.user_defined)
+    }
+
+    /// Counts the given texts, and what is between them.
+    fn count_around(&self, text: &str, user_defined: &[String]) -> usize {
+        match user_defined.split_first() {
+            _ if text.is_empty() => 0,
+            // the tokenizer covers any text, so that none gives an error; its bytes are the upper
+            // bound
+            None => self
+                .tokenizer
+                .encode_fast(text, false)
+                .map_or(text.len(), |encoding| encoding.len()),
+            Some((token, others)) => {
+                let between: usize = text
+                    .split(token.as_str())
+                    .map(|part| self.count_around(part, others))
+                    .sum();
+                between + text.matches(token.as_str()).count()
+            }
+        }
+    }
 }
 
 impl WordPattern {
@@ -57,6 +107,11 @@ impl WordPattern {
             ignores_merges,
         })
     }
+}
+
+/// Returns whether the type of a token (`llama_token_type`) is that of a user-defined one.
+fn is_user_defined(kind: &Value) -> bool {
+    matches!(kind, Value::Signed(4) | Value::Unsigned(4))
 }
 
 fn splitter(expression: &str) -> Result<PreTokenizerWrapper, String> {

@@ -1,25 +1,20 @@
 //! Counts the tokens of a text for the embedder: in parallel, and with the results of llama.cpp.
 //!
-//! The vocabulary comes from the model's own file. BPE and both kinds of SentencePiece run on the
-//! `tokenizers` crate. WordPiece, and a vocabulary that these do not know (the `tokenizer.ggml.pre`
-//! of a new model), is counted by llama.cpp, which takes linear time for it: the crate normalises
+//! The vocabulary comes from the model's own file. BPE runs on the `tokenizers` crate. WordPiece,
+//! SentencePiece, and a vocabulary that is not known here (the `tokenizer.ggml.pre` of a new
+//! model), is counted by llama.cpp, which takes linear time for WordPiece: the crate normalises
 //! text in another way, takes time quadratic in a word, and counts one unknown token for a long
 //! one, so that a chunk would not fit the embedder.
 //!
 //! The counts are those of llama.cpp, in the tests of this module. It reads 3.3 MB/s over whole
 //! documents, and 6.1 MB/s sentence by sentence on two threads.
 
-mod count;
-mod vocabulary;
 mod bpe;
-mod sentencepiece;
-mod unigram;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use self::count::CountTokens;
-use self::vocabulary::Vocabulary;
+use self::bpe::{Bpe, WordPattern};
 use crate::event::{saturating_u32, with_short_rules};
 use crate::llm::gguf::Metadata;
 use crate::llm::{LlamaVocabulary, LlmError, Runtime};
@@ -32,10 +27,13 @@ const DEFAULT_CONTEXT_TOKENS: u32 = 512;
 /// Counts tokens. A clone shares the vocabulary.
 #[derive(Clone)]
 pub struct TokenCounter {
-    vocabulary: Arc<dyn CountTokens>,
-    /// Texts that are tokens wherever they occur, the longest first.
-    user_defined: Arc<[String]>,
+    vocabulary: Arc<Vocabulary>,
     max_text_tokens: u32,
+}
+
+enum Vocabulary {
+    Bpe(Box<Bpe>),
+    Llama(LlamaVocabulary),
 }
 
 impl TokenCounter {
@@ -49,52 +47,34 @@ impl TokenCounter {
             .trained_context_tokens()
             .and_then(|tokens| u32::try_from(tokens).ok());
         let context = context.unwrap_or(DEFAULT_CONTEXT_TOKENS);
-        let max_text_tokens = context.saturating_sub(SPECIAL_TOKENS);
 
-        let Some(vocabulary) = known_vocabulary(&metadata) else {
-            return Ok(Self {
-                vocabulary: Arc::new(LlamaVocabulary::load(runtime, file)?),
-                // llama.cpp finds them itself
-                user_defined: Arc::default(),
-                max_text_tokens,
-            });
+        let vocabulary = match pattern(&metadata) {
+            Some(pattern) => {
+                let path = file.display().to_string();
+                let bpe = Bpe::new(&metadata, pattern)
+                    .map_err(|reason| LlmError::Unusable { path, reason })?;
+                Vocabulary::Bpe(Box::new(bpe))
+            }
+            None => Vocabulary::Llama(LlamaVocabulary::load(runtime, file)?),
         };
 
-        let unusable = |reason| LlmError::Unusable {
-            path: file.display().to_string(),
-            reason,
-        };
-        let user_defined = Vocabulary::new(&metadata).map_err(unusable)?.user_defined();
         Ok(Self {
-            vocabulary: vocabulary.map_err(unusable)?,
-            user_defined: user_defined.into(),
-            max_text_tokens,
+            vocabulary: Arc::new(vocabulary),
+            max_text_tokens: context.saturating_sub(SPECIAL_TOKENS),
         })
     }
 
     /// Returns the number of tokens of `text`, without those that the model adds around it.
     pub fn count(&self, text: &str) -> u32 {
-        saturating_u32(self.count_around(text, &self.user_defined))
+        saturating_u32(match &*self.vocabulary {
+            Vocabulary::Bpe(vocabulary) => vocabulary.count(text),
+            Vocabulary::Llama(vocabulary) => vocabulary.count(text),
+        })
     }
 
     /// Returns the number of tokens of the text of a chunk as it is embedded.
     pub fn count_embedded(&self, text: &str) -> u32 {
         self.count(&with_short_rules(text))
-    }
-
-    /// Counts the given texts, and what is between them.
-    fn count_around(&self, text: &str, user_defined: &[String]) -> usize {
-        match user_defined.split_first() {
-            _ if text.is_empty() => 0,
-            None => self.vocabulary.count(text),
-            Some((token, others)) => {
-                let between: usize = text
-                    .split(token.as_str())
-                    .map(|part| self.count_around(part, others))
-                    .sum();
-                between + text.matches(token.as_str()).count()
-            }
-        }
     }
 
     /// Returns the number of tokens of the longest text that the model reads completely.
@@ -103,21 +83,10 @@ impl TokenCounter {
     }
 }
 
-/// Returns the vocabulary of a model; `None` for one of a kind that this module does not know.
-fn known_vocabulary(metadata: &Metadata) -> Option<Result<Arc<dyn CountTokens>, String>> {
-    fn share<C: CountTokens + 'static>(
-        vocabulary: Result<C, String>,
-    ) -> Result<Arc<dyn CountTokens>, String> {
-        Ok(Arc::new(vocabulary?))
-    }
-
-    match metadata.text("tokenizer.ggml.model")? {
-        "gpt2" => {
-            let pattern = bpe::WordPattern::from_metadata(metadata)?;
-            Some(share(bpe::tokenizer(metadata, pattern)))
-        }
-        "llama" => Some(share(sentencepiece::tokenizer(metadata))),
-        "t5" => Some(share(unigram::Unigram::new(metadata))),
-        _ => None,
-    }
+/// Returns the word pattern of a BPE vocabulary; `None` for one that this module does not know.
+fn pattern(metadata: &Metadata) -> Option<WordPattern> {
+    let is_bpe = metadata.text("tokenizer.ggml.model") == Some("gpt2");
+    is_bpe
+        .then(|| WordPattern::from_metadata(metadata))
+        .flatten()
 }
