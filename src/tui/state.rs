@@ -177,16 +177,7 @@ impl State {
             // A search only counts the documents of a filter, lists of documents are for other
             // programs, probes are trained on the command line; the screen itself counts the runs
             // that it opened, and a diagnosis takes what it asked for.
-            SessionEvent::Searched { .. }
-            | SessionEvent::DocumentsListed { .. }
-            | SessionEvent::QuestionsSuggested { .. }
-            | SessionEvent::Embedded { .. }
-            | SessionEvent::TrialProgressed { .. }
-            | SessionEvent::OtherFilesSearched { .. }
-            | SessionEvent::RunOpened { .. }
-            | SessionEvent::ProbeProgressed { .. }
-            | SessionEvent::ProbeTrained { .. }
-            | SessionEvent::Unknown => {}
+            _ => {}
         }
     }
 

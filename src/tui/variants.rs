@@ -117,11 +117,7 @@ fn variants(run: &Run) -> Vec<Variant> {
 
     let (name, prompt) = match run.settings.answer.prompt {
         AnswerPrompt::Quotes => ("answered from the sources", "sources"),
-        AnswerPrompt::Auto
-        | AnswerPrompt::Sources
-        | AnswerPrompt::StepByStep
-        | AnswerPrompt::QaShort
-        | AnswerPrompt::QaGrounded => ("quotations alone", "quotes"),
+        _ => ("quotations alone", "quotes"),
     };
     // a model for practice writes nothing of use over documents of one's own
     let is_answerable = prompt == "quotes" || !run.is_practice();

@@ -91,25 +91,7 @@ impl Run {
             RunEvent::StepCited { .. } | RunEvent::VerdictGiven { .. } => StageKind::Check,
             RunEvent::StepAblated { .. } => StageKind::Ablate,
             RunEvent::UtilityMeasured { .. } | RunEvent::AnswerSampled { .. } => StageKind::Weigh,
-            RunEvent::RunStarted { .. }
-            | RunEvent::ScopeChosen { .. }
-            | RunEvent::GateChosen { .. }
-            | RunEvent::StageFinished { .. }
-            | RunEvent::ChunksMerged { .. }
-            | RunEvent::PartsLeftOut { .. }
-            | RunEvent::ContextBuilt { .. }
-            | RunEvent::DocumentsRechunked { .. }
-            | RunEvent::ContextEvaluated { .. }
-            | RunEvent::ChunksClassified { .. }
-            | RunEvent::ContextRefined { .. }
-            | RunEvent::RefinementFinished { .. }
-            | RunEvent::CallsProgressed { .. }
-            | RunEvent::ModelCallFinished { .. }
-            | RunEvent::JudgementsRead { .. }
-            | RunEvent::StepAttributed { .. }
-            | RunEvent::RunFinished { .. }
-            | RunEvent::Warned { .. }
-            | RunEvent::Unknown => return None,
+            _ => return None,
         })
     }
 

@@ -62,10 +62,7 @@ pub fn practice(prompt: AnswerPrompt) -> &'static str {
         AnswerPrompt::Auto | AnswerPrompt::Quotes => {
             "Answers are quotations: no model for your own documents is loaded."
         }
-        AnswerPrompt::Sources
-        | AnswerPrompt::StepByStep
-        | AnswerPrompt::QaShort
-        | AnswerPrompt::QaGrounded => PRACTICE,
+        _ => PRACTICE,
     }
 }
 

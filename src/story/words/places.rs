@@ -100,11 +100,7 @@ pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
         let inside = match place.unit {
             PlaceUnit::Line => String::new(),
             PlaceUnit::Row => place.name.as_deref().map(one_line).unwrap_or_default(),
-            PlaceUnit::Page
-            | PlaceUnit::Slide
-            | PlaceUnit::Chapter
-            | PlaceUnit::Message
-            | PlaceUnit::Cell => within(place),
+            _ => within(place),
         };
         format!("{member} {}", inside.trim()).trim().to_owned()
     };

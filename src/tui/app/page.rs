@@ -26,11 +26,7 @@ impl App {
         let key = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => key,
             Event::Resize(..) => return false,
-            Event::Key(_)
-            | Event::Mouse(_)
-            | Event::Paste(_)
-            | Event::FocusGained
-            | Event::FocusLost => return true,
+            _ => return true,
         };
 
         match page.key(key.code) {

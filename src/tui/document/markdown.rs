@@ -192,13 +192,7 @@ impl<'a> Renderer<'a> {
                     cells.push(Styled::default());
                 }
             }
-            Tag::Paragraph
-            | Tag::HtmlBlock
-            | Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::Superscript
-            | Tag::Subscript => {}
+            _ => {}
         }
     }
 
@@ -230,15 +224,7 @@ impl<'a> Renderer<'a> {
                 self.mark = None;
             }
             TagEnd::Table => self.end_table(),
-            TagEnd::Paragraph
-            | TagEnd::HtmlBlock
-            | TagEnd::DefinitionList
-            | TagEnd::DefinitionListTitle
-            | TagEnd::DefinitionListDefinition
-            | TagEnd::Superscript
-            | TagEnd::Subscript
-            | TagEnd::TableRow
-            | TagEnd::TableCell => {}
+            _ => {}
         }
     }
 

@@ -105,12 +105,7 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
             action,
             Action::Palette | Action::HelpKey | Action::QuitNow | Action::Back
         ),
-        Context::Input
-        | Context::Field
-        | Context::Choosing
-        | Context::Settings
-        | Context::Threads
-        | Context::Source => false,
+        _ => false,
     };
     let actions = Action::ALL
         .iter()
