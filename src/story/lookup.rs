@@ -7,7 +7,7 @@ use crate::event::{
 
 use super::funnel::{Funnel, Mark};
 use super::orders::find_order;
-use super::text::{self, one_line};
+use super::text::{self, clean, one_line};
 
 /// The number of a chunk that no list of a lookup has.
 const NO_CHUNK: u64 = u64::MAX;
@@ -67,13 +67,9 @@ impl Lookup {
         words: &[QueryWord],
         region: Option<UncertainRegion>,
     ) {
-        let harmless = |word: &QueryWord| QueryWord {
-            text: one_line(&word.text),
-            origin: word.origin,
-        };
-
         self.query = one_line(query);
-        self.words = words.iter().map(harmless).collect();
+        self.words = words.to_vec();
+        clean(self.words.iter_mut().map(|word| &mut word.text));
         self.region = region;
     }
 

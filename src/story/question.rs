@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::event::AsAsked;
 
-use super::text::one_line;
+use super::text::{clean, one_line};
 
 /// A follow-up question as it was rewritten to stand alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,20 +38,9 @@ impl FollowUp {
 }
 
 fn harmless_reason(as_asked: &AsAsked) -> AsAsked {
-    let harmless = |words: &[String]| words.iter().map(|word| one_line(word)).collect();
-
-    match as_asked {
-        AsAsked::WordsLost { words } => AsAsked::WordsLost {
-            words: harmless(words),
-        },
-        AsAsked::NamesInvented { words } => AsAsked::NamesInvented {
-            words: harmless(words),
-        },
-        AsAsked::StandsAlone
-        | AsAsked::Untrained
-        | AsAsked::Empty
-        | AsAsked::NotAQuestion
-        | AsAsked::NothingAdded
-        | AsAsked::TooLong => as_asked.clone(),
+    let mut as_asked = as_asked.clone();
+    if let AsAsked::WordsLost { words } | AsAsked::NamesInvented { words } = &mut as_asked {
+        clean(words);
     }
+    as_asked
 }

@@ -19,13 +19,18 @@ pub fn many_lines(text: &str) -> String {
     harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
 }
 
+/// Puts each of the texts on one line.
+pub fn clean<'t>(texts: impl IntoIterator<Item = &'t mut String>) {
+    for text in texts {
+        *text = one_line(text);
+    }
+}
+
 /// Returns a corpus whose folders are on one line each.
 pub fn corpus(corpus: &CorpusCard) -> CorpusCard {
-    CorpusCard {
-        folder: one_line(&corpus.folder),
-        folders: corpus.folders.iter().map(|name| one_line(name)).collect(),
-        ..corpus.clone()
-    }
+    let mut corpus = corpus.clone();
+    clean(corpus.folders.iter_mut().chain([&mut corpus.folder]));
+    corpus
 }
 
 /// Returns a hit whose text and headings are harmless.
@@ -50,85 +55,74 @@ pub(super) fn hit(hit: &Hit) -> Hit {
     }
 
     *text = harmless;
-    for scored in &mut hit.words {
-        scored.word = one_line(&scored.word);
-    }
-    for heading in headings {
-        *heading = one_line(heading);
-    }
+    clean(headings);
+    clean(hit.words.iter_mut().map(|scored| &mut scored.word));
     hit
 }
 
 /// Returns a sentence of a source on one line.
 pub(super) fn nearest(nearest: &NearestSentence) -> NearestSentence {
-    NearestSentence {
-        text: one_line(&nearest.text),
-        ..nearest.clone()
-    }
+    let mut nearest = nearest.clone();
+    clean([&mut nearest.text]);
+    nearest
 }
 
 /// Returns a verdict whose texts are harmless.
 pub(super) fn verdict(verdict: &Verdict) -> Verdict {
     let mut verdict = verdict.clone();
-    if let Some(word) = &mut verdict.least_certain {
-        word.text = one_line(&word.text);
-    }
-    if let Some(other) = &mut verdict.conflict {
-        other.file = one_line(&other.file);
-    }
+    clean(verdict.least_certain.iter_mut().map(|word| &mut word.text));
+    clean(verdict.conflict.iter_mut().map(|other| &mut other.file));
     verdict
 }
 
 /// Returns citations whose quotes are harmless. The path stays as it is, as that of a hit does.
 pub(super) fn citations(citations: &[Citation]) -> Vec<Citation> {
-    let harmless = |citation: &Citation| Citation {
-        quote: citation.quote.as_deref().map(many_lines),
-        ..citation.clone()
-    };
-    citations.iter().map(harmless).collect()
+    let mut citations = citations.to_vec();
+    for quote in citations
+        .iter_mut()
+        .filter_map(|cited| cited.quote.as_mut())
+    {
+        *quote = many_lines(quote);
+    }
+    citations
 }
 
 /// Returns alternatives whose texts are on one line.
 pub(super) fn alternatives(alternatives: &[Alternative]) -> Vec<Alternative> {
-    let harmless = |alternative: &Alternative| Alternative {
-        text: one_line(&alternative.text),
-        logprob: alternative.logprob,
-    };
-    alternatives.iter().map(harmless).collect()
+    let mut alternatives = alternatives.to_vec();
+    clean(alternatives.iter_mut().map(|other| &mut other.text));
+    alternatives
 }
 
 /// Returns what documents say of themselves on one line each.
 pub(super) fn documents(documents: &BTreeMap<String, Metadata>) -> BTreeMap<String, Metadata> {
-    let harmless = |metadata: &Metadata| Metadata {
-        title: metadata.title.as_deref().map(one_line),
-        author: metadata.author.as_deref().map(one_line),
-        date: metadata.date.as_deref().map(one_line),
-    };
+    let mut documents = documents.clone();
+    let texts = documents.values_mut().flat_map(|metadata| {
+        let Metadata {
+            title,
+            author,
+            date,
+        } = metadata;
+        [title, author, date].into_iter().flatten()
+    });
+    clean(texts);
     documents
-        .iter()
-        .map(|(path, metadata)| (path.clone(), harmless(metadata)))
-        .collect()
+}
+
+/// Returns samples on one line each.
+pub(super) fn samples(samples: &AnswerSamples) -> AnswerSamples {
+    let mut samples = samples.clone();
+    clean(&mut samples.texts);
+    samples
 }
 
 /// Returns a utility whose answers are on one line each.
-pub(super) fn samples(samples: &AnswerSamples) -> AnswerSamples {
-    let texts = samples.texts.iter().map(|text| one_line(text));
-    AnswerSamples {
-        texts: texts.collect(),
-        uncertainty: samples.uncertainty,
-    }
-}
-
 pub(super) fn utility(utility: &Utility) -> Utility {
     let mut utility = utility.clone();
-    for reference in &mut utility.references {
-        *reference = one_line(reference);
-    }
+    clean(&mut utility.references);
     for belief in &mut utility.beliefs {
-        belief.greedy = one_line(&belief.greedy);
-        for sample in &mut belief.samples {
-            sample.text = one_line(&sample.text);
-        }
+        clean([&mut belief.greedy]);
+        clean(belief.samples.iter_mut().map(|sample| &mut sample.text));
     }
     utility
 }

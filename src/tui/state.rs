@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{
-    CorpusCard, Event, HeadingLines, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList,
-    ModelRole, Operation, Outcome, Prefixes, Problem, PullProgress, Record, RunEvent, RunSummary,
-    SessionEvent, Source, SourceForm, TableRow, TracedLookup,
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelList, ModelRole, Operation,
+    Outcome, Problem, PullProgress, Record, RunEvent, RunSummary, SessionEvent, Source, SourceForm,
+    TracedLookup,
 };
-use crate::story::text::{self, one_line};
+use crate::story::text::{self, clean, one_line};
 use crate::story::{RecordedThread, Run, TextProgress, words};
 
 /// Maximum number of updated documents that are remembered.
@@ -167,11 +167,9 @@ impl State {
             SessionEvent::Warned { text, advice } => self.warn(text, advice.as_deref()),
             SessionEvent::ModelsListed { list } => self.model_list = Some(harmless_models(list)),
             SessionEvent::PullProgressed { progress } => {
-                self.pull = Some(PullProgress {
-                    reference: one_line(&progress.reference),
-                    file: one_line(&progress.file),
-                    ..progress.clone()
-                });
+                let mut progress = progress.clone();
+                clean([&mut progress.reference, &mut progress.file]);
+                self.pull = Some(progress);
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,
             // A search only counts the documents of a filter, lists of documents are for other
@@ -283,21 +281,19 @@ impl State {
     }
 
     fn model_ready(&mut self, card: &ModelCard, wall_ms: u64) {
-        let card = ModelCard {
-            name: one_line(&card.name),
-            file: one_line(&card.file),
-            quantisation: one_line(&card.quantisation),
-            device: one_line(&card.device),
-            architecture: one_line(&card.architecture),
-            chat_template: one_line(&card.chat_template),
-            template_fallback: one_line(&card.template_fallback),
-            server: one_line(&card.server),
-            prefixes: Prefixes {
-                query: one_line(&card.prefixes.query),
-                document: one_line(&card.prefixes.document),
-            },
-            ..card.clone()
-        };
+        let mut card = card.clone();
+        clean([
+            &mut card.name,
+            &mut card.file,
+            &mut card.quantisation,
+            &mut card.device,
+            &mut card.architecture,
+            &mut card.chat_template,
+            &mut card.template_fallback,
+            &mut card.server,
+            &mut card.prefixes.query,
+            &mut card.prefixes.document,
+        ]);
 
         self.models.insert(
             card.role,
@@ -332,12 +328,10 @@ impl State {
         let mut report = report.clone();
         report.corpus = text::corpus(&report.corpus);
         for file in &mut report.skipped {
-            file.path = one_line(&file.path);
-            file.reason = one_line(&file.reason);
+            clean([&mut file.path, &mut file.reason]);
         }
         for file in &mut report.noted {
-            file.path = one_line(&file.path);
-            file.note = one_line(&file.note);
+            clean([&mut file.path, &mut file.note]);
         }
         let generation = report.corpus.generation;
         if report.changed + report.removed > report.updated.len() as u64 {
@@ -404,70 +398,39 @@ impl State {
 }
 
 fn harmless_progress(progress: &IndexProgress) -> IndexProgress {
-    IndexProgress {
-        file: progress.file.as_deref().map(one_line),
-        ..progress.clone()
-    }
+    let mut progress = progress.clone();
+    clean(&mut progress.file);
+    progress
 }
 
 fn harmless_source(source: &Source) -> Source {
-    Source {
-        document: one_line(&source.document),
-        path: one_line(&source.path),
-        lines: source.lines.iter().map(|line| one_line(line)).collect(),
-        form: harmless_form(&source.form),
-        ..source.clone()
-    }
-}
-
-fn harmless_form(form: &SourceForm) -> SourceForm {
-    match form {
-        SourceForm::Lines => SourceForm::Lines,
-        SourceForm::Markdown => SourceForm::Markdown,
-        SourceForm::Markup { language, headings } => {
-            let harmless = |heading: &HeadingLines| HeadingLines {
-                title: one_line(&heading.title),
-                ..heading.clone()
-            };
-            SourceForm::Markup {
-                language: *language,
-                headings: headings.iter().map(harmless).collect(),
-            }
+    let mut source = source.clone();
+    clean([&mut source.document, &mut source.path]);
+    clean(&mut source.lines);
+    match &mut source.form {
+        SourceForm::Lines | SourceForm::Markdown => {}
+        SourceForm::Markup { headings, .. } => {
+            clean(headings.iter_mut().map(|heading| &mut heading.title));
         }
-        SourceForm::Table { rows } => {
-            let harmless = |row: &TableRow| TableRow {
-                cells: row.cells.iter().map(|cell| one_line(cell)).collect(),
-                ..row.clone()
-            };
-            SourceForm::Table {
-                rows: rows.iter().map(harmless).collect(),
-            }
-        }
+        SourceForm::Table { rows } => clean(rows.iter_mut().flat_map(|row| &mut row.cells)),
     }
+    source
 }
 
 fn harmless_models(list: &ModelList) -> ModelList {
-    let local = list.local.iter().map(|model| LocalModel {
-        name: one_line(&model.name),
-        source: one_line(&model.source),
-        architecture: one_line(&model.architecture),
-        problem: model.problem.as_ref().map(|problem| problem.map(one_line)),
-        ..model.clone()
-    });
-    ModelList {
-        local: local.collect(),
-        ..list.clone()
+    let mut list = list.clone();
+    for model in &mut list.local {
+        clean([&mut model.name, &mut model.source, &mut model.architecture]);
+        model.problem = model.problem.as_ref().map(|problem| problem.map(one_line));
     }
+    list
 }
 
 fn harmless_summary(run: &RunSummary) -> RunSummary {
-    RunSummary {
-        question: one_line(&run.question),
-        preset: one_line(&run.preset),
-        answer: run.answer.as_deref().map(one_line),
-        generator: run.generator.as_deref().map(one_line),
-        ..run.clone()
-    }
+    let mut run = run.clone();
+    clean([&mut run.question, &mut run.preset]);
+    clean(run.answer.iter_mut().chain(&mut run.generator));
+    run
 }
 
 #[cfg(test)]
