@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::event::{
-    ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk,
-    RerankedChunk, Stage, saturating_u32,
+    ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, GradedChunk, Hit, RunEvent, Stage,
+    saturating_u32,
 };
 
 /// The stages between the retriever and the context, in order, with what each said of its texts.
@@ -16,32 +16,10 @@ pub struct Funnel {
     copies: BTreeMap<u64, u64>,
     /// The chunks of each joined text.
     members: BTreeMap<u64, Vec<u64>>,
-    passes: Vec<Pass>,
+    /// The events of the stages and the contexts.
+    passes: Vec<RunEvent>,
     /// The documents behind the hits, with the links between their chunks.
     pub links: Vec<DocumentLinks>,
-}
-
-/// The verdicts of one event on the texts of a lookup.
-#[derive(Debug, Clone, PartialEq)]
-enum Pass {
-    Linked(Vec<u64>),
-    Graded {
-        graded: Vec<GradedChunk>,
-        threshold: f32,
-        fell_back: bool,
-    },
-    Judged {
-        judged: Vec<JudgedChunk>,
-        fell_back: bool,
-    },
-    Finished {
-        stage: Stage,
-        kept: Vec<u64>,
-        dropped: Vec<DroppedChunk>,
-    },
-    Reranked(Vec<RerankedChunk>),
-    Rechunked,
-    Context(Context),
 }
 
 /// The number of texts that a stage kept.
@@ -105,10 +83,9 @@ impl Funnel {
         self.links.push(links);
     }
 
-    pub(super) fn add_linked(&mut self, texts: &[Hit]) {
-        self.add_members(texts);
-        let ids = texts.iter().map(|hit| hit.chunk.id).collect();
-        self.passes.push(Pass::Linked(ids));
+    /// Adds the event of a stage or a context.
+    pub(super) fn add(&mut self, event: &RunEvent) {
+        self.passes.push(event.clone());
     }
 
     pub(super) fn add_members(&mut self, texts: &[Hit]) {
@@ -116,41 +93,6 @@ impl Funnel {
             let members = parts.iter().map(|part| part.chunk).collect();
             self.members.insert(*id, members);
         }
-    }
-
-    pub(super) fn add_grades(&mut self, graded: &[GradedChunk], threshold: f32, fell_back: bool) {
-        self.passes.push(Pass::Graded {
-            graded: graded.to_vec(),
-            threshold,
-            fell_back,
-        });
-    }
-
-    pub(super) fn add_judgements(&mut self, judged: &[JudgedChunk], fell_back: bool) {
-        self.passes.push(Pass::Judged {
-            judged: judged.to_vec(),
-            fell_back,
-        });
-    }
-
-    pub(super) fn add_stage(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
-        self.passes.push(Pass::Finished {
-            stage,
-            kept: kept.to_vec(),
-            dropped: dropped.to_vec(),
-        });
-    }
-
-    pub(super) fn add_ranking(&mut self, ranked: &[RerankedChunk]) {
-        self.passes.push(Pass::Reranked(ranked.to_vec()));
-    }
-
-    pub(super) fn add_rechunking(&mut self) {
-        self.passes.push(Pass::Rechunked);
-    }
-
-    pub(super) fn add_context(&mut self, context: &Context) {
-        self.passes.push(Pass::Context(context.clone()));
     }
 
     /// Returns whether there was no stage.
@@ -161,7 +103,7 @@ impl Funnel {
     /// The stages in their order, with what each left.
     pub fn stages(&self) -> impl Iterator<Item = Narrowed> {
         self.passes.iter().filter_map(|pass| match pass {
-            Pass::Finished { stage, kept, .. } => Some(Narrowed {
+            RunEvent::StageFinished { stage, kept, .. } => Some(Narrowed {
                 stage: *stage,
                 kept: kept.len(),
                 fell_back: self.fell_back(*stage),
@@ -172,8 +114,8 @@ impl Funnel {
 
     fn fell_back(&self, at: Stage) -> bool {
         self.passes.iter().any(|pass| match pass {
-            Pass::Graded { fell_back, .. } => *fell_back && at == Stage::Graded,
-            Pass::Judged { fell_back, .. } => *fell_back && at == Stage::Judged,
+            RunEvent::ChunksGraded { fell_back, .. } => *fell_back && at == Stage::Graded,
+            RunEvent::ChunksJudged { fell_back, .. } => *fell_back && at == Stage::Judged,
             _ => false,
         })
     }
@@ -181,7 +123,9 @@ impl Funnel {
     /// The grades of a text.
     pub fn grade(&self, text: u64) -> Option<&GradedChunk> {
         self.passes.iter().rev().find_map(|pass| match pass {
-            Pass::Graded { graded, .. } => graded.iter().find(|graded| graded.chunk == text),
+            RunEvent::ChunksGraded { graded, .. } => {
+                graded.iter().find(|graded| graded.chunk == text)
+            }
             _ => None,
         })
     }
@@ -189,7 +133,7 @@ impl Funnel {
     /// The threshold of the grades.
     pub fn threshold(&self) -> Option<f32> {
         self.passes.iter().rev().find_map(|pass| match pass {
-            Pass::Graded { threshold, .. } => Some(*threshold),
+            RunEvent::ChunksGraded { threshold, .. } => Some(*threshold),
             _ => None,
         })
     }
@@ -197,7 +141,7 @@ impl Funnel {
     /// The number of texts that the reranker ordered.
     pub fn reranked_texts(&self) -> Option<usize> {
         self.passes.iter().rev().find_map(|pass| match pass {
-            Pass::Reranked(ranked) => Some(ranked.len()),
+            RunEvent::ChunksReranked { ranked, .. } => Some(ranked.len()),
             _ => None,
         })
     }
@@ -232,7 +176,7 @@ impl Funnel {
 
         for pass in &self.passes {
             match pass {
-                Pass::Rechunked => {
+                RunEvent::DocumentsRechunked { .. } => {
                     take_context_back(&mut marks);
                     if !marks.iter().any(Mark::is_loss) {
                         marks.push(Mark::Fell {
@@ -242,7 +186,7 @@ impl Funnel {
                     }
                 }
                 // a later context replaces the one before
-                Pass::Context(context) => {
+                RunEvent::ContextBuilt { context, .. } => {
                     take_context_back(&mut marks);
                     let is_lost = marks.iter().any(|mark| matches!(mark, Mark::Fell { .. }));
                     let mark = self.mark_of_context(context, chunk);
@@ -261,17 +205,20 @@ impl Funnel {
     }
 
     /// Returns the mark that a stage between the search and the context left on a chunk.
-    fn mark_of_stage(&self, pass: &Pass, chunk: u64) -> Option<Mark> {
+    fn mark_of_stage(&self, pass: &RunEvent, chunk: u64) -> Option<Mark> {
         let holds = |text: u64| self.holds(text, chunk);
 
         match pass {
-            Pass::Linked(texts) => {
-                let texts = texts.iter().filter(|text| holds(**text)).count();
+            RunEvent::ChunksLinked { linked, .. } => {
+                let texts = linked
+                    .iter()
+                    .filter(|text| holds(text.hit.chunk.id))
+                    .count();
                 (texts > 0).then_some(Mark::Joined {
                     texts: saturating_u32(texts),
                 })
             }
-            Pass::Graded {
+            RunEvent::ChunksGraded {
                 graded, threshold, ..
             } => {
                 let scores = graded.iter().filter(|graded| holds(graded.chunk));
@@ -281,15 +228,16 @@ impl Funnel {
                     threshold: *threshold,
                 })
             }
-            Pass::Judged { judged, .. } => {
+            RunEvent::ChunksJudged { judged, .. } => {
                 let judged = judged.iter().filter(|judged| holds(judged.chunk));
                 let best = judged.map(|judged| judged.probability).reduce(f32::max);
                 best.map(|probability| Mark::Judged { probability })
             }
-            Pass::Finished {
+            RunEvent::StageFinished {
                 stage,
                 kept,
                 dropped,
+                ..
             } => match kept.iter().position(|text| holds(*text)) {
                 Some(at) => Some(Mark::Passed {
                     stage: *stage,
@@ -301,7 +249,7 @@ impl Funnel {
                     reason,
                 }),
             },
-            Pass::Reranked(ranked) => {
+            RunEvent::ChunksReranked { ranked, .. } => {
                 let at = ranked.iter().position(|ranked| holds(ranked.chunk));
                 at.map(|at| Mark::Reranked {
                     score: ranked[at].score,
@@ -309,7 +257,7 @@ impl Funnel {
                     of: saturating_u32(ranked.len()),
                 })
             }
-            Pass::Rechunked | Pass::Context(_) => None,
+            _ => None,
         }
     }
 

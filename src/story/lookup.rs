@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{
-    ChunkCopy, ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, Hit, LeftOut,
-    LinkedText, Part, QueryWord, Retrieval, Stage, UncertainRegion,
+    ChunkCopy, ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, Hit, LeftOut, Part,
+    QueryWord, Retrieval, UncertainRegion,
 };
 
 use super::funnel::{Funnel, Mark};
@@ -96,19 +96,10 @@ impl Lookup {
         });
     }
 
-    pub(super) fn add_linked(&mut self, linked: &[LinkedText]) {
-        let texts: Vec<Hit> = linked.iter().map(|text| text::hit(&text.hit)).collect();
-        self.funnel.add_linked(&texts);
-        self.add_texts(texts);
-    }
-
-    pub(super) fn add_merged(&mut self, merged: &[Hit]) {
-        let texts: Vec<Hit> = merged.iter().map(text::hit).collect();
+    /// Adds texts that were joined of chunks.
+    pub(super) fn add_texts<'h>(&mut self, texts: impl IntoIterator<Item = &'h Hit>) {
+        let texts: Vec<Hit> = texts.into_iter().map(text::hit).collect();
         self.funnel.add_members(&texts);
-        self.add_texts(texts);
-    }
-
-    fn add_texts(&mut self, texts: Vec<Hit>) {
         self.find_orders(&texts);
         if let Some(retrieval) = &mut self.retrieval {
             retrieval.hits.extend(texts);
@@ -121,11 +112,6 @@ impl Lookup {
         self.orders.extend(hits.iter().filter_map(order));
     }
 
-    pub(super) fn finish_stage(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
-        self.funnel.add_stage(stage, kept, dropped);
-        self.drop_chunks(dropped);
-    }
-
     pub(super) fn set_context(&mut self, context: &Context) {
         self.fates.clear();
         for used in &context.chunks {
@@ -135,7 +121,7 @@ impl Lookup {
         self.context = Some(context.clone());
     }
 
-    fn drop_chunks(&mut self, dropped: &[DroppedChunk]) {
+    pub(super) fn drop_chunks(&mut self, dropped: &[DroppedChunk]) {
         for DroppedChunk { chunk, reason } in dropped {
             self.fates.insert(*chunk, Fate::Dropped(reason.clone()));
         }

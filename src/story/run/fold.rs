@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use crate::config::Config;
-use crate::event::{
-    self, CallUsage, Context, GateCard, LeftOut, RechunkedDocument, RunEvent, Utility,
-};
+use crate::event::{self, CallUsage, GateCard, LeftOut, RunEvent, Utility};
 use crate::story::lookup::Lookup;
 use crate::story::progress::TextProgress;
 use crate::story::question::{FollowUp, Rewritten};
@@ -24,7 +22,9 @@ impl Run {
         if let RunEvent::RunStarted { format, .. } = event {
             self.is_numbered = format.has_numbers();
         }
-        match self.with_numbers(event).as_ref() {
+        let event = self.with_numbers(event);
+        let event = event.as_ref();
+        match event {
             RunEvent::RunStarted {
                 question,
                 preset,
@@ -86,43 +86,41 @@ impl Run {
                 self.lookup(*step).set_retrieval(retrieval);
             }
             RunEvent::LinksRead { step, links } => self.lookup(*step).set_links(links),
-            RunEvent::ChunksLinked { step, linked } => self.lookup(*step).add_linked(linked),
-            RunEvent::ChunksGraded {
-                step,
-                graded,
-                threshold,
-                fell_back,
-                ..
-            } => {
-                let funnel = &mut self.lookup(*step).funnel;
-                funnel.add_grades(graded, *threshold, *fell_back);
+            RunEvent::ChunksLinked { step, linked } => {
+                let lookup = self.lookup(*step);
+                lookup.add_texts(linked.iter().map(|text| &text.hit));
+                lookup.funnel.add(event);
             }
-            RunEvent::ChunksJudged {
-                step,
-                judged,
-                fell_back,
-                ..
-            } => self.lookup(*step).funnel.add_judgements(judged, *fell_back),
-            RunEvent::StageFinished {
-                step,
-                stage,
-                kept,
-                dropped,
-            } => self.lookup(*step).finish_stage(*stage, kept, dropped),
-            RunEvent::ChunksMerged { step, merged } => self.lookup(*step).add_merged(merged),
-            RunEvent::ChunksReranked { step, ranked } => {
-                self.lookup(*step).funnel.add_ranking(ranked);
+            RunEvent::ChunksGraded { step, .. }
+            | RunEvent::ChunksJudged { step, .. }
+            | RunEvent::ChunksReranked { step, .. } => self.lookup(*step).funnel.add(event),
+            RunEvent::StageFinished { step, dropped, .. } => {
+                let lookup = self.lookup(*step);
+                lookup.funnel.add(event);
+                lookup.drop_chunks(dropped);
             }
+            RunEvent::ChunksMerged { step, merged } => self.lookup(*step).add_texts(merged),
             RunEvent::PartsLeftOut {
                 step,
                 parts,
                 reason,
             } => self.leave_out(*step, parts, *reason),
-            RunEvent::ContextBuilt { step, context } => self.set_context(*step, context),
+            RunEvent::ContextBuilt { step, context } => {
+                // a repaired context may hold chunks that the first lookup of the step found
+                for lookup in self.lookups_of(*step) {
+                    lookup.funnel.add(event);
+                }
+                self.lookup(*step).set_context(context);
+            }
 
+            // the new lookup is among the documents that were re-chunked
             RunEvent::DocumentsRechunked {
                 step, documents, ..
-            } => self.begin_rechunked(*step, documents),
+            } => {
+                self.lookup(*step).funnel.add(event);
+                self.lookups.push(Lookup::for_rechunked(*step));
+                self.refinement.set_rechunked(documents);
+            }
             RunEvent::UnderstandingMeasured {
                 step,
                 round,
@@ -341,21 +339,6 @@ impl Run {
         }
     }
 
-    fn set_context(&mut self, step: u32, context: &Context) {
-        // a repaired context may hold chunks that the first lookup of the step found
-        for lookup in self.lookups_of(step) {
-            lookup.funnel.add_context(context);
-        }
-        self.lookup(step).set_context(context);
-    }
-
-    /// Begins a lookup among documents that were re-chunked.
-    fn begin_rechunked(&mut self, step: u32, documents: &[RechunkedDocument]) {
-        self.lookup(step).funnel.add_rechunking();
-        self.lookups.push(Lookup::for_rechunked(step));
-        self.refinement.set_rechunked(documents);
-    }
-
     fn set_judgements(&mut self, call: u32, masses: &[f32]) {
         let calls = self.calls.iter_mut().filter(|known| known.call >= call);
         for (known, mass) in calls.zip(masses) {
@@ -416,8 +399,8 @@ mod tests {
     use super::*;
     use crate::config::ChunkerKind;
     use crate::event::{
-        ChunkText, ContextChunk, ContextOrigin, DropReason, DroppedChunk, Hit, ModelRole, Ranked,
-        RefinementEnd, RerankedChunk, Retrieval, Stage, Understanding,
+        ChunkText, Context, ContextChunk, ContextOrigin, DropReason, DroppedChunk, Hit, ModelRole,
+        Ranked, RechunkedDocument, RefinementEnd, RerankedChunk, Retrieval, Stage, Understanding,
     };
     use crate::story::funnel::Mark;
     use crate::story::words;
