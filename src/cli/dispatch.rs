@@ -8,7 +8,7 @@ use crate::event::Problem;
 use crate::host::{self, DocumentFlags};
 use crate::llm::{isolated, sandbox};
 
-use super::args::{Arguments, Asked, ModelsCommand, Shared, Subcommands};
+use super::args::{Arguments, ModelsCommand, Shared, Subcommands};
 use super::ask::AskedQuestion;
 use super::clean::{self, Cleaning};
 use super::failure::{Exit, Stopped};
@@ -86,6 +86,7 @@ impl<'a> CommandCall<'a> {
                 quotes,
                 documents,
             } => {
+                let asked = asked.split()?;
                 let mut layers = self.limited_layers(documents)?;
                 for (key, value) in QUOTES.into_iter().filter(|_| *quotes) {
                     layers.set("--quotes", key, value)?;
@@ -97,24 +98,27 @@ impl<'a> CommandCall<'a> {
                 limit,
                 documents,
             } => {
+                let (folders, question) = asked.split()?;
                 let work = self.limited_work(documents)?;
-                work.search(&asked.folders, &asked.question, *limit)
+                work.search(&folders, question, *limit)
             }
             Subcommands::Explain {
                 asked,
                 expect,
                 documents,
             } => {
+                let (folders, question) = asked.split()?;
                 let work = self.limited_work(documents)?;
-                work.explain(&asked.folders, &asked.question, expect)
+                work.explain(&folders, question, expect)
             }
             Subcommands::Diagnose {
                 asked,
                 expect,
                 documents,
             } => {
+                let (folders, question) = asked.split()?;
                 let work = self.limited_work(documents)?;
-                work.diagnose(&asked.folders, &asked.question, expect.as_deref())
+                work.diagnose(&folders, question, expect.as_deref())
             }
             Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
             Subcommands::Mcp { folders } => mcp::run(folders, self.layers()?, &self.paths),
@@ -198,14 +202,19 @@ impl<'a> CommandCall<'a> {
         }
     }
 
-    fn ask(self, asked: &Asked, thread: Option<&str>, layers: Layers) -> Result<Exit, Stopped> {
+    fn ask(
+        self,
+        (folders, text): (Vec<PathBuf>, &str),
+        thread: Option<&str>,
+        layers: Layers,
+    ) -> Result<Exit, Stopped> {
         let thread = match thread {
             Some(name) => Some(NamedThread::open(name, &layers.config()?, &self.paths)?),
             None => None,
         };
         self.work(layers)?.ask(AskedQuestion {
-            folders: &asked.folders,
-            text: &asked.question,
+            folders: &folders,
+            text,
             thread,
             shown: RunText::default(),
         })

@@ -342,6 +342,13 @@ mod tests {
 
     #[test]
     fn every_value_before_the_question_is_a_folder() {
+        let read = |values: &[&str]| {
+            let line = ["ragscope", "ask"].iter().chain(values);
+            match Arguments::read(line).expect("valid").command {
+                Some(Subcommands::Ask { asked, .. }) => asked,
+                _ => panic!("{values:?}"),
+            }
+        };
         let cases: [(&[&str], &[&str]); 4] = [
             (&["notes", "Why?"], &["notes"]),
             (&["notes", "--json", "Why?"], &["notes"]),
@@ -349,14 +356,10 @@ mod tests {
             (&["--seed", "4", "a", "--json", "b", "Why?"], &["a", "b"]),
         ];
         for (values, folders) in cases {
-            let line = ["ragscope", "ask"].iter().chain(values);
-            let arguments = Arguments::read(line).expect("valid");
-            let Some(Subcommands::Ask { asked, .. }) = arguments.command else {
-                panic!("{values:?}")
-            };
+            let asked = read(values);
             let expected: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
-            assert_eq!((asked.folders, &*asked.question), (expected, "Why?"));
+            assert_eq!(asked.split().expect("a question"), (expected, "Why?"));
         }
-        assert!(Arguments::read(["ragscope", "ask", "notes", "--json"]).is_err());
+        assert!(read(&["notes", "--json"]).split().is_err());
     }
 }
