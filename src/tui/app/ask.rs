@@ -61,16 +61,8 @@ impl App {
     }
 
     pub(super) fn again(&mut self) {
-        if !self.has_engine() {
-            return;
-        }
-        match self.shown_question() {
-            Some(question) => self.put(Ask {
-                question,
-                thread: self.repeated_thread(),
-                ..Ask::default()
-            }),
-            None => self.refuse("nothing has been asked yet"),
+        if self.has_engine() && !self.ask_again(Vec::new(), Vec::new()) {
+            self.refuse("nothing has been asked yet");
         }
     }
 
@@ -92,12 +84,8 @@ impl App {
             return;
         };
 
-        self.put(Ask {
-            question: run.question.clone(),
-            confirmed: first_sentences(run, selected.row),
-            overrides: Vec::new(),
-            thread: self.repeated_thread(),
-        });
+        let confirmed = first_sentences(run, selected.row);
+        self.ask_again(confirmed, Vec::new());
     }
 
     /// Continues the answer of the run on the screen where a limit cut it off.
@@ -108,15 +96,9 @@ impl App {
             return;
         };
 
-        let asked = Ask {
-            question: run.question.clone(),
-            confirmed: first_sentences(run, whole_sentences(run)),
-            overrides: vec![("preset".to_owned(), run.preset.clone())],
-            thread: self.repeated_thread(),
-        };
-        if self.has_engine() {
-            self.put(asked);
-        }
+        let confirmed = first_sentences(run, whole_sentences(run));
+        let preset = ("preset".to_owned(), run.preset.clone());
+        self.ask_again(confirmed, vec![preset]);
     }
 
     /// Asks the question of the shown run again, under its preset, and measures in this run alone
@@ -140,14 +122,7 @@ impl App {
         let Some(run) = self.scene().run else { return };
         let settings = [("preset", run.preset.as_str()), (key, value)];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let question = run.question.clone();
-        if self.has_engine() {
-            self.put(Ask {
-                question,
-                overrides: settings.to_vec(),
-                thread: self.repeated_thread(),
-                ..Ask::default()
-            });
+        if self.ask_again(Vec::new(), settings.to_vec()) {
             self.focus(pane);
         }
     }
@@ -176,22 +151,29 @@ impl App {
 
     /// Asks the question of the shown run with these settings, and compares.
     pub(super) fn ask_with(&mut self, settings: Vec<(String, String)>) {
-        let Some(question) = self.shown_question() else {
-            return;
-        };
-        if self.has_engine() {
-            self.put(Ask {
-                question,
-                overrides: settings,
-                thread: self.repeated_thread(),
-                ..Ask::default()
-            });
+        if self.ask_again(Vec::new(), settings) {
             self.open(overlays::Comparison);
         }
     }
 
     pub(super) fn shown_question(&self) -> Option<String> {
         self.scene().run.map(|run| run.question.clone())
+    }
+
+    /// Asks the question of the shown run again, in its thread: after these sentences, with these
+    /// settings. Returns whether there are a run and an engine.
+    fn ask_again(&mut self, confirmed: Vec<String>, overrides: Vec<(String, String)>) -> bool {
+        let Some(question) = self.shown_question().filter(|_| self.has_engine()) else {
+            return false;
+        };
+        let thread = self.repeated_thread();
+        self.put(Ask {
+            question,
+            confirmed,
+            overrides,
+            thread,
+        });
+        true
     }
 
     /// Sends a question to the engine with the settings changed on the screen; it replaces one that
