@@ -4,7 +4,6 @@
 //! citation has to open at its line: every piece of text keeps the bytes of the page that it stands
 //! for. Any input gives some text; nothing is an error.
 
-mod head;
 mod table;
 mod open_elements;
 mod formula;
@@ -16,6 +15,7 @@ use html5gum::Tokenizer;
 
 use super::columns::Tables;
 use super::format::{Extract, Format, Reader};
+use crate::event::Metadata;
 use page::Page;
 use scanner::Scanner;
 use source::PausingReader;
@@ -31,9 +31,17 @@ pub(super) const FORMAT: Format = Format {
 /// Returns the text and the headings of a page.
 pub(super) fn extract(source: &str) -> Extract {
     let page = read(source);
+    let mut metadata = Metadata::default();
+    if let Some(title) = page.headings.iter().find(|heading| heading.level == 0) {
+        metadata.set("title", &title.title);
+    }
+    for (name, content) in &page.said {
+        metadata.set(name, content);
+    }
+
     let tables = page.tables.finish(&page.traced.text);
     tables.label(Extract {
-        metadata: head::metadata(source, &page.headings),
+        metadata,
         headings: page.headings,
         origin: page.traced.origin,
         hidden: page.hidden,

@@ -19,6 +19,8 @@ use super::open_elements::{OpenElements, line_ends_around};
 pub(in crate::corpus) struct Page {
     pub(in crate::corpus) traced: Traced,
     pub(in crate::corpus) headings: Vec<Heading>,
+    /// The contents of the `<meta>` elements, each behind its name.
+    pub(super) said: Vec<(String, String)>,
     /// Line ends due before the next word.
     line_ends: usize,
     /// White space of the source that is due before the next word.

@@ -17,8 +17,9 @@ const MAX_VALUE_BYTES: usize = 4096;
 
 /// Receives the tokens of html5gum and keeps count of where they are in the source.
 ///
-/// Of attributes only those count that hide an element, raise its text or stand for a picture, and
-/// the columns and rows of a cell; comments and document types are no text.
+/// Of attributes only those count that hide an element, raise its text, stand for a picture or say
+/// something of the page, and the columns and rows of a cell; comments and document types are no
+/// text.
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,
@@ -46,6 +47,9 @@ struct Tag {
     is_note: bool,
     /// The text that stands for a picture.
     alternative: String,
+    /// The content of a `<meta>`, and its name.
+    content: String,
+    content_name: String,
     /// The columns and rows of a cell; 0 where it names none.
     columns: usize,
     rows: usize,
@@ -60,6 +64,8 @@ impl Tag {
         self.is_open_dialog = false;
         self.is_note = false;
         self.alternative.clear();
+        self.content.clear();
+        self.content_name.clear();
         self.columns = 0;
         self.rows = 0;
         self.attribute.clear();
@@ -87,6 +93,11 @@ impl Tag {
             }
             b"role" | b"epub:type" => self.is_note |= value.split(' ').any(is_note),
             b"alt" => self.alternative = written.into_owned(),
+            b"content" => self.content = written.into_owned(),
+            b"name" => self.content_name = written.into_owned(),
+            b"property" if self.content_name.is_empty() => {
+                self.content_name = written.into_owned();
+            }
             b"open" => self.is_open_dialog = true,
             b"colspan" => self.columns = parse_span(&value),
             b"rowspan" => self.rows = parse_span(&value),
@@ -217,6 +228,12 @@ impl<'a> Scanner<'a> {
         let name = String::from_utf8_lossy(&self.tag.name);
         if self.tag.name == b"img" && !self.tag.look.is_hidden {
             self.page.picture(&self.tag.alternative, self.position);
+        }
+
+        if self.tag.name == b"meta" && !self.tag.content_name.is_empty() {
+            let name = std::mem::take(&mut self.tag.content_name);
+            let content = std::mem::take(&mut self.tag.content);
+            self.page.said.push((name, content));
         }
 
         // In XHTML `<script/>` is a whole element; a browser would take the page for a script.
