@@ -6,8 +6,7 @@
 //! the number of times otherwise; and the length of the chunk in one byte, as tantivy rounds it. So
 //! scores are those of the local index.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::query::Bm25Weight;
@@ -99,25 +98,6 @@ pub(super) struct CorpusCounts {
     pub words: u64,
 }
 
-/// A chunk that can be ordered: by score, then by id, the smaller one first.
-#[derive(PartialEq)]
-struct RankedId(ScoredId);
-
-impl Eq for RankedId {}
-
-impl PartialOrd for RankedId {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for RankedId {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let scores = self.0.score.total_cmp(&other.0.score);
-        scores.then(other.0.chunk.cmp(&self.0.chunk))
-    }
-}
-
 /// Returns the `count` chunks with the highest scores for the words of these blocks, best first.
 /// Each item is a word of the query with all of its blocks.
 pub(super) fn best(
@@ -139,7 +119,7 @@ pub(super) fn best(
         }
     }
 
-    let mut best: BinaryHeap<Reverse<RankedId>> = BinaryHeap::new();
+    let mut best: Vec<ScoredId> = Vec::new();
     let mut scores = vec![0.0_f32; BUCKET_CHUNKS as usize];
     for (bucket, blocks) in buckets {
         // a bucket has a fixed number of ids: one list of scores serves all of them in turn
@@ -151,20 +131,18 @@ pub(super) fn best(
             if *score <= 0.0 || allowed.is_some_and(|allowed| !allowed.contains(chunk)) {
                 continue;
             }
-            let candidate = RankedId(ScoredId {
+            best.push(ScoredId {
                 chunk,
                 score: *score,
             });
-            if best.len() < count {
-                best.push(Reverse(candidate));
-            } else if best.peek().is_some_and(|worst| candidate > worst.0) {
-                best.pop();
-                best.push(Reverse(candidate));
-            }
         }
+        best.sort_by(|one, other| {
+            let scores = other.score.total_cmp(&one.score);
+            scores.then(one.chunk.cmp(&other.chunk))
+        });
+        best.truncate(count);
     }
-    let sorted = best.into_sorted_vec().into_iter();
-    sorted.map(|Reverse(RankedId(chunk))| chunk).collect()
+    best
 }
 
 /// Returns the weight of a word with these blocks.
