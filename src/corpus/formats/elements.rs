@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use quick_xml::escape::unescape;
+
 use super::format::{Extract, Format};
 use super::script::{Script, ScriptKind};
 use crate::corpus::offsets::Traced;
@@ -549,27 +551,13 @@ fn decode(text: &str) -> String {
 
 /// Returns the character that a reference stands for, and the length of the reference.
 fn reference(text: &str) -> Option<(char, usize)> {
-    let inner = text.strip_prefix('&')?;
-    let length = inner.bytes().take(12).position(|byte| byte == b';')?;
-    let name = &inner[..length];
-
-    let character = match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        _ => {
-            let number = name.strip_prefix('#')?;
-            let code = match number.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => number.parse().ok()?,
-            };
-            char::from_u32(code).filter(|c| !c.is_control() || c.is_whitespace())?
-        }
-    };
-
-    Some((character, length + 2))
+    if !text.starts_with('&') {
+        return None;
+    }
+    let length = text.bytes().take(13).position(|byte| byte == b';')? + 1;
+    let character = unescape(&text[..length]).ok()?.chars().next()?;
+    let is_text = !character.is_control() || character.is_whitespace();
+    is_text.then_some((character, length))
 }
 
 fn limit_length(text: &str) -> String {
