@@ -48,7 +48,9 @@ pub use record::{Event, Record, SESSION};
 pub use run::RunEvent;
 pub use session::SessionEvent;
 pub use stages::*;
-pub use text::{FENCE, ends_in_code, escape_json, harmless, json_value, with_short_rules};
+pub use text::{
+    FENCE, ends_in_code, escape_json, harmless, json_value, percent_encode, with_short_rules,
+};
 pub use thread::{AsAsked, Ask, Thread, Turn};
 pub use understanding::*;
 pub use utility::*;

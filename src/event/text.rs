@@ -11,6 +11,19 @@ pub fn ends_in_code(text: &str) -> bool {
     !text.matches(FENCE).count().is_multiple_of(2)
 }
 
+/// Returns text as a part of an address: every byte is escaped but letters, digits and those kept.
+pub fn percent_encode(text: &str, kept: &[u8]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
 /// Returns text that is safe to show: escape sequences and control characters of documents, file
 /// names and model output become visible signs, so that they never control the terminal. Line ends
 /// and tabs stay.

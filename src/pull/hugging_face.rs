@@ -16,7 +16,7 @@ use super::http::{Client, Subject, json, unreadable};
 use super::meter::Meter;
 use super::reference::HubModel;
 use super::settings::PullSettings;
-use crate::event::PulledModel;
+use crate::event::{PulledModel, percent_encode};
 
 const REVISION: &str = "main";
 
@@ -361,14 +361,7 @@ fn pieces(weights: &[Weights], first: &Weights) -> Option<Vec<Weights>> {
 
 /// Encodes what has a meaning in an address.
 fn encode(path: &str) -> String {
-    path.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
+    percent_encode(path, b"-_.~/")
 }
 
 /// The folder of a repository in the cache.

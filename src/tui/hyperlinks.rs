@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::num::NonZeroU16;
 use std::ops::Range;
 use std::path::Path;
@@ -10,7 +9,7 @@ use std::path::Path;
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Rect;
 
-use crate::event::{CorpusCard, Place, PlaceUnit};
+use crate::event::{CorpusCard, Place, PlaceUnit, percent_encode};
 
 /// The cells of a row that name a place in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,21 +85,8 @@ impl Addresses {
 /// Returns the address of a file, with every byte escaped that is not plain in an address.
 fn address(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "/");
-    let mut address = "file://".to_owned();
-
-    if !path.starts_with('/') {
-        address.push('/');
-    }
-
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~:".contains(&byte) {
-            address.push(char::from(byte));
-        } else {
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-
-    address
+    let root = if path.starts_with('/') { "" } else { "/" };
+    format!("file://{root}{}", percent_encode(&path, b"/-._~:"))
 }
 
 /// Makes a link of adjacent cells of one look.

@@ -2,7 +2,7 @@
 
 use rmcp::model::{Resource, ResourceContents};
 
-use crate::event::{Command, Problem, SessionEvent};
+use crate::event::{Command, Problem, SessionEvent, percent_encode};
 use crate::serve::queue::{self, Caller, Refusal, SharedEngine};
 
 use super::tools;
@@ -118,15 +118,7 @@ pub async fn read(
 
 /// Escapes a path for a URI; `/` stays.
 fn encode(text: &str) -> String {
-    let mut uri = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
+    percent_encode(text, b"-._~/")
 }
 
 /// Returns the text of an escaped path; `None` where it is not UTF-8 or an escape is broken.
