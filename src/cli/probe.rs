@@ -10,6 +10,7 @@ use crate::eval::QuestionSet;
 use crate::event::{
     Advice, ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless,
 };
+use crate::files;
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
@@ -152,11 +153,9 @@ fn preset_text(found: &Calibration) -> String {
 }
 
 fn write_preset(file: &Path, text: &str) -> Result<(), Failure> {
-    let part = file.with_extension("part");
     let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
-        .and_then(|()| std::fs::write(&part, text))
-        .and_then(|()| std::fs::rename(&part, file))
+        .and_then(|()| files::replace(file, text.as_bytes()))
         .map_err(|error| {
             Failure::new(
                 format!("cannot write {} ({error})", file.display()),

@@ -5,7 +5,7 @@
 //! it was read with, and without the cache every file is read again.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
 use crate::event::RunSummary;
-use crate::files::FileLock;
+use crate::files::{self, FileLock, Links};
 
 const FILE: &str = "summaries";
 /// Changes with what a summary holds: the entries of another format are read again.
@@ -76,11 +76,7 @@ impl Summaries {
             _lock: None,
         };
         let path = folder.join(FILE);
-        if fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
-            return summaries;
-        }
-
-        let opened = options().open(&path);
+        let opened = files::open_or_create(&path);
         match opened.map(|file| (FileLock::try_take(&file).ok(), file)) {
             Ok((Some(lock), file)) => {
                 let visit = |_, entry| summaries.know(entry);
@@ -92,7 +88,7 @@ impl Summaries {
                 let _ = AppendLog::read(&file, &FORMAT, |_, entry| summaries.know(entry));
             }
             Err(_) => {
-                if let Ok(file) = File::open(&path) {
+                if let Ok(file) = files::open(&path, Links::Followed) {
                     let _ = AppendLog::read(&file, &FORMAT, |_, entry| summaries.know(entry));
                 }
             }
@@ -141,17 +137,9 @@ impl Summaries {
 
     /// Writes the entries of the files that are there. The lock of the old file is held until then.
     fn rewrite(mut self) -> io::Result<()> {
-        let part = self.folder.join(format!("{FILE}-part"));
         self.known
             .retain(|name, _| self.folder.join(name).is_file());
         let bytes = AppendLog::compact(&FORMAT, self.known.into_values())?;
-        fs::write(&part, bytes)?;
-        fs::rename(&part, self.folder.join(FILE))
+        files::replace(&self.folder.join(FILE), &bytes)
     }
-}
-
-fn options() -> fs::OpenOptions {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    options
 }

@@ -21,11 +21,9 @@ const MAX_NAME_BYTES: u64 = 4096;
 /// [`TraceError::Unwritable`].
 pub fn name_thread(folder: &Path, thread: &str, name: &str) -> Result<(), TraceError> {
     let path = folder.join(format!("{}.{ENDING}", file_stem(thread)));
-    let part = path.with_extension(format!("{ENDING}-part"));
     let line: Vec<&str> = name.split_whitespace().collect();
     fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&part, format!("{}\n", line.join(" "))))
-        .and_then(|()| fs::rename(&part, &path))
+        .and_then(|()| files::replace(&path, format!("{}\n", line.join(" ")).as_bytes()))
         .map_err(|error| TraceError::unwritable(&path, error))
 }
 
