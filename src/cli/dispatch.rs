@@ -7,6 +7,7 @@ use crate::corpus;
 use crate::event::Problem;
 use crate::host::{self, DocumentFlags};
 use crate::llm::{isolated, sandbox};
+use crate::serve::mcp;
 
 use super::args::{Arguments, ModelsCommand, Shared, Subcommands};
 use super::ask::AskedQuestion;
@@ -18,8 +19,8 @@ use super::text::RunText;
 use super::threads::{self, NamedThread};
 use super::work::Work;
 use super::{
-    demo, doctor, eval, formats, guide, inspect, mcp, probe, pull, reading, replay, serve,
-    settings, worker,
+    demo, doctor, eval, formats, guide, inspect, probe, pull, reading, replay, serve, settings,
+    worker,
 };
 
 /// The settings of `ask --quotes`: the preset, its prompt whatever the user's settings say, and the
@@ -121,7 +122,11 @@ impl<'a> CommandCall<'a> {
                 work.diagnose(&folders, question, expect.as_deref())
             }
             Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
-            Subcommands::Mcp { folders } => mcp::run(folders, self.layers()?, &self.paths),
+            Subcommands::Mcp { folders } => {
+                check_folders(folders)?;
+                mcp::run(folders, self.layers()?, &self.paths)?;
+                Ok(Exit::Done)
+            }
             Subcommands::Serve(what) => serve::run(what, self.layers()?, &self.paths, self.out),
             Subcommands::Worker { listen } => {
                 worker::run(listen, &self.layers()?.config()?, &self.paths, self.out)

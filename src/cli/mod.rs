@@ -30,7 +30,6 @@ mod pull;
 mod clean;
 mod doctor;
 mod worker;
-mod mcp;
 mod serve;
 mod probe;
 mod eval;

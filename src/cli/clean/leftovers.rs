@@ -11,9 +11,10 @@ use crate::config::Paths;
 use crate::files::FileLock;
 use crate::index::{AbandonedIndex, find_abandoned};
 
-use super::age::DAY;
 use super::history;
 
+/// The unit in which limits of age are given.
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes that are kept of each kind, the newest: more than a year of evaluations takes, and little
 /// beside the models.
 const MAX_BYTES: u64 = 4 << 30;

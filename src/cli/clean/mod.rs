@@ -1,7 +1,6 @@
 //! `clean`: removes what is beyond its limits, from the folders of the
 //! program alone.
 
-mod age;
 mod history;
 mod leftovers;
 mod runs;

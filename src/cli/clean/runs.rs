@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::story::RecordedThread;
 use crate::trace::{TraceError, list_runs, thread_names};
 
-use super::age::DAY;
+use super::leftovers::DAY;
 
 /// A thread that is too old.
 #[derive(Debug, Serialize)]

@@ -6,14 +6,12 @@ mod field;
 mod next_run;
 mod panes;
 mod question;
-mod search;
 mod work;
 
 pub use field::{Field, Purpose};
 pub use next_run::NextRun;
 pub use panes::{Focus, Panes};
 pub use question::{PROMPT, QuestionLine};
-pub use search::Search;
 pub use typed_text::TypedText;
 pub use work::Work;
 
@@ -36,6 +34,15 @@ pub struct Notice {
     pub failed: bool,
     /// The time of the screen when it appeared.
     pub since: Duration,
+}
+
+/// A search, from the first letter until it is cleared.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// The text to search for; empty for none.
+    pub needle: String,
+    /// The row of the last match.
+    pub match_row: Option<usize>,
 }
 
 /// The state that the user controls.
