@@ -335,7 +335,7 @@ fn search_and_answer<'q>(
 
     let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
-    let (mut support, mut ranked) = if is_measured && context::needs_corpus(config) {
+    let (support, mut ranked) = if is_measured && context::needs_corpus(config) {
         let (support, ranked) = support::measure(run, &passages, scope)?;
         (Some(support), ranked)
     } else {
@@ -350,24 +350,19 @@ fn search_and_answer<'q>(
         Some(known) if quotes || !known.supported => {
             give(run, std::mem::take(&mut ranked), known.supported)
         }
-        Some(known)
-            if asks_for_entries(scope, asked)
-                && passages.hits.len() > AT_ONCE
-                && can_judge(run) =>
-        {
-            let answer = write_list(run, gate, &mut passages)?;
-            if answer.text.is_empty() {
-                support = Some(Support {
-                    supported: false,
-                    ..known
-                });
-                give(run, std::mem::take(&mut ranked), false)
-            } else {
-                answer
-            }
-        }
         Some(_) => {
-            let answer = write(run, gate, &passages, confirmed)?;
+            let is_list = passages.hits.len() > AT_ONCE && asks_for_entries(scope, asked);
+            let mut answer = Answer::default();
+            if is_list && can_judge(run) {
+                answer = write_list(run, gate, &mut passages)?;
+                if answer.text.is_empty() {
+                    // what no passage names by itself the best may say together
+                    passages.hits.truncate(AT_ONCE);
+                }
+            }
+            if answer.text.is_empty() {
+                answer = write(run, gate, &passages, confirmed)?;
+            }
             if answer.text.is_empty() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
