@@ -301,8 +301,8 @@ fn is_named_row(content: &str) -> bool {
     is_named() && is_named()
 }
 
-/// Returns whether a line is a heading of Markdown (CommonMark, section 4.2: up to six signs, then a
-/// space), of AsciiDoc, or of Org below the first level, whose sign is that of an item.
+/// Returns whether a line is a heading of Markdown (CommonMark, section 4.2: up to six signs, then
+/// a space), of AsciiDoc, or of Org below the first level, whose sign is that of an item.
 pub fn is_heading(content: &str) -> bool {
     [('#', 1), ('=', 1), ('*', 2)].iter().any(|(sign, least)| {
         let title = content.trim_start_matches(*sign);
