@@ -9,7 +9,7 @@
 //!   front end                      engine thread
 //!  ┌──────────────┐   Command    ┌──────────────────────────────────┐
 //!  │ tui cli serve│ ───────────▶ │ Worker: index, models, settings  │
-//!  │              │ ◀─────────── │   ask ─▶ roles ─▶ llm, index     │
+//!  │              │ ◀─────────── │   ask ─▶ stages ─▶ llm, index    │
 //!  └──────────────┘   Record     └──────────────────────────────────┘
 //! ```
 //!

@@ -118,6 +118,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut fence = open_fence(text);
     // in a table of reStructuredText: where its rows begin
     let mut row_indent = None;
+    let mut above = "";
 
     let indent_of = |line: &Range<usize>| {
         let line = &text[line.clone()];
@@ -132,7 +133,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         });
         let mut kind = match kind(content, fence) {
             // headings of reStructuredText are underlined with the signs of a fence, too
-            Line::Fence if open && fence.is_empty() && is_underline(content) => Line::Underline,
+            Line::Fence if fence.is_empty() && underlines(content, above) => Line::Underline,
             kind => kind,
         };
         let continues = kind == Line::Continues;
@@ -145,11 +146,13 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         }
         if is_column_rule(content) && fence.is_empty() {
             kind = Line::Alone;
-            let is_last = lines
-                .peek()
-                .is_none_or(|below| text[below.clone()].trim().is_empty());
-            row_indent = (!is_last).then_some(indent);
+            // a rule alone is an ornament
+            let mut below = lines.clone().map(|line| text[line].trim());
+            let next = below.find(|line| line.is_empty() || is_column_rule(line));
+            let has_rows = next.is_some_and(is_column_rule);
+            row_indent = has_rows.then_some(indent);
         }
+        above = content;
         has_entry = is_entry || (continues && has_entry);
         if !continues || !open || is_next_term {
             paragraph_indent = continues.then_some(indent);
@@ -186,13 +189,13 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
 fn open_fence(text: &str) -> &str {
     let mut lines = text.lines().map(str::trim).peekable();
     let mut fences = Vec::new();
-    let mut is_below_text = false;
+    let mut above = "";
     while let Some(line) = lines.next() {
-        if is_fence(line) && !line.starts_with('#') && !(is_below_text && is_underline(line)) {
+        if is_fence(line) && !line.starts_with('#') && !underlines(line, above) {
             let is_set_off = lines.peek().is_none_or(|below| below.is_empty());
             fences.push((line, is_set_off));
         }
-        is_below_text = !line.is_empty();
+        above = line;
     }
     let opens = |line: &str| line.len() > 3;
     let has_open_end = fences
@@ -240,10 +243,18 @@ pub(super) fn is_column_rule(line: &str) -> bool {
     line.starts_with('=') && line.contains(' ') && line.bytes().all(|byte| b"= ".contains(&byte))
 }
 
-/// Returns whether a line is the same sign over and over, more often than in a fence.
+/// Returns whether a line is one sign over and over, as below a heading. A fence of three backticks
+/// is none.
 fn is_underline(content: &str) -> bool {
     let signs = content.as_bytes();
-    signs.len() > 3 && b"=-~`".contains(&signs[0]) && signs.iter().all(|sign| *sign == signs[0])
+    let first = signs.first().copied().unwrap_or_default();
+    let least = if first == b'`' { 4 } else { 3 };
+    signs.len() >= least && b"=-~`".contains(&first) && signs.iter().all(|sign| *sign == first)
+}
+
+/// Returns whether a line underlines the one above: it is about as long.
+fn underlines(content: &str, above: &str) -> bool {
+    !above.is_empty() && is_underline(content) && content.len() + 1 >= above.chars().count()
 }
 
 /// The relation of a line to the block before it.
@@ -282,7 +293,7 @@ fn kind(content: &str, fence: &str) -> Line {
         || field(content) == Some(Field::Bare)
     {
         Line::Alone
-    } else if is_underline(content) || content == "===" || content == "---" {
+    } else if is_underline(content) {
         Line::Underline
     } else if begins_item(content) || field(content) == Some(Field::Valued) {
         Line::Begins
@@ -302,15 +313,16 @@ fn is_named_row(content: &str) -> bool {
 }
 
 /// Returns whether a line is a heading of Markdown (CommonMark, section 4.2: up to six signs, then
-/// a space), of AsciiDoc, or of Org below the first level, whose sign is that of an item.
+/// a space) or of AsciiDoc.
 pub fn is_heading(content: &str) -> bool {
-    [('#', 1), ('=', 1), ('*', 2)].iter().any(|(sign, least)| {
+    ['#', '='].iter().any(|sign| {
         let title = content.trim_start_matches(*sign);
-        (*least..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
+        (1..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
     })
 }
 
-/// A line that says something about the document or about a part of it.
+/// A line that says something about the document or about a part of it, in any format: what a part
+/// of a document is of is not known here.
 #[derive(PartialEq, Eq)]
 enum Field {
     /// The first or the last line of a drawer of Org, and its keywords: nothing continues them.
@@ -335,9 +347,12 @@ fn field(content: &str) -> Option<Field> {
 }
 
 /// Returns whether a line begins a list item: `- item`, `* item`, `+ item`, `• item`, `12. item`,
-/// `3) item`.
+/// `3) item`, and `** item` of AsciiDoc, which is a heading in Org.
 #[must_use]
 pub fn begins_item(content: &str) -> bool {
+    if content.starts_with("**") {
+        return content.trim_start_matches('*').starts_with([' ', '\t']);
+    }
     // CommonMark, section 5.2, and the bullet of plain text
     if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with([' ', '\t']);
@@ -367,7 +382,7 @@ fn begins_with_date(content: &str) -> bool {
 }
 
 /// Returns the lines with their ends.
-fn lines_of(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+fn lines_of(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> + Clone {
     let mut at = part.start;
     text[part].split_inclusive('\n').map(move |line| {
         let start = at;
@@ -415,6 +430,7 @@ mod tests {
             "3. Wait 20 minutes.",
             "12) Rinse.",
             "• Rinse",
+            "** Rinse",
         ] {
             assert!(begins_item(item), "{item}");
         }
@@ -424,6 +440,8 @@ mod tests {
             "5 double shots",
             "-20 °C is cold.",
             "...",
+            "**Rinse** it.",
+            "***",
             "A. Smith",
         ] {
             assert!(!begins_item(text), "{text}");
@@ -569,6 +587,28 @@ mod tests {
                 "== ====",
                 "Text\ngoes on",
             ],
+        );
+        check(
+            "= = =\nA line\nthat goes on. And\nanother.",
+            "en",
+            &["= = =", "A line\nthat goes on.", "And\nanother."],
+        );
+        check(
+            "Use this:\n````\nlet a;\nfoo();\n````\n\nMore\ntext.",
+            "en",
+            &[
+                "Use this:",
+                "````",
+                "let a;",
+                "foo();",
+                "````",
+                "More\ntext.",
+            ],
+        );
+        check(
+            "It is\nquick.\n\nAPI\n~~~\n\nText\ngoes on.",
+            "en",
+            &["It is\nquick.", "API\n~~~", "Text\ngoes on."],
         );
         check(
             "Codes\n~~~~~\n\nA program\nends. It\nstops.\n\nMore\n~~~~\nText.",

@@ -343,13 +343,13 @@ impl LoadedGenerator for LlamaGenerator {
     }
 
     fn restore(&mut self, prompt: &Prompt, folder: &Path) -> bool {
-        let Ok((tokens, file)) = self.kept_prompt(prompt, folder) else {
-            return false;
-        };
         // the context in which answers are written: with attention, where that is cheap
         if self.is_attention_cheap() {
-            let _ = self.unfused_evaluator(tokens.len());
+            let _ = self.unfused_evaluator(0);
         }
+        let Ok((_, file)) = self.kept_prompt(prompt, folder) else {
+            return false;
+        };
         let evaluator = self.unfused.as_mut().unwrap_or(&mut self.evaluator);
         evaluator.cells.in_use() > 0 || kept_prompt::restore(evaluator, &file)
     }
@@ -371,15 +371,21 @@ impl LlamaGenerator {
     /// evaluates it.
     fn kept_prompt(&self, prompt: &Prompt, folder: &Path) -> Result<(Vec<i32>, PathBuf), LlmError> {
         let tokens = self.render(prompt)?.tokens;
+        // the rotation of keys depends on the size of the context in some models
+        let cells = self
+            .unfused
+            .as_ref()
+            .unwrap_or(&self.evaluator)
+            .cells
+            .total();
         let reader = format!(
-            "{} {} {:?} {:?} {} {} {}",
+            "{} {} {:?} {:?} {} {cells} {}",
             self.card.fingerprint,
             self.card.device,
             self.params.cache_type,
             self.params.attention,
             self.has_room_for_attention,
             ffi::system_info(),
-            env!("CARGO_PKG_VERSION"),
         );
         let name = kept_prompt::file_name(&tokens, &reader);
         Ok((tokens, folder.join(name)))

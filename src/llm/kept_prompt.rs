@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::schedule::Evaluator;
 use crate::files;
@@ -17,7 +18,17 @@ const HASH_BYTES: usize = blake3::OUT_LEN;
 pub(super) fn file_name(tokens: &[i32], reader: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(reader.as_bytes()).update(&to_bytes(tokens));
+    hasher.update(build().as_bytes());
     format!("{}.state", &hasher.finalize().to_hex()[..32])
+}
+
+/// Returns what tells one build of the program, and of llama.cpp in it, from another.
+fn build() -> String {
+    let program = std::env::current_exe().and_then(|program| program.metadata());
+    program.map_or_else(
+        |_| env!("CARGO_PKG_VERSION").to_owned(),
+        |about| format!("{} {:?}", about.len(), about.modified().ok()),
+    )
 }
 
 /// Writes the sequence that begins with most of these tokens.
@@ -59,6 +70,10 @@ pub(super) fn restore(evaluator: &mut Evaluator, file: &Path) -> bool {
         cells.truncate(slot, 0, context);
     }
     cells.release(slot);
+    if is_restored {
+        // what is used is removed last
+        let _ = files::open_or_create(file).and_then(|file| file.set_modified(SystemTime::now()));
+    }
     is_restored
 }
 

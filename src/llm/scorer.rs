@@ -19,6 +19,10 @@ const SPELLING_SEQUENCES: usize = 3;
 /// Maximum tokens in front of a label that are followed.
 pub(super) const LEAD_TOKENS: usize = 3;
 
+/// Tokens for which there is room behind sources that are judged: a larger context for the answer
+/// would not have what this one has read.
+const ANSWER_ROOM: usize = 512;
+
 /// A reply whose likelihood is wanted.
 struct TargetReply {
     job: Job,
@@ -67,7 +71,7 @@ impl Scorer for LlamaGenerator {
         if let [tokens] = rendered.as_slice()
             && self.is_attention_cheap()
         {
-            let _ = self.unfused_evaluator(tokens.len() + LEAD_TOKENS);
+            let _ = self.unfused_evaluator(tokens.len() + ANSWER_ROOM);
         }
 
         let started = Instant::now();

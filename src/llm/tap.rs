@@ -411,7 +411,6 @@ impl LlamaGenerator {
         let wanted = wanted.max(LEAST_UNFUSED_TOKENS).min(largest);
         let is_too_small = |unfused: &Evaluator| unfused.cells.total() < wanted as usize;
         if self.unfused.as_ref().is_none_or(is_too_small) {
-            self.unfused = None;
             let params = ContextParams {
                 context_tokens: wanted,
                 sequences: 1,

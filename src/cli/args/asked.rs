@@ -22,7 +22,8 @@ impl Asked {
     /// # Errors
     /// On a single value, and on a question that is not UTF-8.
     pub fn split(&self) -> Result<(Vec<PathBuf>, &str), Stopped> {
-        let wrong = |error| Stopped::usage(error, "see `ragscope --help`");
+        let advice = "ragscope <COMMAND> [OPTIONS] <FOLDER>... <QUESTION>";
+        let wrong = |error| Stopped::usage(error, advice);
         let (question, folders) = self
             .asked
             .split_last()

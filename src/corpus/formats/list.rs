@@ -58,8 +58,11 @@ impl Format {
             FORMATS.iter().find(named).copied()
         };
         let before = || {
-            let (name, _) = path.rsplit_once('.')?;
-            by_end(name).filter(|format| matches!(format.reader, Reader::Text(_)))
+            let (name, end) = path.rsplit('/').next()?.rsplit_once('.')?;
+            // what has other signs is no extension: the flags of a mail, for instance
+            let is_extension = end.chars().all(char::is_alphanumeric);
+            let found = by_end(name).filter(|_| is_extension);
+            found.filter(|format| matches!(format.reader, Reader::Text(_)))
         };
         by_end(path).or_else(before).unwrap_or(&text::FORMAT)
     }
@@ -119,6 +122,8 @@ mod tests {
             ("page.HTML.bak", "HTML", None),
             ("old.zip.1", "text", None),
             ("notes.v2.final", "text", None),
+            ("site.html.d/README", "text", None),
+            ("cur/17.M1P2.mail.example.org:2,S", "text", None),
         ];
         for (path, format, unread) in cases {
             let found = (

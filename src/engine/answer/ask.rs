@@ -355,11 +355,8 @@ fn search_and_answer<'q>(
             let mut answer = Answer::default();
             if is_list && can_judge(run) {
                 answer = write_list(run, gate, &mut passages)?;
-                if answer.text.is_empty() {
-                    // what no passage names by itself the best may say together
-                    passages.hits.truncate(AT_ONCE);
-                }
             }
+            // what no passage names by itself they may say together
             if answer.text.is_empty() {
                 answer = write(run, gate, &passages, confirmed)?;
             }

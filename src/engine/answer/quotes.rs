@@ -171,7 +171,9 @@ fn is_end(text: &str, whole: &str) -> bool {
 /// Returns whether a text of a document is a heading: marked, or underlined.
 fn is_heading(text: &str) -> bool {
     let underlines = ["===", "---", "~~~", "***", "^^^"];
-    is_heading_line(text) || underlines.iter().any(|line| text.contains(line))
+    text.starts_with('#')
+        || is_heading_line(text)
+        || underlines.iter().any(|line| text.contains(line))
 }
 
 /// Returns whether a text is the row of a table that names its columns: another one has the first
@@ -179,6 +181,10 @@ fn is_heading(text: &str) -> bool {
 fn is_name_row(text: &str, all: &BTreeSet<String>) -> bool {
     let bars = ['|', ' '];
     let names = text.trim_matches(bars);
+    let one = format!("| {names}: ");
+    if text.starts_with('|') && all.iter().any(|other| other.starts_with(&one)) {
+        return true;
+    }
     let Some(last) = names.rsplit(bars).next().filter(|last| *last != names) else {
         return false;
     };
@@ -325,6 +331,7 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer
 /// Returns the words of a sentence or of a row of a table on one line: lines of a paragraph end
 /// where its file wraps them.
 pub fn quotation(text: &str) -> String {
+    let is_quoted = text.trim_start().starts_with('>');
     let text = text.trim_start_matches(['*', '-', '>', '#', ' ']);
     let inner = text.trim().strip_prefix('|');
     match inner.and_then(|inner| inner.strip_suffix('|')) {
@@ -333,12 +340,8 @@ pub fn quotation(text: &str) -> String {
             let cells: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
             cells.join(" · ")
         }
-        None => {
-            let lines = text
-                .lines()
-                .map(|line| line.trim_start().trim_start_matches("> "));
-            fold_white_space(&lines.collect::<Vec<_>>().join("\n"))
-        }
+        None if is_quoted => fold_white_space(&text.replace("\n>", "\n")),
+        None => fold_white_space(text),
     }
 }
 
@@ -375,6 +378,7 @@ mod tests {
             ("- a rope\n  of hemp", "a rope of hemp"),
             ("## The keeper", "The keeper"),
             ("> Use a rope\n> of hemp.", "Use a rope of hemp."),
+            ("Stop at\n> 5 bar.", "Stop at > 5 bar."),
             (
                 "| Key: `Enter` | Description: Open  selected |",
                 "Key: `Enter` · Description: Open selected",
@@ -398,6 +402,7 @@ mod tests {
             ("Code Meaning", "Code: 2     Meaning: an error", true),
             ("Note that it ends.", "Note: it ends: soon", false),
             ("Code", "Code: 2", false),
+            ("| Exit code |", "| Exit code: 2 |", true),
         ] {
             let all = BTreeSet::from([names.to_owned(), row.to_owned()]);
             assert_eq!(is_name_row(names, &all), is_known, "{names}");

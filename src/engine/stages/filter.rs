@@ -30,14 +30,16 @@ pub fn filter(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunErro
     if !run.should_run(Part::Filter, passages.hits.len()) {
         return Ok(passages);
     }
-    if run.tools.config.filter.kind == FilterKind::Binary {
-        return judge(run, passages);
+    match run.tools.config.filter.kind {
+        FilterKind::Off => Ok(passages),
+        FilterKind::Binary => judge(run, passages),
+        // ChunkRAG's filter (section 3): redundancy, three grades, dynamic threshold
+        FilterKind::Graded => {
+            let passages = drop_redundant(run, passages)?;
+            let passages = drop_too_long(run, PromptName::GradeCritic, passages)?;
+            grade(run, passages)
+        }
     }
-
-    // ChunkRAG's filter (section 3): redundancy, three grades, dynamic threshold
-    let passages = drop_redundant(run, passages)?;
-    let passages = drop_too_long(run, PromptName::GradeCritic, passages)?;
-    grade(run, passages)
 }
 
 /// Drops the texts that are not relevant: SAKI-RAG's filter (algorithm 1, lines 6 to 11).

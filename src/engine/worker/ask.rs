@@ -44,9 +44,13 @@ impl Worker {
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), false);
         let kept = self.paths.kept_prompts();
         match context::read_instructions(&config, &prompts, loaded.generator, &kept) {
-            Err(LlmError::Stopped(_)) => Ok(false),
-            read => read.map(|()| true).map_err(Into::into),
+            Err(LlmError::Stopped(_)) => return Ok(false),
+            read => read?,
         }
+        let mut rates = ReadingRates::read(self.paths.reading_rates_file());
+        let generator = &*loaded.generator;
+        rates.keep(generator.card(), generator.usage().reading_rate);
+        Ok(true)
     }
 
     /// Answers a question over the open corpus.
@@ -97,10 +101,13 @@ impl Worker {
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let model = loaded.generator.card().clone();
         let mut rates = ReadingRates::read(self.paths.reading_rates_file());
-        // the instructions show the rate before the first question of all
-        let kept = self.paths.kept_prompts();
-        context::read_instructions(&config, &prompts, loaded.generator, &kept)?;
-        rates.keep(&model, loaded.generator.usage().reading_rate);
+        // the instructions show the rate before the first question of all; a model that shares no
+        // prefixes would read them in vain
+        if rates.rate(&model) == 0.0 || loaded.generator.can_share_prefixes() {
+            let kept = self.paths.kept_prompts();
+            context::read_instructions(&config, &prompts, loaded.generator, &kept)?;
+            rates.keep(&model, loaded.generator.usage().reading_rate);
+        }
         let verdict_fit = self.index.as_ref().and_then(|index| {
             let fits = VerdictFits::read(self.paths.verdict_fits_file());
             fits.get(&model.fingerprint, &index.paths())
