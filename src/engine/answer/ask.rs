@@ -43,6 +43,9 @@ const GREETINGS: &[&str] = &[
     "buenos", "días", "gracias", "你好", "您好", "谢谢",
 ];
 
+/// Sources that a list has at least whose entries no passage names by itself.
+const LEAST_CITED: usize = 2;
+
 /// Questions about the program in each language, in lower case and without signs, and their answer.
 #[rustfmt::skip]
 const ABOUT: &[(&[&str], &str)] = &[
@@ -335,7 +338,7 @@ fn search_and_answer<'q>(
 
     let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
-    let (support, mut ranked) = if is_measured && context::needs_corpus(config) {
+    let (mut support, mut ranked) = if is_measured && context::needs_corpus(config) {
         let (support, ranked) = support::measure(run, &passages, scope)?;
         (Some(support), ranked)
     } else {
@@ -350,16 +353,28 @@ fn search_and_answer<'q>(
         Some(known) if quotes || !known.supported => {
             give(run, std::mem::take(&mut ranked), known.supported)
         }
-        Some(_) => {
-            let is_list = passages.hits.len() > AT_ONCE && asks_for_entries(scope, asked);
-            let mut answer = Answer::default();
-            if is_list && can_judge(run) {
-                answer = write_list(run, gate, &mut passages)?;
-            }
-            // what no passage names by itself they may say together
+        Some(known)
+            if asks_for_entries(scope, asked)
+                && passages.hits.len() > AT_ONCE
+                && can_judge(run) =>
+        {
+            let mut answer = write_list(run, gate, &mut passages)?;
             if answer.text.is_empty() {
+                // what no passage names by itself they may say together
                 answer = write(run, gate, &passages, confirmed)?;
+                // planets from memory, or one thing that is no list
+                if answer.citations.len() < LEAST_CITED {
+                    answer = refuse(run, std::mem::take(&mut ranked), answer);
+                    support = Some(Support {
+                        supported: false,
+                        ..known
+                    });
+                }
             }
+            answer
+        }
+        Some(_) => {
+            let answer = write(run, gate, &passages, confirmed)?;
             if answer.text.is_empty() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
