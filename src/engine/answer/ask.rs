@@ -43,9 +43,6 @@ const GREETINGS: &[&str] = &[
     "buenos", "días", "gracias", "你好", "您好", "谢谢",
 ];
 
-/// Sources that a list has at least whose entries no passage names by itself.
-const LEAST_CITED: usize = 2;
-
 /// Questions about the program in each language, in lower case and without signs, and their answer.
 #[rustfmt::skip]
 const ABOUT: &[(&[&str], &str)] = &[
@@ -358,20 +355,16 @@ fn search_and_answer<'q>(
                 && passages.hits.len() > AT_ONCE
                 && can_judge(run) =>
         {
-            let mut answer = write_list(run, gate, &mut passages)?;
+            let answer = write_list(run, gate, &mut passages)?;
             if answer.text.is_empty() {
-                // what no passage names by itself they may say together
-                answer = write(run, gate, &passages, confirmed)?;
-                // planets from memory, or one thing that is no list
-                if answer.citations.len() < LEAST_CITED {
-                    answer = refuse(run, std::mem::take(&mut ranked), answer);
-                    support = Some(Support {
-                        supported: false,
-                        ..known
-                    });
-                }
+                support = Some(Support {
+                    supported: false,
+                    ..known
+                });
+                give(run, std::mem::take(&mut ranked), false)
+            } else {
+                answer
             }
-            answer
         }
         Some(_) => {
             let answer = write(run, gate, &passages, confirmed)?;
