@@ -589,9 +589,9 @@ mod tests {
             ],
         );
         check(
-            "= = =\nA line\nthat goes on. And\nanother.",
+            "= = =\nA line\nthat continues. And\nanother.",
             "en",
-            &["= = =", "A line\nthat goes on.", "And\nanother."],
+            &["= = =", "A line\nthat continues.", "And\nanother."],
         );
         check(
             "Use this:\n````\nlet a;\nfoo();\n````\n\nMore\ntext.",

@@ -22,7 +22,7 @@ pub(super) fn file_name(tokens: &[i32], reader: &str) -> String {
     format!("{}.state", &hasher.finalize().to_hex()[..32])
 }
 
-/// Returns what tells one build of the program, and of llama.cpp in it, from another.
+/// Returns what distinguishes one build of the program, and of llama.cpp in it, from another.
 fn build() -> String {
     let program = std::env::current_exe().and_then(|program| program.metadata());
     program.map_or_else(
