@@ -146,11 +146,8 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         }
         if is_column_rule(content) && fence.is_empty() {
             kind = Line::Alone;
-            // a rule alone is an ornament
-            let mut below = lines.clone().map(|line| text[line].trim());
-            let next = below.find(|line| line.is_empty() || is_column_rule(line));
-            let has_rows = next.is_some_and(is_column_rule);
-            row_indent = has_rows.then_some(indent);
+            let below = lines.clone().map(|line| text[line].trim());
+            row_indent = has_rows(below).then_some(indent);
         }
         above = content;
         has_entry = is_entry || (continues && has_entry);
@@ -229,11 +226,14 @@ fn closing_fence(content: &str) -> &str {
 }
 
 fn begins_org_block(content: &str) -> bool {
-    ["#+begin_src", "#+begin_example"].iter().any(|mark| {
-        content
-            .get(..mark.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(mark))
-    })
+    let marks = ["#+begin_src", "#+begin_example"];
+    marks.iter().any(|mark| begins_with(content, mark))
+}
+
+/// Returns whether a line begins with a mark, in letters of either case.
+fn begins_with(content: &str, mark: &str) -> bool {
+    let start = content.get(..mark.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(mark))
 }
 
 /// Returns whether a line sets the widths of the columns of a table of reStructuredText, as in
@@ -241,6 +241,13 @@ fn begins_org_block(content: &str) -> bool {
 pub(super) fn is_column_rule(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('=') && line.contains(' ') && line.bytes().all(|byte| b"= ".contains(&byte))
+}
+
+/// Returns whether rows of a table are below a rule: another one ends them. A rule alone is an
+/// ornament.
+fn has_rows<'t>(mut below: impl Iterator<Item = &'t str>) -> bool {
+    let next = below.find(|line| line.is_empty() || is_column_rule(line));
+    next.is_some_and(is_column_rule)
 }
 
 /// Returns whether a line is one sign over and over, as below a heading. A fence of three backticks
@@ -274,15 +281,15 @@ enum Line {
 }
 
 fn kind(content: &str, fence: &str) -> Line {
-    let is_end = |fence: &str| {
-        let start = content.get(..fence.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(fence))
+    let begins_or_ends_code = match fence {
+        "" => is_fence(content),
+        fence => begins_with(content, fence),
     };
-    if if fence.is_empty() {
-        is_fence(content)
-    } else {
-        is_end(fence)
-    } {
+    // a word between colons may begin a sentence, too
+    let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+    let value = field(content).and_then(|(name, value)| is_name(name).then_some(value));
+
+    if begins_or_ends_code {
         Line::Fence
     } else if content.is_empty() {
         Line::Blank
@@ -290,12 +297,16 @@ fn kind(content: &str, fence: &str) -> Line {
         || content.starts_with('|')
         || is_named_row(content)
         || is_heading(content)
-        || field(content) == Some(Field::Bare)
+        || is_keyword(content)
+        // the first and the last line of a drawer of Org
+        || value == Some("")
     {
         Line::Alone
     } else if is_underline(content) {
         Line::Underline
-    } else if begins_item(content) || field(content) == Some(Field::Valued) {
+    } else if begins_item(content)
+        || value.is_some_and(|value| value.starts_with(char::is_whitespace))
+    {
         Line::Begins
     } else {
         Line::Continues
@@ -321,29 +332,15 @@ pub fn is_heading(content: &str) -> bool {
     })
 }
 
-/// A line that says something about the document or about a part of it, in any format: what a part
-/// of a document is of is not known here.
-#[derive(PartialEq, Eq)]
-enum Field {
-    /// The first or the last line of a drawer of Org, and its keywords: nothing continues them.
-    Bare,
-    /// `:name: value` of reStructuredText, AsciiDoc and Org.
-    Valued,
+/// Returns the name and the value of a field of reStructuredText, AsciiDoc and Org: `:name: value`.
+pub(super) fn field(content: &str) -> Option<(&str, &str)> {
+    content.strip_prefix(':')?.split_once(':')
 }
 
-/// Returns what a line is as a field; `None` for any other.
-fn field(content: &str) -> Option<Field> {
-    if let Some(keyword) = content.strip_prefix("#+") {
-        return keyword
-            .starts_with(char::is_alphabetic)
-            .then_some(Field::Bare);
-    }
-    let (name, value) = content.strip_prefix(':')?.split_once(':')?;
-    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
-    match value.chars().next() {
-        None => is_name.then_some(Field::Bare),
-        Some(next) => (is_name && next.is_whitespace()).then_some(Field::Valued),
-    }
+/// Returns whether a line is a keyword of Org, as in `#+title: Tides`.
+fn is_keyword(content: &str) -> bool {
+    let keyword = content.strip_prefix("#+");
+    keyword.is_some_and(|keyword| keyword.starts_with(char::is_alphabetic))
 }
 
 /// Returns whether a line begins a list item: `- item`, `* item`, `+ item`, `• item`, `12. item`,

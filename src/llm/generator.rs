@@ -343,15 +343,18 @@ impl LoadedGenerator for LlamaGenerator {
     }
 
     fn restore(&mut self, prompt: &Prompt, folder: &Path) -> bool {
-        // the context in which answers are written: with attention, where that is cheap
+        // without that context the other one writes
         if self.is_attention_cheap() {
             let _ = self.unfused_evaluator(0);
+        }
+        if self.answering_evaluator().cells.in_use() > 0 {
+            return true;
         }
         let Ok((_, file)) = self.kept_prompt(prompt, folder) else {
             return false;
         };
         let evaluator = self.unfused.as_mut().unwrap_or(&mut self.evaluator);
-        evaluator.cells.in_use() > 0 || kept_prompt::restore(evaluator, &file)
+        kept_prompt::restore(evaluator, &file)
     }
 
     fn keep(&self, prompt: &Prompt, folder: &Path) {
@@ -360,24 +363,23 @@ impl LoadedGenerator for LlamaGenerator {
             return;
         }
         if let Ok((tokens, file)) = self.kept_prompt(prompt, folder) {
-            let evaluator = self.unfused.as_ref().unwrap_or(&self.evaluator);
-            let _ = kept_prompt::keep(evaluator, &tokens, &file);
+            let _ = kept_prompt::keep(self.answering_evaluator(), &tokens, &file);
         }
     }
 }
 
 impl LlamaGenerator {
+    /// Returns the context in which answers are written: with attention, once there is one for it.
+    fn answering_evaluator(&self) -> &Evaluator {
+        self.unfused.as_ref().unwrap_or(&self.evaluator)
+    }
+
     /// Returns the tokens of a prompt, and the file for its state as this model on this machine
     /// evaluates it.
     fn kept_prompt(&self, prompt: &Prompt, folder: &Path) -> Result<(Vec<i32>, PathBuf), LlmError> {
         let tokens = self.render(prompt)?.tokens;
         // the rotation of keys depends on the size of the context in some models
-        let cells = self
-            .unfused
-            .as_ref()
-            .unwrap_or(&self.evaluator)
-            .cells
-            .total();
+        let cells = self.answering_evaluator().cells.total();
         let reader = format!(
             "{} {} {:?} {:?} {} {cells} {}",
             self.card.fingerprint,

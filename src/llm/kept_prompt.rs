@@ -4,12 +4,13 @@
 //! Only what llama.cpp itself wrote is given back to it: the file begins with a hash of the rest,
 //! and its name says for which model, prompt and build.
 
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use super::schedule::Evaluator;
-use crate::files;
+use crate::files::{self, Links};
 
 /// Bytes of the hash at the start of a file.
 const HASH_BYTES: usize = blake3::OUT_LEN;
@@ -72,7 +73,8 @@ pub(super) fn restore(evaluator: &mut Evaluator, file: &Path) -> bool {
     cells.release(slot);
     if is_restored {
         // what is used is removed last
-        let _ = files::open_or_create(file).and_then(|file| file.set_modified(SystemTime::now()));
+        let opened = files::open_with(file, OpenOptions::new().write(true), Links::Followed);
+        let _ = opened.and_then(|file| file.set_modified(SystemTime::now()));
     }
     is_restored
 }

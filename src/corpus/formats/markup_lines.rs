@@ -10,7 +10,7 @@ use super::lines::{line_numbers, lines};
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
-use crate::corpus::sentence::fold_white_space;
+use crate::corpus::sentence::{field, fold_white_space};
 use crate::event::{HeadingLines, MarkupLanguage, Metadata};
 
 pub(super) const ASCIIDOC: Format =
@@ -150,11 +150,6 @@ fn is_delimiter(content: &str) -> bool {
             .into_iter()
             .any(|mark| content.starts_with(mark))
         || content.starts_with("```")
-}
-
-/// Returns the name and the value of a field: `:name: value`.
-fn field(content: &str) -> Option<(&str, &str)> {
-    content.strip_prefix(':')?.split_once(':')
 }
 
 /// Finds titles by the line of signs below them, or above and below. A level is a sort of line, in

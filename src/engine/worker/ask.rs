@@ -15,7 +15,7 @@ use crate::event::{
     RunEvent, SESSION, SessionEvent, TracedLookup,
 };
 use crate::index::{Collection, LinkRecipe, Query, Search};
-use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
+use crate::llm::{EntailmentJudge, LlmError, LoadedGenerator, OpenGenerator, Reranker};
 use crate::methods::ModelCalls;
 use crate::trace::{ReadingRates, VerdictFits};
 
@@ -42,15 +42,10 @@ impl Worker {
 
         let prompts = read_prompts(&self.paths, &config, &loaded)?;
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), false);
-        let kept = self.paths.kept_prompts();
-        match context::read_instructions(&config, &prompts, loaded.generator, &kept) {
-            Err(LlmError::Stopped(_)) => return Ok(false),
-            read => read?,
+        match read_ahead(&self.paths, &config, &prompts, loaded.generator) {
+            Err(LlmError::Stopped(_)) => Ok(false),
+            read => read.map(|_| true).map_err(Into::into),
         }
-        let mut rates = ReadingRates::read(self.paths.reading_rates_file());
-        let generator = &*loaded.generator;
-        rates.keep(generator.card(), generator.usage().reading_rate);
-        Ok(true)
     }
 
     /// Answers a question over the open corpus.
@@ -100,14 +95,7 @@ impl Worker {
 
         let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let model = loaded.generator.card().clone();
-        let mut rates = ReadingRates::read(self.paths.reading_rates_file());
-        // the instructions show the rate before the first question of all; a model that shares no
-        // prefixes would read them in vain
-        if rates.rate(&model) == 0.0 || loaded.generator.can_share_prefixes() {
-            let kept = self.paths.kept_prompts();
-            context::read_instructions(&config, &prompts, loaded.generator, &kept)?;
-            rates.keep(&model, loaded.generator.usage().reading_rate);
-        }
+        let mut rates = read_ahead(&self.paths, &config, &prompts, loaded.generator)?;
         let verdict_fit = self.index.as_ref().and_then(|index| {
             let fits = VerdictFits::read(self.paths.verdict_fits_file());
             fits.get(&model.fingerprint, &index.paths())
@@ -395,6 +383,23 @@ fn answer_prompt(config: &Config, generator: &ModelCard, is_demo: bool) -> Answe
         AnswerPrompt::Auto => AnswerPrompt::Quotes,
         chosen => chosen,
     }
+}
+
+/// Lets a generator read the instructions of the answer before a question comes, and returns the
+/// rates of all models with what that shows.
+fn read_ahead(
+    paths: &Paths,
+    config: &Config,
+    prompts: &Prompts,
+    generator: &mut dyn LoadedGenerator,
+) -> Result<ReadingRates, LlmError> {
+    let mut rates = ReadingRates::read(paths.reading_rates_file());
+    // a model that shares no prefixes reads them for the rate alone
+    if rates.rate(generator.card()) == 0.0 || generator.can_share_prefixes() {
+        context::read_instructions(config, prompts, generator, &paths.kept_prompts())?;
+        rates.keep(generator.card(), generator.usage().reading_rate);
+    }
+    Ok(rates)
 }
 
 /// Reads the prompts for the generator.

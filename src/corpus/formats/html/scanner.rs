@@ -76,6 +76,7 @@ impl Tag {
         let name = std::mem::take(&mut self.attribute);
         let written = String::from_utf8_lossy(&self.value);
         let value = written.to_ascii_lowercase();
+        let is_meta = self.name == b"meta";
         let look = &mut self.look;
 
         match name.as_slice() {
@@ -93,9 +94,9 @@ impl Tag {
             }
             b"role" | b"epub:type" => self.is_note |= value.split(' ').any(is_note),
             b"alt" => self.alternative = written.into_owned(),
-            b"content" => self.content = written.into_owned(),
-            b"name" => self.content_name = written.into_owned(),
-            b"property" if self.content_name.is_empty() => {
+            b"content" if is_meta => self.content = written.into_owned(),
+            b"name" if is_meta => self.content_name = written.into_owned(),
+            b"property" if is_meta && self.content_name.is_empty() => {
                 self.content_name = written.into_owned();
             }
             b"open" => self.is_open_dialog = true,
@@ -230,7 +231,7 @@ impl<'a> Scanner<'a> {
             self.page.picture(&self.tag.alternative, self.position);
         }
 
-        if self.tag.name == b"meta" && !self.tag.content_name.is_empty() {
+        if !self.tag.content_name.is_empty() {
             let name = std::mem::take(&mut self.tag.content_name);
             let content = std::mem::take(&mut self.tag.content);
             self.page.said.push((name, content));
