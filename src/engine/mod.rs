@@ -3,14 +3,14 @@
 //! | room | what it holds |
 //! |---|---|
 //! | `error` | the errors of a question, a run and a command |
-//! | `run` | what every stage works with: the values, the tools, the run itself, the role traits |
-//! | `stages` | one file per role, named after it; only `select` knows all of them |
+//! | `run` | what every stage works with: the values, the tools, the run itself, the gates |
+//! | `stages` | one file per stage, named after it |
 //! | `answer` | the pipeline: [`ask`], a lookup, the writing of the answer |
 //! | `worker` | the engine thread: [`Worker`] owns the models and the index |
 //!
 //! A room uses the rooms above it in this table and never one below, and so do the files inside a
-//! room. Each role is a small trait whose `Off` does nothing, so no code asks whether a role is
-//! enabled. Only this module emits the events of a run. It does not know who listens, and it is
+//! room. A stage asks by itself whether the settings and the time want it, so no other code does.
+//! Only this module emits the events of a run. It does not know who listens, and it is
 //! not async.
 
 mod error;

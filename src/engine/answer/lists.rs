@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use crate::corpus::{begins_item, language};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Gate, Passages, Run, Sentence, context};
-use crate::event::{ChunkText, Citation, Hit, saturating_u32};
+use crate::event::{Citation, Hit, saturating_u32};
 use crate::llm::{Completion, Decoding, End, Token};
 use crate::methods::ModelCalls as _;
 use crate::methods::joined::chunks_of;
 
 use super::marks::without_last_marks;
+use super::rows::section;
 use super::sources::Supports;
 use super::wording::{is_entry, stems};
 
@@ -85,19 +86,10 @@ fn find_rest(run: &Run<'_>, passages: &Passages, list: &List) -> Result<Vec<Hit>
 
     let mut hits = passages.hits.clone();
     for (_, part) in parts {
-        let own = chunks_of(&part.chunk);
         let chunks = corpus.index.document(&part.chunk.document)?;
-        let is_own = |chunk: &ChunkText| own.contains(&chunk.id);
-        let (Some(first), Some(last)) = (
-            chunks.iter().position(is_own),
-            chunks.iter().rposition(is_own),
-        ) else {
-            continue;
-        };
-
-        let same_list = |chunk: &&ChunkText| chunk.headings == part.chunk.headings;
-        let behind = chunks[last + 1..].iter().take_while(same_list);
-        let before = chunks[..first].iter().rev().take_while(same_list);
+        let (section, own) = section(&part.chunk, &chunks);
+        let behind = chunks[own.end..section.end].iter();
+        let before = chunks[section.start..own.start].iter().rev();
         for chunk in behind.chain(before) {
             let is_known = hits
                 .iter()

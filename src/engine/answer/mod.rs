@@ -9,6 +9,8 @@ mod quotes;
 mod conflicts;
 mod judged;
 mod scope;
+mod table;
+mod rows;
 mod files;
 mod support;
 mod translated;

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::corpus::{begins_item, fold_white_space, is_heading as is_heading_line, language};
+use crate::corpus::{
+    Format, begins_item, fold_white_space, is_heading as is_heading_line, language,
+};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{Citation, NearestSentence, embedded_text};
+use crate::event::{ChunkText, Citation, FENCE, NearestSentence, embedded_text, ends_in_code};
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
@@ -28,6 +30,8 @@ const MAX_EMBEDDED: usize = 48;
 /// similarity; chosen on 60 answerable questions of SQuAD.
 const OWN_WEIGHT: f32 = 0.6;
 const PASSAGE_WEIGHT: f32 = 0.2;
+/// A longer block of code is quoted by its lines.
+const MAX_CODE_LINES: usize = 24;
 /// The short answer of a refusal, as the prompts of the papers word it.
 const UNKNOWN: &str = "unknown";
 
@@ -41,6 +45,8 @@ struct RankedSentence {
     by_words: f32,
     /// Cosine similarity to the question.
     similarity: f32,
+    /// The block of code that it is a line of, of the best sentences.
+    code: Option<String>,
 }
 
 impl RankedSentence {
@@ -90,6 +96,7 @@ impl RankedSentences {
             Some(RankedSentence {
                 by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * passage,
                 similarity: 0.0,
+                code: None,
                 citation,
             })
         });
@@ -120,6 +127,10 @@ impl RankedSentences {
 
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        for one in sentences.iter_mut().take(MAX_QUOTES) {
+            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            one.code = code_around(chunk, one.text());
+        }
         Ok(Self(sentences))
     }
 
@@ -161,6 +172,26 @@ impl RankedSentences {
     pub fn score(&self) -> f32 {
         self.0.first().map_or(0.0, RankedSentence::score)
     }
+}
+
+/// Returns the block of code of a chunk that has a line, where it has several: one line of a
+/// function says little.
+fn code_around(chunk: &ChunkText, line: &str) -> Option<String> {
+    let (before, behind) = chunk.text.split_once(line)?;
+    let (begin, end) = if ends_in_code(before) {
+        // the words behind a fence are no code
+        let inside = before.rfind(FENCE).map(|at| &before[at..])?;
+        (inside.split_once('\n')?.1, behind.split(FENCE).next()?)
+    } else if Format::for_path(&chunk.document).is_source_code() {
+        let begin = before.rsplit("\n\n").next()?;
+        (begin, behind.split("\n\n").next()?)
+    } else {
+        return None;
+    };
+    let block = format!("{begin}{line}{end}");
+    let block = block.trim_matches('\n').trim_end();
+    let lines = block.lines().count();
+    (lines > 1 && lines <= MAX_CODE_LINES).then(|| block.to_owned())
 }
 
 /// Returns whether a text is the beginning or the end of a longer one.
@@ -304,7 +335,11 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
 }
 
 /// Adds to an answer that the documents do not give it, and what comes nearest.
-pub fn refuse(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer) -> Answer {
+pub fn refuse(run: &mut Run<'_>, mut ranked: RankedSentences, mut answer: Answer) -> Answer {
+    // what comes nearest is only named
+    for one in &mut ranked.0 {
+        one.code = None;
+    }
     let text = refusal(run.question).to_owned();
     run.give_step(&mut answer, "\n\n", text, None);
     let mut answer = add_quotes(run, ranked, answer);
@@ -320,8 +355,13 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer
     let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
     let best = ranked.0.into_iter().take(MAX_QUOTES);
     let fitting = best.filter(|sentence| sentence.score() >= least);
+    let mut blocks = BTreeSet::new();
     for sentence in fitting {
-        let text = format!("“{}”", quotation(sentence.text()));
+        let text = match &sentence.code {
+            Some(code) if !blocks.insert(code.clone()) => continue,
+            Some(code) => format!("{FENCE}\n{code}\n{FENCE}"),
+            None => format!("“{}”", quotation(sentence.text())),
+        };
         run.give_step(&mut answer, "\n\n", text, Some(sentence.citation));
     }
     answer.short.clone_from(&answer.text);
@@ -388,6 +428,32 @@ mod tests {
             ("|", "|"),
         ] {
             assert_eq!(quotation(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_of_code_is_quoted_with_its_block() {
+        let of = |document: &str, text: &str| ChunkText {
+            document: document.to_owned(),
+            text: text.to_owned(),
+            ..ChunkText::default()
+        };
+        let page = "Set it:\n\n```toml\n[net]\nport = 1\n\nhost = 2\n```\n\nThen start.";
+        let code = "use a;\n\nfn b() {\n    c();\n}\n\nfn d() {}";
+        for (document, text, line, expected) in [
+            (
+                "a.md",
+                page,
+                "port = 1",
+                Some("[net]\nport = 1\n\nhost = 2"),
+            ),
+            ("a.md", page, "Then start.", None),
+            ("a.rs", code, "c();", Some("fn b() {\n    c();\n}")),
+            ("a.rs", code, "use a;", None),
+            ("a.md", "```\nonly\n```", "only", None),
+        ] {
+            let found = code_around(&of(document, text), line);
+            assert_eq!(found.as_deref(), expected, "{document}: {line}");
         }
     }
 

@@ -44,7 +44,7 @@ const WHICH_FILES: &[&str] = &[
 #[rustfmt::skip]
 const FILES: &[&str] = &[
     "files ", "documents ", "notes ", "mails ", "emails ", "letters ", "reports ", "pages ",
-    "invoices ", "dateien ", "dokumente ", "notizen ", "berichte ", "briefe ", "rechnungen ",
+    "invoices ", "articles ", "dateien ", "dokumente ", "notizen ", "berichte ", "briefe ", "rechnungen ",
     "fichiers ", "rapports ", "courriels ", "factures ", "archivos ", "documentos ", "informes ",
     "correos ", "facturas ", "文件", "文档",
 ];
@@ -205,9 +205,14 @@ pub fn asks_for_number(question: &str) -> bool {
 /// Returns whether a question asks for the things of a kind, and neither for their number nor for a
 /// table of them.
 pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
+    let is_listing = scope.kind == QuestionKind::Listing;
+    is_listing && !asks_for_table(question) && !asks_for_number(question)
+}
+
+/// Returns whether a question asks for a table.
+pub fn asks_for_table(question: &str) -> bool {
     let text = question.to_lowercase();
-    let is_table = TABLE.iter().any(|word| has_word(&text, word));
-    scope.kind == QuestionKind::Listing && !is_table && !asks_for_number(question)
+    TABLE.iter().any(|phrase| has_word(&text, phrase))
 }
 
 /// Returns what a question lists, without the words that ask for a list: they are in other
@@ -266,8 +271,9 @@ fn asks_for_total(question: &str) -> bool {
     })
 }
 
-/// Returns whether a question asks which things of a kind are so: "Which huts have a stove?".
-fn asks_for_several(question: &str) -> bool {
+/// Returns whether a question in lower case asks which things of a kind are so: "Which huts have a
+/// stove?".
+pub fn asks_for_several(question: &str) -> bool {
     let mut words = question.split_whitespace();
     let which = words.next().filter(|word| WHICH.contains(word));
     let (thing, verb) = (words.next(), words.next());
@@ -447,7 +453,7 @@ fn has_word(text: &str, words: &str) -> bool {
 
 /// Returns where a text has these words first, and not as a part of longer ones; scripts without
 /// blanks have no ends of words.
-fn find_words(text: &str, words: &str) -> Option<usize> {
+pub fn find_words(text: &str, words: &str) -> Option<usize> {
     let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let is_ascii_like = words.chars().all(|c| c.len_utf8() < 3);
     let mut found = text.match_indices(words).map(|(at, _)| at);

@@ -130,7 +130,8 @@ impl<'a> Steps<'a> {
             return false;
         }
         let leading = next.len() - next.trim_start().len();
-        if self.raw.ends_with('\n') || next[..leading].contains('\n') {
+        let line = self.raw.trim_end_matches([' ', '\t']);
+        if line.ends_with('\n') || next[..leading].contains('\n') {
             return true;
         }
         // a mark behind the full stop is of the sentence before it

@@ -80,6 +80,21 @@ pub fn measure(
     Ok((support, ranked))
 }
 
+/// Emits that the sources answer the question, where a rule has chosen them by all of its words,
+/// and returns it.
+pub fn accept(run: &mut Run<'_>) -> Support {
+    let support = Support {
+        stated: None,
+        at_once: false,
+        score: 1.0,
+        probability: 1.0,
+        supported: true,
+    };
+    let nearest = Vec::new();
+    run.emit(RunEvent::SupportMeasured { support, nearest });
+    support
+}
+
 /// Returns whether the generator is large enough to judge. A server may not say how many parameters
 /// its model has.
 pub fn can_judge(run: &Run<'_>) -> bool {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::error::RunError;
 use crate::event::{
-    Advice, Citation, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval, RunEvent,
-    RunUsage, elapsed_ms, is_stop, saturating_u32,
+    Advice, Citation, FENCE, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval,
+    RunEvent, RunUsage, elapsed_ms, is_stop, saturating_u32,
 };
 use crate::methods::ModelCalls as _;
 
@@ -109,7 +109,15 @@ impl<'a> Run<'a> {
         }
         answer.text.push_str(&text);
         if let Some(citation) = &citation {
-            answer.text.push_str(&format!(" [{}]", citation.label));
+            // nothing stands behind a fence and a row of a table
+            let space = if text.ends_with(FENCE) || text.ends_with('|') {
+                "\n\n"
+            } else {
+                " "
+            };
+            answer
+                .text
+                .push_str(&format!("{space}[{}]", citation.label));
         }
         if is_short {
             answer.short.clone_from(&answer.text);

@@ -24,6 +24,7 @@ const FOLDERS: [(&str, &str); 2] = [("guide", "assets/guide"), ("isles", "assets
 const FLOORS: &[(&str, usize)] = &[
     ("fact", 4),
     ("table row", 3),
+    ("rows", 4),
     ("how-to", 1),
     ("code", 3),
     ("follow-up", 1),

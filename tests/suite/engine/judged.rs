@@ -199,3 +199,40 @@ fn the_other_parts_of_a_list_are_read_too() {
     });
     assert_eq!(cited.collect::<Vec<_>>(), [1, 1, 13]);
 }
+
+/// The rows are in two chunks, of which one is retrieved.
+#[test]
+fn rows_that_a_question_names_are_the_answer_without_a_model() {
+    let shelf = [
+        "| hut: Kestrel | stove: yes | beds: 12 |\n| hut: Marmot | stove: no | beds: 40 |",
+        "| hut: Chough | stove: yes | beds: 25 |",
+    ];
+    let cases = [
+        (
+            "Which huts have a stove?",
+            "stove: yes (2/3):\n- hut: Kestrel · stove: yes · beds: 12 [1]\n\
+             - hut: Chough · stove: yes · beds: 25 [1]",
+        ),
+        (
+            "Which hut has the most beds?",
+            "max beds (1/3):\n- hut: Marmot · stove: no · beds: 40 [1]",
+        ),
+        (
+            "A table of the huts",
+            "| hut | stove | beds |\n| --- | --- | --- |\n| Kestrel | yes | 12 |\n\
+             | Marmot | no | 40 |\n| Chough | yes | 25 |\n\n[1]",
+        ),
+    ];
+    for (question, expected) in cases {
+        let mut generator = ScriptedGenerator::new();
+        let settings = config(&[("answer.prompt", "sources"), ("retriever.k", "1")]);
+        let asked = (question, [].as_slice());
+        let (outcome, events) = run_over(&shelf, &settings, &mut generator, asked, usize::MAX);
+        outcome.expect("it ran");
+        let text = find!(events.iter(), RunEvent::RunFinished { text, .. } => text.clone());
+        assert_eq!(text.as_deref(), Some(expected), "{question}");
+        assert_eq!(verdict(&events), Some(VerdictKind::Supported));
+        let called = find!(events.iter(), RunEvent::ModelCalled { purpose, .. } => purpose.clone());
+        assert_eq!(called, None);
+    }
+}
