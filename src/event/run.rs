@@ -275,8 +275,8 @@ pub enum RunEvent {
         step: u32,
         chunks: Vec<AblatedChunk>,
     },
-    /// A sentence of the answer that was not generated: a quotation of a passage, or that the
-    /// documents do not say.
+    /// A part of the answer that was not generated: a quotation of a passage, rows of a table, or
+    /// that the documents do not say.
     StepGiven {
         step: u32,
         text: String,

@@ -53,7 +53,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let preset = match preset.as_str() {
         "" => preset,
         name if width < NAMED_FROM => format!("  {name}"),
-        name => format!("   preset {name}"),
+        name => format!("   {}", words::preset(name)),
     };
 
     // speed and device go before the preset does

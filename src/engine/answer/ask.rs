@@ -26,7 +26,7 @@ use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
 use super::quotes::{RankedSentences, add_quotes, give, refuse};
-use super::rows::{Choice, choose_rows, give_rows};
+use super::rows::{choose_rows, give_rows};
 use super::sampled::sample;
 use super::scope::{
     asks_for_entries, has_scope, list_subject, may_name_documents, read_scope, scoped_config,
@@ -337,12 +337,12 @@ fn search_and_answer<'q>(
     let rows = if has_scope(config) {
         choose_rows(run, asked, scope, &mut passages)?
     } else {
-        Choice::Nothing
+        None
     };
 
     let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
-    let (mut support, mut ranked) = if matches!(rows, Choice::Whole { .. }) {
+    let (mut support, mut ranked) = if rows.is_some() {
         (Some(support::accept(run)), RankedSentences::default())
     } else if is_measured && context::needs_corpus(config) {
         let (support, ranked) = support::measure(run, &passages, scope)?;
@@ -353,7 +353,7 @@ fn search_and_answer<'q>(
 
     run.question = asked;
     let answer = match support {
-        _ if let Choice::Whole { left_out } = rows => give_rows(run, &passages, left_out),
+        _ if let Some(rows) = rows => give_rows(run, rows),
         Some(known) if scope.kind == QuestionKind::Files => {
             give_files(run, &scope.subjects, &passages, known.supported)
         }
@@ -363,7 +363,6 @@ fn search_and_answer<'q>(
         Some(known)
             if asks_for_entries(scope, asked)
                 && passages.hits.len() > AT_ONCE
-                && rows == Choice::Nothing
                 && can_judge(run) =>
         {
             let answer = write_list(run, gate, &mut passages)?;

@@ -7,7 +7,9 @@ use crate::corpus::{
 };
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
-use crate::event::{ChunkText, Citation, FENCE, NearestSentence, embedded_text, ends_in_code};
+use crate::event::{
+    ChunkText, Citation, FENCE, NearestSentence, embedded_text, ends_in_code, saturating_u32,
+};
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
 
@@ -129,7 +131,7 @@ impl RankedSentences {
         sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
         for one in sentences.iter_mut().take(MAX_QUOTES) {
             let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
-            one.code = code_around(chunk, one.text());
+            one.code = code_around(chunk, one.text(), one.citation.first_line);
         }
         Ok(Self(sentences))
     }
@@ -176,8 +178,15 @@ impl RankedSentences {
 
 /// Returns the block of code of a chunk that has a line, where it has several: one line of a
 /// function says little.
-fn code_around(chunk: &ChunkText, line: &str) -> Option<String> {
-    let (before, behind) = chunk.text.split_once(line)?;
+fn code_around(chunk: &ChunkText, line: &str, number: u32) -> Option<String> {
+    // the same line may stand in several blocks
+    let found = || chunk.text.match_indices(line).map(|(at, _)| at);
+    let has_number = |at: &usize| {
+        let above = saturating_u32(chunk.text[..*at].matches('\n').count());
+        chunk.lines[0] + above == number
+    };
+    let at = found().find(has_number).or_else(|| found().next())?;
+    let (before, behind) = (&chunk.text[..at], &chunk.text[at + line.len()..]);
     let (begin, end) = if ends_in_code(before) {
         // the words behind a fence are no code
         let inside = before.rfind(FENCE).map(|at| &before[at..])?;
@@ -191,7 +200,8 @@ fn code_around(chunk: &ChunkText, line: &str) -> Option<String> {
     let block = format!("{begin}{line}{end}");
     let block = block.trim_matches('\n').trim_end();
     let lines = block.lines().count();
-    (lines > 1 && lines <= MAX_CODE_LINES).then(|| block.to_owned())
+    let is_short = lines > 1 && lines <= MAX_CODE_LINES;
+    (is_short && !block.contains(FENCE)).then(|| block.to_owned())
 }
 
 /// Returns whether a text is the beginning or the end of a longer one.
@@ -452,7 +462,7 @@ mod tests {
             ("a.rs", code, "use a;", None),
             ("a.md", "```\nonly\n```", "only", None),
         ] {
-            let found = code_around(&of(document, text), line);
+            let found = code_around(&of(document, text), line, 0);
             assert_eq!(found.as_deref(), expected, "{document}: {line}");
         }
     }

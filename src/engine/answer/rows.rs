@@ -1,37 +1,36 @@
-//! The answer to a question for rows of a table: no model reads them where a rule reads the whole
-//! question.
+//! The answer to a question for rows of a table, where a rule reads the whole question: no model
+//! reads them.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Passages, Run, context};
-use crate::event::{ChunkText, Citation, Hit, QuestionKind, Scope};
-use crate::methods::joined::chunks_of;
+use crate::engine::run::{Answer, Passages, Run, context, pins};
+use crate::event::{ChunkText, Citation, Evidence, QuestionKind, Scope};
+use crate::methods::joined::{chunks_of, join};
 
 use super::quotes::quotation;
-use super::scope::{asks_for_several, asks_for_table};
-use super::sources::Supports;
-use super::table::{RowQuestion, Table, has_rows, to_markdown};
+use super::scope::asks_for_several;
+use super::sources::citation;
+use super::table::{Row, RowQuestion, Table, has_rows, to_markdown};
 
-/// Hits whose table is looked at, and other passages beside the rows.
+/// Hits whose table is looked at.
 const MAX_TABLES: usize = 3;
-const MAX_OTHERS: usize = 3;
+/// Rows that are given, and those where their number alone is asked for.
+const MAX_GIVEN: usize = 24;
+const MAX_COUNTED: usize = 6;
 
-/// The choice of rows for a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// There are no such rows.
-    Nothing,
-    /// A model answers from the rows: the question has words that no rule reads.
-    ByCells,
-    /// The rows are the answer: the question has no words but those of the table. `left_out` more
-    /// are not shown.
-    Whole { left_out: usize },
+/// The answer to a question for rows.
+pub struct GivenRows {
+    lead: String,
+    /// The rows, each with its place; for a table one text with the place of all.
+    rows: Vec<(String, Citation)>,
+    /// The number of further rows.
+    left_out: usize,
 }
 
-/// Puts the rows that the question asks for in the place of the first passage with a table that has
-/// them, whichever chunks they are in. The place of the passage says how they were chosen.
+/// Finds the rows that the question asks for in the table of one of the first passages, whichever
+/// chunks they are in, and puts these chunks in its place. `None` where the question is for
+/// something else, or no rule reads all of its words.
 ///
 /// # Errors
 ///
@@ -41,91 +40,102 @@ pub fn choose_rows(
     asked: &str,
     scope: &Scope,
     passages: &mut Passages,
-) -> Result<Choice, RunError> {
-    let question = RowQuestion::read(asked);
-    let asks_for_rows = scope.kind == QuestionKind::Listing
-        || asks_for_several(&question.text)
-        || question.is_count
-        || question.asks_for_extreme();
-    let corpus = run.tools.corpus.as_ref();
-    let Some(corpus) = corpus.filter(|_| asks_for_rows) else {
-        return Ok(Choice::Nothing);
+) -> Result<Option<GivenRows>, RunError> {
+    let question = match scope.kind {
+        QuestionKind::Fact | QuestionKind::Listing => RowQuestion::read(asked),
+        QuestionKind::Comparison | QuestionKind::Files | QuestionKind::Summary => None,
+    };
+    let question = question.filter(|question| {
+        scope.kind == QuestionKind::Listing
+            || asks_for_several(&asked.to_lowercase())
+            || question.is_count()
+            || question.asks_for_extreme()
+    });
+    let (Some(question), Some(corpus)) = (question, &run.tools.corpus) else {
+        return Ok(None);
     };
 
+    let settings = &run.tools.config.retriever;
     for at in 0..passages.hits.len().min(MAX_TABLES) {
         let hit = &passages.hits[at].chunk;
         if !has_rows(&hit.text) {
             continue;
         }
-        let chunks = corpus.index.document(&hit.document)?;
+        let mut chunks = corpus.index.document(&hit.document)?;
+        chunks.retain(|chunk| !pins::is_excluded(settings, chunk));
         let (section, _) = section(hit, &chunks);
-        let table = Table::new(hit, &chunks[section]);
-        let Some(chosen) = table.choose(&question) else {
-            continue;
-        };
-
-        let of_table: BTreeSet<u64> = table.chunks().collect();
-        let mut others = passages.hits.clone();
-        others.remove(at);
-        others.retain(|other| !of_table.contains(&other.chunk.id));
+        let table = Table::new(hit, chunks[section.clone()].iter());
         // the rows of a second table of the kind would be missing
-        let is_one = !others.iter().any(|other| table.is_like(&other.chunk));
-        let choice = if is_one && table.reads_all(&question, hit) {
-            Choice::Whole {
-                left_out: chosen.count().saturating_sub(question.max_rows()),
-            }
-        } else {
-            Choice::ByCells
-        };
-
-        let shown = Hit {
-            chunk: chosen.chunk(hit, question.max_rows()),
-            ..passages.hits[at].clone()
-        };
-        others.truncate(MAX_OTHERS);
-        others.insert(0, shown);
-        if choice == Choice::ByCells && !context::fits(run, &others)? {
+        let elsewhere = chunks[..section.start].iter().chain(&chunks[section.end..]);
+        let others = passages.hits.iter().map(|other| &other.chunk);
+        let others = others.filter(|other| other.document != hit.document);
+        if elsewhere.chain(others).any(|other| table.is_like(other)) {
             continue;
         }
-        passages.hits = others;
+        let Some(chosen) = table.choose(&question, hit) else {
+            continue;
+        };
+
+        let given = if question.is_count() {
+            MAX_COUNTED
+        } else {
+            MAX_GIVEN
+        };
+        let given = &chosen.rows[..chosen.rows.len().min(given)];
+        let of_rows: Vec<&ChunkText> = given.iter().map(|row| row.chunk).collect();
+        let Some(text) = join(&of_rows) else { continue };
+        let mut shown = passages.hits.remove(at);
+        shown.chunk = text;
+        let own = chunks_of(&shown.chunk);
+        passages.hits.retain(|other| !own.contains(&other.chunk.id));
+        passages.hits.insert(0, shown);
+
+        let cite = |row: &Row<'_>, last: &Row<'_>| Citation {
+            first_line: row.lines[0],
+            last_line: last.lines[1],
+            place: row.chunk.place([row.lines[0], last.lines[1]]),
+            quote: Some(row.text.to_owned()),
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..citation(1, &passages.hits[0])
+        };
+        let rows = match given {
+            [first, .., last] if question.is_table() => {
+                let whole = Citation {
+                    quote: None,
+                    ..cite(first, last)
+                };
+                vec![(to_markdown(table.columns(), given), whole)]
+            }
+            rows => rows
+                .iter()
+                .map(|row| (format!("- {}", quotation(row.text)), cite(row, row)))
+                .collect(),
+        };
+        let found = GivenRows {
+            lead: format!("{} · {}:", passages.hits[0].chunk.document, chosen.how),
+            rows,
+            left_out: chosen.rows.len() - given.len(),
+        };
         run.emit_read(asked.to_owned(), &passages.hits);
         context::publish(run, passages)?;
-        return Ok(choice);
+        return Ok(Some(found));
     }
-    Ok(Choice::Nothing)
+    Ok(None)
 }
 
-/// Answers with the rows that were chosen, each with its place; as a table where the question asks
-/// for one.
-pub fn give_rows(run: &mut Run<'_>, passages: &Passages, left_out: usize) -> Answer {
+/// Answers with the rows that were found.
+pub fn give_rows(run: &mut Run<'_>, found: GivenRows) -> Answer {
     let mut answer = Answer::default();
-    let supports = Supports::new(run.question, passages);
-    let mut rows = supports.quotations();
-    rows.retain(|row| row.label == 1);
-    if asks_for_table(run.question) {
-        let texts = rows.iter().filter_map(|row| row.quote.as_deref());
-        let table = to_markdown(texts);
-        let cited = rows.first().cloned().map(|first| Citation {
-            last_line: rows.last().map_or(first.last_line, |last| last.last_line),
-            quote: None,
-            ..first
-        });
-        run.give_step(&mut answer, "", table, cited);
-        rows.clear();
-    } else {
-        let place = passages
-            .hits
-            .first()
-            .and_then(|hit| hit.chunk.headings.last());
-        let lead = place.map(|place| format!("{place}:")).unwrap_or_default();
-        run.give_step(&mut answer, "", lead, None);
+    let gap = match found.rows.as_slice() {
+        [(table, _)] if table.starts_with('|') => "\n\n",
+        _ => "\n",
+    };
+    run.give_step(&mut answer, "", found.lead, None);
+    for (text, citation) in found.rows {
+        run.give_step(&mut answer, gap, text, Some(citation));
     }
-    for row in rows {
-        let text = quotation(row.quote.as_deref().unwrap_or_default());
-        run.give_step(&mut answer, "\n", format!("- {text}"), Some(row));
-    }
-    if left_out > 0 {
-        run.give_step(&mut answer, "\n\n", format!("… +{left_out}"), None);
+    if found.left_out > 0 {
+        run.give_step(&mut answer, "\n\n", format!("… +{}", found.left_out), None);
     }
     answer
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::config::{AnswerPrompt, Config};
-use crate::corpus::{date_in_text, fold_white_space, language, named_dates};
+use crate::corpus::{date_in_text, fold_white_space, language, named_dates, split_words};
 use crate::event::{QuestionKind, Scope, document_stem};
 use crate::index::{content_words, short_text_language};
 
@@ -44,7 +44,7 @@ const WHICH_FILES: &[&str] = &[
 #[rustfmt::skip]
 const FILES: &[&str] = &[
     "files ", "documents ", "notes ", "mails ", "emails ", "letters ", "reports ", "pages ",
-    "invoices ", "articles ", "dateien ", "dokumente ", "notizen ", "berichte ", "briefe ", "rechnungen ",
+    "invoices ", "dateien ", "dokumente ", "notizen ", "berichte ", "briefe ", "rechnungen ",
     "fichiers ", "rapports ", "courriels ", "factures ", "archivos ", "documentos ", "informes ",
     "correos ", "facturas ", "文件", "文档",
 ];
@@ -88,6 +88,7 @@ const COUNT: &[&str] = &[
 const ALTOGETHER: &[&str] = &[
     "in total", "altogether", "davon", "insgesamt", "au total", "en total", "总共",
 ];
+const OF_THE: [&str; 9] = ["of", "the", "my", "our", "der", "die", "de", "des", "las"];
 const COUNTED_OF: &[&str] = &[
     "of the", "of these", "of my", "of our", "der", "dieser", "de las", "de los", "de mis",
 ];
@@ -207,6 +208,20 @@ pub fn asks_for_number(question: &str) -> bool {
 pub fn asks_for_entries(scope: &Scope, question: &str) -> bool {
     let is_listing = scope.kind == QuestionKind::Listing;
     is_listing && !asks_for_table(question) && !asks_for_number(question)
+}
+
+/// Returns the word for what a question in lower case asks the number of.
+pub fn find_counted(question: &str) -> Option<String> {
+    let behind = COUNT
+        .iter()
+        .find_map(|phrase| Some(&question[find_words(question, phrase)? + phrase.len()..]))?;
+    let mut words = split_words(behind);
+    words.find(|word| !OF_THE.contains(word)).map(str::to_owned)
+}
+
+/// Returns whether a question in lower case has a word for something in the question before.
+pub fn points_back(question: &str) -> bool {
+    POINTING.iter().any(|word| has_word(question, word))
 }
 
 /// Returns whether a question asks for a table.
@@ -428,7 +443,7 @@ fn files_about(question: &str) -> Option<String> {
     let subject = subject.trim_end_matches(|c: char| "?？.。! ".contains(c));
     let language = short_text_language(question).unwrap_or_else(|| language(subject));
     // "that ship" is one of another question
-    let points = POINTING.iter().any(|word| has_word(subject, word));
+    let points = points_back(subject);
     let says_something = !points && !content_words(subject, language).is_empty();
     says_something.then(|| subject.to_owned())
 }

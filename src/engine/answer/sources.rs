@@ -182,7 +182,8 @@ pub fn largest<'a>(
     scored.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
-fn citation(label: u32, hit: &Hit) -> Citation {
+/// Returns the citation of a passage as a whole.
+pub fn citation(label: u32, hit: &Hit) -> Citation {
     Citation {
         label,
         chunk: hit.chunk.id,

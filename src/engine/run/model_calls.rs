@@ -16,7 +16,7 @@ use crate::methods::{JudgementKind, Meaning, ModelCalls, cosine, judge_by_words}
 use super::state::Run;
 
 /// Number of pairs that the generator judges at a time; in between the user sees how many are left.
-const JUDGED_AT_ONCE: usize = 32;
+const JUDGED_AT_ONCE: usize = 8;
 
 /// Tokens of a batch between two reports of it, each of which hears whether the user has stopped.
 const TOKENS_PER_PROGRESS: u32 = 16;
@@ -214,7 +214,7 @@ impl Run<'_> {
 
         let mut judged = Vec::with_capacity(prompts.len());
         for part in prompts.chunks(JUDGED_AT_ONCE) {
-            if prompts.len() > part.len() {
+            if prompts.len() > 1 {
                 self.emit(RunEvent::CallsProgressed {
                     purpose: JudgementKind::ENTAILMENT.purpose.to_owned(),
                     begun: saturating_u32(judged.len() + 1),

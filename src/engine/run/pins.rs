@@ -18,7 +18,7 @@ pub fn is_pinned(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
     is_named(&settings.pinned, chunk) && !is_excluded(settings, chunk)
 }
 
-fn is_excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
+pub fn is_excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
     is_named(&settings.excluded, chunk)
 }
 

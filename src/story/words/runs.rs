@@ -1,5 +1,7 @@
 //! The activity of a run, its operations and its end.
 
+use std::borrow::Cow;
+
 use crate::event::{
     AsAsked, Decision, LeftOut, Operation, Outcome, Part, Uncertainty, UncertaintyMeasure, Utility,
 };
@@ -40,6 +42,15 @@ pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
     let left = progress.left_ms().filter(|left| *left >= SHORT_MS);
     let left = left.map_or(String::new(), |left| format!(", {}", time_left(left)));
     format!("{work} {} of {}{left}", progress.begun, progress.total)
+}
+
+/// Returns the name of a preset for people.
+#[must_use]
+pub fn preset(name: &str) -> Cow<'_, str> {
+    match name {
+        "naive" => Cow::Borrowed("plain search"),
+        name => Cow::Owned(format!("preset {name}")),
+    }
 }
 
 /// Returns what a follow-up question was understood as, or why it was used as it was asked; `None`

@@ -2,7 +2,7 @@
 
 use crate::event::{LeftOut, Part};
 use crate::story::Run;
-use crate::story::words::duration;
+use crate::story::words::{self, duration};
 use crate::tui::view::Scene;
 
 /// Maximum number of presets that are named.
@@ -11,18 +11,18 @@ const MAX_NAMED: usize = 4;
 /// Returns that a role is off in a run, with the presets in which it is on.
 pub(super) fn off(scene: &Scene<'_>, run: &Run, role: &str) -> String {
     let with: Vec<&str> = scene.ui.next_run.presets_with(role).collect();
-    let preset = &run.preset;
-    if with.contains(&preset.as_str()) {
-        return format!("turned off in the settings of this run; preset {preset} has it");
+    let preset = words::preset(&run.preset);
+    if with.contains(&run.preset.as_str()) {
+        return format!("turned off in the settings of this run; {preset} has it");
     }
 
     let others = match with.as_slice() {
-        [] => return format!("not in preset {preset}"),
+        [] => return format!("not in {preset}"),
         [one] => format!("{one} has it"),
         many if many.len() > MAX_NAMED => "most others have it".to_owned(),
         many => format!("{} have it", many.join(", ")),
     };
-    format!("not in preset {preset}: {others}")
+    format!("not in {preset}: {others}")
 }
 
 /// Returns why a part that is on did nothing in a run that is over.

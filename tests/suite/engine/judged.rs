@@ -210,16 +210,16 @@ fn rows_that_a_question_names_are_the_answer_without_a_model() {
     let cases = [
         (
             "Which huts have a stove?",
-            "stove: yes (2/3):\n- hut: Kestrel · stove: yes · beds: 12 [1]\n\
+            "people.md · stove: yes (2/3):\n- hut: Kestrel · stove: yes · beds: 12 [1]\n\
              - hut: Chough · stove: yes · beds: 25 [1]",
         ),
         (
             "Which hut has the most beds?",
-            "max beds (1/3):\n- hut: Marmot · stove: no · beds: 40 [1]",
+            "people.md · max beds (1/3):\n- hut: Marmot · stove: no · beds: 40 [1]",
         ),
         (
             "A table of the huts",
-            "| hut | stove | beds |\n| --- | --- | --- |\n| Kestrel | yes | 12 |\n\
+            "people.md · 3/3:\n\n| hut | stove | beds |\n| --- | --- | --- |\n| Kestrel | yes | 12 |\n\
              | Marmot | no | 40 |\n| Chough | yes | 25 |\n\n[1]",
         ),
     ];

@@ -241,7 +241,11 @@ fn a_stop_is_heard_within_a_reply() {
     };
     let (_, events) = ask(usize::MAX);
     let of_first = events.iter().enumerate().filter_map(|(at, event)| {
-        matches!(event, RunEvent::CallsProgressed { begun: 1, .. }).then_some(at)
+        let is_of_first = matches!(
+            event,
+            RunEvent::CallsProgressed { purpose, begun: 1, .. } if purpose == "utility samples"
+        );
+        is_of_first.then_some(at)
     });
     let of_first: Vec<usize> = of_first.collect();
     assert_eq!(

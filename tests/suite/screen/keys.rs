@@ -959,7 +959,7 @@ fn questions_from_headings_are_offered_until_one_is_asked() {
         .hides("shows you around")
         .press("down")
         .shows(&format!("ask> {question}"))
-        .shows("preset naive");
+        .shows("plain search");
     screen.press("ctrl-u").hides(&format!("ask> {question}"));
 
     // another folder has others, and an answer none
@@ -2305,7 +2305,7 @@ fn what_is_said_of_a_run_follows_its_values() {
         screen
     };
     // a stage that the preset has, and one that it does not have
-    with(&|_| {}).shows("not in preset naive: dense-rag");
+    with(&|_| {}).shows("not in plain search: dense-rag");
     with(&|event| {
         if let RunEvent::RunStarted { preset, .. } = event {
             *preset = "dense-rag".to_owned();
