@@ -64,7 +64,9 @@ pub fn choose_rows(
         let mut chunks = corpus.index.document(&hit.document)?;
         chunks.retain(|chunk| !pins::is_excluded(settings, chunk));
         let (section, _) = section(hit, &chunks);
-        let table = Table::new(hit, chunks[section.clone()].iter());
+        let Some(table) = Table::read(hit, chunks[section.clone()].iter()) else {
+            continue;
+        };
         // the rows of a second table of the kind would be missing
         let elsewhere = chunks[..section.start].iter().chain(&chunks[section.end..]);
         let others = passages.hits.iter().map(|other| &other.chunk);

@@ -1,12 +1,14 @@
 //! The rows of a table that a question asks for, by rule: those whose cells it names, and of these
 //! the ones with the largest or the smallest number. A small model reads a long table wrongly where
-//! it must compare its rows, and a long one is in several chunks. A question with a word that no
-//! rule uses is left to the model.
+//! it must compare its rows, and a long one is in several chunks. The rule answers only where it
+//! uses every word of the question but articles and the like: "over", "to be" and "first" are
+//! conditions that no cell has.
 
 use std::collections::BTreeSet;
 
 use crate::corpus::{count_negations, language, split_words};
 use crate::event::{ChunkText, document_stem};
+use crate::letters::{holds, normalise};
 
 use super::scope::{asks_for_table, find_counted, find_words, points_back};
 use super::wording::stems;
@@ -15,6 +17,8 @@ use super::wording::stems;
 const MIN_ROWS: usize = 3;
 /// Values of one column that a lead names.
 const MAX_VALUES: usize = 3;
+/// Words of a question among which one that asks which stands.
+const ASKS_WITHIN: usize = 3;
 
 /// Words that ask for the largest and for the smallest number, in lower case.
 #[rustfmt::skip]
@@ -34,34 +38,38 @@ const EXTREMES: [(Extreme, &[&str]); 2] = [
         "最便宜",
     ]),
 ];
-/// Words in front of a superlative that make a bound of it, and behind it those that make a share,
-/// in lower case.
-const BOUNDS: [&str; 4] = ["at ", "mindestens ", "au ", "al "];
-const SHARES: [&str; 4] = [" of ", " der ", " de ", " que "];
-/// Beginnings of words that are about a price, and names of its column, in lower case.
+/// Beginnings of words that are about a price, verbs beside an extreme, and names of a column of
+/// prices, in lower case.
 #[rustfmt::skip]
 const COSTLY: &[&str] = &[
     "expensive", "cheap", "cost", "teuer", "günstig", "billig", "koste", "cher", "chère", "coûte",
     "caro", "cara", "barat", "cuesta", "贵", "便宜",
 ];
-const PRICES: &str = " price cost fee preis kosten gebühr prix coût precio coste 价格";
-/// Words that compare, or join conditions in a way that no rule reads, in lower case.
-#[rustfmt::skip]
-const UNREAD: &[&str] = &[
-    "than", "above", "below", "over", "under", "before", "after", "between", "until", "since",
-    "more", "less", "fewer", "up to", "als", "über", "unter", "vor", "nach", "zwischen", "bis",
-    "seit", "mehr", "weniger", "mindestens", "höchstens", "avant", "après", "entre", "depuis",
-    "moins de", "plus de", "antes", "después", "desde", "hasta", "超过", "以上", "以下", "之前", "之后",
+const OF_EXTREMES: &[&str] = &[
+    "come", "came", "pay", "pays", "kamen", "kommen", "zahlt", "number",
 ];
-const ALTERNATIVES: [&str; 5] = ["or", "oder", "ou", "o", "或"];
-/// Words of any question for rows, in lower case.
+const PRICES: &str = "price cost fee preis kosten gebühr prix coût precio coste 价格";
+/// Words in front of what a question asks for, in lower case.
 #[rustfmt::skip]
-const ROW_WORDS: &[&str] = &[
-    "list", "show", "make", "create", "name", "give", "table", "overview", "all", "many", "number",
-    "count", "run", "come", "came", "use", "belong", "liste", "zeige", "nenne", "erstelle", "mache",
-    "tabelle", "alle", "viele", "anzahl", "kommen", "kamen", "hat", "haben", "steht", "stehen",
-    "tableau", "fais", "nombre", "combien", "tabla", "haz", "número", "cuántos", "tiene", "tienen",
+const WHICH: &[&str] = &[
+    "which", "what", "who", "welche", "welcher", "welches", "welchem", "welchen", "wer", "quel",
+    "quelle", "quels", "quelles", "qué", "cuál", "cuáles", "quién",
 ];
+/// Words that set no condition, in lower case.
+#[rustfmt::skip]
+const HARMLESS: &[&str] = &[
+    "how", "many", "of", "the", "a", "an", "in", "at", "on", "for", "from", "with", "is", "are",
+    "was", "were", "has", "have", "had", "do", "does", "did", "there", "and", "or", "run", "runs",
+    "list", "show", "give", "me", "make", "create", "all", "please", "table", "overview", "as",
+    "wie", "viele", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "im", "am",
+    "an", "auf", "aus", "von", "mit", "für", "ist", "sind", "hat", "haben", "gibt", "es", "und",
+    "oder", "liste", "zeige", "nenne", "erstelle", "mache", "alle", "tabelle", "combien", "le",
+    "la", "les", "un", "une", "du", "de", "d", "l", "dans", "sur", "avec", "pour", "est", "sont",
+    "ont", "il", "y", "et", "ou", "montre", "fais", "tableau", "tous", "toutes", "cuántos",
+    "cuántas", "el", "los", "las", "una", "del", "en", "con", "para", "son", "tiene", "tienen",
+    "hay", "o", "lista", "muestra", "haz", "tabla", "todos", "todas",
+];
+const ALTERNATIVES: &[&str] = &["or", "oder", "ou", "o", "或"];
 /// The cells of a column that says whether, in lower case; an empty one is left out.
 const YES: &[&str] = &[
     "yes", "y", "true", "x", "✓", "✔", "ja", "oui", "sí", "是", "有",
@@ -84,44 +92,47 @@ enum Extreme {
 
 /// A question that a rule may read.
 pub struct RowQuestion {
-    /// The question in lower case.
+    /// The question in lower case, and without punctuation and articles.
     text: String,
+    normal: String,
     is_table: bool,
     has_alternatives: bool,
     /// The word for the things of which it asks the number.
     counted: Option<String>,
-    /// The extreme that it asks for, with what stands behind it.
+    /// The extreme that it asks for, with the words behind it.
     extreme: Option<(Extreme, String)>,
-    /// The words behind negations.
-    denied: Vec<String>,
+    /// The negations, and the words behind them.
+    denials: Vec<(String, String)>,
 }
 
 impl RowQuestion {
-    /// Reads a question; `None` where it has words that no rule uses.
+    /// Reads a question; `None` where it asks for no rows, or for those of another question.
     pub fn read(question: &str) -> Option<Self> {
         let text = question.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| find_words(&text, word).is_some());
-        let own = language(question);
-        // IT and A are stop words only in lower case
-        let is_lost = |word: &str| {
-            let is_name = word.chars().all(char::is_uppercase) && word.len() > 1;
-            is_name && stems(&word.to_lowercase(), own).is_empty()
-        };
-        if has(UNREAD) || points_back(&text) || split_words(question).any(is_lost) {
+        let asks_which = split_words(&text)
+            .take(ASKS_WITHIN)
+            .any(|word| WHICH.contains(&word));
+        let extreme = find_extreme(&text)?;
+        if points_back(&text) || (extreme.is_some() && !asks_which) {
             return None;
         }
 
         let words: Vec<&str> = text.split_whitespace().collect();
         let is_denial = |word: &&str| count_negations([*word].into_iter()) > 0;
         let denials = (0..words.len()).filter(|at| is_denial(&words[*at]));
-        let denied = denials.map(|at| words.get(at + 1).map(|word| (*word).to_owned()));
-        let denied: Option<Vec<String>> = denied.collect();
+        let denials = denials.map(|at| {
+            let next = words.get(at + 1)?;
+            Some((words[at].to_owned(), split_words(next).next()?.to_owned()))
+        });
+        let denials: Option<Vec<_>> = denials.collect();
+        let has_alternatives = split_words(&text).any(|word| ALTERNATIVES.contains(&word));
         Some(Self {
-            denied: denied?,
-            extreme: find_extreme(&text)?,
-            is_table: asks_for_table(question),
-            has_alternatives: has(&ALTERNATIVES),
+            denials: denials?,
+            extreme,
+            is_table: asks_for_table(question) && !asks_which,
+            has_alternatives,
             counted: find_counted(&text),
+            normal: normalise(question),
             text,
         })
     }
@@ -137,10 +148,23 @@ impl RowQuestion {
     pub fn is_count(&self) -> bool {
         self.counted.is_some()
     }
+
+    /// Returns whether the question has all words of a text in their order.
+    fn names(&self, text: &str) -> bool {
+        let is_condition = |word: &str| !HARMLESS.contains(&word);
+        let text = text.to_lowercase();
+        split_words(&text).any(is_condition) && holds(&self.normal, &normalise(&text))
+    }
+
+    /// Returns the word for what it asks for, "month" of "In which month".
+    fn head(&self) -> Option<&str> {
+        let mut words = split_words(&self.text).skip_while(|word| !WHICH.contains(word));
+        words.nth(1).filter(|word| !HARMLESS.contains(word))
+    }
 }
 
-/// Returns the extreme that a question in lower case asks for, if any; `None` where it has several,
-/// or bounds and shares in the words of one.
+/// Returns the extreme that a question in lower case asks for, if any, with the words behind it;
+/// `None` where it has several, or bounds ("at least") and shares ("most of") in the words of one.
 fn find_extreme(text: &str) -> Option<Option<(Extreme, String)>> {
     let mut found: Vec<(usize, usize, Extreme)> = Vec::new();
     for (extreme, words) in EXTREMES {
@@ -162,26 +186,17 @@ fn find_extreme(text: &str) -> Option<Option<(Extreme, String)>> {
         [one] => *one,
         _ => return None,
     };
-
-    let mut behind = text[end..].to_owned();
-    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-    let is_bound = BOUNDS.iter().any(|word| text[..at].ends_with(word))
-        || behind.split_whitespace().next().is_some_and(is_number)
-        || behind.starts_with(|c: char| c.is_ascii_digit());
-    if is_bound || SHARES.iter().any(|word| behind.starts_with(word)) {
-        return None;
-    }
-    let is_costly = |word: &str| COSTLY.iter().any(|stem| word.starts_with(stem));
-    if split_words(text).any(is_costly) {
-        behind.push_str(PRICES);
-    }
-    Some(Some((extreme, behind)))
+    let behind = text[end..].trim_start();
+    let next = split_words(behind).next().unwrap_or_default();
+    let is_share = ["of", "der", "de", "que", "des"].contains(&next);
+    let is_bound = text[..at].ends_with("at ") || behind.starts_with(|c: char| c.is_ascii_digit());
+    (!is_share && !is_bound).then(|| Some((extreme, behind.to_owned())))
 }
 
 /// The rows of a table in their order, whichever chunks they are in.
 pub struct Table<'c> {
     rows: Vec<Row<'c>>,
-    /// The names of its columns.
+    /// The names of its columns, the first of which is the name of a row.
     columns: Vec<&'c str>,
     language: &'static str,
 }
@@ -195,50 +210,52 @@ pub struct Row<'c> {
 }
 
 impl<'c> Table<'c> {
-    /// Reads the table of a text out of the chunks of its section: the rows whose first column has
-    /// the name of its own one, and those of the same columns without it, but no totals.
-    pub fn new(of: &ChunkText, section: impl Iterator<Item = &'c ChunkText>) -> Self {
+    /// Reads the table of a text out of the chunks of its section, without totals; `None` where it
+    /// has few rows, or one without a first cell or with no other: rows may be missing.
+    pub fn read(of: &ChunkText, section: impl Iterator<Item = &'c ChunkText>) -> Option<Self> {
+        let first = of.text.lines().find_map(cells)?.first()?.0;
+        let lone = format!("{first}: ");
         let mut rows: Vec<Row<'c>> = Vec::new();
         let mut before = 0;
         for chunk in section {
             // chunks overlap: the first rows of one may be the last ones of that before it
-            let first = rows.len();
+            let known = rows.len();
             for (lines, text) in lines(chunk) {
-                let Some(cells) = cells(text) else { continue };
                 let is_same = |row: &Row| row.lines == lines && row.text == text;
-                if !rows[before..first].iter().any(is_same) {
-                    rows.push(Row {
+                match cells(text) {
+                    Some(cells) if cells[0].0 != first => return None,
+                    Some(_) if rows[before..known].iter().any(is_same) => {}
+                    Some(cells) => rows.push(Row {
                         chunk,
                         lines,
                         text,
                         cells,
-                    });
+                    }),
+                    None if text.trim_start_matches(['|', ' ']).starts_with(&lone) => return None,
+                    None => {}
                 }
             }
-            before = first;
+            before = known;
         }
 
-        let first = of.text.lines().find_map(cells);
-        let first = first.and_then(|cells| cells.first().map(|(name, _)| (*name).to_owned()));
-        let is_main = |row: &&Row| row.cells.first().map(|(name, _)| *name) == first.as_deref();
+        let is_total = |row: &Row| {
+            let first = row.cells[0].1.to_lowercase();
+            split_words(&first)
+                .next()
+                .is_none_or(|word| TOTALS.contains(&word))
+        };
+        rows.retain(|row| !is_total(row));
         let mut columns: Vec<&str> = Vec::new();
-        for (name, _) in rows.iter().filter(is_main).flat_map(|row| &row.cells) {
+        for (name, _) in rows.iter().flat_map(|row| &row.cells) {
             if !columns.contains(name) {
                 columns.push(name);
             }
         }
-        let is_total = |row: &Row| {
-            let first = row.cells.first().map(|(_, value)| value.to_lowercase());
-            first.is_some_and(|value| TOTALS.contains(&value.as_str()))
-        };
-        rows.retain(|row| {
-            row.cells.iter().all(|(name, _)| columns.contains(name)) && !is_total(row)
-        });
-        Self {
+        (rows.len() >= MIN_ROWS).then(|| Self {
             rows,
             columns,
             language: language(&of.text),
-        }
+        })
     }
 
     /// Returns the names of its columns.
@@ -254,41 +271,25 @@ impl<'c> Table<'c> {
     }
 
     /// Returns the rows that a question asks for; `None` where it names no cell and no column of
-    /// numbers, or has a word that is none of these, nor of the columns, the place of the table
-    /// and any such question.
+    /// numbers, or has a word that is none of these, nor of the table, its place and any such
+    /// question.
     pub fn choose(&self, question: &RowQuestion, of: &ChunkText) -> Option<Chosen<'_, 'c>> {
-        if self.rows.len() < MIN_ROWS {
-            return None;
-        }
         let mut rows: Vec<&Row> = self.rows.iter().collect();
+        let mut among = rows.len();
         let mut how = Vec::new();
-        let mut left = self.stems(&question.text);
-        let mut read = |text: &str| {
-            let words = self.stems(text);
-            left.retain(|word| !words.contains(word));
-        };
-        for Named {
-            column,
-            values,
-            is_flag,
-        } in self.named_cells(question)?
-        {
-            rows.retain(|row| values.contains(row.value(column)));
-            if is_flag {
-                read(column);
-            }
-            values.iter().for_each(|value| read(value));
-            let more = if values.len() > MAX_VALUES {
-                ", …"
-            } else {
-                ""
-            };
-            let values = values.iter().copied().filter(|value| !value.is_empty());
-            let values: Vec<&str> = values.take(MAX_VALUES).collect();
-            how.push(format!("{column}: {}{more}", values.join(", ")));
+        let mut used = Vec::new();
+        for named in self.named_cells(question)? {
+            rows.retain(|row| named.values.contains(row.value(named.column)));
+            how.push(named.describe());
+            used.push(named.column);
+            used.extend(named.values);
         }
-
-        let mut among = self.rows.len();
+        used.extend(
+            question
+                .denials
+                .iter()
+                .map(|(negation, _)| negation.as_str()),
+        );
         if let Some((extreme, behind)) = &question.extreme {
             let (column, numbers) = self.number_column(&rows, &question.text, behind)?;
             among = rows.len();
@@ -297,36 +298,14 @@ impl<'c> Table<'c> {
                 Extreme::Largest => format!("max {column}"),
                 Extreme::Smallest => format!("min {column}"),
             });
-            EXTREMES
-                .iter()
-                .flat_map(|(_, words)| *words)
-                .for_each(|word| read(word));
-            COSTLY.iter().for_each(|word| read(word));
+            used.push(column);
+            used.extend(EXTREMES.iter().flat_map(|(_, words)| *words));
+            used.extend(OF_EXTREMES.iter().chain(COSTLY));
         }
 
-        let place = [
-            of.headings.as_slice(),
-            &[document_stem(&of.document).to_owned()],
-        ]
-        .concat();
-        let is_flag = |column: &&&str| self.is_flag(column);
-        self.columns
-            .iter()
-            .filter(|column| !is_flag(column))
-            .for_each(|name| read(name));
-        place.iter().for_each(|name| read(name));
-        ROW_WORDS.iter().for_each(|word| read(word));
         let is_all = how.is_empty() && question.is_table;
-        let is_choice = (!rows.is_empty() && rows.len() < among) || is_all;
-        let counts_rows = question.counted.as_ref().is_none_or(|counted| {
-            let names = self.columns.iter().take(1).copied();
-            let names: String = names
-                .chain(place.iter().map(String::as_str))
-                .collect::<Vec<_>>()
-                .join(" ");
-            self.stems(counted).is_subset(&self.stems(&names))
-        });
-        (left.is_empty() && is_choice && counts_rows).then(|| Chosen {
+        let is_choice = !rows.is_empty() && rows.len() < among || is_all;
+        (is_choice && self.reads_all(question, of, &used)).then(|| Chosen {
             how: match how.join(", ").as_str() {
                 "" => format!("{}/{among}", rows.len()),
                 how => format!("{how} ({}/{among})", rows.len()),
@@ -335,84 +314,161 @@ impl<'c> Table<'c> {
         })
     }
 
-    /// Returns the cells that the words of a question name whole, by their column; of a column that
-    /// says whether, which it names, those that say so. `None` where it is unclear what it denies,
-    /// which column a cell is of, or how the columns go together.
+    /// Returns whether all words of a question set no condition, were used, or name what is in a
+    /// row; what it counts is a row.
+    fn reads_all(&self, question: &RowQuestion, of: &ChunkText, used: &[&str]) -> bool {
+        let place = of.headings.iter().map(String::as_str);
+        let place = place.chain([document_stem(&of.document)]);
+        let is_year = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+        let place: Vec<&str> = place
+            .flat_map(split_words)
+            .filter(|word| !is_year(word))
+            .collect();
+        let names = self.columns.iter().take(1).chain(&place);
+        let names: BTreeSet<String> = names.flat_map(|name| self.stems(name)).collect();
+        let head = question
+            .head()
+            .map(|head| self.stems(head))
+            .unwrap_or_default();
+        // another column may be a condition, "which have a discount"
+        let is_head = |column: &&&str| !head.is_empty() && head.is_subset(&self.stems(column));
+
+        let heads = self
+            .columns
+            .iter()
+            .filter(is_head)
+            .map(|column| self.stems(column));
+        let exact: BTreeSet<String> = used
+            .iter()
+            .flat_map(|text| {
+                let text = text.to_lowercase();
+                split_words(&text).map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect();
+        let mut known: BTreeSet<String> = used.iter().flat_map(|text| self.stems(text)).collect();
+        known.extend(heads.flatten());
+        known.extend(names.iter().cloned());
+        let is_read = |word: &str| {
+            let stems = self.stems(word);
+            let is_known = !stems.is_empty() && stems.is_subset(&known);
+            HARMLESS.contains(&word) || WHICH.contains(&word) || exact.contains(word) || is_known
+        };
+
+        let counts_rows = question.counted.as_ref().is_none_or(|counted| {
+            let counted = self.stems(counted);
+            let is_in = |column: &&str| !counted.is_disjoint(&self.stems(column));
+            let rows = self.rows.iter().map(|row| row.cells[0].1);
+            let is_distinct = rows.collect::<BTreeSet<_>>().len() == self.rows.len();
+            let of_others = self.columns.iter().skip(1).any(is_in);
+            counted.is_subset(&names) && is_distinct && !of_others
+        });
+        split_words(&question.text).all(is_read) && counts_rows
+    }
+
+    /// Returns the cells that a question names whole, by their column; of a yes/no column that it
+    /// names, those that say so. `None` where it is unclear what it denies, which column a cell is
+    /// of, or how the columns go together.
     fn named_cells(&self, question: &RowQuestion) -> Option<Vec<Named<'c>>> {
-        let asked = &self.stems(&question.text);
-        let mut denied: Vec<BTreeSet<String>> = Vec::new();
-        denied.extend(question.denied.iter().map(|word| self.stems(word)));
+        let mut denials = question.denials.clone();
         let mut named: Vec<Named<'c>> = Vec::new();
+        let mut flags = 0;
         for &column in &self.columns {
-            let is_flag = self.is_flag(column);
             let values: BTreeSet<&str> = self.rows.iter().map(|row| row.value(column)).collect();
-            let values: BTreeSet<&str> = if is_flag {
-                if question.is_table || !self.is_named(column, asked) {
+            if is_flag(&values) {
+                if question.is_table || !question.names(column) {
                     continue;
                 }
-                let of_column = self.stems(column);
-                let before = denied.len();
-                denied.retain(|words| words.is_disjoint(&of_column));
-                let wanted = if denied.len() < before { NO } else { YES };
-                values
-                    .into_iter()
-                    .filter(|value| is_one_of(wanted, value))
-                    .collect()
-            } else {
-                let is_wanted = |value: &&str| {
-                    let is_word = value.chars().count() > 1 && split_number(value).is_none();
-                    is_word && self.is_named(value, asked)
-                };
-                values.into_iter().filter(is_wanted).collect()
-            };
-            let is_known = |one: &Named| !one.is_flag && !one.values.is_disjoint(&values);
-            if !is_flag && named.iter().any(is_known) {
-                return None;
-            }
-            if is_flag || !values.is_empty() {
+                let of_column = column.to_lowercase();
+                let before = denials.len();
+                denials.retain(|(_, word)| !split_words(&of_column).any(|one| one == word));
+                let wanted = if denials.len() < before { NO } else { YES };
+                let values = values.into_iter().filter(|value| is_one_of(wanted, value));
                 named.push(Named {
                     column,
-                    values,
-                    is_flag,
+                    values: values.collect(),
                 });
+                flags += 1;
+                continue;
             }
+
+            let wanted = self.named_values(question, &values)?;
+            if wanted.is_empty() {
+                continue;
+            }
+            let is_known = |one: &Named| !one.values.is_disjoint(&wanted);
+            let is_unclear = self.stems(column).is_empty() || values.contains("");
+            if is_unclear || named.iter().any(is_known) {
+                return None;
+            }
+            denials.retain(|(negation, word)| {
+                !wanted.iter().any(|value| {
+                    holds(&normalise(value), &normalise(&format!("{negation} {word}")))
+                })
+            });
+            named.push(Named {
+                column,
+                values: wanted,
+            });
         }
-        let is_clear = denied.is_empty() && !(question.has_alternatives && named.len() > 1);
+        let is_denied = !question.denials.is_empty();
+        let is_clear = denials.is_empty()
+            && !(is_denied && flags > 1)
+            && !(question.has_alternatives && named.len() > 1);
         is_clear.then_some(named)
     }
 
-    /// Returns whether a column says whether.
-    fn is_flag(&self, column: &str) -> bool {
-        let mut values = self.rows.iter().map(|row| row.value(column));
-        let says = |value: &str| is_one_of(YES, value) || is_one_of(NO, value);
-        values.clone().any(|value| is_one_of(YES, value)) && values.all(says)
+    /// Returns the values of a column that a question names, "New York" and not the York in it;
+    /// `None` where a longer value holds one of them: it may be one of several in a cell.
+    fn named_values(
+        &self,
+        question: &RowQuestion,
+        values: &BTreeSet<&'c str>,
+    ) -> Option<BTreeSet<&'c str>> {
+        let is_text = |value: &str| value.chars().count() > 1 && split_number(value).is_none();
+        let fits = |value: &str| value.len() <= question.text.len() && is_text(value);
+        let named = values
+            .iter()
+            .copied()
+            .filter(|value| fits(value) && question.names(value));
+        let named: Vec<(&str, String)> = named.map(|value| (value, normalise(value))).collect();
+        let is_inside = |text: &str, of: &str| text != of && holds(of, text);
+        let largest = named
+            .iter()
+            .filter(|(_, text)| !named.iter().any(|(_, other)| is_inside(text, other)));
+        let largest: Vec<&(&str, String)> = largest.collect();
+        let is_part = |text: &str| {
+            values.iter().any(|value| {
+                let other = normalise(value);
+                is_inside(text, &other) && !largest.iter().any(|(_, known)| *known == other)
+            })
+        };
+        if !named.is_empty() && largest.iter().any(|(_, text)| is_part(text)) {
+            return None;
+        }
+        Some(largest.into_iter().map(|(value, _)| *value).collect())
     }
 
-    /// Returns the column of numbers that the question names best, behind its extreme before
-    /// elsewhere, with the numbers of the rows. The first column is the name of a row.
+    /// Returns the column of numbers that a question names behind its extreme, and no other one,
+    /// with the numbers of the rows.
     fn number_column(
         &self,
         rows: &[&Row<'c>],
         question: &str,
         behind: &str,
     ) -> Option<(&'c str, Vec<Option<f64>>)> {
-        let [asked, near] = [question, behind].map(|text| self.stems(text));
-        let common = |column: &str| {
-            let words = self.stems(column);
-            let near = words.intersection(&near).count();
-            (near, words.intersection(&asked).count())
+        let mut near = self.stems(behind);
+        if split_words(question).any(|word| COSTLY.iter().any(|stem| word.starts_with(stem))) {
+            near.extend(self.stems(PRICES));
+        }
+        let common = |column: &str| self.stems(column).intersection(&near).count();
+        let columns = self.columns.iter().skip(1).copied();
+        let best = columns.clone().map(common).max().filter(|best| *best > 0)?;
+        let mut best = columns.filter(|column| common(column) == best);
+        let (Some(column), None) = (best.next(), best.next()) else {
+            return None;
         };
-        let columns = self.columns.iter().skip(1).rev().copied();
-        let best = columns.max_by_key(|column| common(column))?;
-        let values: Vec<&str> = rows.iter().map(|row| row.value(best)).collect();
-        let numbers = read_numbers(&values).filter(|_| common(best) > (0, 0))?;
-        Some((best, numbers))
-    }
-
-    /// Returns whether the words of a question name all of a text.
-    fn is_named(&self, text: &str, asked: &BTreeSet<String>) -> bool {
-        let words = self.stems(text);
-        !words.is_empty() && words.is_subset(asked)
+        let values: Vec<&str> = rows.iter().map(|row| row.value(column)).collect();
+        Some((column, read_numbers(&values, self.language)?))
     }
 
     /// A word in capitals has two forms, and a question is in lower case.
@@ -421,12 +477,38 @@ impl<'c> Table<'c> {
     }
 }
 
+/// Returns whether a column with these values says yes or no.
+fn is_flag(values: &BTreeSet<&str>) -> bool {
+    let says = |value: &&str| is_one_of(YES, value) || is_one_of(NO, value);
+    values.iter().any(|value| is_one_of(YES, value)) && values.iter().all(says)
+}
+
 /// Cells of a column that a question names.
 struct Named<'c> {
     column: &'c str,
     values: BTreeSet<&'c str>,
-    /// Whether the column says whether.
-    is_flag: bool,
+}
+
+impl Named<'_> {
+    fn describe(&self) -> String {
+        let values = self
+            .values
+            .iter()
+            .copied()
+            .filter(|value| !value.is_empty());
+        let values: Vec<&str> = values.take(MAX_VALUES).collect();
+        let more = if self.values.len() > MAX_VALUES {
+            ", …"
+        } else {
+            ""
+        };
+        let shown = if values.is_empty() {
+            "–".to_owned()
+        } else {
+            values.join(", ")
+        };
+        format!("{}: {shown}{more}", self.column)
+    }
 }
 
 impl<'c> Row<'c> {
@@ -435,7 +517,7 @@ impl<'c> Row<'c> {
         let mut cells = self.cells.iter();
         cells
             .find(|(name, _)| *name == column)
-            .map_or("", |(_, value)| value)
+            .map_or("", |(_, value)| *value)
     }
 }
 
@@ -524,7 +606,7 @@ fn extremes<'t, 'c>(
 
 /// Returns the numbers of a column, `None` for an empty cell; nothing where a cell is no number, or
 /// they have several units. Their signs are read together: 12.5 says what the point in 3.125 is.
-fn read_numbers(cells: &[&str]) -> Option<Vec<Option<f64>>> {
+fn read_numbers(cells: &[&str], language: &str) -> Option<Vec<Option<f64>>> {
     let parts = cells.iter().map(|cell| match *cell {
         "" => Some(None),
         cell => split_number(cell).map(Some),
@@ -549,7 +631,10 @@ fn read_numbers(cells: &[&str]) -> Option<Vec<Option<f64>>> {
         (behind.len() != 3 || is_zero || whole.contains(other)).then_some(sign)
     });
     let decimals: BTreeSet<char> = decimals.collect();
-    if decimals.len() > 1 {
+    // 1.250 alone may be either, in English less so with a comma
+    let own = if language == "en" { '.' } else { ',' };
+    let has_own = known().any(|[_, digits, _]| digits.contains(own));
+    if decimals.len() > 1 || (decimals.is_empty() && has_own) {
         return None;
     }
     let read = |digits: &str| {
@@ -714,7 +799,7 @@ mod tests {
         ];
         for (lines, question, expected, how) in cases {
             let chunks = chunks(lines);
-            let table = Table::new(&chunks[0], chunks.iter());
+            let table = Table::read(&chunks[0], chunks.iter()).expect("it has rows");
             let asked = RowQuestion::read(question).expect(question);
             let chosen = table.choose(&asked, &chunks[0]).expect(question);
             let found: Vec<u32> = chosen.rows.iter().map(|row| row.lines[0]).collect();
@@ -743,6 +828,8 @@ mod tests {
                     "Which tide gauge has the second highest level?",
                     "Which sensors on mains does IT have?",
                     "Which sensors aren't solar and are at no pier?",
+                    "Which sensors from Pier 3 to Pier 7 are solar?",
+                    "Which sensors on mains are in use?",
                 ],
             ),
             (
@@ -765,12 +852,19 @@ mod tests {
                     "Which hut is the highest?",
                     "How many beds have the huts with a stove?",
                     "Which huts have no stove and no sauna?",
+                    // a column that is a condition, and stop words
+                    "Which huts can have a stove?",
+                    "Does the hut with the most beds have a stove?",
+                    "Which year had the most huts?",
+                    "A table of all huts with a stove",
+                    "Which huts with a stove have beds?",
+                    "Which huts with a stove were built first?",
                 ],
             ),
         ];
         for (lines, questions) in cases {
             let chunks = chunks(lines);
-            let table = Table::new(&chunks[0], chunks.iter());
+            let table = Table::read(&chunks[0], chunks.iter()).expect("it has rows");
             for question in *questions {
                 let asked = RowQuestion::read(question);
                 let chosen = asked.and_then(|asked| table.choose(&asked, &chunks[0]));
@@ -782,24 +876,24 @@ mod tests {
     #[test]
     fn rows_of_overlapping_chunks_are_there_once_with_their_lines() {
         for (text, lines, expected) in [
-            ("a: 1; b: 2\na: 3; b: 4", [5, 6], [[5, 5], [6, 6]]),
-            ("a: 1; b: 2\n\na: 3; b: 4", [5, 6], [[5, 5], [6, 6]]),
-            ("a: 1; b: 2\n\na: 3; b: 4", [5, 7], [[5, 5], [7, 7]]),
-            ("a: 1; b: 2\na: 3; b: 4", [5, 8], [[5, 8], [5, 8]]),
+            ("a: 1; b: 2\na: 3; b: 4\na: 5; b: 6", [5, 7], [5, 6, 7]),
+            ("a: 1; b: 2\n\na: 3; b: 4\na: 5; b: 6", [5, 7], [5, 6, 7]),
+            ("a: 1; b: 2\n\na: 3; b: 4\na: 5; b: 6", [5, 8], [5, 7, 8]),
+            ("a: 1; b: 2\na: 3; b: 4\na: 5; b: 6", [5, 9], [5, 5, 5]),
         ] {
             let chunk = ChunkText {
                 lines,
                 text: text.to_owned(),
                 ..ChunkText::default()
             };
-            let table = Table::new(&chunk, [&chunk, &chunk].into_iter());
+            let table = Table::read(&chunk, [&chunk, &chunk].into_iter()).expect("it has rows");
             assert!(
-                table.rows.iter().map(|row| row.lines).eq(expected),
+                table.rows.iter().map(|row| row.lines[0]).eq(expected),
                 "{text:?}"
             );
         }
         let chunks = chunks(BEDS);
-        let table = Table::new(&chunks[0], chunks.iter());
+        let table = Table::read(&chunks[0], chunks.iter()).expect("it has rows");
         let rows: Vec<&Row> = table.rows.iter().take(2).collect();
         assert_eq!(
             to_markdown(table.columns(), &rows),
@@ -824,7 +918,8 @@ mod tests {
             (&["5 m", "5 m/s"], None),
         ];
         for (cells, expected) in cases {
-            let found = read_numbers(cells).map(|found| found.into_iter().flatten().collect());
+            let found =
+                read_numbers(cells, "en").map(|found| found.into_iter().flatten().collect());
             assert_eq!(found, expected.map(<[f64]>::to_vec), "{cells:?}");
         }
     }
