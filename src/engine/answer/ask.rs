@@ -334,11 +334,7 @@ fn search_and_answer<'q>(
         Passages::default()
     };
 
-    let rows = if has_scope(config) {
-        choose_rows(run, asked, scope, &mut passages)?
-    } else {
-        None
-    };
+    let rows = choose_rows(run, asked, scope, &mut passages)?;
 
     let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;

@@ -345,14 +345,10 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
 }
 
 /// Adds to an answer that the documents do not give it, and what comes nearest.
-pub fn refuse(run: &mut Run<'_>, mut ranked: RankedSentences, mut answer: Answer) -> Answer {
-    // what comes nearest is only named
-    for one in &mut ranked.0 {
-        one.code = None;
-    }
+pub fn refuse(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer) -> Answer {
     let text = refusal(run.question).to_owned();
     run.give_step(&mut answer, "\n\n", text, None);
-    let mut answer = add_quotes(run, ranked, answer);
+    let mut answer = add(run, ranked, answer, false);
     if run.tools.config.answer.short {
         UNKNOWN.clone_into(&mut answer.short);
     }
@@ -361,13 +357,19 @@ pub fn refuse(run: &mut Run<'_>, mut ranked: RankedSentences, mut answer: Answer
 
 /// Adds the sentences that fit best to an answer: one that is a mark of a source alone says nothing
 /// to a reader.
-pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer) -> Answer {
+pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, answer: Answer) -> Answer {
+    add(run, ranked, answer, true)
+}
+
+/// Adds the sentences, or the blocks of code that they are in where they are an answer; what only
+/// comes near is named by its line.
+fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer: bool) -> Answer {
     let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
     let best = ranked.0.into_iter().take(MAX_QUOTES);
     let fitting = best.filter(|sentence| sentence.score() >= least);
     let mut blocks = BTreeSet::new();
     for sentence in fitting {
-        let text = match &sentence.code {
+        let text = match sentence.code.as_ref().filter(|_| is_answer) {
             Some(code) if !blocks.insert(code.clone()) => continue,
             Some(code) => format!("{FENCE}\n{code}\n{FENCE}"),
             None => format!("“{}”", quotation(sentence.text())),

@@ -1,17 +1,18 @@
 //! The answer to a question for rows of a table, where a rule reads the whole question: no model
 //! reads them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run, context, pins};
-use crate::event::{ChunkText, Citation, Evidence, QuestionKind, Scope};
+use crate::event::{ChunkText, Citation, Evidence, Hit, QuestionKind, Scope};
 use crate::methods::joined::{chunks_of, join};
 
 use super::quotes::quotation;
-use super::scope::asks_for_several;
+use super::scope::has_scope;
 use super::sources::citation;
-use super::table::{Row, RowQuestion, Table, has_rows, to_markdown};
+use super::table::{Chosen, Row, RowQuestion, Table, has_rows, to_markdown};
 
 /// Hits whose table is looked at.
 const MAX_TABLES: usize = 3;
@@ -22,6 +23,8 @@ const MAX_COUNTED: usize = 6;
 /// The answer to a question for rows.
 pub struct GivenRows {
     lead: String,
+    /// White space between the lead and the rows.
+    gap: &'static str,
     /// The rows, each with its place; for a table one text with the place of all.
     rows: Vec<(String, Citation)>,
     /// The number of further rows.
@@ -30,7 +33,7 @@ pub struct GivenRows {
 
 /// Finds the rows that the question asks for in the table of one of the first passages, whichever
 /// chunks they are in, and puts these chunks in its place. `None` where the question is for
-/// something else, or no rule reads all of its words.
+/// something else, or no rule reads all of its words, and where questions have no scope.
 ///
 /// # Errors
 ///
@@ -41,83 +44,24 @@ pub fn choose_rows(
     scope: &Scope,
     passages: &mut Passages,
 ) -> Result<Option<GivenRows>, RunError> {
-    let question = match scope.kind {
-        QuestionKind::Fact | QuestionKind::Listing => RowQuestion::read(asked),
-        QuestionKind::Comparison | QuestionKind::Files | QuestionKind::Summary => None,
-    };
-    let question = question.filter(|question| {
-        scope.kind == QuestionKind::Listing
-            || asks_for_several(&asked.to_lowercase())
-            || question.is_count()
-            || question.asks_for_extreme()
-    });
-    let (Some(question), Some(corpus)) = (question, &run.tools.corpus) else {
+    let is_listing = scope.kind == QuestionKind::Listing;
+    let may_ask = has_scope(run.tools.config) && (is_listing || scope.kind == QuestionKind::Fact);
+    let question = RowQuestion::read(asked)
+        .filter(|question| may_ask && (is_listing || question.asks_for_rows()));
+    let Some(question) = question else {
         return Ok(None);
     };
 
-    let settings = &run.tools.config.retriever;
+    let mut seen = BTreeSet::new();
     for at in 0..passages.hits.len().min(MAX_TABLES) {
-        let hit = &passages.hits[at].chunk;
-        if !has_rows(&hit.text) {
-            continue;
-        }
-        let mut chunks = corpus.index.document(&hit.document)?;
-        chunks.retain(|chunk| !pins::is_excluded(settings, chunk));
-        let (section, _) = section(hit, &chunks);
-        let Some(table) = Table::read(hit, chunks[section.clone()].iter()) else {
-            continue;
-        };
-        // the rows of a second table of the kind would be missing
-        let elsewhere = chunks[..section.start].iter().chain(&chunks[section.end..]);
-        let others = passages.hits.iter().map(|other| &other.chunk);
-        let others = others.filter(|other| other.document != hit.document);
-        if elsewhere.chain(others).any(|other| table.is_like(other)) {
-            continue;
-        }
-        let Some(chosen) = table.choose(&question, hit) else {
+        let Some((shown, found)) = find_rows(run, &question, &passages.hits, at, &mut seen)? else {
             continue;
         };
 
-        let given = if question.is_count() {
-            MAX_COUNTED
-        } else {
-            MAX_GIVEN
-        };
-        let given = &chosen.rows[..chosen.rows.len().min(given)];
-        let of_rows: Vec<&ChunkText> = given.iter().map(|row| row.chunk).collect();
-        let Some(text) = join(&of_rows) else { continue };
-        let mut shown = passages.hits.remove(at);
-        shown.chunk = text;
+        passages.hits.remove(at);
         let own = chunks_of(&shown.chunk);
         passages.hits.retain(|other| !own.contains(&other.chunk.id));
         passages.hits.insert(0, shown);
-
-        let cite = |row: &Row<'_>, last: &Row<'_>| Citation {
-            first_line: row.lines[0],
-            last_line: last.lines[1],
-            place: row.chunk.place([row.lines[0], last.lines[1]]),
-            quote: Some(row.text.to_owned()),
-            evidence: Evidence::Overlap { share: 1.0 },
-            ..citation(1, &passages.hits[0])
-        };
-        let rows = match given {
-            [first, .., last] if question.is_table() => {
-                let whole = Citation {
-                    quote: None,
-                    ..cite(first, last)
-                };
-                vec![(to_markdown(table.columns(), given), whole)]
-            }
-            rows => rows
-                .iter()
-                .map(|row| (format!("- {}", quotation(row.text)), cite(row, row)))
-                .collect(),
-        };
-        let found = GivenRows {
-            lead: format!("{} · {}:", passages.hits[0].chunk.document, chosen.how),
-            rows,
-            left_out: chosen.rows.len() - given.len(),
-        };
         run.emit_read(asked.to_owned(), &passages.hits);
         context::publish(run, passages)?;
         return Ok(Some(found));
@@ -125,16 +69,97 @@ pub fn choose_rows(
     Ok(None)
 }
 
+/// Returns the rows of the table of one hit, and the hit with the chunks that they are in. The
+/// chunks in `seen` are of tables that were looked at.
+fn find_rows(
+    run: &Run<'_>,
+    question: &RowQuestion,
+    hits: &[Hit],
+    at: usize,
+    seen: &mut BTreeSet<u64>,
+) -> Result<Option<(Hit, GivenRows)>, RunError> {
+    let hit = &hits[at].chunk;
+    let corpus = run.tools.corpus.as_ref();
+    let Some(corpus) = corpus.filter(|_| has_rows(&hit.text) && !seen.contains(&hit.id)) else {
+        return Ok(None);
+    };
+    let mut chunks = corpus.index.document(&hit.document)?;
+    chunks.retain(|chunk| !pins::is_excluded(&run.tools.config.retriever, chunk));
+    let (section, _) = section(hit, &chunks);
+    seen.extend(chunks[section.clone()].iter().map(|chunk| chunk.id));
+    let Some(table) = Table::read(hit, chunks[section.clone()].iter()) else {
+        return Ok(None);
+    };
+    // the rows of a second table of the kind would be missing
+    let elsewhere = chunks[..section.start].iter().chain(&chunks[section.end..]);
+    let others = hits.iter().map(|other| &other.chunk);
+    let others = others.filter(|other| other.document != hit.document);
+    if elsewhere.chain(others).any(|other| table.is_like(other)) {
+        return Ok(None);
+    }
+    let Some(Chosen { rows, how }) = table.choose(question, hit) else {
+        return Ok(None);
+    };
+
+    let most = if question.is_count() {
+        MAX_COUNTED
+    } else {
+        MAX_GIVEN
+    };
+    let given = &rows[..rows.len().min(most)];
+    let of_rows: Vec<&ChunkText> = given.iter().map(|row| row.chunk).collect();
+    let Some(chunk) = join(&of_rows) else {
+        return Ok(None);
+    };
+    let shown = Hit {
+        chunk,
+        ..hits[at].clone()
+    };
+    let is_table = question.is_table() && given.len() > 1;
+    let found = GivenRows {
+        lead: format!("{} · {how}:", hit.document),
+        gap: if is_table { "\n\n" } else { "\n" },
+        rows: if is_table {
+            let text = to_markdown(table.columns(), given);
+            let whole = cite(&shown, given[0], given[given.len() - 1]);
+            vec![(
+                text,
+                Citation {
+                    quote: None,
+                    ..whole
+                },
+            )]
+        } else {
+            let line = |row: &Row<'_>| format!("- {}", quotation(row.text));
+            given
+                .iter()
+                .map(|row| (line(row), cite(&shown, row, row)))
+                .collect()
+        },
+        left_out: rows.len() - given.len(),
+    };
+    Ok(Some((shown, found)))
+}
+
+/// Returns the citation of the rows from one to another in the first passage.
+fn cite(shown: &Hit, row: &Row<'_>, last: &Row<'_>) -> Citation {
+    let lines = [row.lines[0], last.lines[1]];
+    Citation {
+        first_line: lines[0],
+        last_line: lines[1],
+        place: row.chunk.place(lines),
+        quote: Some(row.text.to_owned()),
+        evidence: Evidence::Overlap { share: 1.0 },
+        ..citation(1, shown)
+    }
+}
+
 /// Answers with the rows that were found.
 pub fn give_rows(run: &mut Run<'_>, found: GivenRows) -> Answer {
     let mut answer = Answer::default();
-    let gap = match found.rows.as_slice() {
-        [(table, _)] if table.starts_with('|') => "\n\n",
-        _ => "\n",
-    };
     run.give_step(&mut answer, "", found.lead, None);
     for (text, citation) in found.rows {
-        run.give_step(&mut answer, gap, text, Some(citation));
+        run.give_step(&mut answer, found.gap, text, Some(citation));
     }
     if found.left_out > 0 {
         run.give_step(&mut answer, "\n\n", format!("… +{}", found.left_out), None);

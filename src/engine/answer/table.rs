@@ -10,7 +10,7 @@ use crate::corpus::{count_negations, language, split_words};
 use crate::event::{ChunkText, document_stem};
 use crate::letters::{holds, normalise};
 
-use super::scope::{asks_for_table, find_counted, find_words, points_back};
+use super::scope::{asks_for_several, asks_for_table, find_counted, find_words, points_back};
 use super::wording::stems;
 
 /// A table of fewer rows is read as it is.
@@ -38,7 +38,7 @@ const EXTREMES: [(Extreme, &[&str]); 2] = [
         "最便宜",
     ]),
 ];
-/// Beginnings of words that are about a price, verbs beside an extreme, and names of a column of
+/// Beginnings of words that are about a price, words beside an extreme, and names of a column of
 /// prices, in lower case.
 #[rustfmt::skip]
 const COSTLY: &[&str] = &[
@@ -141,8 +141,9 @@ impl RowQuestion {
         self.is_table
     }
 
-    pub fn asks_for_extreme(&self) -> bool {
-        self.extreme.is_some()
+    /// Returns whether it asks for rows by its words, and not for one fact.
+    pub fn asks_for_rows(&self) -> bool {
+        self.extreme.is_some() || self.is_count() || asks_for_several(&self.text)
     }
 
     pub fn is_count(&self) -> bool {
@@ -151,9 +152,9 @@ impl RowQuestion {
 
     /// Returns whether the question has all words of a text in their order.
     fn names(&self, text: &str) -> bool {
+        let text = normalise(text);
         let is_condition = |word: &str| !HARMLESS.contains(&word);
-        let text = text.to_lowercase();
-        split_words(&text).any(is_condition) && holds(&self.normal, &normalise(&text))
+        split_words(&text).any(is_condition) && holds(&self.normal, &text)
     }
 
     /// Returns the word for what it asks for, "month" of "In which month".
@@ -240,9 +241,8 @@ impl<'c> Table<'c> {
 
         let is_total = |row: &Row| {
             let first = row.cells[0].1.to_lowercase();
-            split_words(&first)
-                .next()
-                .is_none_or(|word| TOTALS.contains(&word))
+            let begins = |phrase: &&str| find_words(&first, phrase) == Some(0);
+            first.is_empty() || TOTALS.iter().any(begins)
         };
         rows.retain(|row| !is_total(row));
         let mut columns: Vec<&str> = Vec::new();
@@ -326,18 +326,13 @@ impl<'c> Table<'c> {
             .collect();
         let names = self.columns.iter().take(1).chain(&place);
         let names: BTreeSet<String> = names.flat_map(|name| self.stems(name)).collect();
-        let head = question
-            .head()
-            .map(|head| self.stems(head))
-            .unwrap_or_default();
-        // another column may be a condition, "which have a discount"
-        let is_head = |column: &&&str| !head.is_empty() && head.is_subset(&self.stems(column));
 
-        let heads = self
-            .columns
-            .iter()
-            .filter(is_head)
-            .map(|column| self.stems(column));
+        // another column may be a condition, "which have a discount"
+        let head = question.head().map(|head| self.stems(head));
+        let head = head.unwrap_or_default();
+        let columns = self.columns.iter().map(|column| self.stems(column));
+        let heads = columns.filter(|column| !head.is_empty() && head.is_subset(column));
+
         let exact: BTreeSet<String> = used
             .iter()
             .flat_map(|text| {
@@ -442,7 +437,7 @@ impl<'c> Table<'c> {
                 is_inside(text, &other) && !largest.iter().any(|(_, known)| *known == other)
             })
         };
-        if !named.is_empty() && largest.iter().any(|(_, text)| is_part(text)) {
+        if largest.iter().any(|(_, text)| is_part(text)) {
             return None;
         }
         Some(largest.into_iter().map(|(value, _)| *value).collect())
