@@ -38,7 +38,9 @@ pub use name_date::{date_in_text, is_month, named_dates};
 pub use negation::count_negations;
 pub use omitted::count_omitted;
 pub use options::ReadOptions;
-pub use sentence::{begins_item, fold_white_space, is_heading, sentences, split_words};
+pub use sentence::{
+    begins_item, fold_white_space, is_heading, named_cells, sentences, split_words,
+};
 pub use tokens::TokenCounter;
 pub use walk::{FileTimes, FoundFile, Walked, find_file, locate, walk};
 pub use watch::Watcher;

@@ -313,7 +313,8 @@ fn kind(content: &str, fence: &str) -> Line {
     }
 }
 
-/// Returns whether a line is a row of a table as readers write it: `vessel: Ferry; per day: 310`.
+/// Returns whether a line is a row of a table as readers write it, and not prose with such signs:
+/// its first two cells have short names.
 fn is_named_row(content: &str) -> bool {
     let mut cells = content.split("; ");
     let mut is_named = || {
@@ -321,6 +322,21 @@ fn is_named_row(content: &str) -> bool {
         name.is_some_and(|(name, _)| name.len() <= MAX_NAME_BYTES)
     };
     is_named() && is_named()
+}
+
+/// Returns the names and the values of a row of a table as readers write it, `| name: value | … |`
+/// or `name: value; …`; `None` for a line with less than two.
+pub fn named_cells(line: &str) -> Option<Vec<(&str, &str)>> {
+    let line = line.trim();
+    let cells: Vec<&str> = match line.strip_prefix('|') {
+        Some(row) => row.trim_end_matches('|').split('|').collect(),
+        None => line.split("; ").collect(),
+    };
+    let named = cells
+        .into_iter()
+        .filter_map(|cell| cell.trim().split_once(": "));
+    let named: Vec<(&str, &str)> = named.map(|(name, value)| (name, value.trim())).collect();
+    (named.len() > 1).then_some(named)
 }
 
 /// Returns whether a line is a heading of Markdown (CommonMark, section 4.2: up to six signs, then

@@ -133,14 +133,47 @@ pub struct Scope {
     pub kind: QuestionKind,
     /// The documents and folders that it names, which alone are searched; empty for all.
     pub documents: Vec<String>,
-    /// The things that it compares, or that files are about, each of which is searched as well.
+    /// The things that it compares, or that files are about, or a question for each of two that it
+    /// asks about; each is searched as well.
     pub subjects: Vec<String>,
+}
+
+impl Scope {
+    /// Returns what sets each of two subjects apart: without the small words at both ends that they
+    /// have in common, and the first word where they are questions.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let [one, other] = self.subjects.as_slice() else {
+            return self.subjects.clone();
+        };
+        vec![apart(one, other), apart(other, one)]
+    }
+}
+
+fn apart(one: &str, other: &str) -> String {
+    let is_question = one.ends_with('?');
+    let words: Vec<&str> = one.split(' ').collect();
+    let others: Vec<&str> = other.split(' ').collect();
+    let is_common = |word: &str, other: &str, is_first: bool| {
+        word == other && (is_first || word.starts_with(char::is_lowercase))
+    };
+    let same = words.iter().zip(&others).enumerate();
+    let first = same
+        .take_while(|(at, (word, other))| is_common(word, other, is_question && *at == 0))
+        .count();
+    let behind = words[first..].iter().rev().zip(others.iter().rev());
+    let last = behind
+        .take_while(|(word, other)| is_common(word, other, false))
+        .count();
+    let own = words[first..words.len() - last].join(" ");
+    own.trim_end_matches(['?', '？']).to_owned()
 }
 
 /// The kind of a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
+    /// A question for one fact, or for the same of two things.
     #[default]
     Fact,
     /// A question for everything of a kind, or for a number of things.

@@ -91,10 +91,7 @@ impl Numbering {
         citations: &[Citation],
         is_generated: bool,
     ) {
-        let number = |cited: &Citation| {
-            let number = self.numbers.get(&cited.chunk);
-            number.copied().unwrap_or(cited.label)
-        };
+        let number = |cited: &Citation| self.get(cited.chunk).unwrap_or(cited.label);
         let mut labels = self.labels(step);
         labels.extend(citations.iter().map(|cited| (cited.label, number(cited))));
         let cited = citations.iter().map(number).collect();
@@ -139,6 +136,11 @@ impl Numbering {
     /// Returns an unfinished sentence with the numbers of the run in its marks.
     pub fn number_text(&self, step: u32, text: &str) -> String {
         renumber(text, &self.labels(step))
+    }
+
+    /// Returns the number of a chunk that has one.
+    pub fn get(&self, chunk: u64) -> Option<u32> {
+        self.numbers.get(&chunk).copied()
     }
 
     /// Returns the number of a chunk, which gets the next one where it has none.

@@ -20,6 +20,7 @@ use crate::llm::{Generator, TEMPLATE_ADVICE};
 
 use super::ablation::ablate;
 use super::conflicts::add_otherwise;
+use super::each::{Answered, answer_each, names_one};
 use super::files::give_files;
 use super::judged::cite_uncited;
 use super::lists::{AT_ONCE, write_list};
@@ -29,7 +30,8 @@ use super::quotes::{RankedSentences, add_quotes, give, refuse};
 use super::rows::{choose_rows, give_rows};
 use super::sampled::sample;
 use super::scope::{
-    asks_for_entries, has_scope, list_subject, may_name_documents, read_scope, scoped_config,
+    asks_each, asks_for_entries, has_scope, list_subject, may_name_documents, read_scope,
+    scoped_config,
 };
 use super::summary::summarise;
 use super::support::{self, can_judge};
@@ -109,7 +111,7 @@ pub fn ask(
         }
         Some(_) | None => Scope::default(),
     };
-    let config = scoped_config(&scope, tools.config);
+    let config = scoped_config(question, &scope, tools.config);
     let mut tools = Tools {
         config: &config,
         ..tools.reborrow()
@@ -165,21 +167,11 @@ pub fn check_question<'q>(
     Ok(question)
 }
 
-/// An answer with the passages that were retrieved for its question.
-struct Answered {
-    answer: Answer,
-    passages: Passages,
-    /// The support of the answer by them, where that is measured.
-    support: Option<Support>,
-    /// The sentences of the passages, best first, where the answer has none of them.
-    ranked: RankedSentences,
-}
-
 /// Retrieves, writes the answer, and measures how much each lookup helped.
 fn answer<'q>(
     run: &mut Run<'q>,
     gate: &mut dyn Gate,
-    scope: &Scope,
+    scope: &'q Scope,
     confirmed: &[String],
     searched: &'q OnceCell<String>,
 ) -> Result<Answer, RunError> {
@@ -198,6 +190,10 @@ fn answer<'q>(
         return Ok(give_text(run, describe(&documents)));
     }
 
+    let of_each = confirmed.is_empty()
+        && asks_each(config, run.question, scope)
+        && config.retriever.at_start.or(run.tools.probe.is_err())
+        && !names_one(run, scope)?;
     let Answered {
         mut answer,
         passages,
@@ -213,6 +209,7 @@ fn answer<'q>(
                 ranked: RankedSentences::default(),
             }
         }
+        (_, _) if of_each => answer_each(run, gate, scope)?,
         (_, _) => search_and_answer(run, gate, scope, confirmed, searched)?,
     };
     run.keep(answer.clone());
@@ -228,8 +225,8 @@ fn answer<'q>(
             }
             statements = Statements::new(run.question, &answer);
         }
-        // rows of a list differ, and so does what is compared
-        let is_fact = scope.kind == QuestionKind::Fact;
+        // rows of a list differ, and so do two things that are named
+        let is_fact = scope.kind == QuestionKind::Fact && scope.subjects.is_empty();
         let conflict = if answer.lookups.is_empty() && has_scope(config) && is_fact {
             add_otherwise(run, &mut answer, statements.uncited_steps(), &passages)
         } else {
@@ -256,7 +253,7 @@ fn answer<'q>(
 
     // the parts of a summary have prompts of their own
     let is_causal = config.answer.attribution == AttributionKind::Causal;
-    if is_causal && scope.kind != QuestionKind::Summary {
+    if is_causal && scope.kind != QuestionKind::Summary && !of_each {
         let ablated = ablate(run, &answer, &passages);
         if warn_of_failure(run, "the effect of each source", ablated).is_break() {
             return Ok(answer);

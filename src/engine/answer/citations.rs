@@ -12,8 +12,8 @@ use crate::index::short_text_language;
 use super::marks::{marks, without_marks};
 use super::sources::{Source, SourceSentence, Supports, largest};
 use super::wording::{
-    clauses, code_spans, dated_clauses, find_numbers_of_names, has_digit, is_code, is_entry,
-    measures, names, numbers, stems, without_item_number, without_lead,
+    clauses, code_spans, concludes, dated_clauses, find_numbers_of_names, has_digit, is_code,
+    is_entry, measures, names, numbers, stems, without_item_number, without_lead,
 };
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
@@ -73,6 +73,9 @@ impl Supports {
     /// what it says, otherwise the source sentence that holds most of its words, if any holds
     /// enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
+        if concludes(sentence) {
+            return Vec::new();
+        }
         let claim = self.claim(sentence);
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
@@ -125,7 +128,7 @@ impl Supports {
         })
     }
 
-    /// Returns the citations of the clauses of a sentence that sets two things against each other;
+    /// Returns the citations of the clauses of a sentence that says something of several things;
     /// none where one of them has none.
     fn cite_clauses(&self, sentence: &str) -> Vec<Citation> {
         let text = without_marks(sentence);
@@ -134,8 +137,14 @@ impl Supports {
             return Vec::new();
         }
         let mut cited: Vec<Citation> = Vec::new();
-        for clause in clauses {
-            let claim = self.claim(clause);
+        for (at, clause) in clauses.into_iter().enumerate() {
+            let mut claim = self.claim(clause);
+            // the first word of a sentence is in capitals, and that of a clause is of a name
+            let first = split_words(clause).next().filter(|_| at > 0);
+            let first = first.filter(|word| word.starts_with(char::is_uppercase));
+            claim
+                .names
+                .extend(first.filter(|_| claim.language != "de").map(str::to_owned));
             let found = self.best_by_words(&claim);
             // what names nothing is about what the clause before it is about
             let of_last = |one: &Citation| cited.last().is_none_or(|last| last.label == one.label);
@@ -333,6 +342,9 @@ impl Supports {
     /// Returns the source sentence that comes closest to a sentence that no source holds by its
     /// words, with its passage; `None` where none comes near, or what must be held is not.
     pub fn nearest(&self, sentence: &str) -> Option<Citation> {
+        if concludes(sentence) {
+            return None;
+        }
         let claim = self.claim(sentence);
         let sources = self.sources.iter().filter(|source| {
             let words = &self.passages[source.passage].words;
@@ -719,7 +731,29 @@ mod tests {
             ..Passages::default()
         };
         let supports = Supports::new("Wie groß ist der Schirm?", &passages);
-        let cases: [(&str, &[u32]); 16] = [
+        let cases: [(&str, &[u32]); 22] = [
+            (
+                "Therefore, the Silver Heron was built earlier in Farlamouth.",
+                &[],
+            ),
+            ("Therefore, the Silver Heron was built in Farlamouth.", &[5]),
+            // the name is nowhere, and an item of a list is no clause
+            (
+                "The Silver Heron was built in Farlamouth, and Koryn is 27 metres long.",
+                &[],
+            ),
+            (
+                "The screen must have 60 columns, 16 rows, and the Silver Heron.",
+                &[],
+            ),
+            (
+                "The Silver Heron was built in Farlamouth, and the Gray Falcon is 27 metres long.",
+                &[5, 6],
+            ),
+            (
+                "The Silver Heron was built in Farlamouth, and the Gray Falcon in Salethport.",
+                &[],
+            ),
             (
                 "Der Bildschirm muss mindestens 60 Spalten und 16 Zeilen haben.",
                 &[1],

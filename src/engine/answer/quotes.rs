@@ -399,7 +399,7 @@ pub fn quotation(text: &str) -> String {
 
 /// Returns that the documents do not say, in the language of the question; in English where the
 /// phrase is not known.
-fn refusal(question: &str) -> &'static str {
+pub fn refusal(question: &str) -> &'static str {
     let by_letters = language(question);
     let language = match by_letters {
         "en" => short_text_language(question).unwrap_or(by_letters),

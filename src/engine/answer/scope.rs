@@ -8,6 +8,8 @@ use crate::corpus::{date_in_text, fold_white_space, language, named_dates, split
 use crate::event::{QuestionKind, Scope, document_stem};
 use crate::index::{content_words, short_text_language};
 
+use super::pairs::{WHAT_IS, find_comparison, find_pair};
+
 /// Words that ask for a summary, in lower case.
 #[rustfmt::skip]
 const SUMMARY: &[&str] = &[
@@ -104,20 +106,6 @@ const COUNTED: &[&str] = &[
 const COUNTED_WITHIN: usize = 2;
 const OF_WITHIN: usize = 4;
 const COUNTED_WITHIN_CHARS: usize = 4;
-/// Words in front of two things that are compared, and words between the two, in lower case.
-const COMPARISONS: &[(&str, &[&str])] = &[
-    ("compare ", &[" and ", " with ", " to ", " et ", " avec "]),
-    ("difference between ", &[" and "]),
-    ("differences between ", &[" and "]),
-    ("vergleiche ", &[" und ", " mit "]),
-    ("unterschied zwischen ", &[" und "]),
-    ("unterschiede zwischen ", &[" und "]),
-    ("différence entre ", &[" et "]),
-    ("différences entre ", &[" et "]),
-    ("compara ", &[" y ", " con "]),
-    ("diferencia entre ", &[" y "]),
-    ("diferencias entre ", &[" y "]),
-];
 /// Words behind what is listed or compared, in lower case: "the saunas of the huts".
 const HEAD_ENDS: &[&str] = &[
     " of ", " in ", " on ", " at ", " for ", " from ", " with ", " who ", " that ", " which ",
@@ -129,12 +117,14 @@ const MAX_NAMED: usize = 8;
 /// Shorter names of files are words like any other.
 const MIN_STEM_BYTES: usize = 4;
 /// Tokens of the passages that a list is made from, at most this many passages, the number of
-/// passages whose files are listed, which no model reads, and the least number for a comparison:
-/// two for each thing.
+/// passages whose files are listed, which no model reads, and the least number for a comparison of
+/// two things in one answer: two for each thing.
 const LISTING_TOKENS: u32 = 2048;
 const MAX_LISTED: u32 = 12;
 const OF_FILES: u32 = 60;
 const MIN_COMPARED: u32 = 4;
+/// Passages for each of two things that are asked about by themselves.
+const MAX_OF_EACH: u32 = 3;
 /// Sentences of a summary, as many as the setting takes.
 const MAX_SENTENCES: u32 = 1_000_000;
 
@@ -150,7 +140,7 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
         }
     }
 
-    let mut subjects = comparison(&text);
+    let mut subjects: Vec<String> = find_comparison(question).into_iter().flatten().collect();
     let files_about = files_about(&text);
     let is_one = matches!(named.as_slice(), [one] if documents.contains(one));
     // quotations sum up nothing
@@ -165,6 +155,7 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
     } else if find_list_request(&text).is_some() && !says(ORDERED) || asks_for_total(&text) {
         QuestionKind::Listing
     } else {
+        subjects.extend(find_pair(question).into_iter().flatten());
         QuestionKind::Fact
     };
     Scope {
@@ -321,21 +312,43 @@ pub fn has_scope(config: &Config) -> bool {
     is_for_people && config.answer.scope && config.retriever.kind.is_on()
 }
 
+/// Returns whether a question asks the same about two things, so that it is answered for each. Of
+/// two that it sets side by side as they are, one answer says more.
+pub fn asks_each(config: &Config, question: &str, scope: &Scope) -> bool {
+    // a follow-up may have been rewritten
+    let of_question = match scope.kind {
+        QuestionKind::Fact => find_pair(question),
+        QuestionKind::Comparison => {
+            find_comparison(question).filter(|[one, _]| one.starts_with(WHAT_IS))
+        }
+        QuestionKind::Listing | QuestionKind::Files | QuestionKind::Summary => None,
+    };
+    let asks_same = of_question.is_some_and(|pair| scope.subjects == pair);
+    // the sources of a question in another language are searched for a translation
+    let is_english = short_text_language(question).is_none_or(|language| language == "en");
+    asks_same && is_english && has_scope(config) && config.answer.prompt == AnswerPrompt::Sources
+}
+
 /// Returns the settings of a question with this scope.
-pub fn scoped_config(scope: &Scope, config: &Config) -> Config {
+pub fn scoped_config(question: &str, scope: &Scope, config: &Config) -> Config {
+    let is_each = asks_each(config, question, scope);
     let mut config = config.clone();
     let retriever = &mut config.retriever;
     retriever.filter.limit_to(&scope.documents);
     let fitting = LISTING_TOKENS / config.chunker.max_tokens.max(1);
     let least = match scope.kind {
         QuestionKind::Fact | QuestionKind::Summary => 0,
+        QuestionKind::Comparison => MIN_COMPARED,
         QuestionKind::Listing => fitting.min(MAX_LISTED),
         QuestionKind::Files => OF_FILES,
-        QuestionKind::Comparison => MIN_COMPARED,
     };
     retriever.k = retriever.k.max(least);
     // who asks for much waits for it
     if scope.kind != QuestionKind::Fact {
+        config.answer.first_word_seconds = 0.0;
+    }
+    if is_each {
+        config.retriever.k = config.retriever.k.min(MAX_OF_EACH);
         config.answer.first_word_seconds = 0.0;
     }
     if scope.kind == QuestionKind::Files {
@@ -411,23 +424,6 @@ fn document_by_date(question: &str, documents: &[String]) -> Option<String> {
 
 fn blanks(text: &str) -> String {
     text.replace(['-', '_'], " ")
-}
-
-/// Returns the two things that a question compares; none for another question.
-fn comparison(question: &str) -> Vec<String> {
-    let end = |c: char| "?!;:,。？".contains(c);
-    for (lead, connectors) in COMPARISONS {
-        let Some((_, rest)) = question.split_once(lead) else {
-            continue;
-        };
-        let rest = rest.split(end).next().unwrap_or_default();
-        let parts = connectors.iter().find_map(|word| rest.split_once(word));
-        if let Some((first, second)) = parts {
-            let second = second.trim_end_matches('.');
-            return [first, second].map(|part| part.trim().to_owned()).into();
-        }
-    }
-    Vec::new()
 }
 
 /// Returns the subject of a question for the files that are about something.
@@ -516,6 +512,12 @@ mod tests {
                 &[],
             ),
             ("How many ships sank?", Fact, &[], &[]),
+            (
+                "When did Mira and Tam leave?",
+                Fact,
+                &[],
+                &["When did Mira leave?", "When did Tam leave?"],
+            ),
             ("How many days are old files kept?", Fact, &[], &[]),
             ("How many ships of the register sank?", Listing, &[], &[]),
             ("How many unpaid invoices are there?", Listing, &[], &[]),
@@ -586,13 +588,13 @@ mod tests {
                 "What is the difference between Aqua 3 and Aqua 5?",
                 Comparison,
                 &[],
-                &["aqua 3", "aqua 5"],
+                &["Aqua 3", "Aqua 5"],
             ),
             (
                 "Unterschied zwischen Tee und Kaffee?",
                 Comparison,
                 &[],
-                &["tee", "kaffee"],
+                &["Tee", "Kaffee"],
             ),
             ("总结 q1.pdf", Summary, &["reports/q1.pdf"], &[]),
         ];
@@ -610,6 +612,29 @@ mod tests {
             let found = read_scope(&Config::default(), question, &documents);
             assert_eq!(found, expected, "{question}");
         }
+    }
+
+    #[test]
+    fn things_of_which_one_asks_the_same_are_asked_about_by_themselves() {
+        let mut config = Config::default();
+        config.answer.prompt = AnswerPrompt::Sources;
+        for (question, is_each) in [
+            ("When were Abra and Corvo founded?", true),
+            (
+                "Compare the profit of Abra in 2018 and Corvo in 2019.",
+                true,
+            ),
+            ("Compare the Abra and the Corvo.", false),
+            ("Compare tea with coffee.", false),
+            ("Quand Mira et Tam sont-ils partis ?", false),
+            ("When was Abra founded?", false),
+        ] {
+            let scope = read_scope(&config, question, &[]);
+            assert_eq!(asks_each(&config, question, &scope), is_each, "{question}");
+        }
+        let scope = read_scope(&config, "When did Mira and Tam leave it?", &[]);
+        let rewritten = "When did Mira and Tam leave Lorby?";
+        assert!(!asks_each(&config, rewritten, &scope));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::corpus::{fold_white_space, language, named_dates, sentences};
 use crate::engine::run::Passages;
-use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
+use crate::event::{ChunkPart, ChunkText, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::short_text_language;
 
 use super::wording::{stems, words};
@@ -85,7 +85,7 @@ impl Supports {
                 for stem in &stems {
                     *supports.sources_with.entry(stem.clone()).or_default() += 1;
                 }
-                let lines = lines(hit, range.clone());
+                let lines = lines(&hit.chunk, range.clone());
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
                     lines,
@@ -198,23 +198,37 @@ pub fn citation(label: u32, hit: &Hit) -> Citation {
     }
 }
 
-/// Returns the lines of a sentence of a chunk: counted inside the chunk where its text has the line
-/// breaks of the file, otherwise those of the chunk.
-fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
-    let chunk = &hit.chunk;
+/// Returns whether a line of a chunk is one of its file: readers put blank ones between rows.
+type CountsLine = fn(&str) -> bool;
+
+/// Returns the number of lines that end inside of a text.
+fn line_breaks(text: &str, counts: CountsLine) -> u32 {
+    let lines = text.split_inclusive('\n');
+    let ended = lines.filter(|line| line.ends_with('\n') && counts(line));
+    saturating_u32(ended.count())
+}
+
+/// Returns the lines of a part of a chunk: counted inside of the chunk where its text has the lines
+/// of the file, be it with blank ones between them, otherwise those of the chunk.
+pub fn lines(chunk: &ChunkText, range: Range<usize>) -> [u32; 2] {
     let holds_start = |part: &&ChunkPart| range.start < part.text[1] as usize;
     let (whole, [first, last]) = match chunk.parts.iter().find(holds_start) {
         Some(part) => (part.text[0] as usize..part.text[1] as usize, part.lines),
         None => (0..chunk.text.len(), chunk.lines),
     };
 
-    let breaks = |text: &str| saturating_u32(text.matches('\n').count());
-    let text = &chunk.text[whole.clone()];
-    if breaks(text.trim_end()) != last.saturating_sub(first) {
+    let text = chunk.text[whole.clone()].trim_end();
+    let is_whole = |counts: &CountsLine| line_breaks(text, *counts) == last.saturating_sub(first);
+    let ways: [CountsLine; 2] = [|_| true, |line| !line.trim().is_empty()];
+    let Some(counts) = ways.into_iter().find(is_whole) else {
         return [first, last];
-    }
+    };
 
-    let start = first + breaks(&chunk.text[whole.start..range.start.max(whole.start)]);
-    let end = start + breaks(chunk.text[range].trim_end());
+    let start = first
+        + line_breaks(
+            &chunk.text[whole.start..range.start.max(whole.start)],
+            counts,
+        );
+    let end = start + line_breaks(chunk.text[range].trim_end(), counts);
     [start, end.min(last)]
 }

@@ -80,8 +80,8 @@ fn parts(run: &Run<'_>, chunks: Vec<ChunkText>) -> Result<Vec<Vec<Hit>>, RunErro
     Ok(parts)
 }
 
-/// Returns the answer with what was written from the next part.
-fn join(answer: Answer, next: Answer) -> Answer {
+/// Returns an answer with what was written from other passages behind it.
+pub fn join(answer: Answer, next: Answer) -> Answer {
     let text = [answer.text, next.text].join("\n\n").trim().to_owned();
     let mut citations = answer.citations;
     for citation in next.citations {

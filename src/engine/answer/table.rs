@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::corpus::{count_negations, language, split_words};
+use crate::corpus::{count_negations, language, named_cells, split_words};
 use crate::event::{ChunkText, document_stem};
 use crate::letters::{holds, normalise};
 
 use super::scope::{asks_for_several, asks_for_table, find_counted, find_words, points_back};
+use super::sources::lines;
 use super::wording::stems;
 
 /// A table of fewer rows is read as it is.
@@ -214,16 +215,21 @@ impl<'c> Table<'c> {
     /// Reads the table of a text out of the chunks of its section, without totals; `None` where it
     /// has few rows, or one without a first cell or with no other: rows may be missing.
     pub fn read(of: &ChunkText, section: impl Iterator<Item = &'c ChunkText>) -> Option<Self> {
-        let first = of.text.lines().find_map(cells)?.first()?.0;
+        let first = of.text.lines().find_map(named_cells)?.first()?.0;
         let lone = format!("{first}: ");
         let mut rows: Vec<Row<'c>> = Vec::new();
         let mut before = 0;
         for chunk in section {
             // chunks overlap: the first rows of one may be the last ones of that before it
             let known = rows.len();
-            for (lines, text) in lines(chunk) {
+            let mut end = 0;
+            for text in chunk.text.split_inclusive('\n') {
+                let start = end;
+                end += text.len();
+                let text = text.trim_end();
+                let lines = lines(chunk, start..end);
                 let is_same = |row: &Row| row.lines == lines && row.text == text;
-                match cells(text) {
+                match named_cells(text) {
                     Some(cells) if cells[0].0 != first => return None,
                     Some(_) if rows[before..known].iter().any(is_same) => {}
                     Some(cells) => rows.push(Row {
@@ -266,7 +272,7 @@ impl<'c> Table<'c> {
     /// Returns whether a text has rows of a table with the same first column.
     pub fn is_like(&self, text: &ChunkText) -> bool {
         let first = self.columns.first();
-        let mut rows = text.text.lines().filter_map(cells);
+        let mut rows = text.text.lines().filter_map(named_cells);
         rows.any(|cells| cells.first().map(|(name, _)| name) == first)
     }
 
@@ -534,49 +540,9 @@ pub fn to_markdown(columns: &[&str], rows: &[&Row<'_>]) -> String {
     lines.join("\n")
 }
 
-/// Returns the lines of a chunk with their numbers: where blank ones were added or some were
-/// joined, all have those of the chunk.
-fn lines(chunk: &ChunkText) -> impl Iterator<Item = ([u32; 2], &str)> {
-    let [first, last] = chunk.lines;
-    let has_all = |count: usize| count == last.saturating_sub(first) as usize + 1;
-    let is_blank = |line: &&str| line.trim().is_empty();
-    let by_line = has_all(chunk.text.lines().count());
-    let by_filled = has_all(chunk.text.lines().filter(|line| !is_blank(line)).count());
-    let lines = chunk
-        .text
-        .lines()
-        .filter(move |line| by_line || !is_blank(line));
-    (first..).zip(lines).map(move |(number, line)| {
-        let is_known = by_line || by_filled;
-        (
-            if is_known {
-                [number, number]
-            } else {
-                chunk.lines
-            },
-            line,
-        )
-    })
-}
-
 /// Returns whether a text has rows of a table whose columns have names.
 pub fn has_rows(text: &str) -> bool {
-    text.lines().any(|line| cells(line).is_some())
-}
-
-/// Returns the names and the values of a row as the readers write it, `| name: value | … |` or
-/// `name: value; …`; `None` for another line.
-fn cells(line: &str) -> Option<Vec<(&str, &str)>> {
-    let line = line.trim();
-    let cells: Vec<&str> = match line.strip_prefix('|') {
-        Some(row) => row.trim_end_matches('|').split('|').collect(),
-        None => line.split("; ").collect(),
-    };
-    let named = cells
-        .into_iter()
-        .filter_map(|cell| cell.trim().split_once(": "));
-    let named: Vec<(&str, &str)> = named.map(|(name, value)| (name, value.trim())).collect();
-    (named.len() > 1).then_some(named)
+    text.lines().any(|line| named_cells(line).is_some())
 }
 
 fn is_one_of(words: &[&str], value: &str) -> bool {

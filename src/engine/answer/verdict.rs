@@ -209,7 +209,7 @@ pub fn judge(
             .is_some_and(|other| other.newer != Some(false))
     {
         VerdictKind::Doubtful
-    } else if statements.uncited.is_empty() {
+    } else if statements.uncited.is_empty() && !statements.says_unanswered {
         VerdictKind::Supported
     } else {
         VerdictKind::Partly

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use crate::corpus::{begins_item, fold_white_space, split_words};
-use crate::index::content_words;
+use crate::corpus::{begins_item, fold_white_space, language, split_words};
+use crate::index::{content_words, is_content_word};
 
 /// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
 /// them says nothing of the answer.
@@ -44,6 +44,27 @@ const CONTRASTS: [&str; 8] = [
     " mientras que ",
 ];
 
+/// Words that begin a conclusion, and words that compare, in lower case.
+#[rustfmt::skip]
+const CONCLUDING: &[&str] = &[
+    "therefore", "thus", "hence", "so", "consequently", "daher", "folglich", "donc",
+    "por lo tanto", "así que",
+];
+#[rustfmt::skip]
+const COMPARATIVES: &[&str] = &[
+    "earlier", "later", "sooner", "higher", "lower", "larger", "greater", "bigger", "smaller",
+    "longer", "shorter", "older", "younger", "cheaper", "fewer", "früher", "später", "höher",
+    "niedriger", "größer", "kleiner", "älter", "jünger",
+];
+/// Words at the beginning of a sentence among which a date is one of the whole.
+const LEADING_WORDS: usize = 3;
+/// Words in front of a clause that may have a subject of its own, in lower case.
+const JOINTS: [&str; 4] = [", and ", ", und ", ", et ", ", y "];
+/// Articles in front of a name, in lower case.
+pub const ARTICLES: [&str; 10] = [
+    "the ", "der ", "die ", "das ", "le ", "la ", "les ", "el ", "los ", "las ",
+];
+
 /// Returns whether a text is the row of a table, an item of a list, or a definition.
 pub fn is_entry(text: &str) -> bool {
     text.starts_with('|') || begins_item(text) || is_definition(text)
@@ -69,8 +90,8 @@ pub fn without_lead(text: &str) -> &str {
         .map_or(text, |(_, rest)| rest)
 }
 
-/// Returns the clauses of a sentence that sets things against each other, without what leads to it:
-/// "the first difference is that one is red, while the other is blue".
+/// Returns the clauses of a sentence that says something of several things, without what leads to
+/// it: "the first difference is that one is red, while the other is blue".
 pub fn clauses(text: &str) -> Vec<&str> {
     // a lead says nothing of its own
     let said = text.split_once(" is that ").filter(|(lead, said)| {
@@ -83,7 +104,45 @@ pub fn clauses(text: &str) -> Vec<&str> {
             .flat_map(|clause| clause.split(word))
             .collect();
     }
-    clauses
+    clauses.into_iter().flat_map(split_joined).collect()
+}
+
+/// Splits a text where a name or an article begins the next clause, which has a verb of its own:
+/// "and was lost" has no subject, and "and Mira Oakes" says nothing. What a date at its beginning
+/// says is of all clauses.
+fn split_joined(text: &str) -> Vec<&str> {
+    let begins_dated = text.split(' ').take(LEADING_WORDS).any(has_digit);
+    let language = language(text);
+    let is_clause = |rest: &str| {
+        let begins = rest.starts_with(char::is_uppercase)
+            || ARTICLES.iter().any(|word| rest.starts_with(word));
+        let mut words = split_words(rest).filter(|word| word.starts_with(char::is_lowercase));
+        begins && words.any(|word| is_content_word(word, language))
+    };
+    let joints = JOINTS.iter().flat_map(|word| text.match_indices(word));
+    let joints = joints.filter(|(at, word)| is_clause(&text[at + word.len()..]));
+    let mut joints: Vec<(usize, &str)> = joints.filter(|_| !begins_dated).collect();
+    joints.sort_unstable();
+
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, word) in joints {
+        parts.push(&text[start..at]);
+        start = at + word.len();
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// Returns whether a sentence concludes which of two is more or earlier: no source says so, and a
+/// small model often says it wrongly.
+pub fn concludes(text: &str) -> bool {
+    let lower = text.trim_start().to_lowercase();
+    let mut behind = CONCLUDING
+        .iter()
+        .filter_map(|word| lower.strip_prefix(word));
+    let begins = behind.any(|rest| !rest.starts_with(char::is_alphanumeric));
+    begins && split_words(&lower).any(|word| COMPARATIVES.contains(&word))
 }
 
 /// Returns a sentence without the number of an item of a list before it: no source holds that.

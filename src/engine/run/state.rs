@@ -115,9 +115,9 @@ impl<'a> Run<'a> {
             } else {
                 " "
             };
-            answer
-                .text
-                .push_str(&format!("{space}[{}]", citation.label));
+            // the passages of several lookups have one number each in the run
+            let number = self.numbering.get(citation.chunk).unwrap_or(citation.label);
+            answer.text.push_str(&format!("{space}[{number}]"));
         }
         if is_short {
             answer.short.clone_from(&answer.text);

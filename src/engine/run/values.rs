@@ -96,7 +96,7 @@ pub struct Need<'n> {
     pub confirmed: &'n [String],
     /// The uncertain sentence; `None` before the answer begins.
     pub uncertain: Option<&'n Sentence>,
-    /// The things that the question compares, which are searched beside it.
+    /// The subjects of the question's scope, which are searched beside it.
     pub subjects: &'n [String],
 }
 

@@ -54,13 +54,12 @@ pub fn scope(scope: &Scope, passages: u64) -> String {
     let documents = scope.documents.join(", ");
     let read = quantity(passages, "passage");
     let widely = match scope.kind {
-        QuestionKind::Fact => None,
         QuestionKind::Listing | QuestionKind::Files => {
             Some(format!("{read} read, there may be more"))
         }
-        QuestionKind::Comparison => {
-            let subjects = scope.subjects.join("” and “");
-            Some(format!("searched for “{subjects}”"))
+        QuestionKind::Fact | QuestionKind::Comparison => {
+            let subjects = scope.names().join("” and “");
+            (!subjects.is_empty()).then(|| format!("searched for “{subjects}”"))
         }
         QuestionKind::Summary => return format!("{documents} read in its order, {read}"),
     };
@@ -94,6 +93,7 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
         }
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),
+        VerdictKind::Partly if without == 0 => "the documents answer a part of it".to_owned(),
         VerdictKind::Partly => format!("no source holds {without} of {statements} statements"),
         VerdictKind::NotInDocuments => match measured {
             _ if verdict.sources == 0 => "nothing fits the question".to_owned(),
@@ -298,6 +298,20 @@ mod tests {
             scope_of(QuestionKind::Fact, &["a.md"], &[]),
             "in a.md alone"
         );
+        for (one, other, expected) in [
+            (
+                "When was the Abra lit?",
+                "When was Corvo Light lit?",
+                "searched for “the Abra” and “Corvo Light”",
+            ),
+            (
+                "Who are the owners of Aqua 3?",
+                "Who are the owners of Aqua 5?",
+                "searched for “Aqua 3” and “Aqua 5”",
+            ),
+        ] {
+            assert_eq!(scope_of(QuestionKind::Fact, &[], &[one, other]), expected);
+        }
         assert_eq!(
             scope_of(QuestionKind::Listing, &[], &[]),
             "2 passages read, there may be more"

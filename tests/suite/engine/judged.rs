@@ -236,3 +236,70 @@ fn rows_that_a_question_names_are_the_answer_without_a_model() {
         assert_eq!(called, None);
     }
 }
+
+/// The second thing is answered, its documents say nothing of it, or both are one.
+#[test]
+fn each_of_two_things_is_asked_about_by_itself() {
+    let shelf = [
+        "Abra Works was founded in June 2019.",
+        "Corvo Works was founded in May 2021.",
+        "Dower and Sons was founded in 1880.",
+    ];
+    let asked = |name: &str| format!("Question: When were {name} founded?");
+    let cases = [
+        (
+            "When were Abra Works and Corvo Works founded?",
+            0.9,
+            "Abra Works was founded in June 2019. [1]\n\nCorvo Works was founded in May 2021. [2]",
+            VerdictKind::Supported,
+        ),
+        (
+            "When were Abra Works and Corvo Works founded?",
+            0.001,
+            "Abra Works was founded in June 2019. [1]\n\nCorvo Works: Your documents do not say.",
+            VerdictKind::Partly,
+        ),
+        (
+            "Compare the times of foundation of Abra Works and Corvo Works. Which was earlier?",
+            0.9,
+            "Abra Works was founded in June 2019. [1]\n\nCorvo Works was founded in May 2021. [2]\
+             \n\nAbra Works (2019-06) < Corvo Works (2021-05) [1]",
+            VerdictKind::Supported,
+        ),
+        (
+            "When were Dower and Sons founded?",
+            0.9,
+            "It was founded in 1880. [3]",
+            VerdictKind::Supported,
+        ),
+    ];
+    for (question, share, expected, kind) in cases {
+        let mut generator = ScriptedGenerator::new()
+            .when(
+                "foundation of Abra Works?",
+                " Abra Works was founded in June 2019. [1]",
+            )
+            .when(
+                "foundation of Corvo Works?",
+                " Corvo Works was founded in May 2021. [2]",
+            )
+            .when(
+                &asked("Abra Works"),
+                " Abra Works was founded in June 2019. [1]",
+            )
+            .when(
+                &asked("Corvo Works"),
+                " Corvo Works was founded in May 2021. [2]",
+            )
+            .when("Dower and Sons", " It was founded in 1880. [3]")
+            .judging("When were Corvo Works founded?", "yes", share)
+            .judging("exactly this question?", "yes", 0.99);
+        let settings = config(&[("answer.prompt", "sources"), ("retriever.k", "3")]);
+        let asked = (question, [].as_slice());
+        let (outcome, events) = run_over(&shelf, &settings, &mut generator, asked, usize::MAX);
+        outcome.expect("it ran");
+        let text = find!(events.iter(), RunEvent::RunFinished { text, .. } => text.clone());
+        assert_eq!(text.as_deref(), Some(expected), "{question}");
+        assert_eq!(verdict(&events), Some(kind), "{question}");
+    }
+}

@@ -1,0 +1,359 @@
+//! The answer to a question about two things that it names: each is asked about by itself, from
+//! passages of its own, since a small model that reads both confuses their numbers. Where the
+//! question compares, a rule compares the date or the amount of the one with that of the other.
+
+use crate::corpus::{named_dates, split_words};
+use crate::engine::error::RunError;
+use crate::engine::run::{
+    Answer, Gate, Need, Passages, Run, Searched, Sentence, StepLookup, context,
+};
+use crate::event::{Citation, QuestionKind, RunEvent, Scope, Support, saturating_u32};
+
+use super::amounts::{Amount, amounts};
+use super::judged::cite_uncited;
+use super::lookup::retrieve;
+use super::quotes::{RankedSentences, give, refusal};
+use super::summary::join;
+use super::support;
+use super::verdict::Statements;
+use super::write::write_part;
+
+/// Words that ask for the earlier and the later of two dates, and for the larger and the smaller of
+/// two numbers, in lower case.
+const EARLIER: &[&str] = &["earlier", "first", "sooner", "before"];
+const LATER: &[&str] = &["later", "last", "after"];
+#[rustfmt::skip]
+const LARGER: &[&str] = &[
+    "more", "higher", "larger", "greater", "bigger", "longer", "taller", "heavier", "deeper",
+    "most", "highest", "largest",
+];
+#[rustfmt::skip]
+const SMALLER: &[&str] = &[
+    "less", "lower", "fewer", "smaller", "shorter", "cheaper", "lighter", "least", "lowest",
+];
+
+/// Share of `answer.min_support` below which one of two things is refused where the other is
+/// answered: what documents say of one they often say of the other, in words that say less.
+const UNLIKELY: f32 = 0.5;
+
+/// An answer with the passages that were retrieved for its question.
+#[derive(Default)]
+pub struct Answered {
+    pub answer: Answer,
+    pub passages: Passages,
+    /// The support of the answer by them, where that is measured.
+    pub support: Option<Support>,
+    /// The sentences of the passages, best first, where the answer has none of them.
+    pub ranked: RankedSentences,
+}
+
+/// Returns whether a passage names the two things of a question together, as it does where they are
+/// one, "Pride and Prejudice", or did something together.
+///
+/// # Errors
+///
+/// Failures of the embedder and of the index.
+pub fn names_one(run: &mut Run<'_>, scope: &Scope) -> Result<bool, RunError> {
+    let question = run.question;
+    let between = |names: &[String]| {
+        let start = question.find(names.first()?)?;
+        let last = names.last()?;
+        let end = start + question[start..].find(last)? + last.len();
+        Some(question[start..end].to_lowercase())
+    };
+    let Some(phrase) = between(&scope.names()) else {
+        return Ok(false);
+    };
+    let found = run.search(&[Searched::new(question)])?;
+    let mut hits = found.iter().flat_map(|one| &one.hits);
+    Ok(hits.any(|hit| hit.chunk.text_with_place().to_lowercase().contains(&phrase)))
+}
+
+/// One of the two things, with what is known of it.
+struct Half<'q> {
+    question: &'q str,
+    passages: Passages,
+    support: Support,
+    ranked: RankedSentences,
+}
+
+/// Answers for each of the two things, and says of one what the documents do not. The support is
+/// that of the one of which they say more.
+///
+/// # Errors
+///
+/// Failures of the models and of the index.
+pub fn answer_each<'q>(
+    run: &mut Run<'q>,
+    gate: &mut dyn Gate,
+    scope: &'q Scope,
+) -> Result<Answered, RunError> {
+    let asked = run.question;
+    let names = scope.names();
+    let halves = scope.subjects.iter();
+    let halves = halves.map(|question| find_half(run, gate, scope.kind, question));
+    let halves: Vec<Half<'q>> = halves.collect::<Result<_, _>>()?;
+    let supports = halves.iter().map(|half| half.support);
+    let support = supports.reduce(|best, next| {
+        let is_better = next.probability > best.probability;
+        if is_better { next } else { best }
+    });
+    let is_supported = support.is_some_and(|best| best.supported);
+    let least = run.tools.config.answer.min_support * UNLIKELY;
+
+    let mut all = Answered {
+        support,
+        ..Answered::default()
+    };
+    let mut said: Vec<String> = Vec::new();
+    for (at, (half, name)) in halves.into_iter().zip(&names).enumerate() {
+        run.question = half.question;
+        if run.is_stopped() {
+            break;
+        }
+        if is_supported && half.support.probability < least {
+            all.answer = refuse_one(run, name, std::mem::take(&mut all.answer));
+        } else if is_supported {
+            // the labels of what is written now are of these
+            context::publish(run, &half.passages)?;
+            let next = write_half(run, gate, &half, &all.answer)?;
+            said.push(next.text.clone());
+            all.answer = join(std::mem::take(&mut all.answer), next);
+        }
+
+        if Some(half.support) == support {
+            all.ranked = half.ranked;
+        }
+        if at == 0 {
+            all.passages = half.passages;
+        } else {
+            let lookup = StepLookup {
+                step: 0,
+                passages: half.passages,
+            };
+            all.answer.lookups.push(lookup);
+        }
+        run.keep(all.answer.clone());
+    }
+
+    run.question = asked;
+    if !is_supported {
+        let lookups = std::mem::take(&mut all.answer.lookups);
+        let refused = give(run, std::mem::take(&mut all.ranked), false);
+        all.answer = Answer { lookups, ..refused };
+        return Ok(all);
+    }
+    conclude(run, &names, &mut all.answer, &said);
+    all.answer.short.clone_from(&all.answer.text);
+    Ok(all)
+}
+
+/// Retrieves the passages of one of the things, and measures how far they answer its question.
+fn find_half<'q>(
+    run: &mut Run<'q>,
+    gate: &dyn Gate,
+    kind: QuestionKind,
+    question: &'q str,
+) -> Result<Half<'q>, RunError> {
+    run.question = question;
+    let need = Need {
+        confirmed: &[],
+        uncertain: None,
+        subjects: &[],
+    };
+    let effort = run.first_effort(gate);
+    let passages = retrieve(run, &need, effort)?.passages;
+    let scope = Scope {
+        kind,
+        subjects: vec![question.to_owned()],
+        ..Scope::default()
+    };
+    let (support, ranked) = support::measure(run, &passages, &scope)?;
+    Ok(Half {
+        question,
+        passages,
+        support,
+        ranked,
+    })
+}
+
+/// Writes the answer for one of the things, with its sources, behind what was written before.
+fn write_half(
+    run: &mut Run<'_>,
+    gate: &mut dyn Gate,
+    half: &Half<'_>,
+    before: &Answer,
+) -> Result<Answer, RunError> {
+    let before = before.sentences.iter();
+    let before: Vec<String> = before.map(|one| one.text().to_owned()).collect();
+    let mut answer = write_part(run, gate, &half.passages, &before)?;
+    let statements = Statements::new(half.question, &answer);
+    if !statements.uncited_steps().is_empty() {
+        cite_uncited(run, &mut answer, statements.uncited_steps(), &half.passages)?;
+    }
+    Ok(answer)
+}
+
+/// Adds to an answer that the documents do not say what was asked of one of the things.
+fn refuse_one(run: &mut Run<'_>, name: &str, answer: Answer) -> Answer {
+    let text = format!("{name}: {}", refusal(run.question));
+    let step = saturating_u32(answer.sentences.len()) + 1;
+    run.emit(RunEvent::StepGiven {
+        step,
+        text: text.clone(),
+        citations: Vec::new(),
+    });
+    let sentence = Sentence {
+        step,
+        raw: text.clone(),
+        tokens: Vec::new(),
+        citations: Vec::new(),
+        uncertainty: None,
+    };
+    let refused = Answer {
+        text,
+        sentences: vec![sentence],
+        ..Answer::default()
+    };
+    join(answer, refused)
+}
+
+/// Adds which of the two has the larger amount or the earlier date, where the question asks that
+/// and each answer names one.
+fn conclude(run: &mut Run<'_>, names: &[String], answer: &mut Answer, said: &[String]) {
+    let [one, other] = said else {
+        return;
+    };
+    let cited = |text: &String| -> Option<Citation> {
+        let of_text = |sentence: &&Sentence| text.contains(sentence.text());
+        let own = answer.sentences.iter().filter(of_text);
+        own.flat_map(|sentence| sentence.citations.clone()).next()
+    };
+    let (Some(first), Some(second)) = (cited(one), cited(other)) else {
+        return;
+    };
+    let Some((text, is_first)) = compare(run.question, names, [one, other]) else {
+        return;
+    };
+    let citation = if is_first { first } else { second };
+    run.give_step(answer, "\n\n", text, Some(citation));
+}
+
+/// Returns the comparison that a question asks for, the one that it is about first, and whether
+/// that is the first thing; `None` where the answers name no two that can be compared.
+fn compare(question: &str, names: &[String], said: [&str; 2]) -> Option<(String, bool)> {
+    let lower = question.to_lowercase();
+    let asks = |words: &[&str]| split_words(&lower).any(|word| words.contains(&word));
+    let (by_date, wants_less) = match (asks(EARLIER), asks(LATER), asks(LARGER), asks(SMALLER)) {
+        (true, false, false, false) => (true, true),
+        (false, true, false, false) => (true, false),
+        (false, false, true, false) => (false, false),
+        (false, false, false, true) => (false, true),
+        _ => return None,
+    };
+
+    // what the question names is no answer to it
+    let asked = named_dates(question);
+    let only_value = |text: &str| -> Option<Amount> {
+        if by_date {
+            let mut dates = named_dates(text);
+            dates.retain(|date| !asked.contains(date));
+            let [date] = dates.as_slice() else {
+                return None;
+            };
+            let digits: String = date.chars().filter(char::is_ascii_digit).collect();
+            return Some(Amount {
+                value: format!("{digits:0<8}").parse().ok()?,
+                unit: String::new(),
+                text: date.clone(),
+            });
+        }
+        let mut found = amounts(text);
+        found.retain(|amount| !question.contains(&amount.text));
+        let only = found.pop();
+        only.filter(|_| found.is_empty())
+    };
+    let [one, other] = said.map(only_value);
+    let (one, other) = (one?, other?);
+    if one.value == other.value || one.unit != other.unit {
+        return None;
+    }
+
+    let is_first = (one.value < other.value) == wants_less;
+    let sign = if wants_less { '<' } else { '>' };
+    let sides = [(&names[0], one.text), (&names[1], other.text)];
+    let [winner, loser] = if is_first {
+        [&sides[0], &sides[1]]
+    } else {
+        [&sides[1], &sides[0]]
+    };
+    let text = format!(
+        "{} ({}) {sign} {} ({})",
+        winner.0, winner.1, loser.0, loser.1
+    );
+    Some((text, is_first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_compares_what_the_answers_name() {
+        let names = ["Abra".to_owned(), "Corvo".to_owned()];
+        for (question, one, other, expected) in [
+            (
+                "Which had the higher profit in 2018?",
+                "The profit of Abra in 2018 was $300 million.",
+                "The profit of Corvo in 2018 was $1.2 billion.",
+                Some(("Corvo ($1.2 billion) > Abra ($300 million)", false)),
+            ),
+            (
+                "Which came earlier?",
+                "Abra was founded in June 2019.",
+                "Corvo was founded in September 2019.",
+                Some(("Abra (2019-06) < Corvo (2019-09)", true)),
+            ),
+            (
+                "Which has fewer beds?",
+                "Abra has 12 beds.",
+                "Corvo has 40 beds.",
+                Some(("Abra (12 beds) < Corvo (40 beds)", true)),
+            ),
+            (
+                "Which has fewer beds?",
+                "Abra has 12 beds.",
+                "Corvo has 40 rooms.",
+                None,
+            ),
+            (
+                "Which has more?",
+                "Abra has 12 beds.",
+                "Corvo has 12 beds.",
+                None,
+            ),
+            (
+                "Which has more?",
+                "Abra has 12 or 13 beds.",
+                "Corvo has 12 beds.",
+                None,
+            ),
+            (
+                "Which has more?",
+                "Abra has $5 million.",
+                "Corvo has 6 million euros.",
+                None,
+            ),
+            (
+                "Where are they?",
+                "Abra has 12 beds.",
+                "Corvo has 40 beds.",
+                None,
+            ),
+        ] {
+            let found = compare(question, &names, [one, other]);
+            let expected = expected.map(|(text, is_first)| (text.to_owned(), is_first));
+            assert_eq!(found, expected, "{question} {one}");
+        }
+    }
+}
