@@ -200,7 +200,7 @@ fn the_other_parts_of_a_list_are_read_too() {
     assert_eq!(cited.collect::<Vec<_>>(), [1, 1, 13]);
 }
 
-/// The rows are in two chunks, of which one is retrieved.
+/// The rows are in two chunks, of which one is retrieved: both together are another passage.
 #[test]
 fn rows_that_a_question_names_are_the_answer_without_a_model() {
     let shelf = [
@@ -210,8 +210,8 @@ fn rows_that_a_question_names_are_the_answer_without_a_model() {
     let cases = [
         (
             "Which huts have a stove?",
-            "people.md · stove: yes (2/3):\n- hut: Kestrel · stove: yes · beds: 12 [1]\n\
-             - hut: Chough · stove: yes · beds: 25 [1]",
+            "people.md · stove: yes (2/3):\n- hut: Kestrel · stove: yes · beds: 12 [2]\n\
+             - hut: Chough · stove: yes · beds: 25 [2]",
         ),
         (
             "Which hut has the most beds?",
@@ -220,7 +220,7 @@ fn rows_that_a_question_names_are_the_answer_without_a_model() {
         (
             "A table of the huts",
             "people.md · 3/3:\n\n| hut | stove | beds |\n| --- | --- | --- |\n| Kestrel | yes | 12 |\n\
-             | Marmot | no | 40 |\n| Chough | yes | 25 |\n\n[1]",
+             | Marmot | no | 40 |\n| Chough | yes | 25 |\n\n[3]",
         ),
     ];
     for (question, expected) in cases {
