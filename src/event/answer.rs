@@ -139,33 +139,33 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns what sets each of two subjects apart: without the small words at both ends that they
-    /// have in common, and the first word where they are questions.
+    /// Returns what sets each of two questions apart: without the words at both ends that they have
+    /// in common, but those in capitals beside it. Other subjects stay as they are.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let [one, other] = self.subjects.as_slice() else {
-            return self.subjects.clone();
-        };
-        vec![apart(one, other), apart(other, one)]
+        match self.subjects.as_slice() {
+            [one, other] if one.ends_with('?') => vec![apart(one, other), apart(other, one)],
+            subjects => subjects.to_vec(),
+        }
     }
 }
 
 fn apart(one: &str, other: &str) -> String {
-    let is_question = one.ends_with('?');
     let words: Vec<&str> = one.split(' ').collect();
     let others: Vec<&str> = other.split(' ').collect();
-    let is_common = |word: &str, other: &str, is_first: bool| {
-        word == other && (is_first || word.starts_with(char::is_lowercase))
-    };
+    let is_small = |at: usize, word: &str| at == 0 || word.starts_with(char::is_lowercase);
     let same = words.iter().zip(&others).enumerate();
-    let first = same
-        .take_while(|(at, (word, other))| is_common(word, other, is_question && *at == 0))
-        .count();
-    let behind = words[first..].iter().rev().zip(others.iter().rev());
-    let last = behind
-        .take_while(|(word, other)| is_common(word, other, false))
-        .count();
-    let own = words[first..words.len() - last].join(" ");
+    let first = same.take_while(|(at, (word, other))| word == other && is_small(*at, word));
+    let first = first.count();
+    let behind = words[first..]
+        .iter()
+        .rev()
+        .zip(others[first..].iter().rev());
+    let same = words.len() - behind.take_while(|(word, other)| word == other).count();
+    // "Abra Works open in Lorby" is of Abra Works
+    let is_large = |word: &&&str| !word.starts_with(char::is_lowercase);
+    let of_name = words[same..].iter().take_while(is_large).count();
+    let own = words[first..same + of_name].join(" ");
     own.trim_end_matches(['?', '？']).to_owned()
 }
 

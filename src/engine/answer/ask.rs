@@ -190,10 +190,23 @@ fn answer<'q>(
         return Ok(give_text(run, describe(&documents)));
     }
 
-    let of_each = confirmed.is_empty()
+    let may_be_each = confirmed.is_empty()
         && asks_each(config, run.question, scope)
-        && config.retriever.at_start.or(run.tools.probe.is_err())
-        && !names_one(run, scope)?;
+        && config.retriever.at_start.or(run.tools.probe.is_err());
+    let is_one = may_be_each && names_one(run, scope)?;
+    let of_each = may_be_each && !is_one;
+    let whole = Scope {
+        subjects: Vec::new(),
+        ..scope.clone()
+    };
+    // one name, of which the halves are none
+    let searched_as = if is_one && scope.kind == QuestionKind::Fact {
+        let scope = whole.clone();
+        run.emit(RunEvent::ScopeChosen { scope });
+        &whole
+    } else {
+        scope
+    };
     let Answered {
         mut answer,
         passages,
@@ -210,7 +223,7 @@ fn answer<'q>(
             }
         }
         (_, _) if of_each => answer_each(run, gate, scope)?,
-        (_, _) => search_and_answer(run, gate, scope, confirmed, searched)?,
+        (_, _) => search_and_answer(run, gate, searched_as, confirmed, searched)?,
     };
     run.keep(answer.clone());
 
@@ -226,7 +239,7 @@ fn answer<'q>(
             statements = Statements::new(run.question, &answer);
         }
         // rows of a list differ, and so do two things that are named
-        let is_fact = scope.kind == QuestionKind::Fact && scope.subjects.is_empty();
+        let is_fact = scope.kind == QuestionKind::Fact && searched_as.subjects.is_empty();
         let conflict = if answer.lookups.is_empty() && has_scope(config) && is_fact {
             add_otherwise(run, &mut answer, statements.uncited_steps(), &passages)
         } else {
@@ -251,7 +264,7 @@ fn answer<'q>(
         run.emit(RunEvent::VerdictGiven { verdict });
     }
 
-    // the parts of a summary have prompts of their own
+    // their parts have prompts of their own
     let is_causal = config.answer.attribution == AttributionKind::Causal;
     if is_causal && scope.kind != QuestionKind::Summary && !of_each {
         let ablated = ablate(run, &answer, &passages);
@@ -259,7 +272,9 @@ fn answer<'q>(
             return Ok(answer);
         }
     }
-    measure(run, &answer, &passages);
+    if !of_each {
+        measure(run, &answer, &passages);
+    }
     Ok(answer)
 }
 

@@ -73,10 +73,15 @@ impl Supports {
     /// what it says, otherwise the source sentence that holds most of its words, if any holds
     /// enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
-        if concludes(sentence) {
+        let claim = self.claim(sentence);
+        let is_whole = |(share, _): &(f32, &SourceSentence)| *share > 0.99;
+        if concludes(sentence)
+            && !self
+                .best(&claim, self.sources.iter())
+                .is_some_and(|best| is_whole(&best))
+        {
             return Vec::new();
         }
-        let claim = self.claim(sentence);
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
             .filter(|label| !self.is_copied(*label, &claim))
@@ -731,13 +736,17 @@ mod tests {
             ..Passages::default()
         };
         let supports = Supports::new("Wie groß ist der Schirm?", &passages);
-        let cases: [(&str, &[u32]); 22] = [
+        let cases: [(&str, &[u32]); 23] = [
             (
                 "Therefore, the Silver Heron was built earlier in Farlamouth.",
                 &[],
             ),
             ("Therefore, the Silver Heron was built in Farlamouth.", &[5]),
             // the name is nowhere, and an item of a list is no clause
+            (
+                "The Silver Heron, the Ferry, and the Gray Falcon is 27 metres long.",
+                &[],
+            ),
             (
                 "The Silver Heron was built in Farlamouth, and Koryn is 27 metres long.",
                 &[],

@@ -2,35 +2,37 @@
 //! passages of its own, since a small model that reads both confuses their numbers. Where the
 //! question compares, a rule compares the date or the amount of the one with that of the other.
 
-use crate::corpus::{named_dates, split_words};
+use crate::corpus::{fold_white_space, named_dates, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{
     Answer, Gate, Need, Passages, Run, Searched, Sentence, StepLookup, context,
 };
-use crate::event::{Citation, QuestionKind, RunEvent, Scope, Support, saturating_u32};
+use crate::event::{Hit, QuestionKind, RunEvent, Scope, Support, saturating_u32};
 
-use super::amounts::{Amount, amounts};
+use super::amounts::{Amount, only_amount};
 use super::judged::cite_uncited;
 use super::lookup::retrieve;
+use super::marks::without_marks;
 use super::quotes::{RankedSentences, give, refusal};
 use super::summary::join;
-use super::support;
+use super::support::{self, can_judge};
 use super::verdict::Statements;
 use super::write::write_part;
 
 /// Words that ask for the earlier and the later of two dates, and for the larger and the smaller of
 /// two numbers, in lower case.
-const EARLIER: &[&str] = &["earlier", "first", "sooner", "before"];
-const LATER: &[&str] = &["later", "last", "after"];
+const EARLIER: &[&str] = &["earlier", "sooner"];
+const LATER: &[&str] = &["later"];
 #[rustfmt::skip]
 const LARGER: &[&str] = &[
-    "more", "higher", "larger", "greater", "bigger", "longer", "taller", "heavier", "deeper",
-    "most", "highest", "largest",
+    "more", "higher", "larger", "greater", "bigger", "taller", "heavier", "deeper",
 ];
 #[rustfmt::skip]
 const SMALLER: &[&str] = &[
-    "less", "lower", "fewer", "smaller", "shorter", "cheaper", "lighter", "least", "lowest",
+    "less", "lower", "fewer", "smaller", "shorter", "cheaper", "lighter",
 ];
+/// Words of a question for one of the two, in lower case.
+const WHICH: &[&str] = &["which", "who", "whose"];
 
 /// Share of `answer.min_support` below which one of two things is refused where the other is
 /// answered: what documents say of one they often say of the other, in words that say less.
@@ -66,7 +68,10 @@ pub fn names_one(run: &mut Run<'_>, scope: &Scope) -> Result<bool, RunError> {
     };
     let found = run.search(&[Searched::new(question)])?;
     let mut hits = found.iter().flat_map(|one| &one.hits);
-    Ok(hits.any(|hit| hit.chunk.text_with_place().to_lowercase().contains(&phrase)))
+    Ok(hits.any(|hit| {
+        let text = fold_white_space(&hit.chunk.text_with_place().to_lowercase());
+        text.replace(" & ", " and ").contains(&phrase)
+    }))
 }
 
 /// One of the two things, with what is known of it.
@@ -93,35 +98,43 @@ pub fn answer_each<'q>(
     let halves = scope.subjects.iter();
     let halves = halves.map(|question| find_half(run, gate, scope.kind, question));
     let halves: Vec<Half<'q>> = halves.collect::<Result<_, _>>()?;
-    let supports = halves.iter().map(|half| half.support);
-    let support = supports.reduce(|best, next| {
-        let is_better = next.probability > best.probability;
+    let best = halves.iter().reduce(|best, next| {
+        let is_better = next.support.probability > best.support.probability;
         if is_better { next } else { best }
     });
-    let is_supported = support.is_some_and(|best| best.supported);
-    let least = run.tools.config.answer.min_support * UNLIKELY;
+    let Some(best) = best else {
+        return Ok(Answered::default());
+    };
+    let support = best.support;
+    let nearest = best.ranked.nearest(&best.passages);
+    let hits: Vec<Hit> = halves
+        .iter()
+        .flat_map(|half| half.passages.hits.clone())
+        .collect();
+    let read = Passages::from_hits(hits);
+    run.emit_read(asked.to_owned(), &read.hits);
+    run.emit(RunEvent::SupportMeasured { support, nearest });
 
+    let least = run.tools.config.answer.min_support * UNLIKELY;
     let mut all = Answered {
-        support,
+        support: Some(support),
         ..Answered::default()
     };
-    let mut said: Vec<String> = Vec::new();
+    let mut said: Vec<Vec<Sentence>> = Vec::new();
     for (at, (half, name)) in halves.into_iter().zip(&names).enumerate() {
         run.question = half.question;
         if run.is_stopped() {
             break;
         }
-        if is_supported && half.support.probability < least {
+        if support.supported && half.support.probability < least {
             all.answer = refuse_one(run, name, std::mem::take(&mut all.answer));
-        } else if is_supported {
-            // the labels of what is written now are of these
-            context::publish(run, &half.passages)?;
-            let next = write_half(run, gate, &half, &all.answer)?;
-            said.push(next.text.clone());
-            all.answer = join(std::mem::take(&mut all.answer), next);
+        } else if support.supported {
+            let known = all.answer.sentences.len();
+            all.answer = write_half(run, gate, &half, name, std::mem::take(&mut all.answer))?;
+            said.push(all.answer.sentences[known..].to_vec());
         }
 
-        if Some(half.support) == support {
+        if half.support == support {
             all.ranked = half.ranked;
         }
         if at == 0 {
@@ -137,14 +150,15 @@ pub fn answer_each<'q>(
     }
 
     run.question = asked;
-    if !is_supported {
+    context::publish(run, &read)?;
+    if support.supported {
+        conclude(run, &names, &mut all.answer, &said);
+        all.answer.short.clone_from(&all.answer.text);
+    } else {
         let lookups = std::mem::take(&mut all.answer.lookups);
         let refused = give(run, std::mem::take(&mut all.ranked), false);
         all.answer = Answer { lookups, ..refused };
-        return Ok(all);
     }
-    conclude(run, &names, &mut all.answer, &said);
-    all.answer.short.clone_from(&all.answer.text);
     Ok(all)
 }
 
@@ -177,21 +191,36 @@ fn find_half<'q>(
     })
 }
 
-/// Writes the answer for one of the things, with its sources, behind what was written before.
+/// Writes the answer for one of the things, with its sources, behind what was written before, which
+/// stays where that fails.
 fn write_half(
     run: &mut Run<'_>,
     gate: &mut dyn Gate,
     half: &Half<'_>,
-    before: &Answer,
+    name: &str,
+    before: Answer,
 ) -> Result<Answer, RunError> {
-    let before = before.sentences.iter();
-    let before: Vec<String> = before.map(|one| one.text().to_owned()).collect();
-    let mut answer = write_part(run, gate, &half.passages, &before)?;
-    let statements = Statements::new(half.question, &answer);
-    if !statements.uncited_steps().is_empty() {
-        cite_uncited(run, &mut answer, statements.uncited_steps(), &half.passages)?;
+    // the labels of what is written now are of these
+    context::publish(run, &half.passages)?;
+    let sentences = before.sentences.iter();
+    let written: Vec<String> = sentences.map(|one| one.text().to_owned()).collect();
+    let part = write_part(run, gate, &half.passages, &written);
+    if part.is_err() {
+        run.keep(before.clone());
     }
-    Ok(answer)
+    let mut part = part?;
+    run.keep(join(before.clone(), part.clone()));
+
+    let statements = Statements::new(half.question, &part);
+    if can_judge(run) && !run.is_stopped() && !statements.uncited_steps().is_empty() {
+        cite_uncited(run, &mut part, statements.uncited_steps(), &half.passages)?;
+    }
+    let answer = join(before, part);
+    Ok(if statements.is_silent() {
+        refuse_one(run, name, answer)
+    } else {
+        answer
+    })
 }
 
 /// Adds to an answer that the documents do not say what was asked of one of the things.
@@ -218,80 +247,85 @@ fn refuse_one(run: &mut Run<'_>, name: &str, answer: Answer) -> Answer {
     join(answer, refused)
 }
 
-/// Adds which of the two has the larger amount or the earlier date, where the question asks that
-/// and each answer names one.
-fn conclude(run: &mut Run<'_>, names: &[String], answer: &mut Answer, said: &[String]) {
-    let [one, other] = said else {
+/// Adds which of the two has the larger amount or the earlier date, where the question asks that,
+/// each answer is one statement with a source, and names one.
+fn conclude(run: &mut Run<'_>, names: &[String], answer: &mut Answer, said: &[Vec<Sentence>]) {
+    let [[one], [other]] =
+        [said.first(), said.get(1)].map(|half| half.map_or(&[][..], Vec::as_slice))
+    else {
         return;
     };
-    let cited = |text: &String| -> Option<Citation> {
-        let of_text = |sentence: &&Sentence| text.contains(sentence.text());
-        let own = answer.sentences.iter().filter(of_text);
-        own.flat_map(|sentence| sentence.citations.clone()).next()
-    };
-    let (Some(first), Some(second)) = (cited(one), cited(other)) else {
+    let cited = [one, other].map(|half| half.citations.first().cloned());
+    let texts = [one.text(), other.text()];
+    let [Some(first), Some(second)] = cited else {
         return;
     };
-    let Some((text, is_first)) = compare(run.question, names, [one, other]) else {
+    if run.is_stopped() || answer.limit_reached {
         return;
-    };
-    let citation = if is_first { first } else { second };
-    run.give_step(answer, "\n\n", text, Some(citation));
+    }
+    if let Some((text, is_first)) = compare(run.question, names, texts) {
+        let citation = if is_first { first } else { second };
+        run.give_step(answer, "\n\n", text, Some(citation));
+    }
 }
 
 /// Returns the comparison that a question asks for, the one that it is about first, and whether
-/// that is the first thing; `None` where the answers name no two that can be compared.
+/// that is the first thing; `None` where the statements name no two that can be compared.
 fn compare(question: &str, names: &[String], said: [&str; 2]) -> Option<(String, bool)> {
     let lower = question.to_lowercase();
     let asks = |words: &[&str]| split_words(&lower).any(|word| words.contains(&word));
-    let (by_date, wants_less) = match (asks(EARLIER), asks(LATER), asks(LARGER), asks(SMALLER)) {
-        (true, false, false, false) => (true, true),
-        (false, true, false, false) => (true, false),
-        (false, false, true, false) => (false, false),
-        (false, false, false, true) => (false, true),
+    let (by_date, wants_less) = match [EARLIER, LATER, LARGER, SMALLER].map(asks) {
+        _ if !asks(WHICH) => return None,
+        [true, false, false, false] => (true, true),
+        [false, true, false, false] => (true, false),
+        [false, false, true, false] => (false, false),
+        [false, false, false, true] => (false, true),
         _ => return None,
     };
 
-    // what the question names is no answer to it
-    let asked = named_dates(question);
-    let only_value = |text: &str| -> Option<Amount> {
-        if by_date {
-            let mut dates = named_dates(text);
-            dates.retain(|date| !asked.contains(date));
-            let [date] = dates.as_slice() else {
-                return None;
-            };
-            let digits: String = date.chars().filter(char::is_ascii_digit).collect();
-            return Some(Amount {
-                value: format!("{digits:0<8}").parse().ok()?,
-                unit: String::new(),
-                text: date.clone(),
-            });
-        }
-        let mut found = amounts(text);
-        found.retain(|amount| !question.contains(&amount.text));
-        let only = found.pop();
-        only.filter(|_| found.is_empty())
+    let values = if by_date {
+        said.map(only_date)
+    } else {
+        said.map(|text| only_amount(text, question))
     };
-    let [one, other] = said.map(only_value);
-    let (one, other) = (one?, other?);
-    if one.value == other.value || one.unit != other.unit {
+    let [Some(one), Some(other)] = values else {
+        return None;
+    };
+    // a month and a day of it are not compared, nor dollars and beds
+    if one.unit != other.unit || one.value == other.value {
         return None;
     }
-
     let is_first = (one.value < other.value) == wants_less;
     let sign = if wants_less { '<' } else { '>' };
-    let sides = [(&names[0], one.text), (&names[1], other.text)];
-    let [winner, loser] = if is_first {
-        [&sides[0], &sides[1]]
-    } else {
-        [&sides[1], &sides[0]]
-    };
+    let (one, other) = ((&names[0], one.text), (&names[1], other.text));
+    let (winner, loser) = if is_first { (one, other) } else { (other, one) };
     let text = format!(
         "{} ({}) {sign} {} ({})",
         winner.0, winner.1, loser.0, loser.1
     );
     Some((text, is_first))
+}
+
+/// Returns the date of a statement that has no other one, nor any other number than its own: its
+/// unit is how exact it is.
+fn only_date(statement: &str) -> Option<Amount> {
+    let statement = without_marks(statement);
+    let dates = named_dates(&statement);
+    let [date] = dates.as_slice() else {
+        return None;
+    };
+    let mut parts = date.split('-').map(|part| part.trim_start_matches('0'));
+    let [year, _, day] = [parts.next(), parts.next(), parts.next()];
+    let mut numbers =
+        split_words(&statement).filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+    let is_of_date =
+        |number: &str| Some(number.trim_start_matches('0')) == year || Some(number) == day;
+    let digits: String = date.chars().filter(char::is_ascii_digit).collect();
+    numbers.all(is_of_date).then_some(Amount {
+        value: digits.parse().ok()?,
+        unit: if day.is_some() { "day" } else { "month" }.to_owned(),
+        text: date.clone(),
+    })
 }
 
 #[cfg(test)]
@@ -304,8 +338,8 @@ mod tests {
         for (question, one, other, expected) in [
             (
                 "Which had the higher profit in 2018?",
-                "The profit of Abra in 2018 was $300 million.",
-                "The profit of Corvo in 2018 was $1.2 billion.",
+                "The profit of Abra in 2018 was $300 million. [1]",
+                "The profit of Corvo in 2018 was $1.2 billion. [2]",
                 Some(("Corvo ($1.2 billion) > Abra ($300 million)", false)),
             ),
             (
@@ -313,6 +347,18 @@ mod tests {
                 "Abra was founded in June 2019.",
                 "Corvo was founded in September 2019.",
                 Some(("Abra (2019-06) < Corvo (2019-09)", true)),
+            ),
+            (
+                "Which came earlier?",
+                "Abra was founded on 15 June 2019.",
+                "Corvo was founded in June 2019.",
+                None,
+            ),
+            (
+                "Which leaves earlier?",
+                "Abra leaves at 6:10, as of June 2021.",
+                "Corvo leaves at 7:30, as of May 2020.",
+                None,
             ),
             (
                 "Which has fewer beds?",
@@ -334,18 +380,18 @@ mod tests {
             ),
             (
                 "Which has more?",
-                "Abra has 12 or 13 beds.",
-                "Corvo has 12 beds.",
-                None,
-            ),
-            (
-                "Which has more?",
                 "Abra has $5 million.",
                 "Corvo has 6 million euros.",
                 None,
             ),
             (
                 "Where are they?",
+                "Abra has 12 beds.",
+                "Corvo has 40 beds.",
+                None,
+            ),
+            (
+                "Do more come?",
                 "Abra has 12 beds.",
                 "Corvo has 40 beds.",
                 None,

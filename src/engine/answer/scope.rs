@@ -123,8 +123,6 @@ const LISTING_TOKENS: u32 = 2048;
 const MAX_LISTED: u32 = 12;
 const OF_FILES: u32 = 60;
 const MIN_COMPARED: u32 = 4;
-/// Passages for each of two things that are asked about by themselves.
-const MAX_OF_EACH: u32 = 3;
 /// Sentences of a summary, as many as the setting takes.
 const MAX_SENTENCES: u32 = 1_000_000;
 
@@ -344,11 +342,7 @@ pub fn scoped_config(question: &str, scope: &Scope, config: &Config) -> Config {
     };
     retriever.k = retriever.k.max(least);
     // who asks for much waits for it
-    if scope.kind != QuestionKind::Fact {
-        config.answer.first_word_seconds = 0.0;
-    }
-    if is_each {
-        config.retriever.k = config.retriever.k.min(MAX_OF_EACH);
+    if scope.kind != QuestionKind::Fact && !is_each {
         config.answer.first_word_seconds = 0.0;
     }
     if scope.kind == QuestionKind::Files {

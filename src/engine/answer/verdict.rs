@@ -54,6 +54,8 @@ pub struct Statements {
     is_written: bool,
     /// Whether a sentence says that the sources have no answer.
     says_unanswered: bool,
+    /// Whether one of these has no source, so that it says what is missing.
+    leaves_out: bool,
     /// The word that carries the answer and that the model was least sure of.
     least_certain: Option<UncertainWord>,
     /// The mean log-probability of all tokens, nats.
@@ -79,6 +81,7 @@ impl Statements {
             let lower = text.to_lowercase();
             if UNANSWERED.iter().any(|phrase| lower.contains(phrase)) {
                 statements.says_unanswered = true;
+                statements.leaves_out |= sentence.citations.is_empty();
             } else if is_repetition(sentence, sentences) {
                 statements.find_least_certain(question, sentence);
             } else if !is_cut(sentence.text(), text)
@@ -209,7 +212,7 @@ pub fn judge(
             .is_some_and(|other| other.newer != Some(false))
     {
         VerdictKind::Doubtful
-    } else if statements.uncited.is_empty() && !statements.says_unanswered {
+    } else if statements.uncited.is_empty() && !statements.leaves_out {
         VerdictKind::Supported
     } else {
         VerdictKind::Partly

@@ -47,8 +47,7 @@ const CONTRASTS: [&str; 8] = [
 /// Words that begin a conclusion, and words that compare, in lower case.
 #[rustfmt::skip]
 const CONCLUDING: &[&str] = &[
-    "therefore", "thus", "hence", "so", "consequently", "daher", "folglich", "donc",
-    "por lo tanto", "así que",
+    "therefore", "thus", "hence", "consequently", "daher", "folglich",
 ];
 #[rustfmt::skip]
 const COMPARATIVES: &[&str] = &[
@@ -113,14 +112,19 @@ pub fn clauses(text: &str) -> Vec<&str> {
 fn split_joined(text: &str) -> Vec<&str> {
     let begins_dated = text.split(' ').take(LEADING_WORDS).any(has_digit);
     let language = language(text);
+    let has_verb = |part: &str| {
+        let mut words = split_words(part).filter(|word| word.starts_with(char::is_lowercase));
+        words.any(|word| is_content_word(word, language))
+    };
     let is_clause = |rest: &str| {
         let begins = rest.starts_with(char::is_uppercase)
             || ARTICLES.iter().any(|word| rest.starts_with(word));
-        let mut words = split_words(rest).filter(|word| word.starts_with(char::is_lowercase));
-        begins && words.any(|word| is_content_word(word, language))
+        begins && has_verb(rest)
     };
     let joints = JOINTS.iter().flat_map(|word| text.match_indices(word));
-    let joints = joints.filter(|(at, word)| is_clause(&text[at + word.len()..]));
+    // "Abra, Bell, and Corvo were founded" is of one verb
+    let joints =
+        joints.filter(|(at, word)| has_verb(&text[..*at]) && is_clause(&text[at + word.len()..]));
     let mut joints: Vec<(usize, &str)> = joints.filter(|_| !begins_dated).collect();
     joints.sort_unstable();
 

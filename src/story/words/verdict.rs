@@ -305,6 +305,11 @@ mod tests {
                 "searched for “the Abra” and “Corvo Light”",
             ),
             (
+                "When did Abra Works open in Lorby?",
+                "When did Corvo Works open in Lorby?",
+                "searched for “Abra Works” and “Corvo Works”",
+            ),
+            (
                 "Who are the owners of Aqua 3?",
                 "Who are the owners of Aqua 5?",
                 "searched for “Aqua 3” and “Aqua 5”",
