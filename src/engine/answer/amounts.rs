@@ -5,6 +5,7 @@ use crate::corpus::split_words;
 use crate::index::is_content_word;
 
 use super::marks::without_marks;
+use super::wording::has_digit;
 
 /// Words of a number, with what they multiply it by, in lower case.
 const MAGNITUDES: [(&str, f64); 7] = [
@@ -16,6 +17,8 @@ const MAGNITUDES: [(&str, f64); 7] = [
     ("bn", 1e9),
     ("trillion", 1e12),
 ];
+/// Signs at the end of a word.
+const STOPS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
 /// Signs of currencies in front of a number.
 const CURRENCIES: [char; 4] = ['$', '€', '£', '¥'];
 /// Words in front of what is no amount of the thing itself, and words behind a price of each, in
@@ -38,7 +41,6 @@ pub struct Amount {
 pub fn only_amount(statement: &str, question: &str) -> Option<Amount> {
     let statement = without_marks(statement);
     let words: Vec<&str> = statement.split_whitespace().collect();
-    let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
     let asked = |word: &str| {
         let mut numbers = split_words(word).filter(|part| has_digit(part));
         numbers.all(|number| split_words(question).any(|known| known == number))
@@ -59,8 +61,8 @@ pub fn only_amount(statement: &str, question: &str) -> Option<Amount> {
 
 /// Reads the amount at the beginning of some words.
 fn read_amount(words: &[&str]) -> Option<Amount> {
-    let ends = |word: &str| word.ends_with(['.', ',', ';', ':', '!', '?']);
-    let bare = words[0].trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    let ends = |word: &str| word.ends_with(STOPS);
+    let bare = words[0].trim_end_matches(STOPS);
     let digits = bare.strip_prefix(CURRENCIES).unwrap_or(bare);
     let currency = &bare[..bare.len() - digits.len()];
     let (digits, percent) = match digits.strip_suffix('%') {
@@ -73,7 +75,7 @@ fn read_amount(words: &[&str]) -> Option<Amount> {
     let mut behind = words[1..].iter().copied().peekable();
     let mut is_over = ends(words[0]);
     let magnitude = behind.peek().filter(|_| !is_over).and_then(|word| {
-        let known = word.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+        let known = word.trim_end_matches(STOPS);
         MAGNITUDES.iter().find(|(name, _)| *name == known)
     });
     if let Some((name, factor)) = magnitude {

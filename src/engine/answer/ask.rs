@@ -195,18 +195,15 @@ fn answer<'q>(
         && config.retriever.at_start.or(run.tools.probe.is_err());
     let is_one = may_be_each && names_one(run, scope)?;
     let of_each = may_be_each && !is_one;
-    let whole = Scope {
+    // one name, of which the halves are none
+    let whole = (is_one && scope.kind == QuestionKind::Fact).then(|| Scope {
         subjects: Vec::new(),
         ..scope.clone()
-    };
-    // one name, of which the halves are none
-    let searched_as = if is_one && scope.kind == QuestionKind::Fact {
-        let scope = whole.clone();
+    });
+    if let Some(scope) = whole.clone() {
         run.emit(RunEvent::ScopeChosen { scope });
-        &whole
-    } else {
-        scope
-    };
+    }
+    let searched_as = whole.as_ref().unwrap_or(scope);
     let Answered {
         mut answer,
         passages,

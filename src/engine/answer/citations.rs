@@ -16,6 +16,8 @@ use super::wording::{
     is_entry, measures, names, numbers, stems, without_item_number, without_lead,
 };
 
+/// The share of a source sentence that holds all words of a sentence.
+const WHOLE_SHARE: f32 = 0.99;
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
 /// The same of a passage that the model names: it may word freely what it read there.
@@ -74,13 +76,11 @@ impl Supports {
     /// enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
         let claim = self.claim(sentence);
-        let is_whole = |(share, _): &(f32, &SourceSentence)| *share > 0.99;
-        if concludes(sentence)
-            && !self
-                .best(&claim, self.sources.iter())
-                .is_some_and(|best| is_whole(&best))
-        {
-            return Vec::new();
+        if concludes(sentence) {
+            let best = self.best(&claim, self.sources.iter());
+            if best.is_none_or(|(share, _)| share < WHOLE_SHARE) {
+                return Vec::new();
+            }
         }
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()

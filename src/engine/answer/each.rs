@@ -7,6 +7,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{
     Answer, Gate, Need, Passages, Run, Searched, Sentence, StepLookup, context,
 };
+use crate::engine::stages::in_turn;
 use crate::event::{Hit, QuestionKind, RunEvent, Scope, Support, saturating_u32};
 
 use super::amounts::{Amount, only_amount};
@@ -17,6 +18,7 @@ use super::quotes::{RankedSentences, give, refusal};
 use super::summary::join;
 use super::support::{self, can_judge};
 use super::verdict::Statements;
+use super::wording::has_digit;
 use super::write::write_part;
 
 /// Words that ask for the earlier and the later of two dates, and for the larger and the smaller of
@@ -107,11 +109,11 @@ pub fn answer_each<'q>(
     };
     let support = best.support;
     let nearest = best.ranked.nearest(&best.passages);
-    let hits: Vec<Hit> = halves
-        .iter()
-        .flat_map(|half| half.passages.hits.clone())
-        .collect();
-    let read = Passages::from_hits(hits);
+    let lists = halves.iter().map(|half| half.passages.hits.as_slice());
+    let lists: Vec<&[Hit]> = lists.collect();
+    // a passage of both is read twice, and is one
+    let hits = in_turn(&lists, |hit| hit.chunk.id).into_iter().cloned();
+    let read = Passages::from_hits(hits.collect());
     run.emit_read(asked.to_owned(), &read.hits);
     run.emit(RunEvent::SupportMeasured { support, nearest });
 
@@ -316,8 +318,7 @@ fn only_date(statement: &str) -> Option<Amount> {
     };
     let mut parts = date.split('-').map(|part| part.trim_start_matches('0'));
     let [year, _, day] = [parts.next(), parts.next(), parts.next()];
-    let mut numbers =
-        split_words(&statement).filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+    let mut numbers = split_words(&statement).filter(|word| has_digit(word));
     let is_of_date =
         |number: &str| Some(number.trim_start_matches('0')) == year || Some(number) == day;
     let digits: String = date.chars().filter(char::is_ascii_digit).collect();

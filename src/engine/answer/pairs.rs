@@ -86,11 +86,10 @@ pub fn find_pair(question: &str) -> Option<[String; 2]> {
 
     // the first word of a sentence is in capitals, be it of a name or not
     let (first, rest) = question.split_once(' ')?;
-    let [one, other] = match split(rest) {
-        Some(pair) => pair.map(|part| format!("{first} {part}")),
-        None => split(question)?,
-    };
-    Some([one, other])
+    match split(rest) {
+        Some(pair) => Some(pair.map(|part| format!("{first} {part}"))),
+        None => split(question),
+    }
 }
 
 /// Returns where the first sentence of a text ends, without its stop: behind a word in lower case

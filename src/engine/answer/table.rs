@@ -227,19 +227,24 @@ impl<'c> Table<'c> {
                 let start = end;
                 end += text.len();
                 let text = text.trim_end();
+                let Some(cells) = named_cells(text) else {
+                    if text.trim_start_matches(['|', ' ']).starts_with(&lone) {
+                        return None;
+                    }
+                    continue;
+                };
+                if cells[0].0 != first {
+                    return None;
+                }
                 let lines = lines(chunk, start..end);
                 let is_same = |row: &Row| row.lines == lines && row.text == text;
-                match named_cells(text) {
-                    Some(cells) if cells[0].0 != first => return None,
-                    Some(_) if rows[before..known].iter().any(is_same) => {}
-                    Some(cells) => rows.push(Row {
+                if !rows[before..known].iter().any(is_same) {
+                    rows.push(Row {
                         chunk,
                         lines,
                         text,
                         cells,
-                    }),
-                    None if text.trim_start_matches(['|', ' ']).starts_with(&lone) => return None,
-                    None => {}
+                    });
                 }
             }
             before = known;

@@ -17,4 +17,5 @@ pub mod gate;
 pub mod utility;
 
 pub use follow_up::continues;
+pub use in_turn::in_turn;
 pub use reranker::{ranking, rerank_hits};
