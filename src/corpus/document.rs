@@ -17,7 +17,8 @@ use super::outline::{Heading, Outline};
 use super::walk::FoundFile;
 use super::worker;
 use crate::event::{
-    Metadata, Place, PlaceFrom, SkippedFile, SourceForm, place_of_lines, saturating_u32,
+    Metadata, Place, PlaceFrom, SectionFrom, SkippedFile, SourceForm, place_of_lines,
+    saturating_u32,
 };
 use crate::files;
 
@@ -361,6 +362,20 @@ impl Document {
     /// heading its own title is among them.
     pub fn headings_at(&self, at: usize) -> Vec<String> {
         self.outline.titles_at(at)
+    }
+
+    /// Returns the sections that begin inside of a part of the text, with their bytes from `start`
+    /// on.
+    pub(super) fn sections(&self, part: Range<usize>, start: usize) -> Vec<SectionFrom> {
+        let headings = self.outline.headings().iter();
+        let begins = headings
+            .map(|heading| heading.range.start)
+            .filter(|at| part.contains(at));
+        let section = |at: usize| SectionFrom {
+            at: saturating_u32(at - start),
+            headings: self.headings_at(at),
+        };
+        begins.map(section).collect()
     }
 
     /// Returns the heading that contains a position of the text.

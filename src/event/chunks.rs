@@ -73,6 +73,9 @@ pub struct ChunkText {
     pub document: String,
     /// Headings above the chunk, outermost first.
     pub headings: Vec<String>,
+    /// The headings inside of its text, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionFrom>,
     /// Bytes of the file: start, and one past the end.
     pub bytes: [u64; 2],
     /// Lines of the document's text, from 1, both inclusive: those of the file where the file is
@@ -103,6 +106,17 @@ impl ChunkText {
         iter::once(self.document.as_str()).chain(headings).collect()
     }
 
+    /// Returns the headings above a byte of its text, outermost first.
+    pub fn headings_at(&self, at: usize) -> &[String] {
+        let after = self
+            .sections
+            .partition_point(|section| section.at as usize <= at);
+        match after.checked_sub(1) {
+            Some(last) => &self.sections[last].headings,
+            None => &self.headings,
+        }
+    }
+
     /// Returns its text as an embedder reads it.
     #[must_use]
     pub fn embedded_text(&self) -> String {
@@ -119,6 +133,15 @@ impl ChunkText {
             self.text
         )
     }
+}
+
+/// A section that begins inside of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SectionFrom {
+    /// The byte of the chunk's text at which its heading begins.
+    pub at: u32,
+    /// The headings above what follows, outermost first, with its own.
+    pub headings: Vec<String>,
 }
 
 /// A chunk inside a joined text.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::{ChunkPart, ChunkText, Hit, PlaceFrom};
+use crate::event::{ChunkPart, ChunkText, Hit, PlaceFrom, SectionFrom, saturating_u32};
 
 /// Ids of joined texts have this bit set. Chunk ids are smaller, and both are below 2^53, so that
 /// every JSON reader holds them exactly.
@@ -12,6 +12,9 @@ const JOINED: u64 = 1 << 52;
 struct OverlappingChunk {
     part: ChunkPart,
     text: String,
+    /// The headings above it, and the sections that begin inside of its own text.
+    headings: Vec<String>,
+    sections: Vec<SectionFrom>,
 }
 
 /// Joins chunks (or joined texts) of one document: each chunk once, in document order, one per
@@ -41,6 +44,7 @@ pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
         lines: [first.lines[0], end_line],
         places: places(chunks),
         text: String::new(),
+        sections: Vec::new(),
         parts: Vec::new(),
         ..(*first).clone()
     };
@@ -78,6 +82,21 @@ fn append(whole: &mut ChunkText, piece: &OverlappingChunk, overlaps: bool) {
 
     let start = whole.text.len();
     whole.text.push_str(&piece.text[repeated..]);
+    let own = SectionFrom {
+        at: saturating_u32(repeated),
+        headings: piece.headings.clone(),
+    };
+    let inside = piece.sections.iter();
+    let inside = inside.filter(|section| section.at as usize >= repeated);
+    for section in std::iter::once(&own).chain(inside) {
+        let at = start + section.at as usize - repeated;
+        let known = whole.headings_at(at);
+        if known != section.headings {
+            let headings = section.headings.clone();
+            let at = saturating_u32(at);
+            whole.sections.push(SectionFrom { at, headings });
+        }
+    }
     let skipped_lines = piece.text[..repeated].matches('\n').count() as u32;
     let [first_line, last_line] = piece.part.lines;
     whole.parts.push(ChunkPart {
@@ -99,6 +118,8 @@ fn pieces(chunk: &ChunkText) -> Vec<OverlappingChunk> {
         return vec![OverlappingChunk {
             part,
             text: chunk.text.clone(),
+            headings: chunk.headings.clone(),
+            sections: chunk.sections.clone(),
         }];
     }
 
@@ -107,9 +128,17 @@ fn pieces(chunk: &ChunkText) -> Vec<OverlappingChunk> {
         .iter()
         .map(|part| {
             let [start, end] = part.text.map(|at| at as usize);
+            let inside = chunk.sections.iter();
+            let inside = inside.filter(|section| (start..end).contains(&(section.at as usize)));
+            let sections = inside.map(|section| SectionFrom {
+                at: section.at - saturating_u32(start),
+                headings: section.headings.clone(),
+            });
             OverlappingChunk {
                 part: *part,
                 text: chunk.text.get(start..end).unwrap_or_default().to_owned(),
+                headings: chunk.headings_at(start).to_vec(),
+                sections: sections.collect(),
             }
         })
         .collect()
@@ -256,6 +285,10 @@ mod tests {
         assert_eq!(whole.lines, [1, 5]);
         assert_eq!(whole.headings, ["H0"]);
         assert!(whole.id >= JOINED && whole.id < JOINED << 1);
+
+        // each chunk is below its own headings
+        let headings = [0, 5, 6, 12].map(|at| whole.headings_at(at)[0].as_str());
+        assert_eq!(headings, ["H0", "H0", "H4", "H4"]);
 
         let more = join(&[&whole, &b]).expect("a text");
         assert_eq!(more.text, "Mira.\nShe sails.\nShe wed.");

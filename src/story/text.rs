@@ -42,6 +42,7 @@ pub(super) fn hit(hit: &Hit) -> Hit {
     let ChunkText {
         text,
         headings,
+        sections,
         parts,
         ..
     } = &mut hit.chunk;
@@ -49,6 +50,7 @@ pub(super) fn hit(hit: &Hit) -> Hit {
     // Parts are byte ranges of the text, so they are void once a replacement changed its length.
     let harmless = many_lines(text);
     if harmless.len() != text.len() {
+        sections.clear();
         for part in parts {
             part.text = [0, 0];
         }
@@ -56,6 +58,11 @@ pub(super) fn hit(hit: &Hit) -> Hit {
 
     *text = harmless;
     clean(headings);
+    clean(
+        sections
+            .iter_mut()
+            .flat_map(|section| &mut section.headings),
+    );
     clean(hit.words.iter_mut().map(|scored| &mut scored.word));
     hit
 }

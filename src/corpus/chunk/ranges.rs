@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
-use crate::event::{ChunkText, PlaceFrom};
+use crate::event::{ChunkText, PlaceFrom, SectionFrom};
 
 /// The unit that is retrieved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Chunk {
     pub places: Vec<PlaceFrom>,
     /// The titles of the headings above it, outermost first, with those that it begins with.
     pub headings: Vec<String>,
+    /// The sections that begin inside of its text.
+    pub sections: Vec<SectionFrom>,
     /// The number of tokens of `text`.
     pub tokens: u32,
     /// A part of the document's text, without white space at its ends.
@@ -31,6 +33,7 @@ impl Chunk {
             id,
             document: document.to_owned(),
             headings: self.headings,
+            sections: self.sections,
             bytes: self.bytes,
             lines: self.lines,
             places: self.places,
@@ -55,11 +58,13 @@ pub fn chunks_at(
 
 fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chunk {
     let text = &document.text[part.clone()];
+    let body = body(document, &part);
     Chunk {
         bytes: document.bytes(part.clone()),
         lines: document.lines(part.clone()),
         places: document.places(part.clone()),
-        headings: document.headings_at(body(document, &part)),
+        headings: document.headings_at(body),
+        sections: document.sections(body..part.end, part.start),
         tokens: counter.count_embedded(text),
         text: text.to_owned(),
     }
