@@ -9,7 +9,9 @@ const WINDOW_BYTES: usize = 8 << 10;
 /// each line counts as a sentence.
 const MAX_LINES: usize = 8;
 /// The longest row that counts as a sentence: a cell of a longer one holds prose.
-const MAX_ROW_BYTES: usize = 600;
+const MAX_ROW_BYTES: usize = 1200;
+/// The beginning of a row of a list table of reStructuredText, whose other cells are items below.
+const LISTED_ROW: &str = "* - ";
 /// The longest name of a column.
 const MAX_NAME_BYTES: usize = 40;
 
@@ -34,7 +36,26 @@ pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
 /// or not.
 fn is_row(block: &str) -> bool {
     let has_cells = block.starts_with('|') || is_named_row(block);
-    has_cells && block.len() <= MAX_ROW_BYTES && !block.contains('\n')
+    let is_whole = !block.contains('\n') || has_cell_lines(block);
+    has_cells && block.len() <= MAX_ROW_BYTES && is_whole || block.starts_with(LISTED_ROW)
+}
+
+/// Returns whether each line of a block is a cell of one row, as AsciiDoc has them.
+fn has_cell_lines(block: &str) -> bool {
+    block.lines().all(|line| is_cell(line.trim()))
+}
+
+/// Returns whether a line is one cell of a row.
+fn is_cell(line: &str) -> bool {
+    let cell = line.strip_prefix('|');
+    cell.is_some_and(|cell| !cell.is_empty() && !cell.contains('|') && !cell.starts_with('='))
+}
+
+/// Returns the name of the column that stands in a cell.
+fn cell_name(line: &str) -> Option<&str> {
+    // it is looked at for each line
+    let start = &line[..line.floor_char_boundary(MAX_NAME_BYTES)];
+    start.split_once(": ").map(|(name, _)| name)
 }
 
 /// Returns the words of a text as they are written: its runs of letters and digits.
@@ -119,6 +140,8 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     // in a table of reStructuredText: where its rows begin
     let mut row_indent = None;
     let mut above = "";
+    // the first line of the last block
+    let mut first = "";
 
     let indent_of = |line: &Range<usize>| {
         let line = &text[line.clone()];
@@ -149,6 +172,15 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
             let below = lines.clone().map(|line| text[line].trim());
             row_indent = has_rows(below).then_some(indent);
         }
+        // one cell a line: a row ends where the name of its first column comes again
+        let is_next_cell = is_cell(content)
+            && is_cell(above)
+            && cell_name(first).is_some()
+            && cell_name(first) != cell_name(content);
+        let is_listed_cell = open && content.starts_with("- ") && first.starts_with(LISTED_ROW);
+        if is_next_cell || is_listed_cell && indent > 0 {
+            (kind, open) = (Line::Continues, true);
+        }
         above = content;
         has_entry = is_entry || (continues && has_entry);
         if !continues || !open || is_next_term {
@@ -172,6 +204,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
             }
             Line::Alone | Line::Fence | Line::Begins | Line::Continues | Line::Underline => {
                 blocks.push(line);
+                first = content;
                 open = matches!(kind, Line::Begins | Line::Continues);
             }
         }
@@ -372,14 +405,26 @@ pub fn begins_item(content: &str) -> bool {
     }
     content
         .split_once([' ', '\t'])
-        .is_some_and(|(mark, _)| is_mark(mark))
+        .is_some_and(|(mark, _)| is_mark(mark) || is_reference(mark))
+}
+
+/// Returns whether this is the number of an entry of a list of references: `[3]`.
+fn is_reference(mark: &str) -> bool {
+    let number = mark
+        .strip_prefix('[')
+        .and_then(|mark| mark.strip_suffix(']'));
+    number.is_some_and(is_item_number)
 }
 
 /// Returns whether this is the number of a list item, which the splitter takes for a sentence.
 fn is_mark(sentence: &str) -> bool {
-    sentence.strip_suffix(['.', ')']).is_some_and(|number| {
-        (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    sentence
+        .strip_suffix(['.', ')'])
+        .is_some_and(is_item_number)
+}
+
+fn is_item_number(number: &str) -> bool {
+    (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns whether a line begins with a date in digits, as entries of notes and logs do.
@@ -444,6 +489,7 @@ mod tests {
             "12) Rinse.",
             "• Rinse",
             "** Rinse",
+            "[3] Rinse",
         ] {
             assert!(begins_item(item), "{item}");
         }
@@ -459,6 +505,37 @@ mod tests {
         ] {
             assert!(!begins_item(text), "{text}");
         }
+    }
+
+    #[test]
+    fn rows_of_one_cell_a_line_are_whole() {
+        check(
+            "[1] Mend the net.\n[2] Paint it green.\n[3] Rinse it.\n",
+            "en",
+            &["[1] Mend the net.", "[2] Paint it green.", "[3] Rinse it."],
+        );
+        check(
+            "|===\n|Gate |Width\n\n|Gate: Arvel\n|Width: 61 cm. Or so.\n|Gate: Borun\n|Width: 74\n|===",
+            "en",
+            &[
+                "|===",
+                "|Gate |Width",
+                "|Gate: Arvel\n|Width: 61 cm. Or so.",
+                "|Gate: Borun\n|Width: 74",
+                "|===",
+            ],
+        );
+        check(
+            ".. list-table::\n\n   * - Gate\n     - Width\n   * - Gate: Arvel\n     - Width: 61\n\n- one\n  - two\n",
+            "en",
+            &[
+                ".. list-table::",
+                "* - Gate\n     - Width",
+                "* - Gate: Arvel\n     - Width: 61",
+                "- one",
+                "- two",
+            ],
+        );
     }
 
     fn check(text: &str, language: &str, expected: &[&str]) {
