@@ -511,6 +511,11 @@ mod tests {
             ("self.read_to", "selfreadto self readto read to"),
             ("HX-201 HX201 HX_201", "hx201 hx 201 hx201 hx201 hx 201"),
             ("v1.2.3 1.2.3 12.3", "1.2.3 v1 1.2.3 12.3 12"),
+            (
+                "fw-2.1.0 release_v2.10.1.md 2.1-beta",
+                "fw2.1.0 fw 2 1 0 2.1.0 releasev2.10.1md releasev2 release v2 10 1 md 2.10.1 2.1beta 2 \
+                 1 beta 2.1",
+            ),
             ("18,400 1,000,000 3,5 a,b", "18400 1000000 3,5 3 5 a b"),
             ("node.js e-mail", "nodejs node js email e mail"),
             ("ann@example.com", "annexamplecom ann example com"),

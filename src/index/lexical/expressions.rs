@@ -263,6 +263,7 @@ impl Expression<'_> {
 
     /// Returns its parts, which are identifiers. One letter with a sign has none (`C` is not
     /// `C++`), nor has an abbreviation or a number in groups; single digits of a version are none.
+    /// A version behind a hyphen is a part, too: `fw-2.1.0`.
     pub fn parts(&self) -> Vec<String> {
         let text = self.normal();
         let core = trim_signs(&text);
@@ -286,8 +287,11 @@ impl Expression<'_> {
             .into_iter()
             .filter(|part| !is_version || part.len() > 1);
         let words = parts.flat_map(|part| [Some(part), word_behind_elided(part)]);
+        let between = core.split(|c| is_joint(c) && c != '.' || c == '_');
+        let versions = between.filter_map(leading_version);
         words
             .flatten()
+            .chain(versions.filter(|_| !is_version))
             .map(|word| self.without_apostrophes(word))
             .collect()
     }
@@ -349,6 +353,19 @@ fn version(text: &str) -> Option<&str> {
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
     (is_version && numbers.contains('.')).then_some(numbers)
+}
+
+/// Returns the version that a text is, but for the ending of a file: `2.1.0.md`.
+fn leading_version(text: &str) -> Option<&str> {
+    let is_ending = |rest: &str| {
+        let ending = rest.trim_start_matches('.');
+        ending.len() < rest.len() && ending.starts_with(char::is_alphabetic)
+    };
+    let rest = text.strip_prefix(['v', 'V']).unwrap_or(text);
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let numbers = text[..text.len() - rest.len()].trim_end_matches('.');
+    let rest = &text[numbers.len()..];
+    version(numbers).filter(|_| rest.is_empty() || is_ending(rest))
 }
 
 /// Returns whether an expression is a number with its thousands apart: `18,400`.
