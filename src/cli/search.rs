@@ -124,9 +124,13 @@ impl SearchQuery {
     }
 }
 
-/// Returns whether a word behind a dash is excluded; `-f` and `--force` are options.
+/// Returns whether a word behind a dash is excluded; `-f` and `--force` are options, and `-18` is a
+/// number.
 fn is_excluded(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphanumeric() || c == '"') && word.chars().nth(1).is_some()
+    let is_number = word.bytes().all(|byte| b"0123456789.,".contains(&byte));
+    !is_number
+        && word.starts_with(|c: char| c.is_alphanumeric() || c == '"')
+        && word.chars().nth(1).is_some()
 }
 
 /// Returns the scores of a hit with its ranks in the two lists, and what found it when only one
@@ -161,8 +165,9 @@ mod tests {
 
     #[test]
     fn a_query_has_phrases_exclusions_and_paths() {
-        let cases: [(&str, &str, &[&str]); 11] = [
+        let cases: [(&str, &str, &[&str]); 12] = [
             ("wind and sail", "wind and sail", &[]),
+            ("ice at -18 °C", "ice at -18 °C", &[]),
             ("דובר צה\"ל -ים", "דובר צה\"ל", &["not:ים"]),
             (
                 "\"wind and sail\" sea",

@@ -15,7 +15,7 @@ use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
 use crate::corpus::count_negations;
 use crate::event::{ChunkCopy, Hit, Ranked, document_stem};
-use crate::letters::is_dense;
+use crate::letters::{self, is_dense};
 
 /// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
 /// without their place. Two characters of a script without spaces count as a word.
@@ -279,9 +279,11 @@ fn sort_hashes(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
     hashes
 }
 
-/// Returns the words of a text in lower case.
+/// Returns the words of a text in lower case and in normal form.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    split(text).map(str::to_lowercase)
+    let text = letters::normal(text);
+    let words: Vec<String> = split(&text).map(str::to_lowercase).collect();
+    words.into_iter()
 }
 
 /// Returns the words of a text as they are written, each with its signs; of a script without spaces
