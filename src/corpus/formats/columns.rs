@@ -30,6 +30,17 @@ impl Columns {
         self.names[column] = name.chars().take(MAX_NAME_CHARS).collect();
     }
 
+    /// Names a column of which a header row above has the group: `2025` above `Plan`. The type of
+    /// its values is no name.
+    pub fn set_below(&mut self, column: usize, name: &str) {
+        let above = self.names.get(column).map_or("", String::as_str);
+        if above.is_empty() || above == name.trim() {
+            self.set(column, name);
+        } else if !(name.starts_with('<') && name.ends_with('>')) {
+            self.set(column, &format!("{above} {name}"));
+        }
+    }
+
     /// Returns whether no column has a name.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()

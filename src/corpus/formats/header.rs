@@ -141,7 +141,13 @@ impl<T> NamedRows<T> {
             .filter(|header| header.names.len() >= least)
             .collect();
 
-        if let Some(sure) = headers.iter().position(|header| header.is_above_numbers) {
+        if are_labelled(&rows) {
+            return Some(Block::Pairs);
+        }
+        // labels with values above a table are narrower than its header
+        let sure = headers.iter().enumerate().rev();
+        let sure = sure.filter(|(_, header)| header.is_above_numbers);
+        if let Some((sure, _)) = sure.max_by_key(|(_, header)| header.names.len()) {
             return Some(Block::Table(headers.swap_remove(sure)));
         }
         if self.is_below_table {
@@ -234,6 +240,14 @@ impl Header {
             && above.iter().all(|row| row.len() < 2)
             && !below.iter().any(is_value)
     }
+}
+
+/// Returns whether each row is a label that ends with a colon, most of them with a value.
+fn are_labelled(rows: &[&Cells]) -> bool {
+    let are_labels = rows
+        .iter()
+        .all(|row| row.len() <= 2 && row[0].1.ends_with(':'));
+    are_labels && rows.iter().any(|row| row.len() == 2)
 }
 
 /// Returns whether the rows are labels with values of several kinds, below titles. A title or a
@@ -337,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_header_is_found_among_the_rows() {
-        let cases: [(&str, &[&str]); 21] = [
+        let cases: [(&str, &[&str]); 23] = [
             ("Boat|Crew\nGig|7", &["[Boat; Crew]", "Boat: Gig; Crew: 7"]),
             // a table of two columns, whose second one holds a number
             (
@@ -430,6 +444,26 @@ mod tests {
                     "Port: Bray",
                     "[Day; Wind]",
                     "Day: 3.5.; Wind: 4",
+                ],
+            ),
+            (
+                "Station|Oxmouth\nLatitude|54.2\nOperator|Ida\n\nTime|Level|Temp\n0:00|2.4|7.5\n1:00|2.6|7.4",
+                &[
+                    "Station; Oxmouth",
+                    "Latitude; 54.2",
+                    "Operator; Ida",
+                    "[Time; Level; Temp]",
+                    "Time: 0:00; Level: 2.4; Temp: 7.5",
+                    "Time: 1:00; Level: 2.6; Temp: 7.4",
+                ],
+            ),
+            (
+                "Account:|12\nPeriod:|May\n\nDay|Sum\n3.5.|4",
+                &[
+                    "Account: 12",
+                    "Period: May",
+                    "[Day; Sum]",
+                    "Day: 3.5.; Sum: 4",
                 ],
             ),
             // names of groups

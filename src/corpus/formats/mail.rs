@@ -20,6 +20,7 @@ use super::member::{read_member, unread_members};
 use super::quotes::{Quotes, Unquoted};
 use super::{html, mailbox};
 use crate::corpus::decode::decode;
+use crate::corpus::name_date::day_in_field;
 use crate::corpus::sentence::split_words;
 use crate::event::{Metadata, Place, PlaceUnit};
 
@@ -80,7 +81,10 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
     mail.builder.metadata(Metadata {
         title: message.subject().and_then(named),
         author: named(&addresses(message.from())),
-        date: message.date().map(day),
+        date: message
+            .date()
+            .map(day)
+            .or_else(|| day_in_field(&raw_date(&message)?)),
     });
     mail.add_message(&message, 1, 0);
     Ok(mail.finish())
@@ -157,7 +161,14 @@ impl<'a> Mail<'a> {
             ("From", addresses(message.from())),
             ("To", addresses(message.to())),
             ("Cc", addresses(message.cc())),
-            ("Date", message.date().map(date_time).unwrap_or_default()),
+            (
+                "Date",
+                message
+                    .date()
+                    .map(date_time)
+                    .or_else(|| raw_date(message))
+                    .unwrap_or_default(),
+            ),
             ("Attachments", attachment_names(message)),
         ];
         for (name, value) in lines {
@@ -452,6 +463,11 @@ fn addresses(of: Option<&Address<'_>>) -> String {
         })
         .collect();
     one_line(&all.join(", "))
+}
+
+/// Returns the field of the date as it is written: programs write it in ways of their own.
+fn raw_date(message: &Message<'_>) -> Option<String> {
+    named(message.header_raw("Date")?)
 }
 
 fn day(date: &DateTime) -> String {

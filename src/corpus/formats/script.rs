@@ -5,9 +5,10 @@ use std::ops::Range;
 
 /// A number of more digits before a superscript is a year or an amount with a footnote.
 const MAX_BASE_DIGITS: usize = 2;
-/// Units whose powers are areas and volumes.
+/// Units and functions that have powers.
 const UNITS: &[&str] = &[
-    "mm", "cm", "dm", "km", "nm", "µm", "μm", "ft", "in", "yd", "mi",
+    "mm", "cm", "dm", "km", "nm", "µm", "μm", "ft", "in", "yd", "mi", "kg", "ha", "sin", "cos",
+    "tan", "log", "ln",
 ];
 const ABOVE: &str = "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹+⁺-⁻−⁻=⁼(⁽)⁾nⁿiⁱ";
 const BELOW: &str = "0₀1₁2₂3₃4₄5₅6₆7₇8₈9₉+₊-₋−₋=₌(₍)₎";
@@ -114,6 +115,10 @@ impl Script {
             Some(raised) if self.is_apart_from(before, is_mark) => format!(" {raised}"),
             Some(raised) => raised,
             None if is_mark && !before.is_empty() => format!(" {text}"),
+            None if inner == "o" && before.ends_with(|c: char| c.is_ascii_digit()) => {
+                "°".to_owned()
+            }
+            None if is_abbreviated(before, inner) => text,
             // 1st, Mme
             None if is_word || before.is_empty() || self.kind == ScriptKind::Below => text,
             None if inner.chars().nth(1).is_none() && inner.starts_with(char::is_alphanumeric) => {
@@ -143,12 +148,33 @@ impl Script {
         let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let word = before.rsplit(|c: char| !c.is_alphabetic()).next();
         let word = word.unwrap_or_default();
+        // the charge of an ion
+        if self.text.trim_end().ends_with(['+', '-', '−']) && !is_mark {
+            return false;
+        }
         let is_factor = before
             .trim_end_matches(word)
+            .trim_end()
             .ends_with(['=', '+', '/', '·', '×']);
         let is_long_word = word.chars().nth(1).is_some() && !UNITS.contains(&word) && !is_factor;
         let ends_word = before.ends_with(|c: char| c.is_alphanumeric() || c == ')');
         (is_mark && ends_word) || digits > MAX_BASE_DIGITS || is_long_word
+    }
+}
+
+/// Returns whether a raised letter ends a number or an abbreviation: XXe, no, Dr, St.
+fn is_abbreviated(before: &str, letter: &str) -> bool {
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
+    let word = word.unwrap_or_default();
+    let is_roman = !word.is_empty() && word.chars().all(|c| "IVXLCDM".contains(c));
+    let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    match letter {
+        "e" => is_roman || is_number,
+        "a" | "o" if is_roman => true,
+        "o" => matches!(word, "n" | "N"),
+        "r" => matches!(word, "D" | "M"),
+        "t" => word == "S",
+        _ => false,
     }
 }
 
@@ -210,6 +236,15 @@ mod tests {
             ("M", "me", false, "me"),
             ("price", "*", false, "*"),
             ("", "3", false, "³"),
+            ("XX", "e", false, "e"),
+            ("le 5", "e", false, "e"),
+            ("n", "o", false, "o"),
+            ("20", "o", false, "°"),
+            ("x", "e", false, "^e"),
+            ("Ca", "2+", false, "²⁺"),
+            ("Na", "+", false, "⁺"),
+            ("E = mc", "2", false, "²"),
+            ("sin", "2", false, "²"),
         ];
         for (before, text, is_linked, expected) in cases {
             let mut script = Script::new(ScriptKind::Above, is_linked);

@@ -20,6 +20,9 @@ use page::Page;
 use scanner::Scanner;
 use source::PausingReader;
 
+/// The document type stands in the first bytes of a page.
+const MAX_PROLOGUE: usize = 1 << 10;
+
 pub(super) const FORMAT: Format = Format {
     name: "HTML",
     extensions: &["html", "htm", "xhtml", "xht"],
@@ -58,6 +61,8 @@ pub(super) fn add_tables(source: &str, start: usize, tables: &mut Tables) {
 
 fn read(source: &str) -> Page {
     let mut page = Page::default();
+    let without_declarations = without_declarations(source);
+    let source = without_declarations.as_deref().unwrap_or(source);
     let scanner = Scanner::new(source, &mut page);
     let reader = PausingReader::new(source);
     let tokenizer = Tokenizer::<PausingReader<'_>, Scanner<'_>>::new_with_emitter(reader, scanner);
@@ -68,6 +73,22 @@ fn read(source: &str) -> Page {
     page.end_script();
     page.end_heading();
     page
+}
+
+/// Returns a page with spaces in the place of the declarations inside of its document type, which
+/// end for a browser with the first `>`; `None` where it has none.
+fn without_declarations(source: &str) -> Option<String> {
+    let beginning = &source[..source.floor_char_boundary(MAX_PROLOGUE)];
+    let start = beginning.find("<!DOCTYPE")?;
+    let (begin, end) = (
+        source[start..].find(['[', '>'])?,
+        source[start..].find("]>")?,
+    );
+    let (begin, end) = (start + begin, start + end + 1);
+    source[begin..].starts_with('[').then(|| {
+        let blank = " ".repeat(end - begin);
+        format!("{}{blank}{}", &source[..begin], &source[end..])
+    })
 }
 
 #[cfg(test)]
@@ -177,6 +198,10 @@ mod tests {
             ),
             ("<table><tr hidden><td>a<td>b<tr><td>c</table>", "| c"),
             (
+                "<!DOCTYPE html [<!ENTITY shy '&#173;'> <!ENTITY b '>'>]><p>a</p>",
+                "a",
+            ),
+            (
                 "<b style='position:absolute;left:-9999px'>a</b><b style='height:0;overflow:hidden'>b</b>c<b style='mso-hide:all'>d</b><b style='display:none;display:inline'>e",
                 "ce",
             ),
@@ -220,7 +245,7 @@ mod tests {
             // cells over columns and rows
             (
                 "<table><tr><th rowspan=2>Lamp<th colspan='2'>Price<tr><th>EUR<th>USD<tr><td>Owl<td>1<td>2</table>",
-                "| Lamp | Price\n| EUR | USD\n| Lamp: Owl | EUR: 1 | USD: 2",
+                "| Lamp | Price\n| EUR | USD\n| Lamp: Owl | Price EUR: 1 | Price USD: 2",
             ),
             (
                 "<table><tr><th>A<th>B<th>C<tr><td rowspan=\"2\">1<td colspan=0>2<td>3<tr><td>4<td>5</table>",

@@ -252,7 +252,7 @@ impl OpenTable {
             };
             let name = fold_white_space(&text[words]);
             for column in cell.columns.clone() {
-                self.columns.set(column, &name);
+                self.columns.set_below(column, &name);
             }
         }
     }
