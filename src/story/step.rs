@@ -147,6 +147,8 @@ impl Step {
 
     /// Returns the labels of the supporting chunks that the model did not write itself, in order.
     pub fn unwritten_labels(&self) -> Vec<u32> {
+        // a document may have such a mark itself
+        let is_given = self.origin == Origin::Given;
         let labels: BTreeSet<u32> = self
             .citations
             .iter()
@@ -154,7 +156,7 @@ impl Step {
             .collect();
         labels
             .into_iter()
-            .filter(|label| !self.text.contains(&format!("[{label}]")))
+            .filter(|label| is_given || !self.text.contains(&format!("[{label}]")))
             .collect()
     }
 
