@@ -33,6 +33,7 @@ use super::scope::{
     asks_each, asks_for_entries, has_scope, list_subject, may_name_documents, read_scope,
     scoped_config,
 };
+use super::sections::{choose_sections, give_sections};
 use super::summary::summarise;
 use super::support::{self, can_judge};
 use super::translated::translate;
@@ -362,6 +363,13 @@ fn search_and_answer<'q>(
         Some(known) if scope.kind == QuestionKind::Files => {
             give_files(run, &scope.subjects, &passages, known.supported)
         }
+        Some(known)
+            if (quotes || !known.supported)
+                && let Some(sections) = choose_sections(run, asked, scope, &mut passages)? =>
+        {
+            support = Some(support::accept(run));
+            give_sections(run, sections)
+        }
         Some(known) if quotes || !known.supported => {
             give(run, std::mem::take(&mut ranked), known.supported)
         }
@@ -371,14 +379,16 @@ fn search_and_answer<'q>(
                 && can_judge(run) =>
         {
             let answer = write_list(run, gate, &mut passages)?;
-            if answer.text.is_empty() {
+            if !answer.text.is_empty() {
+                answer
+            } else if let Some(sections) = choose_sections(run, asked, scope, &mut passages)? {
+                give_sections(run, sections)
+            } else {
                 support = Some(Support {
                     supported: false,
                     ..known
                 });
                 give(run, std::mem::take(&mut ranked), false)
-            } else {
-                answer
             }
         }
         Some(_) => {

@@ -12,8 +12,8 @@ use crate::index::short_text_language;
 use super::marks::{marks, without_marks};
 use super::sources::{Source, SourceSentence, Supports, largest};
 use super::wording::{
-    clauses, code_spans, concludes, dated_clauses, find_numbers_of_names, has_digit, is_code,
-    is_entry, measures, names, numbers, stems, without_item_number, without_lead,
+    clauses, code_spans, concludes, counted_clauses, find_numbers_of_names, has_digit, is_code,
+    is_entry, is_year, measures, names, numbers, stems, without_item_number, without_lead,
 };
 
 /// The share of a source sentence that holds all words of a sentence.
@@ -474,15 +474,15 @@ impl Supports {
     }
 
     /// Returns the sentence of the passage of a source that is nearer to what was asked, and says
-    /// otherwise than a claim: another number in a list or table, another year in the same
-    /// sentence, or that it is not so.
+    /// otherwise than a claim: another number in a list or table or in the same sentence, or that it
+    /// is not so.
     fn find_contrary<'s>(
         &'s self,
         source: &'s SourceSentence,
         claim: &Claim,
     ) -> Option<&'s SourceSentence> {
         self.find_item_asked(source.passage, claim)
-            .or_else(|| self.has_year_asked(source, claim).then_some(source))
+            .or_else(|| self.has_number_asked(source, claim).then_some(source))
             .or_else(|| self.find_denial(source, claim))
     }
 
@@ -533,25 +533,36 @@ impl Supports {
         })
     }
 
-    /// Returns whether a clause of a source sentence has another year than a claim, the words that
-    /// the clause with the claim's year has in common with the question and the claim, and more.
-    fn has_year_asked(&self, source: &SourceSentence, claim: &Claim) -> bool {
+    /// Returns whether a clause of a source sentence has another number than a claim, the words that
+    /// the clause with the claim's number has in common with the question and the claim, and more.
+    /// Of the claim alone it may have those of the first clause, too: "tickets cost 30, students 15".
+    fn has_number_asked(&self, source: &SourceSentence, claim: &Claim) -> bool {
         let language = self.passages[source.passage].language;
-        let dated: Vec<_> = dated_clauses(&source.text, language)
-            .into_iter()
-            .map(|(clause, years)| {
-                let mut words = self.in_common(&clause, source.passage, claim);
-                words.retain(|word| !years.contains(word));
-                (words, years)
-            })
-            .collect();
-        let added: Vec<&String> = self.added_numbers(claim).collect();
-        let states = |years: &[String]| years.iter().any(|year| added.contains(&year));
-        dated.iter().any(|(own, years)| {
-            let is_nearer = |(words, others): &(BTreeSet<String>, Vec<String>)| {
-                !states(others) && is_exceeded(own, words)
+        let said = &claim.stems[language];
+        let mut counted = counted_clauses(&source.text, language);
+        for (words, numbers) in &mut counted {
+            *words = self.in_common(words, source.passage, claim);
+            words.retain(|word| !numbers.contains(word) || self.question.contains(word));
+        }
+        let Some((first, _)) = counted.first() else {
+            return false;
+        };
+
+        let added: BTreeSet<&String> = self.added_numbers(claim).collect();
+        counted.iter().any(|(own, numbers)| {
+            let is_other =
+                |others: &BTreeSet<String>| others.iter().all(|one| !added.contains(one));
+            let of_claim = |words: &BTreeSet<String>| said.intersection(words).cloned().collect();
+            let is_nearer = |words: &BTreeSet<String>| {
+                let continued: BTreeSet<String> = words.union(first).cloned().collect();
+                is_exceeded(own, words) || is_exceeded(&of_claim(own), &of_claim(&continued))
             };
-            states(years) && dated.iter().any(is_nearer)
+            let mut stated = numbers.iter().filter(|number| added.contains(number));
+            // a number by itself may be of anything
+            stated.any(|number| is_year(number) || !own.is_empty())
+                && counted
+                    .iter()
+                    .any(|(words, others)| is_other(others) && is_nearer(words))
         })
     }
 
@@ -1030,7 +1041,8 @@ mod tests {
                     paid when somebody leaves. In the spring of 1911 there was a feast, and in \
                     1950 the harbour was closed. The boiler has three valves.\n\n1. Drain the \
                     boiler.\n2. Scrub it.\n3. Rinse.\n\nIn 1970 there were 40 boats in the harbour, \
-                    and 55 boats in 1980.";
+                    and 55 boats in 1980. Tickets cost 30 euros for each person, students 15 and \
+                    children 8. 门票每人30元，学生15元。";
         let passages = Passages {
             hits: vec![hit(fees, [1, 8])],
             ..Passages::default()
@@ -1043,6 +1055,7 @@ mod tests {
         let feast = "When was there a feast?";
         let closed = "When was the harbour closed?";
         let paid = "Unused holidays are paid when you leave [1].";
+        let ticket = "How much is a ticket for a student?";
         for (question, sentence, contrary) in [
             (family, "The fee for a family boat is $287.65 [1].", None),
             (
@@ -1068,6 +1081,22 @@ mod tests {
             (closed, "The harbour was closed in 1911 [1].", Some("1950")),
             (closed, "The harbour was closed in 1950 [1].", None),
             (feast, "There was a feast in 1911 [1].", None),
+            (boats, "There were 40 boats in 1980 [1].", Some("55 boats")),
+            (ticket, "A ticket costs 30 euros for each person [1].", None),
+            (ticket, "A ticket for a student costs 15 euros [1].", None),
+            (
+                ticket,
+                "A ticket for a student costs 30 euros [1].",
+                Some("students 15"),
+            ),
+            (
+                ticket,
+                "A ticket for children costs 15 [1].",
+                Some("children 8"),
+            ),
+            ("学生票多少钱？", "学生票每人30元 [1]。", Some("学生15元")),
+            ("学生票多少钱？", "学生票每人15元 [1]。", None),
+            ("门票多少钱？", "门票每人30元 [1]。", None),
         ] {
             let supports = Supports::new(question, &passages);
             let cited = supports.cite(sentence);

@@ -12,6 +12,7 @@ mod pairs;
 mod scope;
 mod table;
 mod rows;
+mod sections;
 mod files;
 mod support;
 mod translated;

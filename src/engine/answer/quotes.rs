@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::corpus::{
-    Format, begins_item, fold_white_space, is_heading as is_heading_line, language,
+    Format, begins_item, fold_white_space, is_heading as is_heading_line, language, split_words,
 };
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
@@ -78,10 +78,12 @@ impl RankedSentences {
         let ranked = quotations.into_iter().filter_map(|citation| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
-            // what a row or a definition is about stands above them
-            if text.starts_with('|') || is_definition(text) {
-                let hit = &passages.hits[citation.label as usize - 1];
-                held.extend(question.find_in(&hit.chunk.headings.join(" ")));
+            let chunk = &passages.hits[citation.label as usize - 1].chunk;
+            let above = headings_above(chunk, text);
+            // what a row or a definition is about stands above them, and what a sentence is about
+            // above its section, where several are in a passage
+            if text.starts_with('|') || is_definition(text) || above != chunk.headings {
+                held.extend(question.find_in(&above.join(" ")));
             }
             // in a table of contents it is the text of a link
             if text.trim_end().ends_with(['?', '？']) || text.contains("?](") {
@@ -107,20 +109,21 @@ impl RankedSentences {
         let all = sentences.iter().map(|one| one.text().to_owned());
         let all: BTreeSet<String> = all.collect();
         let mut seen = BTreeSet::new();
-        let headings_of = |one: &RankedSentence| {
-            &passages.hits[one.citation.label as usize - 1]
-                .chunk
-                .headings
+        let is_title = |one: &RankedSentence| {
+            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            let last = chunk.sections.iter().filter_map(|one| one.headings.last());
+            let mut titles = chunk.headings.iter().chain(last);
+            titles.any(|title| split_words(title).eq(split_words(one.text())))
         };
         sentences.retain(|one| {
             let text = one.text();
             let words = content_words(text, question.language).len();
             words >= MIN_WORDS
                 && !is_heading(text)
+                // the end of a row that is too long for one
+                && (!text.ends_with('|') || text.starts_with('|'))
                 && !is_name_row(text, &all)
-                && !headings_of(one)
-                    .iter()
-                    .any(|heading| heading.trim() == text)
+                && !is_title(one)
                 && !all.iter().any(|other| is_end(text, other))
                 && seen.insert(text.to_owned())
         });
@@ -161,7 +164,8 @@ impl RankedSentences {
             if begins_item(one.text()) {
                 return ("text", chunk.embedded_text());
             }
-            let text = embedded_text(&chunk.document, &chunk.headings, one.text());
+            let above = headings_above(chunk, one.text());
+            let text = embedded_text(&chunk.document, above, one.text());
             ("sentence", text)
         });
         let mut texts: Vec<_> = placed.collect();
@@ -174,6 +178,11 @@ impl RankedSentences {
     pub fn score(&self) -> f32 {
         self.0.first().map_or(0.0, RankedSentence::score)
     }
+}
+
+/// Returns the headings above a sentence of a chunk.
+fn headings_above<'c>(chunk: &'c ChunkText, sentence: &str) -> &'c [String] {
+    chunk.headings_at(chunk.text.find(sentence).unwrap_or_default())
 }
 
 /// Returns the block of code of a chunk that has a line, where it has several: one line of a
@@ -222,6 +231,12 @@ fn is_heading(text: &str) -> bool {
 fn is_name_row(text: &str, all: &BTreeSet<String>) -> bool {
     let bars = ['|', ' '];
     let names = text.trim_matches(bars);
+    // a row of a list table, one name a line
+    if let Some(names) = text.strip_prefix("* - ") {
+        let first = names.lines().next().unwrap_or_default();
+        let named = format!("* - {first}: ");
+        return all.iter().any(|other| other.starts_with(&named));
+    }
     let one = format!("| {names}: ");
     if text.starts_with('|') && all.iter().any(|other| other.starts_with(&one)) {
         return true;
@@ -384,7 +399,19 @@ fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer
 /// where its file wraps them.
 pub fn quotation(text: &str) -> String {
     let is_quoted = text.trim_start().starts_with('>');
+    let cell_mark = if text.starts_with("* - ") { "- " } else { "|" };
+    if text.contains('\n') && (cell_mark == "- " || text.starts_with('|')) {
+        let cells = text.trim_start_matches("* ").lines();
+        let cells = cells.map(|cell| fold_white_space(cell.trim().trim_start_matches(cell_mark)));
+        return cells.collect::<Vec<_>>().join(" · ");
+    }
     let text = text.trim_start_matches(['*', '-', '>', '#', ' ']);
+    // the number of an entry of a list of references
+    let is_numbered = text.starts_with('[') && begins_item(text);
+    let text = text
+        .split_once(' ')
+        .filter(|_| is_numbered)
+        .map_or(text, |(_, rest)| rest);
     let inner = text.trim().strip_prefix('|');
     match inner.and_then(|inner| inner.strip_suffix('|')) {
         Some(row) => {
@@ -437,6 +464,9 @@ mod tests {
             ),
             ("| id: 7 |  | pay: 40 |", "id: 7 · pay: 40"),
             ("a | b", "a | b"),
+            ("|Gate: Arvel\n|Width: 61", "Gate: Arvel · Width: 61"),
+            ("* - Gate: Arvel\n  - Width: 61", "Gate: Arvel · Width: 61"),
+            ("[2] Paint it.", "Paint it."),
             ("|", "|"),
         ] {
             assert_eq!(quotation(text), expected);

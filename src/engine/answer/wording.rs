@@ -242,29 +242,36 @@ fn read_roman(word: &str) -> Option<u32> {
     Some(value)
 }
 
-/// Returns the stems of each clause of a sentence that has years, with them. A year in front of a
+/// Returns the stems of each clause of a sentence that has numbers, with them. A year in front of a
 /// comma is of the clause behind it: "In 1911, it sank".
-pub fn dated_clauses(text: &str, language: &str) -> Vec<(BTreeSet<String>, Vec<String>)> {
-    let mut dated = Vec::new();
+pub fn counted_clauses(text: &str, language: &str) -> Vec<(BTreeSet<String>, BTreeSet<String>)> {
+    let mut counted = Vec::new();
     let mut begun = String::new();
-    let parts = text.split([',', ';', '—', '–', '(', ')']);
-    for part in parts.flat_map(|part| part.split(" and ")) {
+    let joined = [" and ", " und ", " et ", " y ", ", ", "，", "；"];
+    let parts = joined.into_iter().fold(vec![text], |parts, joint| {
+        let parts = parts.into_iter();
+        parts.flat_map(|part| part.split(joint)).collect()
+    });
+    let parts = parts.into_iter();
+    for part in parts.flat_map(|part| part.split([';', '—', '–', '(', ')'])) {
         begun.push_str(part);
         begun.push(' ');
         let stems = stems(&begun, language);
         if stems.iter().all(|stem| has_digit(stem)) {
             continue;
         }
-        let years: Vec<String> = split_words(&begun)
-            .filter(|word| YEARS.contains(&word.parse().unwrap_or(0)))
-            .map(str::to_owned)
-            .collect();
-        if !years.is_empty() {
-            dated.push((stems, years));
+        let numbers = numbers(&begun);
+        if !numbers.is_empty() {
+            counted.push((stems, numbers));
         }
         begun.clear();
     }
-    dated
+    counted
+}
+
+/// Returns whether a number is taken for a year.
+pub fn is_year(number: &str) -> bool {
+    YEARS.contains(&number.parse().unwrap_or(0))
 }
 
 /// Returns the numbers of a text that a unit of capital letters follows, both in lower case:

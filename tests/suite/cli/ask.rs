@@ -803,3 +803,29 @@ fn a_question_of_a_document_is_not_quoted_but_the_sentence_behind_it() {
     assert!(first.contains("Get it with apt"), "{quotes}");
     assert!(!quotes.contains("“How do I"), "{quotes}");
 }
+
+#[test]
+fn a_section_of_a_chunk_is_quoted_by_its_heading_which_is_no_answer() {
+    let test = TestEnvironment::new();
+    let page = "<h1>The inn</h1><h2>Supper hours</h2><p>The cook serves from six until nine in \
+        the hall.</p><h2>Breakfast hours</h2><p>The cook serves from seven until ten in the \
+        hall.[1]</p>";
+    let versions = "# Keeping files\n\n## Kinds of copies\n\n### Trash can\n\nOld files are \
+        moved.\n\n### Simple copies\n\nThree are kept.\n\n## Settings\n\nSet a path.\n";
+    fs::write(test.path("notes/inn.html"), page).expect("written");
+    fs::write(test.path("notes/copies.md"), versions).expect("written");
+    for (question, first) in [
+        (
+            "What are the breakfast hours of the inn?",
+            "“The cook serves from seven until ten in the hall.[1]” [1]",
+        ),
+        (
+            "List all kinds of copies",
+            "- Trash can [1]\n- Simple copies [1]",
+        ),
+    ] {
+        let asked = test.run(["ask", "notes", question, "--quotes"]);
+        let answer = asked.succeeds().stdout;
+        assert!(answer.starts_with(first), "{answer}");
+    }
+}

@@ -1,0 +1,230 @@
+//! The answer to a question for everything of a kind of which each has a section of its own: no
+//! passage names them all, and their headings do.
+
+use std::ops::Range;
+
+use crate::corpus::language;
+use crate::engine::error::RunError;
+use crate::engine::run::{Answer, Passages, Run, context, pins};
+use crate::event::{ChunkText, Citation, Evidence, Hit, Scope, document_stem};
+
+use super::scope::{asks_for_entries, has_scope, head, list_subject};
+use super::sources::{citation, lines};
+use super::wording::stems;
+
+/// Fewest sections that are a list.
+const MIN_SECTIONS: usize = 2;
+/// Maximum number of sections that are given.
+const MAX_GIVEN: usize = 24;
+
+/// The sections that are the answer to a question.
+pub struct Sections {
+    /// The title of each, and where it is.
+    given: Vec<(String, Citation)>,
+    /// The number of further sections.
+    left_out: usize,
+}
+
+/// A heading of a document, with those above it.
+struct Heading<'c> {
+    titles: &'c [String],
+    chunk: &'c ChunkText,
+    at: usize,
+}
+
+/// Finds the sections below a heading that names what the question lists, in the document of one of
+/// the passages, and puts their chunks in the place of the passages. `None` where the question
+/// lists nothing, or no heading names it.
+///
+/// # Errors
+///
+/// Failures of the index.
+pub fn choose_sections(
+    run: &mut Run<'_>,
+    asked: &str,
+    scope: &Scope,
+    passages: &mut Passages,
+) -> Result<Option<Sections>, RunError> {
+    let may_ask = has_scope(run.tools.config) && asks_for_entries(scope, asked);
+    let subject = list_subject(scope, asked).filter(|_| may_ask);
+    let (Some(subject), Some(corpus)) = (subject, &run.tools.corpus) else {
+        return Ok(None);
+    };
+    let mut documents: Vec<&str> = Vec::new();
+    for hit in &passages.hits {
+        if !documents.contains(&hit.chunk.document.as_str()) {
+            documents.push(&hit.chunk.document);
+        }
+    }
+
+    for document in documents {
+        let mut chunks = corpus.index.document(document)?;
+        chunks.retain(|chunk| !pins::is_excluded(&run.tools.config.retriever, chunk));
+        let Some(found) = find_sections(&subject, &chunks) else {
+            continue;
+        };
+
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut given = Vec::new();
+        for heading in found.iter().take(MAX_GIVEN) {
+            if hits
+                .last()
+                .is_none_or(|hit| hit.chunk.id != heading.chunk.id)
+            {
+                let rank = hits.last().map_or(1, |hit| hit.fused.rank + 1);
+                hits.push(Hit::with_rank(heading.chunk.clone(), rank));
+            }
+            let last = &hits[hits.len() - 1];
+            given.extend(
+                heading
+                    .title()
+                    .map(|title| (title.to_owned(), heading.cite(last))),
+            );
+        }
+        let left_out = found.len().saturating_sub(MAX_GIVEN);
+        passages.hits = hits;
+        run.emit_read(asked.to_owned(), &passages.hits);
+        context::publish(run, passages)?;
+        return Ok(Some(Sections { given, left_out }));
+    }
+    Ok(None)
+}
+
+/// Answers with the titles of sections.
+pub fn give_sections(run: &mut Run<'_>, sections: Sections) -> Answer {
+    let mut answer = Answer::default();
+    for (title, citation) in sections.given {
+        run.give_step(&mut answer, "\n", format!("- {title}"), Some(citation));
+    }
+    if sections.left_out > 0 {
+        let more = format!("… +{}", sections.left_out);
+        run.give_step(&mut answer, "\n\n", more, None);
+    }
+    answer
+}
+
+impl Heading<'_> {
+    fn title(&self) -> Option<&String> {
+        self.titles.last()
+    }
+
+    /// Returns its citation, with its line where the chunk has it.
+    fn cite(&self, hit: &Hit) -> Citation {
+        let title = self.title().map_or("", String::as_str);
+        let found = hit.chunk.text[self.at..].find(title);
+        let range: Option<Range<usize>> =
+            found.map(|from| self.at + from..self.at + from + title.len());
+        let [first_line, last_line] = match range.clone() {
+            Some(range) => lines(&hit.chunk, range),
+            None => hit.chunk.lines,
+        };
+        Citation {
+            first_line,
+            last_line,
+            place: hit.chunk.place([first_line, last_line]),
+            quote: range.map(|_| title.to_owned()),
+            evidence: Evidence::Overlap { share: 1.0 },
+            ..citation(hit.fused.rank, hit)
+        }
+    }
+}
+
+/// Returns the headings right below the first one that names the subject: all of its words are in
+/// that heading, in those above it or in the name of the file, and those for the things themselves
+/// in that heading.
+fn find_sections<'c>(subject: &str, chunks: &'c [ChunkText]) -> Option<Vec<Heading<'c>>> {
+    let language = language(subject);
+    let (words, things) = (stems(subject, language), stems(head(subject), language));
+    if things.is_empty() {
+        return None;
+    }
+
+    let headings = chunks.iter().flat_map(|chunk| {
+        let inside = chunk.sections.iter().map(|section| Heading {
+            titles: &section.headings,
+            chunk,
+            at: section.at as usize,
+        });
+        let above = Heading {
+            titles: &chunk.headings,
+            chunk,
+            at: 0,
+        };
+        std::iter::once(above).chain(inside)
+    });
+    let headings: Vec<Heading<'_>> = headings.collect();
+    let names_subject = |heading: &Heading<'_>, depth: usize| {
+        let stem = document_stem(&heading.chunk.document).replace(['-', '_'], " ");
+        let names = format!("{stem}\n{}", heading.titles[..depth].join("\n"));
+        things.is_subset(&stems(&heading.titles[depth - 1], language))
+            && words.is_subset(&stems(&names, language))
+    };
+
+    let mut above: Option<&[String]> = None;
+    'found: for heading in &headings {
+        for depth in 1..heading.titles.len() {
+            if names_subject(heading, depth) {
+                above = Some(&heading.titles[..depth]);
+                break 'found;
+            }
+        }
+    }
+    let above = above?;
+    let mut below: Vec<Heading<'_>> = Vec::new();
+    for heading in headings {
+        let is_below = heading.titles.len() == above.len() + 1 && heading.titles.starts_with(above);
+        if is_below && !below.iter().any(|known| known.titles == heading.titles) {
+            below.push(heading);
+        }
+    }
+    (below.len() >= MIN_SECTIONS).then_some(below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SectionFrom;
+
+    #[test]
+    fn the_sections_below_a_heading_that_names_all_of_the_subject_are_found() {
+        let titles = |titles: &[&str]| titles.iter().map(|one| (*one).to_owned()).collect();
+        let kinds = ["File Versioning", "Types of File Versioning"];
+        let chunk = |headings: &[&str], inside: &[&[&str]]| ChunkText {
+            document: "users/versioning.rst".to_owned(),
+            headings: titles(headings),
+            sections: (1..)
+                .zip(inside)
+                .map(|(at, headings)| SectionFrom {
+                    at,
+                    headings: titles(headings),
+                })
+                .collect(),
+            ..ChunkText::default()
+        };
+        let chunks = [
+            chunk(&kinds[..1], &[&kinds]),
+            chunk(
+                &[kinds[0], kinds[1], "Trash Can"],
+                &[&[kinds[0], kinds[1], "Simple"]],
+            ),
+            chunk(&[kinds[0], kinds[1], "Simple"], &[]),
+            chunk(
+                &[kinds[0], kinds[1], "External"],
+                &[&["File Versioning", "Settings"]],
+            ),
+        ];
+        let all: Option<&[&str]> = Some(&["Trash Can", "Simple", "External"]);
+        for (subject, expected) in [
+            ("file versioning types", all),
+            ("the types of versioning", all),
+            ("types of versioning of the moon", None),
+            ("versions of Syncthing", None),
+            ("safe modes", None),
+        ] {
+            let found = find_sections(subject, &chunks).unwrap_or_default();
+            let found = found.iter().filter_map(Heading::title);
+            let found: Vec<&str> = found.map(String::as_str).collect();
+            assert_eq!(found, expected.unwrap_or_default(), "{subject}");
+        }
+    }
+}
