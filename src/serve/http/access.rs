@@ -121,7 +121,7 @@ impl Access {
         self.check_host(&host)?;
         let foreign = self.foreign_origin(request.headers(), &host)?;
         // browsers send no token with the question whether a request may be sent
-        if !is_protected(request.uri()) || request.method() == Method::OPTIONS {
+        if request.method() == Method::OPTIONS {
             return Ok(foreign);
         }
 
@@ -304,11 +304,6 @@ fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
     Client(format!("{address} {}", String::from_utf8_lossy(agent)))
 }
 
-/// Returns whether a path needs the token: all but the description of the interface.
-fn is_protected(uri: &Uri) -> bool {
-    uri.path() != "/openapi.json"
-}
-
 /// Returns the host that a request is for: the one of its target, where it names one (RFC 9112,
 /// section 3.2.2).
 fn host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, HttpFailure> {
@@ -375,26 +370,25 @@ mod tests {
         let bearer = ("authorization", "Bearer a-token-of-my-own-choice");
         let local = ("host", "127.0.0.1:7411");
         type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Result<bool, u16>);
-        let cases: [Case<'_>; 19] = [
+        let cases: [Case<'_>; 18] = [
             ("http://evil.example/v1/models", &[local, bearer], Err(403)),
             (
                 "http://localhost:7411/v1/models",
                 &[local, bearer],
                 Ok(false),
             ),
-            ("/openapi.json", &[local], Ok(false)),
             ("/v1/models", &[local, bearer], Ok(false)),
             ("/v1/models", &[("host", "localhost"), bearer], Ok(false)),
             ("/v1/models", &[("host", "[::1]:80"), bearer], Ok(false)),
             ("/v1/models", &[("host", "NOTES.lan:80"), bearer], Ok(false)),
             ("/v1/models", &[("host", "evil.example"), bearer], Err(403)),
-            ("/openapi.json", &[("host", "evil.example")], Err(403)),
+            ("/v1/models", &[("host", "evil.example")], Err(403)),
             (
-                "/openapi.json",
+                "/v1/models",
                 &[("host", "localhost.evil.example")],
                 Err(403),
             ),
-            ("/openapi.json", &[], Err(400)),
+            ("/v1/models", &[], Err(400)),
             ("/v1/models", &[local], Err(401)),
             (
                 "/v1/models",

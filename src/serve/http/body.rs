@@ -44,7 +44,7 @@ pub async fn read_json<T: DeserializeOwned>(
     let bytes = read(body).await?;
     serde_json::from_slice(&bytes).map_err(|error| {
         HttpFailure::invalid(format!(
-            "the body does not fit ({error}): /openapi.json describes it"
+            "the body does not fit ({error}): send the fields that it names, as OpenAI has them"
         ))
     })
 }

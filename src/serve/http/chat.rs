@@ -7,7 +7,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -29,7 +28,7 @@ const SOURCES: &str = "\n\nSources:\n";
 
 /// A request of `POST /v1/chat/completions`. Other parameters of the interface are accepted and
 /// have no effect.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub struct ChatRequest {
     /// `ragscope` for the settings of the server, or `ragscope/PRESET`, as /v1/models lists them
     model: String,
@@ -53,7 +52,7 @@ pub struct ChatRequest {
 }
 
 /// The extra field of a request.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChatExtension {
     /// Limits the documents that are searched
@@ -61,28 +60,28 @@ struct ChatExtension {
     documents: DocumentFlags,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 struct StreamOptions {
     /// Whether the last event has the number of tokens
     #[serde(default)]
     include_usage: bool,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 struct Message {
     /// `user`, `assistant`, `system` and others
     role: String,
     content: Option<Content>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 struct Part {
     /// `text`; others are refused
     r#type: String,

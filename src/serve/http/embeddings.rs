@@ -9,7 +9,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +25,7 @@ use super::state::HttpState;
 const MAX_TEXTS: usize = 2048;
 
 /// A request of `POST /v1/embeddings`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub struct EmbeddingsRequest {
     /// `ragscope`, or the name of the embedder as /v1/models lists it
     model: String,
@@ -43,24 +42,23 @@ pub struct EmbeddingsRequest {
 }
 
 /// The extra field of a request.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EmbeddingsExtension {
     /// `query` for texts that documents are searched with, as some embedders read them differently;
     /// `document` if not given
     #[serde(default)]
-    #[schemars(with = "String")]
     side: Side,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Input {
     Text(String),
     Texts(Vec<String>),
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Encoding {
     #[default]

@@ -16,7 +16,6 @@ mod models;
 mod chat;
 mod embeddings;
 mod runs;
-mod openapi;
 mod connections;
 
 use std::net::TcpListener;
@@ -133,19 +132,18 @@ fn router(state: &Arc<HttpState>, access: Access) -> Router {
                 },
             ),
         )
-        .route("/openapi.json", get(openapi::show))
         .fallback(async || {
             HttpFailure::new(
                 StatusCode::NOT_FOUND,
                 "not_found",
-                "there is nothing at this path: /openapi.json lists the paths",
+                "there is nothing at this path: `ragscope guide serving` lists the paths",
             )
         })
         .method_not_allowed_fallback(async || {
             HttpFailure::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
-                "this path has another method: /openapi.json lists them",
+                "this path has another method: `ragscope guide serving` lists them",
             )
         })
         .with_state(Arc::clone(state))

@@ -202,13 +202,3 @@ fn the_token_is_kept_and_may_be_left_out() {
         .reports("cannot open the folder missing");
     test.run("serve notes --listen nowhere").exits(2);
 }
-
-#[test]
-fn the_interface_is_described_without_a_token() {
-    let test = TestEnvironment::new();
-    let server = Server::start(&test, &[]);
-    let described = server.send(&Request::get("/openapi.json").without_token());
-    let described = described.json();
-    assert_eq!(described["openapi"], "3.1.0");
-    assert!(described["paths"]["/v1/chat/completions"]["post"].is_object());
-}
