@@ -31,8 +31,7 @@ settings! {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "ragscope-reader.Q5_0.gguf".to_owned();
         /// Address of a model server, e.g. "http://127.0.0.1:8080"; empty runs the model here.
-        /// Another ragscope and llama-server are asked by their own interfaces, others by that of
-        /// OpenAI.
+        /// llama-server is asked by its own interface, others by that of OpenAI.
         url: String = String::new();
         /// Name of the model on that server; empty takes the first that it lists.
         served_model: String = String::new();

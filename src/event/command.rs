@@ -3,7 +3,6 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::chunks::Hit;
-use super::models::Side;
 use super::operation::Operation;
 use super::os_path;
 use super::thread::Ask;
@@ -40,8 +39,6 @@ pub enum Command {
         query: String,
         overrides: Vec<(String, String)>,
     },
-    /// Turn texts into vectors, with what the embedder reads in front of them.
-    Embed { texts: Vec<String>, side: Side },
     /// List the documents of the open corpus.
     ListDocuments,
     /// Suggest questions about the open corpus.
@@ -113,7 +110,6 @@ impl Command {
             | Self::TracePassage { .. }
             | Self::OpenSource { .. }
             | Self::Search { .. }
-            | Self::Embed { .. }
             | Self::ListDocuments
             | Self::SuggestQuestions
             | Self::MeasureUtility { .. }
@@ -129,7 +125,6 @@ impl Command {
             Self::Reindex { .. } | Self::Refresh => Operation::Index,
             Self::OpenSource { .. } => Operation::OpenSource,
             Self::Search { .. } => Operation::Search,
-            Self::Embed { .. } => Operation::Embed,
             Self::ListDocuments => Operation::ListDocuments,
             Self::SuggestQuestions => Operation::SuggestQuestions,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,

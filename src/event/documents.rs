@@ -4,17 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::place::PlaceFrom;
 
-/// The vectors of texts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Embedding {
-    /// Name of the embedder.
-    pub model: String,
-    /// One unit vector per text, in the order of the texts.
-    pub vectors: Vec<Vec<f32>>,
-    /// Tokens of all texts by the embedder's vocabulary, before it truncates any.
-    pub tokens: u64,
-}
-
 /// A corpus and the state of its index.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CorpusCard {

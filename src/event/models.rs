@@ -117,15 +117,6 @@ impl Prefixes {
     }
 }
 
-/// The two sides of a search, which some embedders read with another text in front.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    #[default]
-    Document,
-    Query,
-}
-
 /// The free memory that models can take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineMemory {

@@ -20,8 +20,6 @@ pub enum Operation {
     OpenSource,
     /// Searching the corpus, without generating anything.
     Search,
-    /// Turning texts into vectors.
-    Embed,
     /// Listing the documents of the corpus.
     ListDocuments,
     /// Suggesting questions about the corpus.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::RunSummary;
 use super::chunks::Retrieval;
-use super::documents::{CorpusCard, Embedding, IndexProgress, IndexReport, OtherFiles, Source};
+use super::documents::{CorpusCard, IndexProgress, IndexReport, OtherFiles, Source};
 use super::models::{ModelCard, ModelList, ModelRole, PullProgress, PulledModel};
 use super::operation::Operation;
 use super::probe::{ProbeCard, ProbeProgress};
@@ -40,8 +40,6 @@ pub enum SessionEvent {
     SourceOpened { source: Source },
     /// The open corpus was searched on request, outside any run.
     Searched { retrieval: Retrieval },
-    /// Texts were turned into vectors, on request.
-    Embedded { embedding: Embedding },
     /// The paths of the documents in the open corpus.
     DocumentsListed { documents: Vec<String> },
     /// Questions that headings of the open corpus ask, or that the text below them answers.

@@ -8,8 +8,8 @@ use crate::engine::answer::questions;
 use crate::engine::error::WorkerError;
 use crate::engine::stages::ranking;
 use crate::event::{
-    Advice as _, ChunkText, Embedding, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
-    SessionEvent, Side, StopFlag,
+    Advice as _, ChunkText, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
+    SessionEvent, StopFlag,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, Search, Update};
 use crate::llm::{LlmError, Reranker};
@@ -353,39 +353,6 @@ impl Worker {
             )?;
         }
         Ok(found)
-    }
-
-    /// Turns texts into vectors, each with what the embedder reads in front of that side of a
-    /// search.
-    ///
-    /// # Errors
-    /// Settings; the embedder cannot be loaded, or fails.
-    pub fn embed(
-        &mut self,
-        texts: &[String],
-        side: Side,
-        publish: Publish<'_>,
-    ) -> Result<Embedding, WorkerError> {
-        let mut config = self.layers.config()?;
-        if !config.needs_embedder() {
-            // the settings do without vectors; a client asks for them
-            config.retriever.kind = RetrieverKind::Hybrid;
-        }
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
-        let LoadedEmbedder { model, counter } = self.models.embedder(&config, &mut emit)?;
-
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = match side {
-            Side::Document => model.embed(&texts)?,
-            Side::Query => model.embed_queries(&texts)?,
-        };
-        let tokens = texts.iter().map(|text| u64::from(counter.count(text)));
-        Ok(Embedding {
-            model: model.card().name.clone(),
-            vectors,
-            tokens: tokens.sum(),
-        })
     }
 
     pub(super) fn open_source(

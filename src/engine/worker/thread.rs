@@ -95,10 +95,6 @@ impl Worker {
                 let retrieval = self.search(&query, &overrides, publish)?;
                 self.emit(SessionEvent::Searched { retrieval }, publish);
             }
-            Command::Embed { texts, side } => {
-                let embedding = self.embed(&texts, side, publish)?;
-                self.emit(SessionEvent::Embedded { embedding }, publish);
-            }
             Command::ListDocuments => {
                 let documents = self.documents()?;
                 self.emit(SessionEvent::DocumentsListed { documents }, publish);

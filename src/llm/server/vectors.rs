@@ -8,14 +8,12 @@ use super::http::{ServerClient, ServerRequest};
 use super::listing::find_listed;
 use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
-use crate::event::{ModelCard, ModelRole, Side, StopFlag, logistic};
+use crate::event::{ModelCard, ModelRole, StopFlag, logistic};
 use crate::llm::embedder::unit;
 use crate::llm::error::{LlmError, ServerError};
 use crate::llm::prefixes;
 use crate::llm::role::{Embedder, Reranker};
 
-/// The owner of the models that another ragscope lists.
-const PEER: &str = "ragscope";
 /// Texts in one request.
 const BATCH: usize = 32;
 
@@ -23,16 +21,7 @@ const BATCH: usize = 32;
 pub struct ServerEmbedder {
     client: ServerClient,
     model: String,
-    /// Whether the server is a ragscope, which puts the prefixes in front of texts itself.
-    is_peer: bool,
     card: ModelCard,
-}
-
-/// The state of another ragscope.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct PeerStatus {
-    models: Vec<ModelCard>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -59,29 +48,21 @@ impl ServerEmbedder {
         stop: &StopFlag,
     ) -> Result<Self, LlmError> {
         let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
-        let model = find_listed(&client, &settings.served_model)?;
+        let model = find_listed(&client, &settings.served_model)?.id;
 
         let mut embedder = Self {
-            card: named_card(ModelRole::Embedder, &client.host(), &model.id),
+            card: named_card(ModelRole::Embedder, &client.host(), &model),
             client,
-            is_peer: model.owned_by == PEER,
-            model: model.id,
+            model,
         };
 
         let advice = "start it with an embedding model (llama-server: `--embeddings`), or leave embedder.url empty";
-        let sample = embedder.vectors(Side::Document, &["one two three"]);
+        let sample = embedder.vectors("", &["one two three"]);
         let sample = sample.map_err(|error| explain(error, "vectors", advice))?;
         let width = sample.first().map_or(0, Vec::len);
 
-        if embedder.is_peer {
-            embedder.card = embedder.peer_card()?;
-        }
         embedder.card.server = format!("vectors of {width} numbers");
         embedder.card.width = u32::try_from(width).unwrap_or(0);
-
-        if embedder.is_peer {
-            return Ok(embedder);
-        }
 
         embedder.card.prefixes = prefixes::prefixes(&embedder.card, settings);
         let identity = blake3::hash(format!("{} {width}", embedder.model).as_bytes());
@@ -91,27 +72,8 @@ impl ServerEmbedder {
         Ok(embedder)
     }
 
-    /// Returns the embedder of another ragscope as it describes it: its vectors are those of the
-    /// same model here, and so is its fingerprint.
-    fn peer_card(&self) -> Result<ModelCard, LlmError> {
-        let status = self.client.json(ServerRequest::get("/v1/status"))?;
-        let status: PeerStatus = read(&self.client, status)?;
-        let mut models = status.models.into_iter();
-        let card = models
-            .find(|model| model.role == ModelRole::Embedder)
-            .ok_or_else(|| self.client.unreadable("it names no embedder"))?;
-        Ok(ModelCard {
-            device: self.client.host(),
-            ..card
-        })
-    }
-
-    fn vectors(&self, side: Side, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let prefix = match side {
-            _ if self.is_peer => "",
-            Side::Document => &self.card.prefixes.document,
-            Side::Query => &self.card.prefixes.query,
-        };
+    /// Returns the vectors of texts, each with the prefix of its side in front.
+    fn vectors(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         let requests: Vec<ServerRequest> = texts
             .chunks(BATCH)
             .map(|texts| {
@@ -121,11 +83,7 @@ impl ServerEmbedder {
                     text => text,
                 });
                 let input: Vec<String> = input.collect();
-                let mut body =
-                    json!({"model": self.model, "input": input, "encoding_format": "float"});
-                if self.is_peer {
-                    body["ragscope"] = json!({"side": side});
-                }
+                let body = json!({"model": self.model, "input": input, "encoding_format": "float"});
                 ServerRequest::post("/v1/embeddings", body)
             })
             .collect();
@@ -154,11 +112,11 @@ impl ServerEmbedder {
 
 impl Embedder for ServerEmbedder {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.vectors(Side::Document, texts)
+        self.vectors(&self.card.prefixes.document, texts)
     }
 
     fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.vectors(Side::Query, texts)
+        self.vectors(&self.card.prefixes.query, texts)
     }
 
     fn card(&self) -> &ModelCard {

@@ -1,6 +1,6 @@
 //! A server over HTTP, for programs that speak the OpenAI interface or the Model Context Protocol.
 //!
-//! Chat completions, embeddings and searches are requests to the engine behind the
+//! Chat completions and searches are requests to the engine behind the
 //! [queue](super::queue). A request is checked before it is read ([`access`]): the host and the
 //! origin, so that no page of elsewhere reaches the server through a browser, the token and the
 //! rate. One whose client leaves is cancelled.
@@ -14,7 +14,6 @@ mod agents;
 mod state;
 mod models;
 mod chat;
-mod embeddings;
 mod runs;
 mod connections;
 
@@ -117,7 +116,6 @@ impl HttpServer {
 fn router(state: &Arc<HttpState>, access: Access) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat::complete))
-        .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/search", post(runs::search))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))

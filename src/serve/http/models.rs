@@ -1,4 +1,4 @@
-//! The models as clients see them: each preset is one, and the embedder.
+//! The models as clients see them: each preset is one.
 
 use std::sync::Arc;
 
@@ -6,9 +6,6 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
-
-use crate::event::ModelRole;
-use crate::serve::queue::Status;
 
 use super::reply::{HttpFailure, json_reply};
 use super::state::HttpState;
@@ -32,19 +29,12 @@ pub fn preset_of<'m>(model: &'m str, presets: &[String]) -> Result<Option<&'m st
 }
 
 /// Returns the failure of a name that no model has.
-pub fn unknown(model: &str) -> HttpFailure {
+fn unknown(model: &str) -> HttpFailure {
     HttpFailure::new(
         StatusCode::NOT_FOUND,
         "model_not_found",
         format!("there is no model {model:?}: /v1/models lists them"),
     )
-}
-
-/// Returns the name of the embedder, once it is loaded.
-pub fn embedder(status: &Status) -> Option<&str> {
-    let mut models = status.models.iter();
-    let embedder = models.find(|model| model.role == ModelRole::Embedder);
-    embedder.map(|model| model.name.as_str())
 }
 
 /// Answers a request of `GET /v1/models`.
@@ -63,22 +53,17 @@ pub async fn show(
 }
 
 fn all(server: &HttpState) -> Vec<Value> {
-    let status = server.engine.status();
-    let object = |id: &str, role: ModelRole| {
-        json!({
-            "id": id,
-            "object": "model",
-            "created": server.started_at,
-            "owned_by": DEFAULT,
-            "ragscope": { "role": role },
+    let presets = server.engine.status().presets.into_iter();
+    let names = presets.map(|preset| format!("{DEFAULT}/{preset}"));
+    std::iter::once(DEFAULT.to_owned())
+        .chain(names)
+        .map(|id| {
+            json!({
+                "id": id,
+                "object": "model",
+                "created": server.started_at,
+                "owned_by": DEFAULT,
+            })
         })
-    };
-
-    let mut models = vec![object(DEFAULT, ModelRole::Generator)];
-    let presets = status.presets.iter();
-    models
-        .extend(presets.map(|preset| object(&format!("{DEFAULT}/{preset}"), ModelRole::Generator)));
-    models.extend(embedder(&status).map(|name| object(name, ModelRole::Embedder)));
-
-    models
+        .collect()
 }

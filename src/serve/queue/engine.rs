@@ -288,7 +288,6 @@ fn outcome(record: &Record, operation: Operation) -> Option<Result<(), Refusal>>
         Event::Run(RunEvent::RunFinished { .. })
         | Event::Session(
             SessionEvent::Searched { .. }
-            | SessionEvent::Embedded { .. }
             | SessionEvent::DocumentsListed { .. }
             | SessionEvent::QuestionsSuggested { .. }
             | SessionEvent::SourceOpened { .. }

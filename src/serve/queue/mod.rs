@@ -17,6 +17,6 @@ pub use caller::{Caller, Client};
 pub use engine::SharedEngine;
 pub use live::Follower;
 pub use refusal::{Refusal, RefusalKind};
-pub use requests::{QuestionRequest, SearchRequest, answer, ask, embed, search, to_json};
+pub use requests::{QuestionRequest, SearchRequest, answer, ask, search, to_json};
 pub use runs::{fold, is_step, list, read};
 pub use status::Status;

@@ -1,4 +1,4 @@
-//! The requests that every protocol has: search, ask, embed.
+//! The requests that every protocol has: search and ask.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::config::{Config, RetrieverKind};
 use crate::event::{
-    Ask, Command, Embedding, Event, Hit, Outcome, Problem, Record, RunEvent, SessionEvent, Side,
-    Thread, Turn, Verdict, json_value,
+    Ask, Command, Event, Hit, Outcome, Problem, Record, RunEvent, SessionEvent, Thread, Turn,
+    Verdict, json_value,
 };
 use crate::host::{DocumentFlags, search_settings};
 use crate::story::mark_orders;
@@ -159,24 +159,6 @@ pub async fn ask(
     };
     engine.request(command, caller, observe).await?;
     Ok(records)
-}
-
-/// Turns texts into vectors.
-///
-/// # Errors
-/// As [`SharedEngine::request`].
-pub async fn embed(
-    texts: Vec<String>,
-    side: Side,
-    engine: &SharedEngine,
-    caller: &Caller,
-) -> Result<Option<Embedding>, Refusal> {
-    let find = |event: &SessionEvent| match event {
-        SessionEvent::Embedded { embedding } => Some(embedding.clone()),
-        _ => None,
-    };
-    let command = Command::Embed { texts, side };
-    engine.request_value(command, caller, find).await
 }
 
 /// Returns the answer of a finished run as JSON.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ragscope::config::{
     Config, EmbedderSettings, GeneratorSettings, Layers, RerankerSettings, ServerSettings,
 };
-use ragscope::event::{Advice, Flow, ModelCard, ModelRole, StopFlag};
+use ragscope::event::{Advice, Flow, StopFlag};
 use ragscope::llm::server::{
     Capabilities, Connected, ServerEmbedder, ServerReranker, connect_generator,
 };
@@ -885,48 +885,6 @@ fn requests_run_side_by_side_up_to_the_limit() {
         .filter_map(|asked| asked.body["seed"].as_u64())
         .collect();
     assert_eq!(seeds.len(), 12, "each sample has a seed of its own");
-}
-
-#[test]
-fn another_ragscope_puts_prefixes_in_front_itself() {
-    let mut card = ModelCard::unknown(ModelRole::Embedder);
-    card.name = "nomic-embed-text-v1.5".to_owned();
-    card.fingerprint = "abc".to_owned();
-    card.prefixes.query = "search_query: ".to_owned();
-    let server = Server::start(move |asked| match asked.path.as_str() {
-        "/v1/models" => Answer::Json(
-            200,
-            json!({"data": [{"id": "ragscope", "owned_by": "ragscope"}]}),
-        ),
-        "/v1/status" => Answer::Json(200, json!({"models": [card]})),
-        _ => vectors(asked),
-    });
-    let settings = EmbedderSettings {
-        url: server.url.clone(),
-        ..Config::default().embedder
-    };
-    let mut embedder = ServerEmbedder::connect(&settings, &patient(20), &StopFlag::default())
-        .expect("an embedder");
-    assert_eq!(
-        embedder.card().fingerprint,
-        "abc",
-        "an index of that model fits"
-    );
-    assert_eq!(embedder.card().name, "nomic-embed-text-v1.5");
-    embedder.embed(&["a text"]).expect("a vector");
-    embedder.embed_queries(&["a question"]).expect("a vector");
-    let asked = server.asked("/v1/embeddings");
-    let last: Vec<(&Value, &Value)> = asked[asked.len() - 2..]
-        .iter()
-        .map(|one| (&one.body["input"][0], &one.body["ragscope"]["side"]))
-        .collect();
-    assert_eq!(
-        last,
-        [
-            (&json!("a text"), &json!("document")),
-            (&json!("a question"), &json!("query"))
-        ]
-    );
 }
 
 fn vectors(asked: &Asked) -> Answer {

@@ -4,8 +4,6 @@ use std::io::Read as _;
 use std::path::Path;
 use std::thread;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use ragscope::event::Record;
 use ragscope::trace::read_run;
 use serde_json::{Value, json};
@@ -108,11 +106,9 @@ fn a_search_is_that_of_the_command_line() {
 }
 
 #[test]
-fn models_are_listed_and_texts_are_embedded() {
+fn presets_are_listed_as_models() {
     let test = TestEnvironment::new();
     let server = Server::start(&test, &[]);
-    // the embedder is listed once it is loaded, which a search waits for
-    server.done("/v1/search", &search());
     let models = server.get("/v1/models").json();
     let names: Vec<&str> = models["data"]
         .as_array()
@@ -122,57 +118,11 @@ fn models_are_listed_and_texts_are_embedded() {
         .collect();
     assert_eq!(names[0], "ragscope");
     assert!(names.contains(&"ragscope/searag"), "{names:?}");
-    let embedder = *names.last().expect("names");
-    assert_eq!(embedder, "all-MiniLM-L6-v2");
     assert_eq!(
         server.get("/v1/models/ragscope/naive").json()["id"],
         "ragscope/naive"
     );
     server.get("/v1/models/gpt-4").with_status(404);
-
-    let embed = |input: Value, more: Value| {
-        let mut request = json!({ "model": embedder, "input": input });
-        request
-            .as_object_mut()
-            .expect("an object")
-            .extend(more.as_object().cloned().expect("fields"));
-        server.done("/v1/embeddings", &request)
-    };
-    let texts = json!(["Tam Reeve was born in Lorbymouth.", "The price of bread"]);
-    let numbers = embed(
-        texts.clone(),
-        json!({ "encoding_format": "float", "dimensions": 384 }),
-    );
-    assert_eq!(numbers["data"][1]["index"], 1);
-    assert_eq!(
-        numbers["usage"]["prompt_tokens"], 14,
-        "{}",
-        numbers["usage"]
-    );
-    let vector = |value: &Value| -> Vec<f32> {
-        let numbers = value.as_array().expect("numbers").iter();
-        numbers
-            .map(|number| number.as_f64().expect("a number") as f32)
-            .collect()
-    };
-    let first = vector(&numbers["data"][0]["embedding"]);
-    let second = vector(&numbers["data"][1]["embedding"]);
-    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-    assert!(
-        (product(&first, &first) - 1.0).abs() < 1e-4,
-        "a unit vector"
-    );
-    let query = embed(json!(QUESTION), json!({ "ragscope": { "side": "query" } }));
-    let query = vector(&query["data"][0]["embedding"]);
-    assert!(product(&query, &first) > product(&query, &second) + 0.3);
-
-    let packed = embed(texts, json!({ "encoding_format": "base64" }));
-    let packed = packed["data"][0]["embedding"].as_str().expect("base64");
-    let bytes = STANDARD.decode(packed).expect("base64");
-    let floats = bytes
-        .chunks_exact(4)
-        .map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four")));
-    assert_eq!(floats.collect::<Vec<f32>>(), first);
 }
 
 #[test]
