@@ -39,8 +39,6 @@ pub enum Command {
         query: String,
         overrides: Vec<(String, String)>,
     },
-    /// List the documents of the open corpus.
-    ListDocuments,
     /// Suggest questions about the open corpus.
     SuggestQuestions,
     /// Measure the utility of a finished run's context. `hits` are its chunks in the order of their
@@ -110,7 +108,6 @@ impl Command {
             | Self::TracePassage { .. }
             | Self::OpenSource { .. }
             | Self::Search { .. }
-            | Self::ListDocuments
             | Self::SuggestQuestions
             | Self::MeasureUtility { .. }
             | Self::LoadModels { .. } => Destination::Engine,
@@ -125,7 +122,6 @@ impl Command {
             Self::Reindex { .. } | Self::Refresh => Operation::Index,
             Self::OpenSource { .. } => Operation::OpenSource,
             Self::Search { .. } => Operation::Search,
-            Self::ListDocuments => Operation::ListDocuments,
             Self::SuggestQuestions => Operation::SuggestQuestions,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,

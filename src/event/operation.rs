@@ -20,8 +20,6 @@ pub enum Operation {
     OpenSource,
     /// Searching the corpus, without generating anything.
     Search,
-    /// Listing the documents of the corpus.
-    ListDocuments,
     /// Suggesting questions about the corpus.
     SuggestQuestions,
     /// Measuring the utility of a finished run's context.

@@ -40,8 +40,6 @@ pub enum SessionEvent {
     SourceOpened { source: Source },
     /// The open corpus was searched on request, outside any run.
     Searched { retrieval: Retrieval },
-    /// The paths of the documents in the open corpus.
-    DocumentsListed { documents: Vec<String> },
     /// Questions that headings of the open corpus ask, or that the text below them answers.
     QuestionsSuggested { questions: Vec<String> },
     /// A phrase was searched for among the chunks, and its chunks ranked for the queries of a run.

@@ -95,10 +95,6 @@ impl Worker {
                 let retrieval = self.search(&query, &overrides, publish)?;
                 self.emit(SessionEvent::Searched { retrieval }, publish);
             }
-            Command::ListDocuments => {
-                let documents = self.documents()?;
-                self.emit(SessionEvent::DocumentsListed { documents }, publish);
-            }
             Command::SuggestQuestions => {
                 let questions = self.example_questions()?;
                 self.emit(SessionEvent::QuestionsSuggested { questions }, publish);

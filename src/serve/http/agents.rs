@@ -1,4 +1,4 @@
-//! The Model Context Protocol over HTTP: the tools and resources of `ragscope mcp` at `/mcp`.
+//! The Model Context Protocol over HTTP: the tools of `ragscope mcp` at `/mcp`.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ mod agents;
 mod state;
 mod models;
 mod chat;
-mod runs;
+mod search;
 mod connections;
 
 use std::net::TcpListener;
@@ -116,12 +116,10 @@ impl HttpServer {
 fn router(state: &Arc<HttpState>, access: Access) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat::complete))
-        .route("/v1/search", post(runs::search))
+        .route("/v1/search", post(search::search))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))
-        .route("/v1/runs", get(runs::list))
-        .route("/v1/runs/{id}", get(runs::show))
-        .route("/v1/status", get(runs::status))
+        .route("/v1/status", get(search::status))
         .route(
             "/mcp",
             any(

@@ -36,14 +36,6 @@ impl Events {
         self.write(format!("data: {data}\n\n")).await
     }
 
-    /// Sends an event with its number, from which the client may continue.
-    ///
-    /// # Errors
-    /// When the client has left.
-    pub async fn send_numbered(&self, number: u64, data: &str) -> Result<(), Left> {
-        self.write(format!("id: {number}\ndata: {data}\n\n")).await
-    }
-
     /// Waits for work while the client is kept waiting.
     ///
     /// # Errors

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
 
-use crate::serve::queue::{Refusal, SharedEngine};
+use crate::serve::queue::SharedEngine;
 
 use super::caller::with_caller;
-use super::resources;
 use super::tools::ToolName;
 
 const INSTRUCTIONS: &str = "Answers questions over the user's documents, on their machine. `search` finds passages, `ask` writes \
@@ -34,10 +32,7 @@ impl McpHandler {
 
 impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new(
                 env!("CARGO_PKG_NAME"),
@@ -78,38 +73,5 @@ impl ServerHandler for McpHandler {
         };
 
         Ok(result.into())
-    }
-
-    async fn list_resources(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let cursor = request.and_then(|request| request.cursor);
-        let listed = with_caller(context, async |caller| {
-            resources::list(cursor.as_deref(), &self.engine, caller).await
-        });
-        let (page, next_cursor) = listed.await.map_err(|Refusal { problem, .. }| {
-            ErrorData::invalid_params(problem.line(), Some(json!(problem)))
-        })?;
-
-        Ok(ListResourcesResult {
-            next_cursor,
-            ..ListResourcesResult::with_all_items(page)
-        })
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = with_caller(context, async |caller| {
-            resources::read(&request.uri, &self.engine, caller).await
-        });
-        let contents = read.await.map_err(|Refusal { problem, .. }| {
-            ErrorData::resource_not_found(problem.line(), Some(json!(problem)))
-        })?;
-        Ok(ReadResourceResult::new(vec![contents]).into())
     }
 }

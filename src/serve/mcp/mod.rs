@@ -1,13 +1,12 @@
 //! A server of the [Model Context Protocol](https://modelcontextprotocol.io) over stdin and stdout.
 //!
-//! Other programs, above all agents, search and ask the folders through tools, and read documents
-//! and recorded runs as resources. Stdout carries nothing but messages of the protocol, one per
-//! line; a failure is an error of its request and never the end of the server.
+//! Other programs, above all agents, search, ask and read the folders through tools. Stdout carries
+//! nothing but messages of the protocol, one per line; a failure is an error of its request and
+//! never the end of the server.
 
 mod caller;
 mod lines;
 mod tools;
-mod resources;
 mod handler;
 
 use std::io;

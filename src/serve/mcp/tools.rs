@@ -332,7 +332,7 @@ async fn read_source(
 ///
 /// # Errors
 /// A path that is no document of the corpus.
-pub async fn source(
+async fn source(
     document: &str,
     [first_line, last_line]: [u32; 2],
     engine: &SharedEngine,

@@ -17,7 +17,6 @@ use crate::host::{Commands, Hub, progress_line};
 use crate::story::text::one_line;
 
 use super::caller::Caller;
-use super::live::{Follower, Live};
 use super::refusal::{Refusal, RefusalKind};
 use super::status::Status;
 use super::turns::TurnQueue;
@@ -37,7 +36,6 @@ pub struct SharedEngine {
     commands: Commands,
     stop: StopFlag,
     status: watch::Receiver<Status>,
-    live: Arc<Live>,
     listener: Arc<Mutex<Option<Listener>>>,
     queue: TurnQueue,
 }
@@ -57,17 +55,14 @@ impl SharedEngine {
             presets: preset_names(&paths.config.join("presets")),
             ..Status::default()
         });
-        let live: Arc<Live> = Arc::default();
         let listener: Arc<Mutex<Option<Listener>>> = Arc::default();
-        let shown = Arc::clone(&live);
         let taker = Arc::clone(&listener);
         let mut repeated = Repeated::default();
         let sink = Box::new(move |record: Record| {
             let record = Arc::new(record);
             let is_repeated = repeated.is_next(&record.event);
-            match &record.event {
-                Event::Session(event) => sender.send_modify(|status| status.apply(event)),
-                Event::Run(_) => shown.apply(&record),
+            if let Event::Session(event) = &record.event {
+                sender.send_modify(|status| status.apply(event));
             }
             let taker = lock(&taker);
             if let Some(taker) = taker.as_ref().filter(|_| !is_repeated) {
@@ -87,7 +82,6 @@ impl SharedEngine {
             commands,
             stop,
             status,
-            live,
             listener,
             queue: TurnQueue::default(),
         };
@@ -111,11 +105,6 @@ impl SharedEngine {
             .as_ref()
             .map(CorpusCard::arguments);
         own.contains(&run.run) || (run.folders.is_some() && run.folders == served)
-    }
-
-    /// Returns the records of the run in progress, or of the last one; `None` for any other.
-    pub fn follow(&self, run: &str) -> Option<Follower> {
-        self.live.follow(run)
     }
 
     /// Returns the state of the served folders.
@@ -288,7 +277,6 @@ fn outcome(record: &Record, operation: Operation) -> Option<Result<(), Refusal>>
         Event::Run(RunEvent::RunFinished { .. })
         | Event::Session(
             SessionEvent::Searched { .. }
-            | SessionEvent::DocumentsListed { .. }
             | SessionEvent::QuestionsSuggested { .. }
             | SessionEvent::SourceOpened { .. }
             | SessionEvent::PassageTraced { .. }

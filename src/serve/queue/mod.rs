@@ -8,15 +8,13 @@ mod status;
 mod refusal;
 mod caller;
 mod turns;
-mod live;
 mod engine;
 mod runs;
 mod requests;
 
 pub use caller::{Caller, Client};
 pub use engine::SharedEngine;
-pub use live::Follower;
 pub use refusal::{Refusal, RefusalKind};
 pub use requests::{QuestionRequest, SearchRequest, answer, ask, search, to_json};
-pub use runs::{fold, is_step, list, read};
+pub use runs::{fold, is_step, read};
 pub use status::Status;

@@ -3,22 +3,12 @@
 use std::borrow::Borrow;
 use std::path::Path;
 
-use crate::event::{Event, Record, RunEvent, RunSummary};
+use crate::event::{Event, Record, RunEvent};
 use crate::story::Run;
 use crate::trace::{list_runs, read_run};
 
 use super::engine::SharedEngine;
 use super::refusal::Refusal;
-
-/// Returns the runs that clients may read, newest first.
-///
-/// # Errors
-/// When the folder of recorded runs cannot be listed.
-pub fn list(engine: &SharedEngine) -> Result<Vec<RunSummary>, Refusal> {
-    let mut runs = list_runs(&engine.sessions)?;
-    runs.retain(|run| engine.can_read(run));
-    Ok(runs)
-}
 
 /// Returns the records of a run. The id is compared with those of the recorded runs and never
 /// becomes a path.
@@ -26,11 +16,12 @@ pub fn list(engine: &SharedEngine) -> Result<Vec<RunSummary>, Refusal> {
 /// # Errors
 /// An id of no run that clients may read; a damaged file.
 pub fn read(engine: &SharedEngine, id: &str) -> Result<Vec<Record>, Refusal> {
-    let runs = list(engine)?;
-    let run = runs.iter().find(|run| run.run == id).ok_or_else(|| {
+    let runs = list_runs(&engine.sessions)?;
+    let mut readable = runs.iter().filter(|run| engine.can_read(run));
+    let run = readable.find(|run| run.run == id).ok_or_else(|| {
         Refusal::missing(
             format!("no run {id:?} over these folders is recorded"),
-            "pass the `run` of an answer, or one that the list of runs names; with record.enabled=false there are none",
+            "pass the `run` of an answer; with record.enabled=false there are none",
         )
     })?;
     Ok(read_run(Path::new(&run.file))?)

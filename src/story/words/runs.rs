@@ -145,7 +145,6 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::Link => "link",
         Operation::OpenSource => "open source",
         Operation::Search => "search",
-        Operation::ListDocuments => "list the documents",
         Operation::SuggestQuestions => "suggest questions",
         Operation::MeasureUtility => "measure the utility",
         Operation::TracePassage => "trace a passage",

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ragscope::event::{Event, Outcome, RunEvent, RunSummary};
+use ragscope::event::{Event, Outcome, Record, RunEvent, RunSummary};
 use ragscope::trace::{list_runs, read_run};
 use serde_json::{Value, json};
 
@@ -183,12 +183,17 @@ impl<'t> Server<'t> {
         list_runs(&self.test.paths().sessions()).expect("a list")
     }
 
+    /// Returns the records of a run, if it is recorded.
+    pub fn records(&self, run: &str) -> Option<Vec<Record>> {
+        let runs = self.runs();
+        let summary = runs.iter().find(|known| known.run == run)?;
+        read_run(Path::new(&summary.file)).ok()
+    }
+
     /// Waits until a recorded run is over and returns how it ended.
     pub fn outcome(&self, run: &str) -> Outcome {
         until("the run ends", || {
-            let runs = self.runs();
-            let summary = runs.iter().find(|known| known.run == run)?;
-            let records = read_run(Path::new(&summary.file)).ok()?;
+            let records = self.records(run)?;
             match records.last().map(|record| &record.event) {
                 Some(Event::Run(RunEvent::RunFinished { outcome, .. })) => Some(outcome.clone()),
                 _ => None,

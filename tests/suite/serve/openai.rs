@@ -1,14 +1,8 @@
 //! The interface of OpenAI, and what `ragscope serve` adds to it.
 
-use std::io::Read as _;
-use std::path::Path;
-use std::thread;
-
-use ragscope::event::Record;
-use ragscope::trace::read_run;
 use serde_json::{Value, json};
 
-use super::client::{CHAT, Request, Server, ask, search};
+use super::client::{CHAT, Server, ask, search};
 use crate::support::environment::{QUESTION, TestEnvironment};
 
 #[test]
@@ -77,7 +71,8 @@ fn questions_are_answered_whole_and_as_events() {
     });
     let answer = server.done(CHAT, &follow_up);
     let run = answer["ragscope"]["run"].as_str().expect("an id");
-    let records: Vec<Value> = server.get(&format!("/v1/runs/{run}")).events();
+    let records = json!(server.records(run));
+    let records = records.as_array().expect("records");
     assert_eq!(records[0]["event"]["question"], "Where was he born?");
     assert_eq!(records[0]["event"]["seed"], 7);
     let rewritten = records
@@ -123,61 +118,4 @@ fn presets_are_listed_as_models() {
         "ragscope/naive"
     );
     server.get("/v1/models/gpt-4").with_status(404);
-}
-
-#[test]
-fn recorded_runs_are_served() {
-    let test = TestEnvironment::new();
-    let server = Server::start(&test, &[]);
-    assert_eq!(server.get("/v1/runs").json()["data"], json!([]));
-    let answer = server.done(CHAT, &ask("naive", false));
-    let listed = server.get("/v1/runs").json();
-    let run = listed["data"][0]["id"].as_str().expect("an id");
-    assert_eq!(answer["ragscope"]["run"], run);
-    assert_eq!(listed["data"][0]["answer"], answer["ragscope"]["answer"]);
-    assert!(!listed.to_string().contains("jsonl"), "no path of a file");
-    let recorded = read_run(Path::new(&server.runs()[0].file)).expect("a run");
-    let path = format!("/v1/runs/{run}");
-    let served: Vec<Record> = server
-        .get(&path)
-        .events()
-        .into_iter()
-        .map(|record| serde_json::from_value(record).expect("a record"))
-        .collect();
-    assert_eq!(served, recorded);
-    let last = (recorded.len() - 2).to_string();
-    let rest = server.send(&Request::get(&path).header("last-event-id", &last));
-    assert_eq!(rest.events().len(), 1, "{}", rest.text);
-
-    let status = server.get("/v1/status").json();
-    assert_eq!(status["corpus"]["documents"], 1, "{status}");
-    drop(server);
-    let server = Server::start(&test, &[]);
-    server.is_ready();
-    assert_eq!(
-        server.get(&path).events().len(),
-        recorded.len(),
-        "read from its file"
-    );
-}
-
-#[test]
-fn a_run_is_watched_while_it_is_in_progress() {
-    let test = TestEnvironment::new();
-    let server = Server::start(&test, &[]);
-    server.is_ready();
-    let (mut asked, run) = server.begin("asks", "dense-rag");
-    let path = format!("/v1/runs/{run}");
-    let watched = thread::scope(|scope| {
-        let watchers = [0, 1].map(|_| scope.spawn(|| server.get(&path).events()));
-        let mut rest = String::new();
-        asked.read_to_string(&mut rest).expect("the answer");
-        assert!(rest.contains("[DONE]"), "{rest}");
-        watchers.map(|watcher| watcher.join().expect("records"))
-    });
-    let recorded = read_run(Path::new(&server.runs()[0].file)).expect("a run");
-    for records in watched {
-        assert_eq!(records.len(), recorded.len());
-        assert_eq!(records[records.len() - 1]["event"]["type"], "run_finished");
-    }
 }

@@ -44,7 +44,7 @@ fn who_has_no_token_is_refused() {
     let requests = [
         question().without_token(),
         question().header("authorization", "Bearer wrong"),
-        Request::get("/v1/runs").header("authorization", "Basic eA=="),
+        Request::get("/v1/status").header("authorization", "Basic eA=="),
         Request::post("/mcp", "{}").without_token(),
     ];
     check_refused(&server, 401, "invalid_api_key", &requests);
@@ -66,7 +66,7 @@ fn other_hosts_and_origins_are_refused() {
         question().header("origin", evil),
         question().header("origin", "http://127.0.0.1:1"),
         question().header("origin", "null"),
-        Request::get("/v1/runs").header("sec-fetch-site", "cross-site"),
+        Request::get("/v1/status").header("sec-fetch-site", "cross-site"),
         Request::new(&format!("OPTIONS {CHAT}")).header("origin", evil),
     ];
     check_refused(&server, 403, "cross_origin", &requests);
@@ -105,8 +105,8 @@ fn requests_that_are_none_are_refused() {
     check_refused(&server, 405, "method_not_allowed", &deleted);
 
     let paths = [
-        "/v1/runs/..%2F..%2Fsecret",
-        "/v1/runs/../../secret.md",
+        "/v1/..%2F..%2Fsecret",
+        "/v1/../../secret.md",
         "/../secret.md",
         "/v2/models",
     ];
