@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, USER_AGENT, VARY, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
@@ -18,7 +18,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use crate::event::lock;
-use crate::serve::queue::Client;
 
 use super::reply::HttpFailure;
 
@@ -28,8 +27,6 @@ const RATE_PER_S: f64 = 50.0;
 const BURST: f64 = 200.0;
 /// Peers whose rate is remembered before those that are at rest are forgotten.
 const MAX_PEERS: usize = 1024;
-/// Characters of a user agent that distinguish clients.
-const MAX_AGENT_BYTES: usize = 80;
 
 const ALLOWED_HEADERS: &str =
     "authorization, content-type, last-event-id, mcp-session-id, mcp-protocol-version";
@@ -262,14 +259,8 @@ impl Bucket {
 }
 
 /// Checks a request before it is handled, and marks the reply.
-pub async fn guard(
-    State(access): State<Arc<Access>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<SocketAddr>().copied();
-    let client = client(peer, request.headers());
-    request.extensions_mut().insert(client.clone());
     let (mut response, foreign) = match access.check(&request, Peer::new(peer)) {
         Ok(foreign) if request.method() == Method::OPTIONS => (preflight(), foreign),
         Ok(foreign) => (next.run(request).await, foreign),
@@ -292,16 +283,6 @@ pub async fn guard(
         headers.insert("access-control-expose-headers", exposed);
     }
     response
-}
-
-/// Returns the client as the queue knows it: an address, and a program there. Programs of one
-/// machine are thus served in turn, and so are several machines.
-fn client(peer: Option<SocketAddr>, headers: &HeaderMap) -> Client {
-    let address = peer.map(|peer| peer.ip().to_string()).unwrap_or_default();
-    let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
-    let agent = agent.unwrap_or_default();
-    let agent = &agent[..agent.len().min(MAX_AGENT_BYTES)];
-    Client(format!("{address} {}", String::from_utf8_lossy(agent)))
 }
 
 /// Returns the host that a request is for: the one of its target, where it names one (RFC 9112,
@@ -345,6 +326,7 @@ fn preflight() -> Response {
 mod tests {
     use super::*;
     use axum::body::Body;
+    use axum::http::header::USER_AGENT;
 
     const TOKEN: &str = "a-token-of-my-own-choice";
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Decision, Outcome, Record, RunEvent, Turn};
 use crate::host::DocumentFlags;
-use crate::serve::queue::{self, Caller, Client, QuestionRequest, Refusal};
+use crate::serve::queue::{self, Caller, QuestionRequest, Refusal};
 use crate::story::{Origin, Run, words};
 
 use super::body::read_json;
@@ -149,7 +148,6 @@ impl ChatRequest {
 /// Answers a request of `POST /v1/chat/completions`.
 pub async fn complete(
     State(server): State<Arc<HttpState>>,
-    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, HttpFailure> {
@@ -163,7 +161,7 @@ pub async fn complete(
     // dropped with this future, or with the reply: the client has left
     let cancelled = CancellationToken::new();
     let wanted = cancelled.clone().drop_guard();
-    let caller = Caller::new(client, cancelled);
+    let caller = Caller::new(cancelled);
     let (sender, mut records) = mpsc::unbounded_channel();
     let engine = Arc::clone(&server);
     let run = tokio::spawn(async move {

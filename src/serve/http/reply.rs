@@ -55,11 +55,6 @@ impl From<Refusal> for HttpFailure {
         let (status, code, retry_after) = match kind {
             RefusalKind::Invalid => (StatusCode::BAD_REQUEST, "invalid_request", None),
             RefusalKind::Missing => (StatusCode::NOT_FOUND, "not_found", None),
-            RefusalKind::TooMany { retry_after } => (
-                StatusCode::TOO_MANY_REQUESTS,
-                "rate_limit_exceeded",
-                Some(retry_after),
-            ),
             RefusalKind::Unavailable { retry_after } => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use tokio_util::sync::CancellationToken;
 
-use crate::serve::queue::{self, Caller, Client, Refusal, SearchRequest};
+use crate::serve::queue::{self, Caller, Refusal, SearchRequest};
 
 use super::body::read_json;
 use super::reply::{HttpFailure, json_reply};
@@ -18,7 +17,6 @@ use super::state::HttpState;
 /// Answers a request of `POST /v1/search`.
 pub async fn search(
     State(server): State<Arc<HttpState>>,
-    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, HttpFailure> {
@@ -26,7 +24,7 @@ pub async fn search(
 
     let cancelled = CancellationToken::new();
     let _wanted = cancelled.clone().drop_guard();
-    let caller = Caller::new(client, cancelled);
+    let caller = Caller::new(cancelled);
 
     let searched =
         tokio::spawn(async move { queue::search(request, &server.engine, &caller).await });

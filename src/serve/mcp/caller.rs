@@ -5,7 +5,7 @@ use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use tokio::sync::mpsc;
 
-use crate::serve::queue::{Caller, Client};
+use crate::serve::queue::Caller;
 
 /// Does work for the client behind a request. Lines of progress go to it, if it asked for them,
 /// before the work is over.
@@ -13,8 +13,7 @@ pub async fn with_caller<T>(
     context: RequestContext<RoleServer>,
     work: impl AsyncFnOnce(&Caller) -> T,
 ) -> T {
-    let client = client(&context);
-    let caller = Caller::new(client, context.ct.clone());
+    let caller = Caller::new(context.ct.clone());
     let Some(token) = context.meta.get_progress_token() else {
         return work(&caller).await;
     };
@@ -39,11 +38,4 @@ pub async fn with_caller<T>(
     };
     let (done, ()) = tokio::join!(work, report);
     done
-}
-
-/// Returns the client as the HTTP server knows it; over stdin there is one.
-fn client(context: &RequestContext<RoleServer>) -> Client {
-    let parts = context.extensions.get::<axum::http::request::Parts>();
-    let client = parts.and_then(|parts| parts.extensions.get::<Client>());
-    client.cloned().unwrap_or_default()
 }

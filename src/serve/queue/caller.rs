@@ -3,23 +3,17 @@
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-/// A client as the queue counts them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Client(pub String);
-
-/// The client of a request, whether the answer is still wanted, and the destination of progress.
+/// The client behind a request: whether it still wants the answer, and the destination of progress.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    pub client: Client,
     pub cancelled: CancellationToken,
     progress: Option<UnboundedSender<String>>,
 }
 
 impl Caller {
     /// A caller that wants the answer alone.
-    pub fn new(client: Client, cancelled: CancellationToken) -> Self {
+    pub fn new(cancelled: CancellationToken) -> Self {
         Self {
-            client,
             cancelled,
             progress: None,
         }

@@ -83,7 +83,7 @@ impl SharedEngine {
             stop,
             status,
             listener,
-            queue: TurnQueue::default(),
+            queue: TurnQueue::new(),
         };
         Ok((hub, engine))
     }
@@ -163,7 +163,7 @@ impl SharedEngine {
         Err(Refusal::new(kind, problem))
     }
 
-    /// Sends a command when it is this client's turn, and passes the records of its answer to
+    /// Sends a command when it is this request's turn, and passes the records of its answer to
     /// `observe`. A request that is cancelled leaves the queue, or stops the command.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl SharedEngine {
         mut observe: impl FnMut(&Arc<Record>) + Send,
     ) -> Result<(), Refusal> {
         let _turn = tokio::select! {
-            turn = self.queue.turn(&caller.client) => turn?,
+            turn = self.queue.turn() => turn?,
             () = caller.cancelled.cancelled() => return Err(Refusal::for_cancellation()),
         };
 

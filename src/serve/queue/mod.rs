@@ -12,7 +12,7 @@ mod engine;
 mod runs;
 mod requests;
 
-pub use caller::{Caller, Client};
+pub use caller::Caller;
 pub use engine::SharedEngine;
 pub use refusal::{Refusal, RefusalKind};
 pub use requests::{QuestionRequest, SearchRequest, answer, ask, search, to_json};

@@ -18,8 +18,6 @@ pub enum RefusalKind {
     Invalid,
     /// The request names something that does not exist.
     Missing,
-    /// The client has sent more than its share.
-    TooMany { retry_after: Duration },
     /// The server cannot answer now.
     Unavailable { retry_after: Duration },
     /// The engine did not begin, because of what was asked.

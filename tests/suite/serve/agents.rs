@@ -64,7 +64,7 @@ impl<'s> Agent<'s> {
     }
 
     fn end(self) {
-        let request = Request::new("DELETE /mcp").with_client("agent");
+        let request = Request::new("DELETE /mcp");
         let reply = self
             .server
             .send(&request.header("mcp-session-id", &self.session));
@@ -73,9 +73,7 @@ impl<'s> Agent<'s> {
 }
 
 fn request(message: Value) -> Request {
-    Request::post("/mcp", message)
-        .with_client("agent")
-        .header("accept", "application/json, text/event-stream")
+    Request::post("/mcp", message).header("accept", "application/json, text/event-stream")
 }
 
 #[test]

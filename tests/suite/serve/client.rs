@@ -17,11 +17,10 @@ use crate::support::environment::{QUESTION, TestEnvironment};
 const PATIENCE: Duration = Duration::from_secs(120);
 pub const CHAT: &str = "/v1/chat/completions";
 
-/// A request, which names the test as its client where nothing else is said.
+/// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub line: String,
-    client: String,
     headers: Vec<(String, String)>,
     body: String,
 }
@@ -31,7 +30,6 @@ impl Request {
     pub fn new(line: &str) -> Self {
         Self {
             line: line.to_owned(),
-            client: "test".to_owned(),
             headers: Vec::new(),
             body: String::new(),
         }
@@ -45,11 +43,6 @@ impl Request {
         let mut request = Self::new(&format!("POST {path}"));
         request.body = body.to_string();
         request
-    }
-
-    pub fn with_client(mut self, client: &str) -> Self {
-        self.client = client.to_owned();
-        self
     }
 
     /// Replaces a header of every request, or adds one; an empty value removes it.
@@ -114,7 +107,6 @@ impl<'t> Server<'t> {
         let bearer: String = token.map(|token| format!("Bearer {token}")).collect();
         for (name, value) in [
             ("host", self.address.as_str()),
-            ("user-agent", &request.client),
             ("connection", "close"),
             ("content-type", "application/json"),
             ("content-length", &request.body.len().to_string()),
@@ -164,8 +156,8 @@ impl<'t> Server<'t> {
     }
 
     /// Sends a request for a streamed answer, and returns the connection once the run has begun.
-    pub fn begin(&self, client: &str, preset: &str) -> (BufReader<TcpStream>, String) {
-        let request = Request::post(CHAT, ask(preset, true)).with_client(client);
+    pub fn begin(&self, preset: &str) -> (BufReader<TcpStream>, String) {
+        let request = Request::post(CHAT, ask(preset, true));
         let mut reader = BufReader::new(self.open(&request));
         loop {
             let mut line = String::new();

@@ -12,8 +12,7 @@ use crate::support::environment::TestEnvironment;
 #[track_caller]
 fn check_refused(server: &Server<'_>, status: u16, code: &str, requests: &[Request]) {
     for request in requests {
-        // each is a client of its own, since a client has a rate
-        let reply = server.send(&request.clone().with_client(&request.line));
+        let reply = server.send(request);
         let error = &reply.json()["error"];
         assert_eq!(reply.status, status, "{request:?}: {error}");
         assert_eq!(error["code"], code, "{request:?}: {error}");
@@ -148,7 +147,7 @@ fn a_machine_has_a_rate_whatever_its_programs_are() {
     let server = Server::start(&test, &[]);
     // as fast as they can be sent
     let request = |number: u32, connection: &str| {
-        let request = Request::get("/v1/models").with_client(&format!("eager {number}"));
+        let request = Request::get("/v1/models").header("user-agent", &format!("eager {number}"));
         server.head(&request.header("connection", connection))
     };
     let mut stream = server.connect();
