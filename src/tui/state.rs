@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{
     CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelList, ModelRole, Operation,
     Outcome, Problem, PullProgress, Record, RunEvent, RunSummary, SessionEvent, Source, SourceForm,
-    TracedLookup,
 };
 use crate::story::text::{self, clean, one_line};
 use crate::story::{RecordedThread, Run, TextProgress, words};
@@ -37,13 +36,6 @@ pub struct Sessions {
     pub threads: Vec<RecordedThread>,
     /// Whether these are the newest ones alone, and the others are being read.
     pub has_more: bool,
-}
-
-/// A phrase that was searched for among the chunks.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TracedPassage {
-    pub phrase: String,
-    pub lookups: Vec<TracedLookup>,
 }
 
 /// A warning or a failure.
@@ -78,8 +70,6 @@ pub struct State {
     /// The step that a measurement on request is in.
     pub measurement: String,
     measured: Option<TextProgress>,
-    /// The phrase that was traced last, with its ranks.
-    pub traced: Option<TracedPassage>,
     pub log: Vec<Entry>,
     /// Runs in the order in which they first appeared.
     pub runs: Vec<Run>,
@@ -120,12 +110,6 @@ impl State {
             }
             SessionEvent::IndexFinished { report } => self.index_finished(report),
             SessionEvent::LinksFinished { .. } => self.indexing = None,
-            SessionEvent::PassageTraced { phrase, lookups } => {
-                self.traced = Some(TracedPassage {
-                    phrase: one_line(phrase),
-                    lookups: lookups.clone(),
-                });
-            }
             SessionEvent::MeasurementProgressed {
                 purpose,
                 begun,

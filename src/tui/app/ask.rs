@@ -2,21 +2,17 @@
 
 use crate::config::{RetrieverKind, UnderstandingKind};
 use crate::event::{Ask, Command, CorpusCard, Hit, LeftOut, ModelRole, Outcome, Part};
-use crate::story::{Origin, PassageTrace, Run, Step};
+use crate::story::{Origin, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::options::Suggestion;
 use crate::tui::pane::Pane;
 use crate::tui::state::Model;
 use crate::tui::ui::{Field, Purpose};
-use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
-use crate::tui::{overlays, text, trial};
+use crate::tui::{overlays, text};
 
 use super::base::App;
 use super::effect::Effect;
-
-/// Words of the selected hit that are suggested as the passage to trace.
-const OFFERED_WORDS: usize = 12;
 
 impl App {
     pub(super) fn ask(&mut self) {
@@ -425,32 +421,6 @@ impl App {
             self.stop();
         }
     }
-
-    /// Opens the input of a passage, filled with the first words of the hit selected in Retrieval.
-    pub(super) fn open_passage_trace(&mut self) {
-        if self.scene().run.is_none_or(|run| run.lookups.is_empty()) {
-            self.refuse("this run retrieved nothing");
-        } else if self.ui.player.is_some() {
-            self.refuse("a replay has no index to search");
-        } else if self.has_engine() {
-            let offered = selected_words(&self.scene()).unwrap_or_default();
-            self.ui.field = Some(Field::new(Purpose::Passage, &offered));
-        }
-    }
-
-    /// Searches the index for the chunks that contain these words, and for their ranks in the lists
-    /// of this run's queries.
-    pub(super) fn trace_passage(&mut self, phrase: &str) {
-        let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else {
-            return;
-        };
-
-        let command = trial::trace_command(run, phrase, PassageTrace::queries(run));
-        self.state.traced = None;
-        self.stop_measuring();
-        self.send(command);
-        self.open(overlays::PassageTrace);
-    }
 }
 
 /// Returns the first sentences of a run as the model wrote them, with the white space behind them.
@@ -477,19 +447,4 @@ fn whole_sentences(run: &Run) -> usize {
         .filter(|step| step.origin == Origin::Generated);
     let is_continued = run.steps.last().is_some_and(is_cut) && written.count() > 1;
     all - usize::from(is_continued)
-}
-
-/// The first words of the selected hit.
-fn selected_words(scene: &Scene<'_>) -> Option<String> {
-    let hit = scene
-        .selected_hit()
-        .filter(|_| scene.ui.panes.focused == Pane::Retrieval)?;
-    // a heading says little about the chunk below it
-    let line = hit
-        .chunk
-        .text
-        .lines()
-        .find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
-    let words: Vec<&str> = line.split_whitespace().take(OFFERED_WORDS).collect();
-    Some(words.join(" "))
 }

@@ -186,7 +186,6 @@ impl App {
             Purpose::Search => self.go_to_match(Match::Here),
             Purpose::Setting(key) => self.try_override(key, typed)?,
             Purpose::Reference => self.measure_against(typed),
-            Purpose::Passage => self.trace_passage(typed),
             Purpose::Expected => self.diagnose(typed),
             Purpose::Folder => self.open_typed_folders(typed)?,
             Purpose::Model => self.load_typed_model(typed)?,

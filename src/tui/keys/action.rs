@@ -49,7 +49,6 @@ macro_rules! action_list {
             Utility = "utility" Panes ["w"] "measure how much the context helped, chunk by chunk" => App::open_utility;
             MeasureContext = "measure-context" Panes ["d"] "ask again and measure whether the model understands the context" => App::measure_context;
             ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention, then leave out each chunk" => App::read_attention;
-            TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Diagnose = "diagnose" Panes ["D"] "find out where the answer went wrong" => App::open_diagnosis;
             Variants = "variants" Panes ["v"] "try variants of the run: other chunks, another prompt" => App::open_variants;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);

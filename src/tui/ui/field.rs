@@ -21,8 +21,6 @@ pub enum Purpose {
     Setting(String),
     /// A reference answer, to measure the utility of the context against.
     Reference,
-    /// Text of a passage that should have been retrieved.
-    Passage,
     /// The answer, or words of the passage, that a run should have had; empty for none.
     Expected,
     /// The path of a folder of documents.
@@ -58,7 +56,6 @@ impl Field {
             Purpose::Search => " search: ".to_owned(),
             Purpose::Setting(key) => format!(" {key} = "),
             Purpose::Reference => " reference answer: ".to_owned(),
-            Purpose::Passage => " text you expected to be found: ".to_owned(),
             Purpose::Expected => " expected answer or passage: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
             Purpose::Model => " GGUF file: ".to_owned(),

@@ -44,7 +44,6 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("funnel_joined", at(funnel(), "3 z G")),
         ("links_relatives", at(funnel(), "3 j j 4")),
         ("links_matrix", at(funnel(), "4 z")),
-        ("passage_trace", traced()),
         ("diagnosis", diagnosing()),
         ("variants", varied()),
         ("refinement", at(answered(), "5")),

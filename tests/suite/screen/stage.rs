@@ -10,8 +10,8 @@ use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
     IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole,
     NeighbouringSentences, NotedFile, OfferedModel, OmittedBy, OmittedFiles, Problem, PullPhase,
-    PullProgress, Ranked, Record, RunEvent, RunSummary, SESSION, SampledUncertainty, SePerForm,
-    SessionEvent, SkippedFile, Source, SourceForm, TableRow, TracedChunk, TracedLookup, Utility,
+    PullProgress, Record, RunEvent, RunSummary, SESSION, SampledUncertainty, SePerForm,
+    SessionEvent, SkippedFile, Source, SourceForm, TableRow, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -249,52 +249,6 @@ pub fn answered() -> Screen {
 pub fn funnel() -> Screen {
     let mut screen = ready();
     screen.apply(&run_of("funnel.jsonl")).press("esc");
-    screen
-}
-
-/// The same, and a passage of its was looked for.
-pub fn traced() -> Screen {
-    let mut screen = funnel();
-    screen
-        .press("W")
-        .type_text("born in Aldmouth")
-        .press("enter");
-    let retrieval = find!(
-        run_of("funnel.jsonl").into_iter().map(|record| record.event),
-        Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => retrieval
-    );
-    let retrieval = retrieval.expect("a lookup");
-    let chunk = |at: usize, vector: Option<Ranked>| {
-        let hit = retrieval.hits[at].clone();
-        TracedChunk {
-            chunk: hit.chunk,
-            whole: true,
-            bm25: hit.bm25,
-            vector,
-            fused: vector.map(|_| hit.fused),
-        }
-    };
-    let far = Some(Ranked {
-        score: 0.103,
-        rank: 91,
-    });
-    let chunks = vec![
-        chunk(0, retrieval.hits[0].vector),
-        TracedChunk {
-            fused: None,
-            ..chunk(1, far)
-        },
-    ];
-    let lookups = vec![TracedLookup {
-        step: 0,
-        query: retrieval.query.clone(),
-        pool: 50,
-        chunks,
-    }];
-    screen.session(SessionEvent::PassageTraced {
-        phrase: "born in Aldmouth".to_owned(),
-        lookups,
-    });
     screen
 }
 
