@@ -255,11 +255,6 @@ pub enum SourceForm {
     #[default]
     Lines,
     Markdown,
-    /// Marks in the lines, and headings in their order.
-    Markup {
-        language: MarkupLanguage,
-        headings: Vec<HeadingLines>,
-    },
     /// Rows in the order of their lines. Lines of no row are text.
     Table {
         rows: Vec<TableRow>,
@@ -271,26 +266,6 @@ impl SourceForm {
     pub fn is_lines(&self) -> bool {
         *self == Self::Lines
     }
-}
-
-/// A markup other than Markdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MarkupLanguage {
-    AsciiDoc,
-    RestructuredText,
-    Org,
-}
-
-/// A heading, with its lines in the document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeadingLines {
-    /// Number of the first line, from 1, both inclusive.
-    pub first_line: u32,
-    pub last_line: u32,
-    /// Level 1 is outermost.
-    pub level: u8,
-    pub title: String,
 }
 
 /// A row of a table, with its lines in the document.

@@ -65,19 +65,13 @@ impl Index {
     }
 }
 
-/// Returns the form of the shown lines: the headings and rows that are wholly among them.
+/// Returns the form of the shown lines: the rows that are wholly among them.
 fn form_of(mut form: SourceForm, shown: &std::ops::Range<usize>) -> SourceForm {
     let is_shown =
         |first: u32, last: u32| shown.start < first as usize && last as usize <= shown.end;
 
     match &mut form {
         SourceForm::Lines | SourceForm::Markdown => {}
-        SourceForm::Markup { headings, .. } => {
-            headings.retain(|heading| is_shown(heading.first_line, heading.last_line));
-            for heading in headings {
-                heading.title = harmless(&heading.title).into_owned();
-            }
-        }
         SourceForm::Table { rows } => {
             rows.retain(|row| is_shown(row.first_line, row.last_line));
             for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {

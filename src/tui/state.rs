@@ -393,9 +393,6 @@ fn harmless_source(source: &Source) -> Source {
     clean(&mut source.lines);
     match &mut source.form {
         SourceForm::Lines | SourceForm::Markdown => {}
-        SourceForm::Markup { headings, .. } => {
-            clean(headings.iter_mut().map(|heading| &mut heading.title));
-        }
         SourceForm::Table { rows } => clean(rows.iter_mut().flat_map(|row| &mut row.cells)),
     }
     source

@@ -76,16 +76,7 @@ impl Format {
     pub(in crate::corpus) fn form(&self, text: &str, places: &[PlaceFrom]) -> SourceForm {
         let sheets = [&excel::FORMAT, &open_document::SHEETS];
 
-        if let Some((_, language, extract)) = markup_lines::LANGUAGES
-            .iter()
-            .find(|(format, ..)| *format == self)
-        {
-            let headings = markup_lines::heading_lines(text, extract(text.to_owned()));
-            SourceForm::Markup {
-                language: *language,
-                headings,
-            }
-        } else if *self == markdown::FORMAT {
+        if *self == markdown::FORMAT {
             SourceForm::Markdown
         } else if *self == table::FORMAT {
             let rows = table::rows(text);

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use super::columns::Tables;
 use super::format::{Extract, Format};
-use super::lines::{line_numbers, lines};
+use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::{field, fold_white_space};
-use crate::event::{HeadingLines, MarkupLanguage, Metadata};
+use crate::event::Metadata;
 
 pub(super) const ASCIIDOC: Format =
     Format::for_lines("AsciiDoc", &["adoc", "asciidoc", "asc"], asciidoc);
@@ -23,37 +23,6 @@ pub(super) const ORG: Format = Format::for_lines("Org", &["org"], org);
 
 pub(super) const LATEX: Format =
     Format::for_lines("LaTeX", &["tex", "ltx", "latex"], |source| latex(&source));
-
-/// A format with its language, and the function that finds its headings.
-type Language = (&'static Format, MarkupLanguage, fn(String) -> Extract);
-
-pub(super) const LANGUAGES: [Language; 3] = [
-    (&ASCIIDOC, MarkupLanguage::AsciiDoc, asciidoc),
-    (
-        &RESTRUCTURED_TEXT,
-        MarkupLanguage::RestructuredText,
-        restructured_text,
-    ),
-    (&ORG, MarkupLanguage::Org, org),
-];
-
-/// Returns the lines of the headings of a file, in order, by its text and what was extracted.
-pub(super) fn heading_lines(text: &str, extract: Extract) -> Vec<HeadingLines> {
-    let mut line_at = line_numbers(text);
-    let headings = extract.headings.into_iter();
-    headings
-        .map(|heading| {
-            let [start, end] = [heading.range.start, heading.range.end]
-                .map(|at| usize::try_from(extract.origin.source(at)).unwrap_or(usize::MAX));
-            HeadingLines {
-                first_line: line_at(start),
-                last_line: line_at(start + text[start..end].trim_end().len()),
-                level: heading.level,
-                title: heading.title,
-            }
-        })
-        .collect()
-}
 
 /// The fields of a document are in its first lines.
 const HEADER_LINES: usize = 50;
@@ -472,17 +441,5 @@ mod tests {
             &[(1, "One"), (2, "Two")],
             ["Guide", "Ann", "2024-01-31"],
         );
-    }
-
-    #[test]
-    fn headings_are_on_the_lines_of_the_file() {
-        let text = "| Name | Age |\n|------+-----|\n| Ann  |   7 |\n* Title\n";
-        let lines = heading_lines(text, org(text.to_owned()));
-        let found = (
-            lines[0].first_line,
-            lines[0].last_line,
-            lines[0].title.as_str(),
-        );
-        assert_eq!(found, (4, 4, "Title"));
     }
 }

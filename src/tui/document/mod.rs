@@ -8,7 +8,6 @@ mod lines;
 mod quotes;
 mod columns;
 mod table;
-mod markup;
 mod markdown;
 
 use crate::event::{Source, SourceForm};
@@ -31,9 +30,6 @@ pub fn render(source: &Source, lines: &Lines, cells: usize) -> Vec<Drawn> {
     match &source.form {
         SourceForm::Lines => draw_raw(lines, cells),
         SourceForm::Markdown => render_markdown(lines, &[], cells),
-        SourceForm::Markup { language, headings } => {
-            markup::render(lines, *language, headings, source.from_line, cells)
-        }
         SourceForm::Table { rows } => table::render(lines, rows, source.from_line, cells),
     }
 }
@@ -50,7 +46,7 @@ pub fn render_for_terminal(text: &str) -> String {
 pub fn is_rendered(form: &SourceForm) -> bool {
     match form {
         SourceForm::Lines => false,
-        SourceForm::Markdown | SourceForm::Markup { .. } => true,
+        SourceForm::Markdown => true,
         SourceForm::Table { rows } => rows.iter().any(|row| row.cells.len() > 1),
     }
 }

@@ -137,11 +137,6 @@ impl Styled {
         });
     }
 
-    /// Adds a sign that the document does not contain.
-    pub fn sign(&mut self, sign: &str) {
-        self.pieces.push(Piece::sign(sign));
-    }
-
     pub fn width(&self) -> usize {
         self.pieces
             .iter()
