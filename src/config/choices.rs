@@ -104,13 +104,6 @@ choices! {
         /// Half blocks, which every terminal shows.
         Blocks = "blocks",
     }
-    /// The reader of PDFs.
-    PdfReader {
-        /// A library in the program: keeps tables and headings.
-        Builtin = "builtin",
-        /// The program of poppler, where it is installed.
-        Pdftotext = "pdftotext",
-    }
     /// Lines that repeat at the top or bottom of most pages of a PDF.
     PageHeaders {
         /// Kept where they are first; page numbers are left out.

@@ -115,8 +115,6 @@ settings! {
         include: Vec<String> = Vec::new(), for Index;
         /// Whether the index follows the folder while the screen is open.
         watch: Watch = Watch::Auto;
-        /// Reader of PDFs.
-        pdf: PdfReader = PdfReader::Builtin, for Index;
         /// Lines that repeat at the top or bottom of most pages of a PDF.
         page_headers: PageHeaders = PageHeaders::Drop, for Index;
         /// Whether text is recognised in the pages of a PDF that are pictures.

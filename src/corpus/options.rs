@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::unreadable;
-use crate::config::{CorpusSettings, Ocr, PageHeaders, PdfReader};
+use crate::config::{CorpusSettings, Ocr, PageHeaders};
 use crate::files::{self, Links};
 
 /// Memory that any file may take, and the most: a file of ordinary size never reaches the first,
@@ -25,8 +25,6 @@ const OCR_MEMORY_BYTES: u64 = 4 << 30;
 /// Options for the extraction of text from binary files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
-    /// Whether `pdftotext` reads PDFs.
-    pub pdftotext: bool,
     /// Whether lines that repeat on most pages are kept.
     pub keep_page_headers: bool,
     /// Whether text is recognised in scanned pages.
@@ -52,7 +50,6 @@ pub(super) struct Limits {
 impl Default for ReadOptions {
     fn default() -> Self {
         Self {
-            pdftotext: false,
             keep_page_headers: false,
             ocr: false,
             follow_symlinks: false,
@@ -66,7 +63,6 @@ impl Default for ReadOptions {
 impl From<&CorpusSettings> for ReadOptions {
     fn from(settings: &CorpusSettings) -> Self {
         Self {
-            pdftotext: settings.pdf == PdfReader::Pdftotext,
             keep_page_headers: settings.page_headers == PageHeaders::Keep,
             ocr: settings.ocr == Ocr::On,
             follow_symlinks: settings.follow_symlinks,
@@ -108,11 +104,7 @@ impl ReadOptions {
 
     /// Returns the options that the text of a file depends on, in a few letters.
     pub fn key(&self) -> String {
-        let chosen = [
-            (self.pdftotext, "pdftotext"),
-            (self.keep_page_headers, "page_headers"),
-            (self.ocr, "ocr"),
-        ];
+        let chosen = [(self.keep_page_headers, "page_headers"), (self.ocr, "ocr")];
         let names: Vec<&str> = chosen
             .into_iter()
             .filter_map(|(is_chosen, name)| is_chosen.then_some(name))

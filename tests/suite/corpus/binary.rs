@@ -100,21 +100,8 @@ fn a_pdf_has_pages_and_a_title() {
         keep_page_headers: true,
         ..ReadOptions::default()
     };
-    let document = Document::read("fruit.pdf", file.clone(), &keep).expect("a document");
+    let document = Document::read("fruit.pdf", file, &keep).expect("a document");
     assert_eq!(document.text.matches("Fruit report").count(), 5);
-
-    // with the tool or, where it is missing, with a remark
-    let tool = ReadOptions {
-        pdftotext: true,
-        ..ReadOptions::default()
-    };
-    let document = Document::read("fruit.pdf", file, &tool).expect("a document");
-    assert_eq!(location_of(&document, "Figs"), "fruit.pdf p. 5");
-    let note = document.note.unwrap_or_default();
-    assert!(
-        note.is_empty() || note.contains("pdftotext is not installed"),
-        "{note}"
-    );
 }
 
 #[test]
@@ -236,17 +223,11 @@ fn encrypted_pdfs() {
     assert_eq!(location_of(&read, "Nobody"), "log.pdf p. 1");
     assert_eq!(read.metadata.title.as_deref(), Some("Log of the light"));
 
-    for pdftotext in [false, true] {
-        let options = ReadOptions {
-            pdftotext,
-            ..ReadOptions::default()
-        };
-        let reason = Document::read("log.pdf", file("password.pdf"), &options).expect_err("locked");
-        assert_eq!(
-            reason,
-            "it needs a password: save a copy without one to read it"
-        );
-    }
+    let reason = Document::new("log.pdf", file("password.pdf")).expect_err("locked");
+    assert_eq!(
+        reason,
+        "it needs a password: save a copy without one to read it"
+    );
 }
 
 #[test]

@@ -40,7 +40,7 @@ const RADIO: i64 = 1 << 15;
 const PUSH_BUTTON: i64 = 1 << 16;
 
 /// Adds the annotations to the pages that they are on, with or without the values of the form.
-pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, with_fields: bool) {
+pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
     let mut by_number: HashMap<u32, &mut Page> = pages
         .pages
         .iter_mut()
@@ -49,7 +49,7 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, with_fields: bool) {
 
     for (number, dictionary) in objects.pages() {
         if let Some(page) = by_number.get_mut(&number) {
-            page.annotations = Annotations(objects).blocks(dictionary, with_fields);
+            page.annotations = Annotations(objects).blocks(dictionary);
         }
     }
 }
@@ -59,7 +59,7 @@ struct Annotations<'a>(Objects<'a>);
 
 impl<'a> Annotations<'a> {
     /// Returns the filled fields of a page as one block, and each comment as one.
-    fn blocks(&self, page: &'a PdfDict, with_fields: bool) -> Vec<Block> {
+    fn blocks(&self, page: &'a PdfDict) -> Vec<Block> {
         let mut shown: Vec<&PdfDict> = self
             .0
             .list(page, b"Annots")
@@ -69,8 +69,7 @@ impl<'a> Annotations<'a> {
             .collect();
         shown.sort_by_key(|annotation| self.position(annotation));
 
-        let fields = shown.iter().filter(|_| with_fields);
-        let fields: Vec<String> = fields.filter_map(|one| self.field(one)).collect();
+        let fields: Vec<String> = shown.iter().filter_map(|one| self.field(one)).collect();
         let comments = shown.iter().filter_map(|one| self.comment(one));
         let fields = (!fields.is_empty()).then(|| Block {
             text: fields.join("\n"),

@@ -1,5 +1,5 @@
-//! PDF: the pages as they are read, by a library in the program or by tools that are installed.
-//! Attached files are read by the readers of their formats.
+//! PDF: the pages as a library in the program reads them; tools that are installed recognise the
+//! text of scans. Attached files are read by the readers of their formats.
 
 mod titles;
 mod pages;
@@ -29,7 +29,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
-    let mut pages = read(input)?;
+    let mut pages = builtin::read(input.bytes)?;
     if input.options.ocr && pages.scan_count() > 0 {
         let recognised = tools::recognise_text(input.bytes, &mut pages);
         pages.remarks.extend(recognised.err());
@@ -40,8 +40,7 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
         return pages.extract(input.options);
     };
     let objects = Objects::new(&document);
-    // pdftotext shows the values of a form itself
-    annotations::add(objects, &mut pages, !input.options.pdftotext);
+    annotations::add(objects, &mut pages);
     labels::add(objects, &mut pages);
     let pictures = images::add(objects, &mut pages, input.options.ocr);
     if is_foreign_form(objects) {
@@ -108,19 +107,5 @@ fn is_foreign_form(objects: Objects<'_>) -> bool {
     let form = catalog.and_then(|catalog| objects.dictionary(catalog, b"AcroForm"));
     form.is_some_and(|form| {
         form.contains_key(b"XFA".as_slice()) && objects.list(form, b"Fields").next().is_none()
-    })
-}
-
-fn read(input: &Input<'_>) -> Result<Pages, String> {
-    if !input.options.pdftotext {
-        return builtin::read(input.bytes);
-    }
-
-    tools::pdftotext(input.bytes).or_else(|reason| {
-        let mut pages = builtin::read(input.bytes)?;
-        pages
-            .remarks
-            .push(format!("read by the built-in reader: {reason}"));
-        Ok(pages)
     })
 }

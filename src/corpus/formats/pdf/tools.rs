@@ -1,44 +1,14 @@
-//! Programs that read PDFs, where they are installed: poppler's, ocrmypdf, tesseract.
+//! Programs that recognise the text of scans, where they are installed: ocrmypdf, tesseract.
 
 use std::collections::HashMap;
 use std::process::Command;
 
 use super::builtin;
-use super::pages::{Block, Page, Pages};
+use super::pages::{Block, Pages};
 use crate::corpus::formats::programs::{is_installed, output, paragraphs, recognise};
 
 /// Resolution at which tesseract reads best.
 const DOTS_PER_INCH: &str = "300";
-
-/// Reads a PDF with `pdftotext`.
-///
-/// # Errors
-/// The reason for users why it could not.
-pub(super) fn pdftotext(bytes: &[u8]) -> Result<Pages, String> {
-    let mut command = Command::new("pdftotext");
-    command.args(["-enc", "UTF-8", "-", "-"]);
-    let text = output(&mut command, bytes)?;
-
-    let text = String::from_utf8_lossy(&text);
-    let page = |(number, text)| {
-        let blocks: Vec<Block> = blocks(text).collect();
-        Page {
-            number,
-            is_scanned: blocks.is_empty(),
-            blocks,
-            ..Page::default()
-        }
-    };
-    let mut pages: Vec<Page> = (1..).zip(text.split('\u{c}')).map(page).collect();
-
-    // a form feed ends each page
-    pages.pop_if(|last| last.blocks.is_empty());
-
-    Ok(Pages {
-        pages,
-        ..Pages::default()
-    })
-}
 
 /// Adds the text of the scanned pages.
 ///
