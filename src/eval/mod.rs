@@ -53,8 +53,8 @@ pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Examined, Plan, Progress, run};
 pub use stress::{Disturbance, StressSummary, Stressed, stress};
 pub use summary::{
-    Comparison, Correlation, DenseInterval, ListSummary, PresetSummary, RepeatSummary,
-    UncertaintySummary, UnderstandingSummary,
+    Comparison, Correlation, DenseInterval, ListSummary, PresetSummary, UncertaintySummary,
+    UnderstandingSummary,
 };
 pub use tables::{Table, headline, markdown, tables};
 pub use verdict_fit::{Accepted, Calibration, FittedVerdicts, fit_verdicts};

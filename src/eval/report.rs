@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::published::Published;
 use super::row::Row;
-use super::summary::{Comparison, PresetSummary, RepeatSummary, UnderstandingSummary};
+use super::summary::{Comparison, PresetSummary, UnderstandingSummary};
 use super::verdict_fit::FittedVerdicts;
 
 /// The result of an evaluation.
@@ -14,8 +14,6 @@ pub struct Report {
     pub questions: usize,
     pub unanswerable: usize,
     pub presets: Vec<PresetSummary>,
-    /// The presets that were asked under several seeds.
-    pub repeats: Vec<RepeatSummary>,
     /// Each further preset against the first.
     pub comparisons: Vec<Comparison>,
     /// Questions of each preset whose context was understood, then the others.
@@ -52,7 +50,6 @@ impl Report {
             presets: summaries
                 .map(|(preset, rows)| PresetSummary::new(preset, rows, depths))
                 .collect(),
-            repeats: Vec::new(),
             comparisons: others
                 .filter_map(|rows| Comparison::new(rows, first))
                 .collect(),

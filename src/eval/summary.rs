@@ -8,7 +8,6 @@ use super::metrics::{
     AnswerMetric, ChunkMetric, CostMetric, DepthMetric, EvidenceList, Group, GroupMember, Interval,
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
     UtilityMetric, Values, auroc_interval, bootstrap, mean, mean_of_any, paired_bootstrap, pearson,
-    standard_deviation,
 };
 use super::row::{ContextUtility, Row};
 use super::stress::{StressSummary, Stressed};
@@ -61,16 +60,6 @@ pub struct KindSummary {
     pub exact_match: f64,
     /// The chunks in the context; `None` where no question of the kind names evidence.
     pub context: Option<ListSummary>,
-}
-
-/// The answer metrics of a preset over several seeds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RepeatSummary {
-    pub preset: String,
-    pub runs: usize,
-    pub mean: Values<AnswerMetric>,
-    /// The standard deviation of a run, of n - 1.
-    pub deviation: Values<AnswerMetric>,
 }
 
 /// The evidence in lists of chunks, over the questions with evidence.
@@ -238,21 +227,6 @@ impl KindSummary {
             questions: rows.len(),
             exact_match: mean(exact),
             context: context_summary(rows, depths),
-        }
-    }
-}
-
-impl RepeatSummary {
-    /// Sums up the runs of one preset under several seeds.
-    pub fn new(preset: &str, runs: &[&PresetSummary]) -> Self {
-        let values = |metric: AnswerMetric| -> Vec<f64> {
-            runs.iter().map(|run| run.scores[metric]).collect()
-        };
-        Self {
-            preset: preset.to_owned(),
-            runs: runs.len(),
-            mean: Values::from_fn(|metric| mean(values(metric))),
-            deviation: Values::from_fn(|metric| standard_deviation(&values(metric))),
         }
     }
 }

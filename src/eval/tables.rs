@@ -12,7 +12,7 @@ use super::metrics::{
 use super::published::{Published, PublishedFigure};
 use super::report::Report;
 use super::summary::{
-    Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
+    Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary,
     UncertaintySummary, UnderstandingSummary,
 };
 use super::verdict_fit::{Accepted, FittedVerdicts};
@@ -37,7 +37,6 @@ pub fn tables(report: &Report) -> Vec<Table> {
         answers(answered),
         broken_links(answered),
         stress(answered),
-        repeats(&report.repeats),
         kinds(answered),
         evidence_by_kind(presets),
         lists(Section::Recall, presets),
@@ -241,26 +240,6 @@ fn answers(presets: &[PresetSummary]) -> Table {
 
     let head = head::<AnswerMetric>("preset|questions|failed", Section::Answers);
     table("Answers", head, presets.iter().map(row))
-}
-
-/// The means and deviations of presets that were asked under several seeds.
-fn repeats(repeats: &[RepeatSummary]) -> Table {
-    let row = |repeat: &RepeatSummary| {
-        let mut row = vec![repeat.preset.clone(), repeat.runs.to_string()];
-        row.extend(AnswerMetric::in_section(Section::Answers).map(|metric| {
-            let format = metric.declaration().format;
-            let [mean, deviation] =
-                [&repeat.mean, &repeat.deviation].map(|values| format.value(values[metric]));
-            format!("{mean} ± {deviation}")
-        }));
-        row
-    };
-
-    table(
-        "Answers under several seeds: mean and standard deviation",
-        head::<AnswerMetric>("preset|seeds", Section::Answers),
-        repeats.iter().map(row),
-    )
 }
 
 /// The evidence in the context by kind of question, as SAKI-RAG's table 4 has it.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
 use crate::event::Advice;
-use crate::files::{self, FileLock, Links};
+use crate::files::{self, FileLock};
 
 /// An open journal of rows `T`. While it is open no other process writes it.
 #[derive(Debug)]
@@ -82,22 +82,6 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         })
     }
 
-    /// Returns the rows of a journal without opening it; `None` for that of another operation. A
-    /// torn last row is left out.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
-    pub fn read(path: &Path, name: &str) -> Result<Option<Vec<T>>, JournalError> {
-        let failed = |error: io::Error| file_error(path, error);
-        let file = files::open(path, Links::Followed).map_err(failed)?;
-        let head = Head {
-            work: name.to_owned(),
-        };
-        let mut rows = Vec::new();
-        let end = AppendLog::read(&file, &head, |_, row| rows.push(row)).map_err(failed)?;
-        Ok((end > 0).then_some(rows))
-    }
-
     /// Deletes the rows.
     ///
     /// # Errors
@@ -124,11 +108,6 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// Returns the rows in the order in which they were written.
     pub fn rows(&self) -> &[T] {
         &self.rows
-    }
-
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 

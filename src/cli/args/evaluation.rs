@@ -1,15 +1,13 @@
 //! The arguments of `eval`.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::shared::assignment;
 use crate::eval::verdicts::VerdictTable;
-use crate::eval::{DATASETS, Dataset, PaperTable, Question};
+use crate::eval::{DATASETS, Dataset, PaperTable};
 
 /// Arguments of `eval`.
 #[derive(Debug, Clone, Args)]
@@ -44,14 +42,11 @@ pub struct Evaluation {
     /// measured
     #[arg(long, value_name = "PAPER:TABLE", value_parser = paper_names(), conflicts_with = "sweep")]
     pub paper: Option<String>,
-    /// Ask under this number of seeds, and print the mean with its standard deviation
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub repeat: u32,
     /// Score the evidence in the first chunks at these depths
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,3,5,10", value_parser = depth)]
     pub at: Vec<usize>,
     /// Search for every question, and write no answer: no generator is loaded
-    #[arg(long, conflicts_with_all = ["paper", "samples", "repeat", "make_questions"])]
+    #[arg(long, conflicts_with_all = ["paper", "samples", "make_questions"])]
     pub retrieval_only: bool,
     /// Fail with exit status 1 when the share of the evidence in the chunks down to the last depth
     /// of --at is lower than this, under any preset
@@ -67,7 +62,7 @@ pub struct Evaluation {
     pub stress: bool,
     /// Fit the probability of the verdict to these answers of this model over this folder, and use
     /// it from now on where it predicts answers that it has not seen better than the shipped one
-    #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions", "shard"])]
+    #[arg(long, conflicts_with_all = ["retrieval_only", "make_questions"])]
     pub fit_verdict: bool,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic
     /// entropy
@@ -80,13 +75,6 @@ pub struct Evaluation {
     /// stdout
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["questions", "corpus", "demo", "report"])]
     pub make_questions: Option<PathBuf>,
-    /// Ask only one of N shares of the questions, e.g. 2/8, so that several processes share an
-    /// evaluation
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "make_questions"])]
-    pub shard: Option<Shard>,
-    /// Take the answers from these journals of shards, ask what none of them has, and compare
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "make_questions")]
-    pub merge: Vec<PathBuf>,
     /// Start over instead of continuing an interrupted evaluation
     #[arg(long)]
     pub fresh: bool,
@@ -139,70 +127,4 @@ fn paper_names() -> PossibleValuesParser {
         .chain(of_verdicts)
         .collect::<Vec<_>>()
         .into()
-}
-
-/// One of `count` shares of the questions, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    number: usize,
-    count: usize,
-}
-
-impl Shard {
-    /// Returns every `count`th question, so that files that are sorted by kind are shared evenly.
-    pub fn share(self, questions: &[Question]) -> Vec<Question> {
-        let share = questions.iter().skip(self.number - 1).step_by(self.count);
-        share.cloned().collect()
-    }
-
-    /// Returns the shard as a part of a file name.
-    pub fn file_part(self) -> String {
-        format!("{}-of-{}", self.number, self.count)
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbers = text
-            .split_once('/')
-            .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
-        match numbers {
-            Some((number, count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
-            Some(_) | None => Err("write it as I/N with I from 1 to N, e.g. 2/8".to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.number, self.count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shard_has_a_number_and_a_count() {
-        for (text, expected) in [
-            ("1/1", Some((1, 1))),
-            ("8/8", Some((8, 8))),
-            ("0/8", None),
-            ("9/8", None),
-            ("1/0", None),
-            ("1", None),
-            ("a/b", None),
-            ("-1/2", None),
-        ] {
-            let shard = text.parse::<Shard>().ok();
-            assert_eq!(
-                shard.map(|shard| (shard.number, shard.count)),
-                expected,
-                "{text}"
-            );
-        }
-    }
 }

@@ -1,12 +1,11 @@
 //! The journal of an evaluation: its name, and the answers that it holds.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::asked::AskedQuestions;
 use super::variants::Variant;
 use crate::cli::args::Evaluation;
-use crate::cli::failure::{Failure, Stopped};
+use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
 use crate::config::{Config, Paths, assets_folder};
 use crate::corpus::FoundFile;
@@ -22,15 +21,11 @@ pub(super) fn open(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Journal<Row>, Stopped> {
-    let file = what.shard.map_or_else(
-        || format!("{name}.jsonl"),
-        |shard| format!("{name}.{}.jsonl", shard.file_part()),
-    );
+    let file = format!("{name}.jsonl");
     let mut journal = Journal::open(&paths.evaluations().join(file), name)?;
     if what.fresh {
         journal.clear()?;
     }
-    merge(&what.merge, name, plan, &mut journal)?;
 
     if plan.count_left(&journal) == 0 {
         out.remark("every question is already answered; --fresh asks them again");
@@ -41,45 +36,6 @@ pub(super) fn open(
         ));
     }
     Ok(journal)
-}
-
-/// Adds the rows of other journals of the evaluation `name` that the journal lacks, in the order in
-/// which one process would have written them.
-///
-/// # Errors
-/// A file that cannot be read, or belongs to another evaluation; a journal that cannot be written.
-fn merge(
-    files: &[PathBuf],
-    name: &str,
-    plan: &Plan,
-    journal: &mut Journal<Row>,
-) -> Result<(), Stopped> {
-    let mut found = HashMap::new();
-    for file in files {
-        let rows = Journal::<Row>::read(file, name)?.ok_or_else(|| {
-            Failure::new(
-                format!("{} is the journal of another evaluation", file.display()),
-                "pass the same questions, presets and settings as for the shards; models, documents and program must be the \
-                 same files",
-            )
-        })?;
-        found.extend(
-            rows.into_iter()
-                .map(|row| ((row.preset.clone(), row.id.clone()), row)),
-        );
-    }
-
-    for row in journal.rows() {
-        found.remove(&(row.preset.clone(), row.id.clone()));
-    }
-    for preset in &plan.presets {
-        for question in &plan.questions {
-            if let Some(row) = found.remove(&(preset.clone(), question.id.clone())) {
-                journal.push(row)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Returns the name of this evaluation: a hash of the settings, the questions, the documents, and

@@ -87,10 +87,7 @@ fn evaluate(
             .iter()
             .map(|variant| variant.name.clone())
             .collect(),
-        questions: what.shard.map_or_else(
-            || asked.questions.clone(),
-            |shard| shard.share(&asked.questions),
-        ),
+        questions: asked.questions.clone(),
     };
     let mut journal = journal::open(&name, &plan, what, paths, out)?;
     let setting = Setting {
@@ -102,10 +99,9 @@ fn evaluate(
         stress: what.stress,
     };
     let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
-    remark_end(ended, &plan, &journal, what, out)?;
+    remark_stop(ended, &plan, &journal, out)?;
 
     let mut report = Report::new(&plan.presets, journal.rows(), &what.at);
-    report.repeats = variants::repeats(&variants, &report);
     report.published = table.map(|table| publish_beside(table, &report, what, &config));
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
@@ -187,7 +183,7 @@ fn check_recall(report: &Report, wanted: f64, out: &mut Output) -> Result<Exit, 
     Ok(exit)
 }
 
-/// Returns the rows of a paper's table, under every seed, and reports what differs from the paper.
+/// Returns the rows of a paper's table, and reports what differs from the paper.
 fn paper_variants(
     table: &PaperTable,
     what: &Evaluation,
@@ -199,15 +195,14 @@ fn paper_variants(
     paper::remark(table, &model, what.dataset.as_deref(), out);
     let rows = paper::variants(table, what.dataset.as_deref(), layers)?;
     paper::remark_probes(&rows, paths, out)?;
-    variants::repeat(what, rows)
+    Ok(rows)
 }
 
-/// Reports how to continue after a stop, and the journal of a shard.
-fn remark_end(
+/// Reports how to continue after a stop.
+fn remark_stop(
     ended: Ended,
     plan: &Plan,
     journal: &Journal<Row>,
-    what: &Evaluation,
     out: &mut Output,
 ) -> Result<(), Stopped> {
     if ended == Ended::Stopped {
@@ -219,10 +214,6 @@ fn remark_end(
         return Err(Stopped::Interrupted);
     }
 
-    if let Some(shard) = what.shard {
-        let file = journal.path().display();
-        out.remark(&format!("the journal of shard {shard} is {file}"));
-    }
     Ok(())
 }
 

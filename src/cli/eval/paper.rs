@@ -32,7 +32,6 @@ pub(super) fn variants(
             .collect();
         Ok(Variant {
             name: row.name.clone(),
-            repeated: row.name.clone(),
             layers: layers.with(&settings)?,
         })
     };

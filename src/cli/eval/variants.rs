@@ -1,16 +1,13 @@
-//! The presets of an evaluation, each with the values of a sweep and the seed of a repetition.
+//! The presets of an evaluation, each with the values of a sweep.
 
 use crate::cli::args::Evaluation;
 use crate::cli::failure::{Failure, Stopped};
 use crate::config::{AttributionKind, ConfigError, Layers, RetrieverKind};
-use crate::eval::{PresetSummary, RepeatSummary, Report};
 
 /// A preset with the settings that it is evaluated with.
 pub(super) struct Variant {
-    /// The preset, the values of a sweep and the seed of a repetition: one row of the tables.
+    /// The preset and the values of a sweep: one row of the tables.
     pub name: String,
-    /// The name without the seed.
-    pub repeated: String,
     pub layers: Layers,
 }
 
@@ -25,16 +22,14 @@ impl Variant {
         let setting = (key.to_owned(), value.to_owned());
         let layers = self.layers.with(&[setting]).map_err(usage)?;
         layers.config().map_err(usage)?;
-        let name = format!("{} {key}={value}", self.name);
         Ok(Self {
-            repeated: name.clone(),
-            name,
+            name: format!("{} {key}={value}", self.name),
             layers,
         })
     }
 }
 
-/// Returns the presets, each with every combination of the swept values and under every seed.
+/// Returns the presets, each with every combination of the swept values.
 pub(super) fn variants(
     what: &Evaluation,
     names: Option<&str>,
@@ -52,43 +47,7 @@ pub(super) fn variants(
         variants = swept;
     }
 
-    repeat(what, variants)
-}
-
-/// Returns these presets, each under every seed.
-pub(super) fn repeat(
-    what: &Evaluation,
-    mut variants: Vec<Variant>,
-) -> Result<Vec<Variant>, Stopped> {
-    if what.repeat > 1 {
-        let mut seeded = Vec::new();
-        for variant in &variants {
-            let first = variant.layers.config()?.seed;
-            for number in 0..what.repeat {
-                let seed = first.wrapping_add(u64::from(number)).to_string();
-                seeded.push(Variant {
-                    repeated: variant.name.clone(),
-                    ..variant.with("seed", &seed)?
-                });
-            }
-        }
-        variants = seeded;
-    }
-
     Ok(variants)
-}
-
-/// Returns the mean and the deviation of each preset that was repeated.
-pub(super) fn repeats(variants: &[Variant], report: &Report) -> Vec<RepeatSummary> {
-    let pairs: Vec<(&Variant, &PresetSummary)> = variants.iter().zip(&report.presets).collect();
-    let groups = pairs.chunk_by(|(one, _), (next, _)| one.repeated == next.repeated);
-    groups
-        .filter(|group| group.len() > 1)
-        .map(|group| {
-            let members: Vec<&PresetSummary> = group.iter().map(|(_, summary)| *summary).collect();
-            RepeatSummary::new(&group[0].0.repeated, &members)
-        })
-        .collect()
 }
 
 pub(super) fn usage(error: ConfigError) -> Stopped {
@@ -115,7 +74,6 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
             }
             presets.push(Variant {
                 name: name.to_owned(),
-                repeated: name.to_owned(),
                 layers,
             });
         }

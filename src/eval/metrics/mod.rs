@@ -34,7 +34,7 @@ pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
 pub(crate) use statistics::mean_of_any;
 pub use statistics::{
     Interval, accuracy_by_coverage, auarc, auroc, auroc_interval, bootstrap, mean,
-    paired_bootstrap, pearson, standard_deviation,
+    paired_bootstrap, pearson,
 };
 pub use text::{
     AnswerMetric, exact_match, f1, is_refusal, meteor, normalise, rouge_l, score, substring,

@@ -27,15 +27,6 @@ pub(crate) fn mean_of_any(values: impl IntoIterator<Item = f64>) -> Option<f64> 
     values.peek().is_some().then(|| mean(values))
 }
 
-/// Returns the standard deviation of a sample, of n - 1; 0 of fewer than two values.
-pub fn standard_deviation(values: &[f64]) -> f64 {
-    let mean = mean(values.iter().copied());
-    let squares = values.iter().map(|value| (value - mean).powi(2));
-    // Bessel's correction: the mean is taken from the same values
-    let freedom = values.len().saturating_sub(1).max(1);
-    (squares.sum::<f64>() / freedom as f64).sqrt()
-}
-
 /// Returns the probability that a wrong answer is more uncertain than a right one; ties count
 /// half. `None` unless there are both.
 pub fn auroc(uncertainty: &[f64], correct: &[bool]) -> Option<f64> {

@@ -389,14 +389,6 @@ fn a_dataset_comes_with_its_documents() {
     );
     let own = json(&["--documents", "question"]);
     assert_eq!(chunks(&own, 0), Value::from(1.0));
-
-    let repeated = json(&["--repeat", "2"]);
-    assert_eq!(repeated["presets"].as_array().map(Vec::len), Some(2));
-    assert_eq!(repeated["repeats"][0]["runs"], 2);
-    assert_eq!(
-        repeated["repeats"][0]["deviation"]["exact_match"], 0.0,
-        "decoding is greedy"
-    );
 }
 
 #[test]
@@ -606,67 +598,6 @@ fn a_table_of_a_paper_is_one_command() {
     test.run(["eval", file, "--paper", "searag:3", "--preset", "naive"])
         .exits(2)
         .reports("leave out --preset");
-}
-
-#[test]
-fn shards_are_merged_into_the_report_of_the_whole() {
-    let (test, file) = with_questions(5);
-    let file = file.to_str().expect("UTF-8");
-    let eval = |more: &[&str]| {
-        let arguments = ["eval", file, "--corpus", "notes", "--preset"];
-        let presets = ["naive,closed-book", "--json"];
-        test.run([&arguments[..], &presets, more].concat())
-    };
-    let whole = eval(&[]);
-    assert_eq!(whole.code, Some(0), "{}", whole.stderr);
-    let all = journal(&test).expect("a journal");
-    let rows = fs::read_to_string(&all).expect("rows");
-
-    let folder = test.paths().evaluations();
-    let of_shard = |number: usize| {
-        let name = all.file_stem().expect("a name").to_str().expect("UTF-8");
-        folder.join(format!("{name}.{number}-of-2.jsonl"))
-    };
-    for (number, asked) in [(1, 3), (2, 2)] {
-        let ended = eval(&["--shard", &format!("{number}/2")]);
-        let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
-        assert_eq!(report["questions"], asked, "{}", ended.stderr);
-        let rows = fs::read_to_string(of_shard(number)).expect("a journal of its own");
-        assert_eq!(rows.lines().count(), 1 + 2 * asked);
-    }
-
-    // what the shards answered needs no asking
-    fs::remove_file(&all).expect("removed");
-    let first = of_shard(1).display().to_string();
-    let second = of_shard(2).display().to_string();
-    let merged = eval(&["--merge", &first, &second]);
-    assert!(
-        merged.stderr.contains("every question is already answered"),
-        "{}",
-        merged.stderr
-    );
-    let report: Value = serde_json::from_str(&merged.stdout).expect("one object");
-    assert_eq!(report["questions"], 5);
-
-    // the same answers give the same report, times included, however they were shared and in
-    // whatever order
-    let (head, rows) = rows.split_once('\n').expect("a head");
-    for (part, path) in [(0, &second), (1, &first)] {
-        let share = rows.lines().skip(part).step_by(2);
-        let lines: Vec<&str> = [head].into_iter().chain(share).collect();
-        fs::write(path, lines.join("\n") + "\n").expect("written");
-    }
-    let merged = eval(&["--fresh", "--merge", &first, &second]);
-    assert_eq!(merged.stdout, whole.stdout);
-
-    let other = eval(&["--merge", &first, "--seed", "77"]);
-    assert_eq!(other.code, Some(1));
-    let (error, _) = other.failure();
-    assert!(
-        error.contains("the journal of another evaluation"),
-        "{error}"
-    );
-    assert_eq!(eval(&["--shard", "3/2"]).code, Some(2));
 }
 
 #[test]
