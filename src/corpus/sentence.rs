@@ -510,9 +510,9 @@ mod tests {
     #[test]
     fn rows_of_one_cell_a_line_are_whole() {
         check(
-            "[1] Mend the net.\n[2] Paint it green.\n[3] Rinse it.\n",
+            "[1] Dry the net.\n[2] Paint it green.\n[3] Rinse it.\n",
             "en",
-            &["[1] Mend the net.", "[2] Paint it green.", "[3] Rinse it."],
+            &["[1] Dry the net.", "[2] Paint it green.", "[3] Rinse it."],
         );
         check(
             "|===\n|Gate |Width\n\n|Gate: Arvel\n|Width: 61 cm. Or so.\n|Gate: Borun\n|Width: 74\n|===",

@@ -5,6 +5,9 @@ use super::builder::{Builder, Sheet, named};
 use super::package::{Package, Relationship};
 use super::xml::{Node, Tag, walk_all};
 
+/// Points of a series that are read.
+const MAX_POINTS: usize = 1_000;
+
 /// A drawing of a sheet.
 enum Drawing {
     Text(String),
@@ -126,7 +129,8 @@ impl Drawings {
     }
 }
 
-/// Returns the titles of a chart and of its axes, with or without the names of its series.
+/// Returns the titles of a chart and of its axes, and the names of its series; where a library
+/// reads those, the points of a chart that has no categories, which it does not.
 ///
 /// # Errors
 /// A member that is damaged, encrypted or exceeds the limits.
@@ -135,8 +139,54 @@ pub(super) fn chart_texts(
     part: &str,
     with_series: bool,
 ) -> Result<Vec<String>, String> {
-    let xml = package.xml(part)?;
-    read_chart(&xml.unwrap_or_default(), with_series)
+    let xml = package.xml(part)?.unwrap_or_default();
+    let mut texts = read_chart(&xml, with_series)?;
+    if !with_series {
+        texts.extend(read_points(&xml)?);
+    }
+    Ok(texts)
+}
+
+/// Returns each series of a scatter or a bubble chart with its points: `Cod: (1, 12), (2, 9)`.
+fn read_points(xml: &str) -> Result<Vec<String>, String> {
+    let mut series = Vec::new();
+    let (mut name, mut text) = (String::new(), String::new());
+    let mut axes: [Vec<String>; 2] = Default::default();
+    let mut is_text = false;
+
+    walk_all(xml, &mut |node| match node {
+        Node::Open(tag) => match tag.name() {
+            "ser" => {
+                name.clear();
+                axes = Default::default();
+            }
+            "v" => is_text = true,
+            _ => {}
+        },
+        Node::Text(part) if is_text => text.push_str(part),
+        Node::Text(_) => {}
+        Node::Close("v") => {
+            is_text = false;
+            text.push('\n');
+        }
+        Node::Close("tx") => name = std::mem::take(&mut text),
+        Node::Close(axis @ ("xVal" | "yVal")) => {
+            let values = std::mem::take(&mut text);
+            axes[usize::from(axis == "yVal")] = values.lines().map(str::to_owned).collect();
+        }
+        Node::Close("ser") => {
+            let [x, y] = &axes;
+            let points = x.iter().zip(y).take(MAX_POINTS);
+            let points: Vec<String> = points.map(|(x, y)| format!("({x}, {y})")).collect();
+            if !points.is_empty() {
+                let name = named(&name).map_or(String::new(), |name| format!("{name}: "));
+                series.push(name + &points.join(", "));
+            }
+        }
+        Node::Close("cat" | "val" | "bubbleSize" | "title") => text.clear(),
+        Node::Close(_) => {}
+    })?;
+    Ok(series)
 }
 
 fn read_chart(xml: &str, with_series: bool) -> Result<Vec<String>, String> {
@@ -196,6 +246,24 @@ mod tests {
             })
             .collect();
         assert_eq!(found, ["5 Two-part box", "8 c", "9 A map", "10 d"]);
+    }
+
+    #[test]
+    fn points_of_a_chart_without_categories() {
+        let points = |axis: &str, values: [&str; 2]| {
+            let [a, b] = values.map(|value| format!("<pt><v>{value}</v></pt>"));
+            format!("<{axis}><numRef><f>A1</f><numCache>{a}{b}</numCache></numRef></{axis}>")
+        };
+        let xml = format!(
+            "<chart><title><tx><p><t>Depths</t></p></tx></title><ser><tx><v>Pier</v></tx>{}{}</ser>\
+             <ser><tx><v>Bar</v></tx><val><pt><v>12</v></pt></val></ser></chart>",
+            points("xVal", ["1", "2.5"]),
+            points("yVal", ["40.25", "9"])
+        );
+        assert_eq!(
+            read_points(&xml),
+            Ok(vec!["Pier: (1, 40.25), (2.5, 9)".to_owned()])
+        );
     }
 
     #[test]

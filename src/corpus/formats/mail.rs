@@ -308,7 +308,10 @@ fn bodies<'m>(
     parts: impl Iterator<Item = &'m MessagePart<'m>>,
 ) -> Vec<Extract> {
     let read = |part: &MessagePart<'_>| match &part.body {
-        PartType::Text(text) => Some(without_armour(&decode_again(message, part, text))),
+        PartType::Text(text) => {
+            let text = decode_again(message, part, text);
+            Some(without_armour(&unfold(part, &text)))
+        }
         PartType::Html(page) => Some(html::extract(&decode_again(message, part, page))),
         PartType::Binary(_)
         | PartType::InlineBinary(_)
@@ -316,6 +319,39 @@ fn bodies<'m>(
         | PartType::Multipart(_) => None,
     };
     parts.filter_map(read).collect()
+}
+
+/// Returns the text of a part with its lines as they were typed (RFC 3676): a line that ends with a
+/// space continues in the next one, without the space where the part says so.
+fn unfold<'t>(part: &MessagePart<'_>, text: &'t str) -> Cow<'t, str> {
+    let attribute = |name: &str| part.content_type().and_then(|kind| kind.attribute(name));
+    let is = |name: &str, value: &str| {
+        attribute(name).is_some_and(|found| found.eq_ignore_ascii_case(value))
+    };
+    if !is("format", "flowed") {
+        return Cow::Borrowed(text);
+    }
+
+    let mut unfolded = String::with_capacity(text.len());
+    let mut open = None;
+    for line in text.lines() {
+        let quoted = line.trim_start_matches('>');
+        let marks = &line[..line.len() - quoted.len()];
+        let content = quoted.strip_prefix(' ').unwrap_or(quoted);
+        // the line above a signature
+        let is_flowed = content.ends_with(' ') && content != "-- ";
+        if open != Some(marks) {
+            if !unfolded.is_empty() {
+                unfolded.push('\n');
+            }
+            unfolded.push_str(marks);
+            unfolded.push_str(if marks.is_empty() { "" } else { " " });
+        }
+        let is_deleted = is_flowed && is("delsp", "yes");
+        unfolded.push_str(&content[..content.len() - usize::from(is_deleted)]);
+        open = is_flowed.then_some(marks);
+    }
+    Cow::Owned(unfolded)
 }
 
 /// Returns the text of a part, decoded as a file is where it is not what its label says: UTF-8

@@ -650,6 +650,37 @@ fn mail_of_other_programs() {
 }
 
 #[test]
+fn a_mail_has_its_lines_as_they_were_typed_and_its_date_in_any_form() {
+    let mail = |parameters: &str, body: &str| {
+        format!(
+            "From: ann@example.org\nDate: Sun, 2 Jun 2024 08:00 GMT\nSubject: Nets\n\
+             Content-Type: text/plain; format=flowed{parameters}\n\n{body}\n"
+        )
+    };
+    let head = "Nets\n\nFrom: ann@example.org\nDate: Sun, 2 Jun 2024 08:00 GMT\n\n";
+    for (parameters, body, expected) in [
+        (
+            "",
+            "They dry \non poles.\nCome.",
+            "They dry on poles.\nCome.",
+        ),
+        (
+            "; delsp=yes",
+            "They dry on Thurs \nday.\n\n-- \nAnn",
+            "They dry on Thursday.\n\n-- \nAnn",
+        ),
+        (
+            "",
+            " From now \non:\n>On \nMay.",
+            "From now on:\n> On \nMay.",
+        ),
+    ] {
+        let (found, _) = read("a.eml", mail(parameters, body));
+        assert_eq!(found, format!("{head}{expected}"));
+    }
+}
+
+#[test]
 fn a_mail_keeps_what_only_one_of_its_texts_says() {
     let mail = |text: &str, page: &str| {
         format!(

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use unpdf::parser::raw::{PdfDict, PdfObject};
 
+use super::field_labels::{FieldLabels, PageTexts, is_given};
 use super::objects::{Objects, decode_text, string};
 use super::pages::{Block, Page, Pages};
 use crate::corpus::formats::builder::{comment_label, named, one_line};
@@ -39,8 +40,9 @@ const PASSWORD: i64 = 1 << 13;
 const RADIO: i64 = 1 << 15;
 const PUSH_BUTTON: i64 = 1 << 16;
 
-/// Adds the annotations to the pages that they are on, with or without the values of the form.
-pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
+/// Adds the annotations to the pages that they are on. `bytes` are those of the file.
+pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, bytes: &[u8]) {
+    let labels = FieldLabels::new(bytes);
     let mut by_number: HashMap<u32, &mut Page> = pages
         .pages
         .iter_mut()
@@ -49,7 +51,8 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
 
     for (number, dictionary) in objects.pages() {
         if let Some(page) = by_number.get_mut(&number) {
-            page.annotations = Annotations(objects).blocks(dictionary);
+            let texts = labels.page(number);
+            page.annotations = Annotations(objects).blocks(dictionary, &texts);
         }
     }
 }
@@ -59,7 +62,7 @@ struct Annotations<'a>(Objects<'a>);
 
 impl<'a> Annotations<'a> {
     /// Returns the filled fields of a page as one block, and each comment as one.
-    fn blocks(&self, page: &'a PdfDict) -> Vec<Block> {
+    fn blocks(&self, page: &'a PdfDict, texts: &PageTexts<'_>) -> Vec<Block> {
         let mut shown: Vec<&PdfDict> = self
             .0
             .list(page, b"Annots")
@@ -69,7 +72,8 @@ impl<'a> Annotations<'a> {
             .collect();
         shown.sort_by_key(|annotation| self.position(annotation));
 
-        let fields: Vec<String> = shown.iter().filter_map(|one| self.field(one)).collect();
+        let fields = shown.iter().filter_map(|one| self.field(one, texts));
+        let fields: Vec<String> = fields.collect();
         let comments = shown.iter().filter_map(|one| self.comment(one));
         let fields = (!fields.is_empty()).then(|| Block {
             text: fields.join("\n"),
@@ -84,14 +88,15 @@ impl<'a> Annotations<'a> {
     }
 
     /// Returns the name and the value of a field that is filled in.
-    fn field(&self, widget: &'a PdfDict) -> Option<String> {
+    fn field(&self, widget: &'a PdfDict, texts: &PageTexts<'_>) -> Option<String> {
         if self.0.name(widget, b"Subtype")? != b"Widget" {
             return None;
         }
         let flags = self.0.inherit(widget, b"Ff").and_then(PdfObject::as_i64);
         let flags = flags.unwrap_or(0);
         let value = self.0.inherit(widget, b"V");
-        let value = match self.0.inherit(widget, b"FT")?.as_name()? {
+        let kind = self.0.inherit(widget, b"FT")?.as_name()?;
+        let value = match kind {
             b"Tx" if flags & PASSWORD == 0 => string(value?)?,
             b"Ch" => self.choices(widget, value),
             b"Btn" if flags & PUSH_BUTTON == 0 => {
@@ -108,7 +113,14 @@ impl<'a> Annotations<'a> {
         let value = one_line(&value);
         let label = self.0.inherit(widget, b"TU").and_then(string);
         let label = label.as_deref().and_then(named);
-        (!value.is_empty()).then(|| match label.or_else(|| self.full_name(widget)) {
+        if value.is_empty() {
+            return None;
+        }
+        let name = label.or_else(|| self.full_name(widget));
+        let beside = || texts.label(self.corners(widget), kind == b"Btn");
+        let is_known = name.as_deref().is_some_and(|name| !is_given(name));
+        let label = if is_known { None } else { beside() };
+        Some(match label.or(name) {
             Some(label) => format!("{}: {value}", label.trim_end_matches(':')),
             None => value,
         })
@@ -211,14 +223,25 @@ impl<'a> Annotations<'a> {
 
     /// Returns the place of an annotation in reading order: from the top, then from the left.
     fn position(&self, annotation: &'a PdfDict) -> (i64, i64) {
+        let [left, _, _, top] = self.corners(annotation);
+        (-(top as i64), left as i64)
+    }
+
+    /// Returns the lower left and the upper right corner of an annotation, points.
+    fn corners(&self, annotation: &'a PdfDict) -> [f32; 4] {
         let corners = self
             .0
             .get(annotation, b"Rect")
             .and_then(PdfObject::as_array);
-        let corner = |at: usize| {
+        let [x, y, other_x, other_y] = [0, 1, 2, 3].map(|at: usize| {
             let number = corners.and_then(|corners| self.0.resolve(corners.get(at)?).as_f64());
-            number.unwrap_or(0.0) as i64
-        };
-        (-corner(3).max(corner(1)), corner(0).min(corner(2)))
+            number.unwrap_or(0.0) as f32
+        });
+        [
+            x.min(other_x),
+            y.min(other_y),
+            x.max(other_x),
+            y.max(other_y),
+        ]
     }
 }

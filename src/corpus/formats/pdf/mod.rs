@@ -5,6 +5,7 @@ mod titles;
 mod pages;
 mod objects;
 mod labels;
+mod field_labels;
 mod annotations;
 mod attachments;
 mod builtin;
@@ -40,7 +41,7 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
         return pages.extract(input.options);
     };
     let objects = Objects::new(&document);
-    annotations::add(objects, &mut pages);
+    annotations::add(objects, &mut pages, input.bytes);
     labels::add(objects, &mut pages);
     let pictures = images::add(objects, &mut pages, input.options.ocr);
     if is_foreign_form(objects) {
