@@ -9,7 +9,6 @@ mod template;
 mod untrusted;
 mod rpc;
 mod server;
-mod served;
 mod gpu;
 
 use std::path::{Path, PathBuf};

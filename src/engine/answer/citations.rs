@@ -474,8 +474,8 @@ impl Supports {
     }
 
     /// Returns the sentence of the passage of a source that is nearer to what was asked, and says
-    /// otherwise than a claim: another number in a list or table or in the same sentence, or that it
-    /// is not so.
+    /// otherwise than a claim: another number in a list or table or in the same sentence, or that
+    /// it is not so.
     fn find_contrary<'s>(
         &'s self,
         source: &'s SourceSentence,
@@ -533,9 +533,10 @@ impl Supports {
         })
     }
 
-    /// Returns whether a clause of a source sentence has another number than a claim, the words that
-    /// the clause with the claim's number has in common with the question and the claim, and more.
-    /// Of the claim alone it may have those of the first clause, too: "tickets cost 30, students 15".
+    /// Returns whether a clause of a source sentence has another number than a claim, the words
+    /// that the clause with the claim's number has in common with the question and the claim, and
+    /// more. Of the claim alone it may have those of the first clause, too: "tickets cost 30,
+    /// students 15".
     fn has_number_asked(&self, source: &SourceSentence, claim: &Claim) -> bool {
         let language = self.passages[source.passage].language;
         let said = &claim.stems[language];
