@@ -22,6 +22,9 @@ use crate::event::{
 };
 use crate::files;
 
+/// Maximum number of sections of a chunk whose headings are kept: each has all of those above it.
+const MAX_SECTIONS: usize = 32;
+
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
@@ -367,10 +370,10 @@ impl Document {
     /// Returns the sections that begin inside of a part of the text, with their bytes from `start`
     /// on.
     pub(super) fn sections(&self, part: Range<usize>, start: usize) -> Vec<SectionFrom> {
-        let headings = self.outline.headings().iter();
-        let begins = headings
-            .map(|heading| heading.range.start)
-            .filter(|at| part.contains(at));
+        let headings = self.outline.headings();
+        let first = headings.partition_point(|heading| heading.range.start < part.start);
+        let begins = headings[first..].iter().map(|heading| heading.range.start);
+        let begins = begins.take_while(|at| *at < part.end).take(MAX_SECTIONS);
         let section = |at: usize| SectionFrom {
             at: saturating_u32(at - start),
             headings: self.headings_at(at),

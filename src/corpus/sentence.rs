@@ -10,6 +10,8 @@ const WINDOW_BYTES: usize = 8 << 10;
 const MAX_LINES: usize = 8;
 /// The longest row that counts as a sentence: a cell of a longer one holds prose.
 const MAX_ROW_BYTES: usize = 1200;
+/// Lines below a cell among which the next row begins.
+const MAX_CELLS: usize = 64;
 /// The beginning of a row of a list table of reStructuredText, whose other cells are items below.
 const LISTED_ROW: &str = "* - ";
 /// The longest name of a column.
@@ -37,7 +39,8 @@ pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
 fn is_row(block: &str) -> bool {
     let has_cells = block.starts_with('|') || is_named_row(block);
     let is_whole = !block.contains('\n') || has_cell_lines(block);
-    has_cells && block.len() <= MAX_ROW_BYTES && is_whole || block.starts_with(LISTED_ROW)
+    let is_row = has_cells && is_whole || block.starts_with(LISTED_ROW);
+    is_row && block.len() <= MAX_ROW_BYTES
 }
 
 /// Returns whether each line of a block is a cell of one row, as AsciiDoc has them.
@@ -142,6 +145,8 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut above = "";
     // the first line of the last block
     let mut first = "";
+    // in a table of one cell a line
+    let mut has_cells = false;
 
     let indent_of = |line: &Range<usize>| {
         let line = &text[line.clone()];
@@ -173,12 +178,20 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
             row_indent = has_rows(below).then_some(indent);
         }
         // one cell a line: a row ends where the name of its first column comes again
-        let is_next_cell = is_cell(content)
-            && is_cell(above)
-            && cell_name(first).is_some()
-            && cell_name(first) != cell_name(content);
+        let name = cell_name(first).filter(|_| is_cell(content) && is_cell(above));
+        let comes_again = |name: &str| {
+            let mut near = lines.clone().take(MAX_CELLS);
+            near.any(|line| cell_name(text[line].trim()) == Some(name))
+        };
+        let is_next_cell = fence.is_empty()
+            && name.is_some_and(|name| {
+                cell_name(content) != Some(name) && (has_cells || comes_again(name))
+            });
+        has_cells |= is_next_cell;
         let is_listed_cell = open && content.starts_with("- ") && first.starts_with(LISTED_ROW);
-        if is_next_cell || is_listed_cell && indent > 0 {
+        // a line of a paragraph may begin with a note
+        let is_note = open && begins_reference(content) && !begins_reference(first);
+        if is_next_cell || is_listed_cell && indent > 0 || is_note {
             (kind, open) = (Line::Continues, true);
         }
         above = content;
@@ -195,7 +208,10 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         };
 
         match kind {
-            Line::Blank => open = false,
+            Line::Blank => {
+                open = false;
+                has_cells &= first.starts_with('|');
+            }
             Line::Continues | Line::Underline if open => {
                 if let Some(block) = blocks.last_mut() {
                     block.end = line.end;
@@ -408,6 +424,11 @@ pub fn begins_item(content: &str) -> bool {
         .is_some_and(|(mark, _)| is_mark(mark) || is_reference(mark))
 }
 
+fn begins_reference(content: &str) -> bool {
+    let mark = content.split_once([' ', '\t']);
+    mark.is_some_and(|(mark, _)| is_reference(mark))
+}
+
 /// Returns whether this is the number of an entry of a list of references: `[3]`.
 fn is_reference(mark: &str) -> bool {
     let number = mark
@@ -510,9 +531,19 @@ mod tests {
     #[test]
     fn rows_of_one_cell_a_line_are_whole() {
         check(
-            "[1] Dry the net.\n[2] Paint it green.\n[3] Rinse it.\n",
+            "[1] Dry the net.\n[2] Paint it green.\n[3] Rinse it.\n\nAs Smith shows\n[3] it dries.",
             "en",
-            &["[1] Dry the net.", "[2] Paint it green.", "[3] Rinse it."],
+            &[
+                "[1] Dry the net.",
+                "[2] Paint it green.",
+                "[3] Rinse it.",
+                "As Smith shows\n[3] it dries.",
+            ],
+        );
+        check(
+            "| Mon: shut\n| Tue: 9 to 5\n| Wed: 10\n",
+            "en",
+            &["| Mon: shut", "| Tue: 9 to 5", "| Wed: 10"],
         );
         check(
             "|===\n|Gate |Width\n\n|Gate: Arvel\n|Width: 61 cm. Or so.\n|Gate: Borun\n|Width: 74\n|===",

@@ -82,12 +82,15 @@ fn append(whole: &mut ChunkText, piece: &OverlappingChunk, overlaps: bool) {
 
     let start = whole.text.len();
     whole.text.push_str(&piece.text[repeated..]);
+    let mut before = piece.sections.iter().rev();
+    let before = before.find(|section| section.at as usize <= repeated);
+    let above = before.map_or(&piece.headings, |section| &section.headings);
     let own = SectionFrom {
         at: saturating_u32(repeated),
-        headings: piece.headings.clone(),
+        headings: above.clone(),
     };
     let inside = piece.sections.iter();
-    let inside = inside.filter(|section| section.at as usize >= repeated);
+    let inside = inside.filter(|section| section.at as usize > repeated);
     for section in std::iter::once(&own).chain(inside) {
         let at = start + section.at as usize - repeated;
         let known = whole.headings_at(at);

@@ -37,7 +37,8 @@ impl Columns {
         if above.is_empty() || above == name.trim() {
             self.set(column, name);
         } else if !(name.starts_with('<') && name.ends_with('>')) {
-            self.set(column, &format!("{above} {name}"));
+            let group: String = above.chars().take(MAX_NAME_CHARS / 2).collect();
+            self.set(column, &format!("{group} {name}"));
         }
     }
 

@@ -1,6 +1,8 @@
 //! The texts that float over a sheet: its text boxes, the titles of charts with the names of their
 //! series, the nodes of diagrams (SmartArt), alternative texts of pictures.
 
+use std::collections::BTreeMap;
+
 use super::builder::{Builder, Sheet, named};
 use super::package::{Package, Relationship};
 use super::xml::{Node, Tag, walk_all};
@@ -150,16 +152,21 @@ pub(super) fn chart_texts(
 /// Returns each series of a scatter or a bubble chart with its points: `Cod: (1, 12), (2, 9)`.
 fn read_points(xml: &str) -> Result<Vec<String>, String> {
     let mut series = Vec::new();
-    let (mut name, mut text) = (String::new(), String::new());
-    let mut axes: [Vec<String>; 2] = Default::default();
+    let (mut name, mut text) = (None, String::new());
+    let mut axes: [BTreeMap<u32, String>; 2] = Default::default();
+    let (mut axis, mut index) = (None, 0);
     let mut is_text = false;
 
     walk_all(xml, &mut |node| match node {
         Node::Open(tag) => match tag.name() {
-            "ser" => {
-                name.clear();
-                axes = Default::default();
+            "ser" => (name, axes) = (None, Default::default()),
+            "xVal" => axis = Some(0),
+            "yVal" => axis = Some(1),
+            "pt" => {
+                let number = tag.attribute("idx").and_then(|number| number.parse().ok());
+                index = number.unwrap_or_default();
             }
+            "tx" => text.clear(),
             "v" => is_text = true,
             _ => {}
         },
@@ -167,23 +174,24 @@ fn read_points(xml: &str) -> Result<Vec<String>, String> {
         Node::Text(_) => {}
         Node::Close("v") => {
             is_text = false;
-            text.push('\n');
+            if let Some(axis) = axis {
+                axes[axis].insert(index, std::mem::take(&mut text));
+            }
         }
-        Node::Close("tx") => name = std::mem::take(&mut text),
-        Node::Close(axis @ ("xVal" | "yVal")) => {
-            let values = std::mem::take(&mut text);
-            axes[usize::from(axis == "yVal")] = values.lines().map(str::to_owned).collect();
-        }
+        // labels of its points have texts, too
+        Node::Close("tx") if name.is_none() => name = Some(std::mem::take(&mut text)),
+        Node::Close("xVal" | "yVal") => axis = None,
         Node::Close("ser") => {
             let [x, y] = &axes;
-            let points = x.iter().zip(y).take(MAX_POINTS);
-            let points: Vec<String> = points.map(|(x, y)| format!("({x}, {y})")).collect();
+            let points = x.iter().filter_map(|(at, x)| Some((x, y.get(at)?)));
+            let points = points.take(MAX_POINTS).map(|(x, y)| format!("({x}, {y})"));
+            let points: Vec<String> = points.collect();
             if !points.is_empty() {
-                let name = named(&name).map_or(String::new(), |name| format!("{name}: "));
+                let name = name.take().and_then(|name| named(&name));
+                let name = name.map_or(String::new(), |name| format!("{name}: "));
                 series.push(name + &points.join(", "));
             }
         }
-        Node::Close("cat" | "val" | "bubbleSize" | "title") => text.clear(),
         Node::Close(_) => {}
     })?;
     Ok(series)
@@ -251,7 +259,8 @@ mod tests {
     #[test]
     fn points_of_a_chart_without_categories() {
         let points = |axis: &str, values: [&str; 2]| {
-            let [a, b] = values.map(|value| format!("<pt><v>{value}</v></pt>"));
+            let [a, b] = values.map(|value| format!("><v>{value}</v></pt>"));
+            let [a, b] = [format!("<pt idx='0'{a}"), format!("<pt idx='2'{b}")];
             format!("<{axis}><numRef><f>A1</f><numCache>{a}{b}</numCache></numRef></{axis}>")
         };
         let xml = format!(

@@ -39,6 +39,8 @@ enum Block {
 struct Header {
     rows: std::ops::Range<usize>,
     names: Cells,
+    /// The number of cells of most rows below.
+    width: usize,
     /// Whether numbers are below words: a sure sign.
     is_above_numbers: bool,
 }
@@ -144,11 +146,12 @@ impl<T> NamedRows<T> {
         if are_labelled(&rows) {
             return Some(Block::Pairs);
         }
-        // labels with values above a table are narrower than its header
-        let sure = headers.iter().enumerate().rev();
-        let sure = sure.filter(|(_, header)| header.is_above_numbers);
-        if let Some((sure, _)) = sure.max_by_key(|(_, header)| header.names.len()) {
-            return Some(Block::Table(headers.swap_remove(sure)));
+        // labels with values above a table are narrower than its rows
+        let sure = |header: &Header| header.is_above_numbers;
+        let fits = |header: &Header| sure(header) && header.width <= header.names.len();
+        let found = headers.iter().position(fits);
+        if let Some(found) = found.or_else(|| headers.iter().position(sure)) {
+            return Some(Block::Table(headers.swap_remove(found)));
         }
         if self.is_below_table {
             return None;
@@ -216,6 +219,7 @@ impl Header {
         let is_header = is_wide && has_words && are_named && are_words(&names, below);
         is_header.then(|| Self {
             rows: range,
+            width,
             is_above_numbers: names
                 .iter()
                 .any(|(column, name)| is_above_numbers(*column, name, below)),
@@ -242,7 +246,7 @@ impl Header {
     }
 }
 
-/// Returns whether each row is a label that ends with a colon, most of them with a value.
+/// Returns whether each row is a label that ends with a colon, with its value.
 fn are_labelled(rows: &[&Cells]) -> bool {
     let are_labels = rows
         .iter()
@@ -351,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_header_is_found_among_the_rows() {
-        let cases: [(&str, &[&str]); 23] = [
+        let cases: [(&str, &[&str]); 24] = [
             ("Boat|Crew\nGig|7", &["[Boat; Crew]", "Boat: Gig; Crew: 7"]),
             // a table of two columns, whose second one holds a number
             (
@@ -464,6 +468,16 @@ mod tests {
                     "Period: May",
                     "[Day; Sum]",
                     "Day: 3.5.; Sum: 4",
+                ],
+            ),
+            (
+                "Date|Count\nMon|12\nTue|shut|feast\nWed|15\nThu|9",
+                &[
+                    "[Date; Count]",
+                    "Date: Mon; Count: 12",
+                    "Date: Tue; Count: shut; feast",
+                    "Date: Wed; Count: 15",
+                    "Date: Thu; Count: 9",
                 ],
             ),
             // names of groups

@@ -110,15 +110,16 @@ impl Script {
         let inner = if is_mark { number } else { &text };
 
         let raised = self.raise(inner);
+        let is_above = self.kind == ScriptKind::Above;
         let is_word = inner.chars().all(char::is_alphabetic) && inner.chars().nth(1).is_some();
         Some(match raised {
             Some(raised) if self.is_apart_from(before, is_mark) => format!(" {raised}"),
             Some(raised) => raised,
             None if is_mark && !before.is_empty() => format!(" {text}"),
-            None if inner == "o" && before.ends_with(|c: char| c.is_ascii_digit()) => {
+            None if inner == "o" && is_above && before.ends_with(|c: char| c.is_ascii_digit()) => {
                 "°".to_owned()
             }
-            None if is_abbreviated(before, inner) => text,
+            None if is_above && is_abbreviated(before, inner) => text,
             // 1st, Mme
             None if is_word || before.is_empty() || self.kind == ScriptKind::Below => text,
             None if inner.chars().nth(1).is_none() && inner.starts_with(char::is_alphanumeric) => {
@@ -166,7 +167,9 @@ impl Script {
 fn is_abbreviated(before: &str, letter: &str) -> bool {
     let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
     let word = word.unwrap_or_default();
-    let is_roman = !word.is_empty() && word.chars().all(|c| "IVXLCDM".contains(c));
+    // a single letter of the others is a variable
+    let numerals = if word.len() > 1 { "IVXLCDM" } else { "IVX" };
+    let is_roman = !word.is_empty() && word.chars().all(|c| numerals.contains(c));
     let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     match letter {
         "e" => is_roman || is_number,

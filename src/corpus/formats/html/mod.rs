@@ -22,6 +22,8 @@ use source::PausingReader;
 
 /// The document type stands in the first bytes of a page.
 const MAX_PROLOGUE: usize = 1 << 10;
+/// Maximum size of the declarations in it.
+const MAX_DECLARATIONS: usize = 64 << 10;
 
 pub(super) const FORMAT: Format = Format {
     name: "HTML",
@@ -80,12 +82,11 @@ fn read(source: &str) -> Page {
 fn without_declarations(source: &str) -> Option<String> {
     let beginning = &source[..source.floor_char_boundary(MAX_PROLOGUE)];
     let start = beginning.find("<!DOCTYPE")?;
-    let (begin, end) = (
-        source[start..].find(['[', '>'])?,
-        source[start..].find("]>")?,
-    );
-    let (begin, end) = (start + begin, start + end + 1);
-    source[begin..].starts_with('[').then(|| {
+    let begin = start + source[start..].find(['[', '>'])?;
+    let inside = &source[begin..source.floor_char_boundary(begin + MAX_DECLARATIONS)];
+    let mut ends = inside.match_indices(']').map(|(at, _)| begin + at + 1);
+    let end = ends.find(|end| source[*end..].trim_start().starts_with('>'))?;
+    inside.starts_with('[').then(|| {
         let blank = " ".repeat(end - begin);
         format!("{}{blank}{}", &source[..begin], &source[end..])
     })
@@ -198,7 +199,7 @@ mod tests {
             ),
             ("<table><tr hidden><td>a<td>b<tr><td>c</table>", "| c"),
             (
-                "<!DOCTYPE html [<!ENTITY shy '&#173;'> <!ENTITY b '>'>]><p>a</p>",
+                "<!DOCTYPE html [<!ENTITY shy '&#173;'> <!ENTITY b '>'>] ><p>a</p>",
                 "a",
             ),
             (

@@ -116,11 +116,13 @@ impl<'a> Annotations<'a> {
         if value.is_empty() {
             return None;
         }
-        let name = label.or_else(|| self.full_name(widget));
-        let beside = || texts.label(self.corners(widget), kind == b"Btn");
-        let is_known = name.as_deref().is_some_and(|name| !is_given(name));
-        let label = if is_known { None } else { beside() };
-        Some(match label.or(name) {
+        let name = self.full_name(widget);
+        let beside = || {
+            let is_known = name.as_deref().is_some_and(|name| !is_given(name));
+            let label = || texts.label(self.corners(widget), kind == b"Btn");
+            if is_known { None } else { label() }
+        };
+        Some(match label.or_else(beside).or(name) {
             Some(label) => format!("{}: {value}", label.trim_end_matches(':')),
             None => value,
         })

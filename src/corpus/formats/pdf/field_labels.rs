@@ -11,7 +11,7 @@ use crate::corpus::formats::builder::{named, one_line};
 #[rustfmt::skip]
 const GIVEN: &[&str] = &[
     "text", "textfield", "field", "undefined", "fill", "untitled", "checkbox", "check", "f", "c",
-    "combobox", "dropdown", "listbox", "group", "radiobutton", "date", "textfeld", "feld",
+    "combobox", "dropdown", "listbox", "radiobutton", "textfeld", "feld",
     "kontrollkästchen", "champ", "texte", "zonedetexte", "casilla", "cuadrodetexto", "campo",
     "campoditesto",
 ];
