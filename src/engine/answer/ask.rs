@@ -365,7 +365,8 @@ fn search_and_answer<'q>(
         }
         Some(known)
             if (quotes || !known.supported)
-                && let Some(sections) = choose_sections(run, asked, scope, &mut passages)? =>
+                && let Some(sections) =
+                    choose_sections(run, asked, scope, &mut passages, known.supported)? =>
         {
             support = Some(support::accept(run));
             give_sections(run, sections)
@@ -381,7 +382,8 @@ fn search_and_answer<'q>(
             let answer = write_list(run, gate, &mut passages)?;
             if !answer.text.is_empty() {
                 answer
-            } else if let Some(sections) = choose_sections(run, asked, scope, &mut passages)? {
+            } else if let Some(sections) = choose_sections(run, asked, scope, &mut passages, false)?
+            {
                 give_sections(run, sections)
             } else {
                 support = Some(Support {

@@ -63,6 +63,15 @@ struct Claim {
     is_negated: bool,
 }
 
+/// A clause of a source sentence that has numbers.
+struct Clause<'s> {
+    /// The words that the question or the claim has, too.
+    held: BTreeSet<String>,
+    numbers: &'s BTreeSet<String>,
+    /// Whether all of its words are among them.
+    is_whole: bool,
+}
+
 impl Claim {
     /// Returns the numbers that every language writes in the same way.
     fn digits(&self) -> impl Iterator<Item = &String> {
@@ -482,6 +491,7 @@ impl Supports {
         claim: &Claim,
     ) -> Option<&'s SourceSentence> {
         self.find_item_asked(source.passage, claim)
+            .or_else(|| self.find_section_asked(source, claim))
             .or_else(|| self.has_number_asked(source, claim).then_some(source))
             .or_else(|| self.find_denial(source, claim))
     }
@@ -533,37 +543,90 @@ impl Supports {
         })
     }
 
-    /// Returns whether a clause of a source sentence has another number than a claim, the words
-    /// that the clause with the claim's number has in common with the question and the claim, and
-    /// more. Of the claim alone it may have those of the first clause, too: "tickets cost 30,
-    /// students 15".
+    /// Returns the sentence of another section of the passage, whose heading has more of the names
+    /// of a claim, with another number for the words that the `source` has in common with it.
+    fn find_section_asked(
+        &self,
+        source: &SourceSentence,
+        claim: &Claim,
+    ) -> Option<&SourceSentence> {
+        let held = |one: &SourceSentence| -> BTreeSet<&String> {
+            let is_held = |name: &&String| {
+                let name = name.to_lowercase();
+                one.above.contains(&name) || one.words.contains(&name)
+            };
+            claim.names.iter().filter(is_held).collect()
+        };
+        let own = held(source);
+        let common = |one: &SourceSentence| {
+            let mut words = self.in_common(&one.stems, source.passage, claim);
+            words.retain(|word| !has_digit(word));
+            words
+        };
+        let words = common(source);
+        let mut added = self.added_numbers(claim);
+        if words.is_empty() || !added.any(|number| source.words.contains(number)) {
+            return None;
+        }
+        self.sources_of(source.passage).find(|one| {
+            let (names, values) = (held(one), numbers(&one.text));
+            one.above != source.above
+                && own.is_subset(&names)
+                && own.len() < names.len()
+                && !values.is_empty()
+                && values.is_disjoint(&claim.numbers)
+                && words.is_subset(&common(one))
+        })
+    }
+
+    /// Returns whether a clause of a source sentence is nearer to what was asked than the one that
+    /// has the claim's number, and has another one.
     fn has_number_asked(&self, source: &SourceSentence, claim: &Claim) -> bool {
         let language = self.passages[source.passage].language;
-        let said = &claim.stems[language];
-        let mut counted = counted_clauses(&source.text, language);
-        for (words, numbers) in &mut counted {
-            *words = self.in_common(words, source.passage, claim);
-            words.retain(|word| !numbers.contains(word) || self.question.contains(word));
-        }
-        let Some((first, _)) = counted.first() else {
+        let added: BTreeSet<&String> = self.added_numbers(claim).collect();
+        let counted = counted_clauses(&source.text, language);
+        let clauses: Vec<Clause<'_>> = counted
+            .iter()
+            .map(|(words, numbers)| {
+                let mut held = self.in_common(words, source.passage, claim);
+                held.retain(|word| !numbers.contains(word) || self.question.contains(word));
+                let is_whole = words
+                    .iter()
+                    .all(|word| held.contains(word) || numbers.contains(word));
+                Clause {
+                    held,
+                    numbers,
+                    is_whole,
+                }
+            })
+            .collect();
+        let Some(first) = clauses.first() else {
             return false;
         };
 
-        let added: BTreeSet<&String> = self.added_numbers(claim).collect();
-        counted.iter().any(|(own, numbers)| {
-            let is_other =
-                |others: &BTreeSet<String>| others.iter().all(|one| !added.contains(one));
-            let of_claim = |words: &BTreeSet<String>| said.intersection(words).cloned().collect();
-            let is_nearer = |words: &BTreeSet<String>| {
-                let continued: BTreeSet<String> = words.union(first).cloned().collect();
-                is_exceeded(own, words) || is_exceeded(&of_claim(own), &of_claim(&continued))
-            };
-            let mut stated = numbers.iter().filter(|number| added.contains(number));
-            // a number by itself may be of anything
-            stated.any(|number| is_year(number) || !own.is_empty())
-                && counted
-                    .iter()
-                    .any(|(words, others)| is_other(others) && is_nearer(words))
+        let said = &claim.stems[language];
+        let of_claim = |words: &BTreeSet<String>| said.intersection(words).cloned().collect();
+        let is_nearer = |own: &Clause<'_>, number: &String, other: &Clause<'_>| {
+            let mut others = other.numbers.iter();
+            let is_other = others.clone().all(|one| !added.contains(one));
+            let is_asked = others.clone().all(|one| self.question.contains(one));
+            let is_kind = others.any(|one| is_year(one) == is_year(number));
+            if !is_other || is_asked || !is_kind {
+                return false;
+            }
+            // "tickets cost 30, students 15": what is not repeated stands in the first clause
+            let continued: BTreeSet<String> = other.held.union(&first.held).cloned().collect();
+            is_year(number) && is_exceeded(&own.held, &other.held)
+                || other.is_whole
+                    && !own.held.is_empty()
+                    && is_exceeded(&of_claim(&own.held), &of_claim(&continued))
+        };
+        clauses.iter().any(|own| {
+            let stated = own.numbers.iter().filter(|number| added.contains(number));
+            stated.into_iter().any(|number| {
+                let mut others = clauses.iter();
+                others.any(|other| is_nearer(own, number, other))
+            })
         })
     }
 
@@ -645,7 +708,7 @@ fn best_of<'a>(
 mod tests {
     use super::*;
     use crate::engine::run::Passages;
-    use crate::event::{ChunkText, Hit, Ranked};
+    use crate::event::{ChunkText, Hit, Ranked, SectionFrom, saturating_u32};
 
     fn hit(text: &str, lines: [u32; 2]) -> Hit {
         let chunk = ChunkText {
@@ -1110,6 +1173,26 @@ mod tests {
             let quote = found.and_then(|one| one.quote).unwrap_or_default();
             let is_found = contrary.is_some_and(|part| quote.contains(part));
             assert_eq!(is_found, contrary.is_some(), "{sentence}: {quote}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_another_section_is_not_cited() {
+        let text = "Elvet Pro\n\nWe repair it for free during 31 weeks.\n\nDunmore\n\nWe repair it \
+                    for free during 23 weeks.";
+        let mut hit = hit(text, [1, 7]);
+        hit.chunk.headings = vec!["Pumps".to_owned(), "Elvet Pro".to_owned()];
+        hit.chunk.sections = vec![SectionFrom {
+            at: saturating_u32(text.find("Dunmore").unwrap_or_default()),
+            headings: vec!["Pumps".to_owned(), "Dunmore".to_owned()],
+        }];
+        let supports = Supports::new(
+            "How long is the guarantee of the Elvet Pro?",
+            &Passages::from_hits(vec![hit]),
+        );
+        for (weeks, is_cited) in [("31", true), ("23", false)] {
+            let sentence = format!("They repair the Elvet Pro for free during {weeks} weeks [1].");
+            assert_eq!(!supports.cite(&sentence).is_empty(), is_cited, "{weeks}");
         }
     }
 

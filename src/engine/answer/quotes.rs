@@ -82,7 +82,8 @@ impl RankedSentences {
             let above = headings_above(chunk, text);
             // what a row or a definition is about stands above them, and what a sentence is about
             // above its section, where several are in a passage
-            if text.starts_with('|') || is_definition(text) || above != chunk.headings {
+            let is_entry = text.starts_with('|') || is_definition(text);
+            if is_entry || !chunk.sections.is_empty() {
                 held.extend(question.find_in(&above.join(" ")));
             }
             // in a table of contents it is the text of a link
@@ -113,7 +114,11 @@ impl RankedSentences {
             let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
             let last = chunk.sections.iter().filter_map(|one| one.headings.last());
             let mut titles = chunk.headings.iter().chain(last);
+            let at = chunk.text.find(one.text());
+            let mut starts = chunk.sections.iter().map(|section| section.at as usize);
+            // a heading of Org has its state and its tags, too
             titles.any(|title| split_words(title).eq(split_words(one.text())))
+                || one.text().starts_with('*') && starts.any(|start| at == Some(start))
         };
         sentences.retain(|one| {
             let text = one.text();
@@ -399,11 +404,15 @@ fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer
 /// where its file wraps them.
 pub fn quotation(text: &str) -> String {
     let is_quoted = text.trim_start().starts_with('>');
-    let cell_mark = if text.starts_with("* - ") { "- " } else { "|" };
-    if text.contains('\n') && (cell_mark == "- " || text.starts_with('|')) {
-        let cells = text.trim_start_matches("* ").lines();
-        let cells = cells.map(|cell| fold_white_space(cell.trim().trim_start_matches(cell_mark)));
-        return cells.collect::<Vec<_>>().join(" · ");
+    let cells = match text.strip_prefix("* - ") {
+        Some(listed) => Some(("\n- ", listed)),
+        None => text.strip_prefix('|').map(|cells| ("\n|", cells)),
+    };
+    if let Some((mark, cells)) = cells.filter(|(_, cells)| cells.contains('\n')) {
+        let lines: Vec<&str> = cells.lines().map(str::trim).collect();
+        let lines = lines.join("\n");
+        let cells: Vec<String> = lines.split(mark).map(fold_white_space).collect();
+        return cells.join(" · ");
     }
     let text = text.trim_start_matches(['*', '-', '>', '#', ' ']);
     // the number of an entry of a list of references

@@ -1,6 +1,7 @@
 //! The answer to a question for everything of a kind of which each has a section of its own: no
 //! passage names them all, and their headings do.
 
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use crate::corpus::language;
@@ -34,7 +35,8 @@ struct Heading<'c> {
 
 /// Finds the sections below a heading that names what the question lists, in the document of one of
 /// the passages, and puts their chunks in the place of the passages. `None` where the question
-/// lists nothing, or no heading names it.
+/// lists nothing, or no heading names it. Where sentences answer the question, a single word names
+/// nothing.
 ///
 /// # Errors
 ///
@@ -44,9 +46,13 @@ pub fn choose_sections(
     asked: &str,
     scope: &Scope,
     passages: &mut Passages,
+    is_supported: bool,
 ) -> Result<Option<Sections>, RunError> {
     let may_ask = has_scope(run.tools.config) && asks_for_entries(scope, asked);
+    // "boats" are the title of a page about them, too, and "kinds of boats" of a list
+    let is_named = |subject: &String| stems(subject, language(subject)).len() > 1;
     let subject = list_subject(scope, asked).filter(|_| may_ask);
+    let subject = subject.filter(|subject| !is_supported || is_named(subject));
     let (Some(subject), Some(corpus)) = (subject, &run.tools.corpus) else {
         return Ok(None);
     };
@@ -129,9 +135,9 @@ impl Heading<'_> {
     }
 }
 
-/// Returns the headings right below the first one that names the subject: all of its words are in
-/// that heading, in those above it or in the name of the file, and those for the things themselves
-/// in that heading.
+/// Returns the headings right below the first one that names the subject and nothing else: all of
+/// its words are in that heading, in those above it or in the name of the file, and those for the
+/// things themselves in that heading.
 fn find_sections<'c>(subject: &str, chunks: &'c [ChunkText]) -> Option<Vec<Heading<'c>>> {
     let language = language(subject);
     let (words, things) = (stems(subject, language), stems(head(subject), language));
@@ -153,11 +159,22 @@ fn find_sections<'c>(subject: &str, chunks: &'c [ChunkText]) -> Option<Vec<Headi
         std::iter::once(above).chain(inside)
     });
     let headings: Vec<Heading<'_>> = headings.collect();
-    let names_subject = |heading: &Heading<'_>, depth: usize| {
-        let stem = document_stem(&heading.chunk.document).replace(['-', '_'], " ");
-        let names = format!("{stem}\n{}", heading.titles[..depth].join("\n"));
-        things.is_subset(&stems(&heading.titles[depth - 1], language))
-            && words.is_subset(&stems(&names, language))
+    let mut tried: HashSet<&[String]> = HashSet::new();
+    let mut names_subject = |heading: &Heading<'c>, depth: usize| {
+        let (titles, chunk) = (heading.titles, heading.chunk);
+        if !tried.insert(&titles[..depth]) {
+            return false;
+        }
+        // with its capitals a word is a name, too, which has no stem
+        let own = stems(&titles[depth - 1].to_lowercase(), language);
+        let stem = document_stem(&chunk.document).replace(['-', '_'], " ");
+        let place = stems(
+            &format!("{stem}\n{}", titles[..depth - 1].join("\n")),
+            language,
+        );
+        let named: BTreeSet<String> = own.union(&place).cloned().collect();
+        let asked: BTreeSet<String> = words.union(&place).cloned().collect();
+        things.is_subset(&own) && words.is_subset(&named) && own.is_subset(&asked)
     };
 
     let mut above: Option<&[String]> = None;
@@ -170,13 +187,12 @@ fn find_sections<'c>(subject: &str, chunks: &'c [ChunkText]) -> Option<Vec<Headi
         }
     }
     let above = above?;
-    let mut below: Vec<Heading<'_>> = Vec::new();
-    for heading in headings {
-        let is_below = heading.titles.len() == above.len() + 1 && heading.titles.starts_with(above);
-        if is_below && !below.iter().any(|known| known.titles == heading.titles) {
-            below.push(heading);
-        }
-    }
+    let mut known: HashSet<&[String]> = HashSet::new();
+    let below = headings.into_iter().filter(|heading| {
+        let titles = heading.titles;
+        titles.len() == above.len() + 1 && titles.starts_with(above) && known.insert(titles)
+    });
+    let below: Vec<Heading<'_>> = below.collect();
     (below.len() >= MIN_SECTIONS).then_some(below)
 }
 

@@ -54,6 +54,8 @@ pub struct SourceSentence {
     pub lines: [u32; 2],
     pub place: Option<Place>,
     pub text: String,
+    /// Words of the headings above it, in lower case.
+    pub above: BTreeSet<String>,
     pub words: BTreeSet<String>,
     pub stems: BTreeSet<String>,
 }
@@ -91,6 +93,7 @@ impl Supports {
                     lines,
                     place: hit.chunk.place(lines),
                     text: text.to_owned(),
+                    above: words(&hit.chunk.headings_at(range.start).join(" ")),
                     words: words(text),
                     stems,
                 });

@@ -151,8 +151,13 @@ pub fn concludes(text: &str) -> bool {
 
 /// Returns a sentence without the number of an item of a list before it: no source holds that.
 pub fn without_item_number(sentence: &str) -> &str {
-    let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
-    let item = rest.strip_prefix(['.', ')']);
+    let begun = sentence.strip_prefix('[').unwrap_or(sentence);
+    let rest = begun.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_end = |c: char| match begun.len() < sentence.len() {
+        true => c == ']',
+        false => c == '.' || c == ')',
+    };
+    let item = rest.strip_prefix(is_end);
     let item = item.filter(|item| rest.len() < sentence.len() && item.starts_with(' '));
     item.map_or(sentence, str::trim_start)
 }

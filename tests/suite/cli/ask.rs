@@ -820,6 +820,10 @@ fn a_section_of_a_chunk_is_quoted_by_its_heading_which_is_no_answer() {
             "“The cook serves from seven until ten in the hall.[1]” [1]",
         ),
         (
+            "What are the supper hours of the inn?",
+            "“The cook serves from six until nine in the hall.” [1]",
+        ),
+        (
             "List all kinds of copies",
             "- Trash can [1]\n- Simple copies [1]",
         ),
