@@ -153,12 +153,13 @@ pub fn concludes(text: &str) -> bool {
 pub fn without_item_number(sentence: &str) -> &str {
     let begun = sentence.strip_prefix('[').unwrap_or(sentence);
     let rest = begun.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_end = |c: char| match begun.len() < sentence.len() {
-        true => c == ']',
-        false => c == '.' || c == ')',
+    let ends: &[char] = if begun.len() < sentence.len() {
+        &[']']
+    } else {
+        &['.', ')']
     };
-    let item = rest.strip_prefix(is_end);
-    let item = item.filter(|item| rest.len() < sentence.len() && item.starts_with(' '));
+    let item = rest.strip_prefix(ends);
+    let item = item.filter(|item| rest.len() < begun.len() && item.starts_with(' '));
     item.map_or(sentence, str::trim_start)
 }
 
