@@ -419,11 +419,11 @@ pub fn begins_item(content: &str) -> bool {
     if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with([' ', '\t']);
     }
-    content
-        .split_once([' ', '\t'])
-        .is_some_and(|(mark, _)| is_mark(mark) || is_reference(mark))
+    let mark = content.split_once([' ', '\t']);
+    mark.is_some_and(|(mark, _)| is_mark(mark)) || begins_reference(content)
 }
 
+/// Returns whether a line begins an entry of a list of references.
 fn begins_reference(content: &str) -> bool {
     let mark = content.split_once([' ', '\t']);
     mark.is_some_and(|(mark, _)| is_reference(mark))

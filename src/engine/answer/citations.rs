@@ -517,15 +517,18 @@ impl Supports {
         own.cloned().collect()
     }
 
+    /// Returns the same of a source sentence, without numbers.
+    fn words_in_common(&self, source: &SourceSentence, claim: &Claim) -> BTreeSet<String> {
+        let mut words = self.in_common(&source.stems, source.passage, claim);
+        words.retain(|word| !has_digit(word));
+        words
+    }
+
     /// Returns the item or the row that was asked for, where a number of the claim is of others
     /// alone: it has the words that each of them has in common with the question and the claim,
     /// and more.
     fn find_item_asked(&self, passage: usize, claim: &Claim) -> Option<&SourceSentence> {
-        let in_common = |one: &SourceSentence| {
-            let mut words = self.in_common(&one.stems, passage, claim);
-            words.retain(|word| !has_digit(word));
-            words
-        };
+        let in_common = |one: &SourceSentence| self.words_in_common(one, claim);
         let values = |one: &SourceSentence| numbers(without_item_number(&one.text));
         self.added_numbers(claim).find_map(|number| {
             let own = self.sources_of(passage);
@@ -558,12 +561,7 @@ impl Supports {
             claim.names.iter().filter(is_held).collect()
         };
         let own = held(source);
-        let common = |one: &SourceSentence| {
-            let mut words = self.in_common(&one.stems, source.passage, claim);
-            words.retain(|word| !has_digit(word));
-            words
-        };
-        let words = common(source);
+        let words = self.words_in_common(source, claim);
         let mut added = self.added_numbers(claim);
         if words.is_empty() || !added.any(|number| source.words.contains(number)) {
             return None;
@@ -575,7 +573,7 @@ impl Supports {
                 && own.len() < names.len()
                 && !values.is_empty()
                 && values.is_disjoint(&claim.numbers)
-                && words.is_subset(&common(one))
+                && words.is_subset(&self.words_in_common(one, claim))
         })
     }
 
@@ -622,11 +620,8 @@ impl Supports {
                     && is_exceeded(&of_claim(&own.held), &of_claim(&continued))
         };
         clauses.iter().any(|own| {
-            let stated = own.numbers.iter().filter(|number| added.contains(number));
-            stated.into_iter().any(|number| {
-                let mut others = clauses.iter();
-                others.any(|other| is_nearer(own, number, other))
-            })
+            let mut stated = own.numbers.iter().filter(|number| added.contains(number));
+            stated.any(|number| clauses.iter().any(|other| is_nearer(own, number, other)))
         })
     }
 

@@ -43,6 +43,8 @@ pub struct RankedSentences(Vec<RankedSentence>);
 
 struct RankedSentence {
     citation: Citation,
+    /// The byte of its passage at which it begins.
+    at: usize,
     /// Weighted share of the question's words in the sentence and in its passage.
     by_words: f32,
     /// Cosine similarity to the question.
@@ -72,19 +74,20 @@ impl RankedSentences {
         let by_passage = question.by_passage.iter().map(|held| question.share(held));
         let by_passage: Vec<f32> = by_passage.collect();
 
-        let quotations = Supports::new(run.question, passages).quotations();
+        let supports = Supports::new(run.question, passages);
+        let starts = supports.sources.iter().map(|source| source.at);
+        let quotations = supports.quotations().into_iter().zip(starts);
         // a document that asks answers in the sentence behind: the words asked for are of that one
         let mut asked = (0, BTreeSet::new());
-        let ranked = quotations.into_iter().filter_map(|citation| {
+        let ranked = quotations.filter_map(|(citation, at)| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
             let chunk = &passages.hits[citation.label as usize - 1].chunk;
-            let above = headings_above(chunk, text);
             // what a row or a definition is about stands above them, and what a sentence is about
             // above its section, where several are in a passage
             let is_entry = text.starts_with('|') || is_definition(text);
             if is_entry || !chunk.sections.is_empty() {
-                held.extend(question.find_in(&above.join(" ")));
+                held.extend(question.find_in(&chunk.headings_at(at).join(" ")));
             }
             // in a table of contents it is the text of a link
             if text.trim_end().ends_with(['?', '？']) || text.contains("?](") {
@@ -102,6 +105,7 @@ impl RankedSentences {
                 by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * passage,
                 similarity: 0.0,
                 code: None,
+                at,
                 citation,
             })
         });
@@ -114,11 +118,10 @@ impl RankedSentences {
             let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
             let last = chunk.sections.iter().filter_map(|one| one.headings.last());
             let mut titles = chunk.headings.iter().chain(last);
-            let at = chunk.text.find(one.text());
             let mut starts = chunk.sections.iter().map(|section| section.at as usize);
             // a heading of Org has its state and its tags, too
             titles.any(|title| split_words(title).eq(split_words(one.text())))
-                || one.text().starts_with('*') && starts.any(|start| at == Some(start))
+                || one.text().starts_with('*') && starts.any(|start| start == one.at)
         };
         sentences.retain(|one| {
             let text = one.text();
@@ -169,7 +172,7 @@ impl RankedSentences {
             if begins_item(one.text()) {
                 return ("text", chunk.embedded_text());
             }
-            let above = headings_above(chunk, one.text());
+            let above = chunk.headings_at(one.at);
             let text = embedded_text(&chunk.document, above, one.text());
             ("sentence", text)
         });
@@ -183,11 +186,6 @@ impl RankedSentences {
     pub fn score(&self) -> f32 {
         self.0.first().map_or(0.0, RankedSentence::score)
     }
-}
-
-/// Returns the headings above a sentence of a chunk.
-fn headings_above<'c>(chunk: &'c ChunkText, sentence: &str) -> &'c [String] {
-    chunk.headings_at(chunk.text.find(sentence).unwrap_or_default())
 }
 
 /// Returns the block of code of a chunk that has a line, where it has several: one line of a

@@ -51,6 +51,8 @@ pub struct Source {
 pub struct SourceSentence {
     /// Index of its passage in `passages`.
     pub passage: usize,
+    /// The byte of the passage at which it begins.
+    pub at: usize,
     pub lines: [u32; 2],
     pub place: Option<Place>,
     pub text: String,
@@ -90,6 +92,7 @@ impl Supports {
                 let lines = lines(&hit.chunk, range.clone());
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
+                    at: range.start,
                     lines,
                     place: hit.chunk.place(lines),
                     text: text.to_owned(),

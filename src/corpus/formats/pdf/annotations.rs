@@ -117,12 +117,10 @@ impl<'a> Annotations<'a> {
             return None;
         }
         let name = self.full_name(widget);
-        let beside = || {
-            let is_known = name.as_deref().is_some_and(|name| !is_given(name));
-            let label = || texts.label(self.corners(widget), kind == b"Btn");
-            if is_known { None } else { label() }
-        };
-        Some(match label.or_else(beside).or(name) {
+        // given by the author of the form, and not by a program
+        let own = || name.clone().filter(|name| !is_given(name));
+        let beside = || texts.label(self.corners(widget), kind == b"Btn");
+        Some(match label.or_else(own).or_else(beside).or(name.clone()) {
             Some(label) => format!("{}: {value}", label.trim_end_matches(':')),
             None => value,
         })
