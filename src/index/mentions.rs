@@ -38,10 +38,13 @@ pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> V
         return hits;
     }
 
+    let scores: Vec<f32> = hits.iter().map(|hit| hit.fused.score).collect();
     for (at, naming) in naming.into_iter().enumerate() {
         if let Some(better) = naming {
             hits[at].named_by = Some(hits[better].chunk.id);
-            hits[at].fused.score += RAISE * DECAY.powi(better as i32);
+            // the one that names it stays in front: it answers more often than what it names
+            let raised = scores[at] + RAISE * DECAY.powi(better as i32);
+            hits[at].fused.score = raised.min(scores[better]).max(scores[at]);
         }
     }
     hits.sort_by(|one, other| other.fused.score.total_cmp(&one.fused.score));
