@@ -31,6 +31,8 @@ pub struct Word {
     pub entropy: f32,
     /// Probability of its least likely token.
     pub probability: f32,
+    /// The same of its tokens with letters or digits, without its markup; 1 where it has none.
+    pub letters_probability: f32,
 }
 
 /// Groups the tokens of a sentence into words.
@@ -53,6 +55,12 @@ pub fn words(tokens: &[Token]) -> Vec<Word> {
         .map(|(text, group)| Word {
             text: text.trim().to_owned(),
             entropy: group.iter().map(|token| token.entropy).sum::<f32>() / group.len() as f32,
+            letters_probability: least_probability(
+                group
+                    .iter()
+                    .copied()
+                    .filter(|token| token.text.contains(char::is_alphanumeric)),
+            ),
             probability: least_probability(group),
         })
         .collect()

@@ -133,7 +133,15 @@ pub fn ask(
     }
     emit_gate(&mut run, &*gate);
 
-    let answered = follow_up::rewrite(&mut run, &asked.thread.turns).and_then(|rewritten| {
+    // what is asked of the program or of the whole folder continues nothing
+    let is_whole = is_greeting(question)
+        || has_scope(&config) && (about_program(question).is_some() || asks_for_overview(question));
+    let turns = if is_whole {
+        &[][..]
+    } else {
+        &asked.thread.turns
+    };
+    let answered = follow_up::rewrite(&mut run, turns).and_then(|rewritten| {
         run.question = standalone.get_or_init(|| rewritten);
         answer(&mut run, &mut *gate, &scope, &asked.confirmed, &searched)
     });

@@ -127,7 +127,7 @@ impl RankedSentences {
             let text = one.text();
             let words = content_words(text, question.language).len();
             words >= MIN_WORDS
-                && !is_heading(text)
+                && !is_heading_or_fence(text)
                 // the end of a row that is too long for one
                 && (!text.ends_with('|') || text.starts_with('|'))
                 && !is_name_row(text, &all)
@@ -221,10 +221,13 @@ fn is_end(text: &str, whole: &str) -> bool {
     text.len() < whole.len() && (whole.starts_with(text) || whole.ends_with(text))
 }
 
-/// Returns whether a text of a document is a heading: marked, or underlined.
-fn is_heading(text: &str) -> bool {
+/// Returns whether a text of a document says nothing by itself: a heading, marked or underlined, or
+/// the line above a block of code.
+fn is_heading_or_fence(text: &str) -> bool {
     let underlines = ["===", "---", "~~~", "***", "^^^"];
-    text.starts_with('#')
+    let is_fence = text.starts_with("```") && text.lines().count() == 1;
+    is_fence
+        || text.starts_with('#')
         || is_heading_line(text)
         || underlines.iter().any(|line| text.contains(line))
 }

@@ -125,7 +125,9 @@ impl Statements {
         };
 
         for Word {
-            text, probability, ..
+            text,
+            letters_probability: probability,
+            ..
         } in words(behind_lead(&sentence.tokens))
         {
             let text = without_marks(&text);
