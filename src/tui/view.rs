@@ -193,6 +193,8 @@ pub enum Request {
     },
     /// Type a line, beginning with a text.
     Type(Purpose, String),
+    /// Measure the utility of the context with this many samples of each part of it.
+    Measure { samples: u32 },
     /// Measure the utility of the context against a reference answer that is typed.
     TypeReference,
     /// Open the document of a passage.

@@ -417,7 +417,7 @@ fn a_thread_is_resumed_after_a_kill() {
     ask(&mut terminal, "And where was Mira Oakes born?");
     terminal.wait("the wording", |screen| {
         let text = screen.contents();
-        let has_wording = text.contains("understood as") || text.contains("searched as typed");
+        let has_wording = text.contains("understood as") || text.contains("asked by itself");
         has_wording && text.contains("run 2 of 2") && text.contains("done in")
     });
     let killed = Command::new("kill")

@@ -151,7 +151,11 @@ fn calls_of(config: &Config, part: Part, texts: u32) -> u32 {
                 2
             };
             let samples = config.utility.samples;
-            let judged = if has_generator_judge { samples * 2 } else { 0 };
+            let judged = if has_generator_judge {
+                samples * (samples + 1)
+            } else {
+                0
+            };
             contexts * (samples + 1 + judged)
         }
     }

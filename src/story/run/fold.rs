@@ -220,7 +220,10 @@ impl Run {
                 entropy,
                 alternatives,
             } => {
-                self.decoding.token(t_us);
+                // what was put together behind a call was not decoded now
+                if self.calls.last().is_none_or(|call| call.batch.is_none()) {
+                    self.decoding.token(t_us);
+                }
                 let token = Token {
                     text: many_lines(text),
                     logprob: *logprob,

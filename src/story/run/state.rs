@@ -165,6 +165,13 @@ impl Run {
         self.decoding.tokens_per_second()
     }
 
+    /// Returns prompt tokens per second, the most of the calls; `None` where no call says it.
+    pub fn reading_rate(&self) -> Option<f64> {
+        let rates = self.calls.iter().filter_map(|call| call.usage);
+        let highest = rates.map(|usage| usage.reading_rate).fold(0.0, f32::max);
+        (highest > 0.0).then(|| f64::from(highest))
+    }
+
     /// Returns the model of this run in a role.
     pub fn model(&self, role: ModelRole) -> Option<&ModelCard> {
         self.models.iter().find(|card| card.role == role)

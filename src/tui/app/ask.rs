@@ -368,17 +368,25 @@ impl App {
         }
     }
 
-    /// Opens the measurement of the run, and starts it if there is none.
+    /// Opens the measurement of the run, and starts it if there is none and it is quick.
     pub(super) fn open_utility(&mut self) {
         self.open(overlays::Utility);
 
         let is_wanted = self.scene().run.is_some_and(|run| {
             run.utility().is_none() && overlays::why_not_measured(run).is_none()
         });
-        if is_wanted && self.ui.work.measuring.is_none() && self.has_engine() {
+        let is_long = overlays::long_measurements(&self.scene()).is_some();
+        if is_wanted && !is_long && self.ui.work.measuring.is_none() && self.has_engine() {
             self.measure(Vec::new());
         }
         self.select_first();
+    }
+
+    /// Measures with this many samples of each context.
+    pub(super) fn measure_with(&mut self, samples: u32) {
+        if self.has_engine() {
+            self.measure(vec![("utility.samples".to_owned(), samples.to_string())]);
+        }
     }
 
     /// Opens the input of a reference answer.

@@ -103,6 +103,7 @@ impl App {
             Request::Reset(key) => self.reset_setting(key),
             Request::TogglePlace { key, chunk } => self.toggle_place(key, &chunk),
             Request::Type(purpose, text) => self.ui.field = Some(Field::new(purpose, &text)),
+            Request::Measure { samples } => self.measure_with(samples),
             Request::TypeReference => self.type_reference(),
             Request::OpenSource(passage) => self.open_source(passage),
             Request::OpenThread(runs, chosen) => self.open_thread(runs, chosen),

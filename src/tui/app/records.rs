@@ -131,7 +131,7 @@ impl App {
         let change = words::index_change(report);
         let is_first = report.unchanged == 0 && report.changed == 0 && report.removed == 0;
 
-        let again = self.keymap.sign(Action::Again);
+        let again = self.scene().keys_from_here(Action::Again);
         let asks_again = match self.scene().run {
             Some(run) if run.lacks_documents() || run.is_by_words_alone() => {
                 format!(" · {again} asks again")

@@ -28,7 +28,7 @@ pub use report::Report;
 pub use sessions::Sessions;
 pub use settings::{Settings, changed_settings};
 pub use source::{Origin, Source};
-pub use utility::{Utility, why_not as why_not_measured};
+pub use utility::{Utility, long_measurements, why_not as why_not_measured};
 pub use variants::Variants;
 
 use ratatui::layout::Rect;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use ratatui::text::{Line, Span};
 
+use crate::config::JudgeModel;
 use crate::event::{
     Belief, BeliefSample, Event, HitUtility, SePerForm, SessionEvent, Utility as Measured,
 };
@@ -24,6 +25,18 @@ const HALF_BAR: usize = 8;
 const INDENT: usize = 12;
 /// The item that changes the reference answer; beliefs follow.
 const REFERENCE: Item = Item::new(0, 0);
+
+/// Samples of a context in the short measurement.
+const FEW_SAMPLES: u32 = 2;
+
+/// Seconds from which a measurement begins only when its cost was read.
+const LONG_SECONDS: f64 = 20.0;
+
+/// Tokens of a sampled answer, at most.
+const ANSWER_TOKENS: f64 = 32.0;
+
+/// Tokens of a comparison of two answers that no other one shares: measured, 1.5 billion parameters.
+const COMPARISON_TOKENS: f64 = 40.0;
 
 /// The utility of a run's context (ΔSePer).
 pub struct Utility;
@@ -62,6 +75,8 @@ impl View for Utility {
             figures.belief_rows(page, scroll);
         } else if let Some(reason) = why_not(run) {
             page.remark(reason);
+        } else if let Some(offers) = long_measurements(scene) {
+            offer_rows(page, &offers);
         } else if scene.ui.player.is_some() {
             page.remark(
                 "A replay has no models. To measure, open the folder and ask the question there.",
@@ -100,7 +115,7 @@ impl View for Utility {
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Back, "close"),
-            (Action::Choose, "another reference"),
+            (Action::Choose, "choose"),
             (Action::Copy, "copy"),
         ]
     }
@@ -110,8 +125,12 @@ impl View for Utility {
             let is_measuring = scene.ui.work.measuring.is_some();
             return is_measuring.then_some(Request::StopMeasuring);
         }
-        let is_reference = action == Action::Choose && scroll.selected == Some(REFERENCE);
-        is_reference.then_some(Request::TypeReference)
+        let chosen = scroll.selected.filter(|_| action == Action::Choose)?;
+        if let Some(offers) = long_measurements(scene) {
+            let (samples, _) = *offers.get(chosen.row)?;
+            return Some(Request::Measure { samples });
+        }
+        (chosen == REFERENCE).then_some(Request::TypeReference)
     }
 
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
@@ -119,6 +138,72 @@ impl View for Utility {
             Event::Session(SessionEvent::UtilityMeasured { .. }) => Reaction::SelectFirst,
             _ => Reaction::Nothing,
         }
+    }
+}
+
+/// Returns the measurements to choose from, as samples of a context with the seconds that they take
+/// at most; `None` where nothing is to be chosen: a measurement is there or quick, or its cost is
+/// not known.
+pub fn long_measurements(scene: &Scene<'_>) -> Option<[(u32, f64); 2]> {
+    let run = scene.run.filter(|run| run.utility().is_none())?;
+    if scene.ui.player.is_some() || scene.ui.work.measuring.is_some() || why_not(run).is_some() {
+        return None;
+    }
+    let samples = scene.ui.next_run.config().utility.samples;
+    let offers = [samples, FEW_SAMPLES.min(samples)]
+        .map(|samples| Some((samples, seconds(scene, run, samples)?)));
+    let [Some(all), Some(few)] = offers else {
+        return None;
+    };
+    (all.1 >= LONG_SECONDS).then_some([all, few])
+}
+
+/// Returns the seconds that a measurement with this many samples takes at most, by the rates of the
+/// run's model; `None` where they are not known.
+fn seconds(scene: &Scene<'_>, run: &Run, samples: u32) -> Option<f64> {
+    let hits = run.context_hits();
+    let (reading, writing) = (run.reading_rate()?, run.tokens_per_second()?);
+    let contexts = contexts(hits.len()) as f64;
+    let samples = f64::from(samples);
+
+    // each chunk is read with all, alone, and in all contexts without another one
+    let tokens: u32 = hits.iter().map(|hit| hit.chunk.tokens).sum();
+    let read = f64::from(tokens) * (hits.len() + 1) as f64;
+    let judge = &scene.ui.next_run.config().judge.model;
+    let is_judged = matches!(judge, JudgeModel::Auto | JudgeModel::Generator);
+    let compared = if is_judged {
+        samples * (samples + 1.0) * contexts
+    } else {
+        0.0
+    };
+    let written = contexts * ANSWER_TOKENS * (samples + 1.0).sqrt();
+    Some((read + compared * COMPARISON_TOKENS) / reading + written / writing)
+}
+
+/// Returns the contexts that are measured: none, all, and each chunk alone and left out.
+fn contexts(chunks: usize) -> usize {
+    match chunks {
+        0 | 1 => 1 + chunks,
+        2 => 4,
+        chunks => 2 + 2 * chunks,
+    }
+}
+
+fn offer_rows(page: &mut Page<'_>, offers: &[(u32, f64)]) {
+    let chunks = page.scene.run.map_or(0, |run| run.context_hits().len());
+    page.remark(&format!(
+        "How much did each passage help? The model answers from {} contexts (none, all, each passage alone, and all but each), several \
+         times each, and compares its answers. At the speed of this run that takes up to:",
+        contexts(chunks)
+    ));
+    page.gap();
+    for (at, (samples, seconds)) in offers.iter().enumerate() {
+        let time = words::duration((seconds * 1000.0) as u64);
+        let line = vec![
+            page.span(Tone::Strong, text::left(&format!("  {time}"), INDENT + 4)),
+            page.span(Tone::Text, format!("{samples} answers for each context")),
+        ];
+        page.item(Item::new(at, 0), Line::from(line));
     }
 }
 

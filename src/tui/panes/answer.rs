@@ -86,10 +86,11 @@ impl View for Answer {
                 turn = turns;
             }
         }
-        if turns == 1 || turns == runs {
-            return number;
+        match turns {
+            1 => number,
+            _ if turns == runs => format!("turn {turn} of {turns}"),
+            _ => format!("turn {turn} of {turns}, {number}"),
         }
-        format!("turn {turn} of {turns}, {number}")
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -206,11 +207,12 @@ fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
     let words = match follow_up.as_asked {
         Some(AsAsked::StandsAlone) => return,
         // the stages and the prompts show the reason
-        Some(_) => "searched as typed".to_owned(),
+        Some(_) => "asked by itself, not as a follow-up".to_owned(),
         None => format!("understood as: {}", follow_up.text),
     };
     let edits = page.scene.keys_from_here(Action::EditWording);
-    let edits = if follow_up.text.is_empty() {
+    // while the run goes on, the way out of the question line stops it
+    let edits = if follow_up.text.is_empty() || page.scene.ui.is_in_progress(run) {
         String::new()
     } else {
         format!(" ({edits} edits it)")

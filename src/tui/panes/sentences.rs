@@ -188,12 +188,13 @@ impl<'a> Sentence<'a> {
         } else if is(VerdictKind::Doubtful) && self.unsure_word().is_some() {
             (Tone::Warning, "?")
         } else if self.step.citations.is_empty()
+            || self.run.outcome.is_none()
             || is(VerdictKind::NotInDocuments)
             || is(VerdictKind::Doubtful)
             || self.step.text.starts_with('≠')
         {
             // what is quoted below a refusal supports nothing, and a sign of support beside an
-            // answer that is in question would be read as its verdict
+            // answer that is in question or not yet judged would be read as its verdict
             (Tone::Quiet, "·")
         } else {
             (Tone::Good, "✓")

@@ -497,8 +497,10 @@ fn the_wording_of_a_follow_up_can_be_edited_and_switched_off() {
         screen.apply(&records).press("esc");
         screen
     };
-    with("Where was he born?").shows("  searched as typed (T edits it)");
-    with("").shows("  searched as typed ").hides("T edits it");
+    with("Where was he born?").shows("  asked by itself, not as a follow-up (T edits it)");
+    with("")
+        .shows("  asked by itself, not as a follow-up ")
+        .hides("T edits it");
 }
 
 #[test]
