@@ -26,7 +26,9 @@ use super::judged::cite_uncited;
 use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
-use super::quotes::{RankedSentences, add_quotes, give, refuse};
+use super::quotes::{
+    RankedSentences, add_quotes, give, is_unclear, refusal, refuse, unclear_refusal,
+};
 use super::rows::{choose_rows, give_rows};
 use super::sampled::sample;
 use super::scope::{
@@ -264,7 +266,7 @@ fn answer<'q>(
             run.tools.verdict_fit,
         );
         if verdict.is_unfounded() && !statements.says_unanswered() {
-            answer = refuse(run, ranked, answer);
+            answer = refuse(run, ranked, answer, refusal(run.question));
             run.keep(answer.clone());
         }
         run.emit(RunEvent::VerdictGiven { verdict });
@@ -378,6 +380,10 @@ fn search_and_answer<'q>(
         {
             support = Some(support::accept(run));
             give_sections(run, sections)
+        }
+        Some(known) if is_unclear(&known) => {
+            let text = unclear_refusal(run.question);
+            refuse(run, std::mem::take(&mut ranked), Answer::default(), text)
         }
         Some(known) if quotes || !known.supported => {
             give(run, std::mem::take(&mut ranked), known.supported)

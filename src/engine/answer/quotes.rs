@@ -8,7 +8,8 @@ use crate::corpus::{
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{
-    ChunkText, Citation, FENCE, NearestSentence, embedded_text, ends_in_code, saturating_u32,
+    ChunkText, Citation, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
+    saturating_u32,
 };
 use crate::index::{content_words, short_text_language};
 use crate::methods::cosine;
@@ -36,6 +37,9 @@ const PASSAGE_WEIGHT: f32 = 0.2;
 const MAX_CODE_LINES: usize = 24;
 /// The short answer of a refusal, as the prompts of the papers word it.
 const UNKNOWN: &str = "unknown";
+/// Least probability of an answer with which a refusal says that it is not said clearly: 12 of 25
+/// questions that are refused from here on can be answered, and 5 of 22 below.
+const UNCLEAR: f32 = 0.25;
 
 /// The sentences of some passages that fit the question, best first.
 #[derive(Default)]
@@ -361,14 +365,24 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     if supported {
         add_quotes(run, ranked, answer)
     } else {
-        refuse(run, ranked, answer)
+        refuse(run, ranked, answer, refusal(run.question))
     }
 }
 
-/// Adds to an answer that the documents do not give it, and what comes nearest.
-pub fn refuse(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer) -> Answer {
-    let text = refusal(run.question).to_owned();
-    run.give_step(&mut answer, "\n\n", text, None);
+/// Returns whether a refusal may well be wrong: a model judged the sources, and nearly accepted
+/// them.
+pub fn is_unclear(support: &Support) -> bool {
+    support.stated.is_some() && !support.supported && support.probability >= UNCLEAR
+}
+
+/// Adds to an answer in these words that the documents do not give it, and what comes nearest.
+pub fn refuse(
+    run: &mut Run<'_>,
+    ranked: RankedSentences,
+    mut answer: Answer,
+    text: &str,
+) -> Answer {
+    run.give_step(&mut answer, "\n\n", text.to_owned(), None);
     let mut answer = add(run, ranked, answer, false);
     if run.tools.config.answer.short {
         UNKNOWN.clone_into(&mut answer.short);
@@ -437,13 +451,7 @@ pub fn quotation(text: &str) -> String {
 /// Returns that the documents do not say, in the language of the question; in English where the
 /// phrase is not known.
 pub fn refusal(question: &str) -> &'static str {
-    let by_letters = language(question);
-    let language = match by_letters {
-        "en" => short_text_language(question).unwrap_or(by_letters),
-        other => other,
-    };
-
-    match language {
+    match question_language(question) {
         "de" => "Ihre Dokumente sagen es nicht.",
         "es" => "Sus documentos no lo dicen.",
         "fr" => "Vos documents ne le disent pas.",
@@ -454,6 +462,29 @@ pub fn refusal(question: &str) -> &'static str {
         "ru" => "В ваших документах этого нет.",
         "zh" => "您的文档中没有说明。",
         _ => "Your documents do not say.",
+    }
+}
+
+/// Returns that the documents do not say it clearly, as [`refusal`] does.
+pub fn unclear_refusal(question: &str) -> &'static str {
+    match question_language(question) {
+        "de" => "Ihre Dokumente sagen es nicht eindeutig.",
+        "es" => "Sus documentos no lo dicen claramente.",
+        "fr" => "Vos documents ne le disent pas clairement.",
+        "it" => "I suoi documenti non lo dicono chiaramente.",
+        "ja" => "文書にははっきりとは書かれていません。",
+        "nl" => "Uw documenten zeggen het niet duidelijk.",
+        "pt" => "Os seus documentos não o dizem claramente.",
+        "ru" => "В ваших документах это прямо не сказано.",
+        "zh" => "您的文档中没有明确说明。",
+        _ => "Your documents do not say it clearly.",
+    }
+}
+
+fn question_language(question: &str) -> &'static str {
+    match language(question) {
+        "en" => short_text_language(question).unwrap_or("en"),
+        other => other,
     }
 }
 

@@ -35,7 +35,7 @@ const LONG_SECONDS: f64 = 20.0;
 /// Tokens of a sampled answer, at most.
 const ANSWER_TOKENS: f64 = 32.0;
 
-/// Tokens of a comparison of two answers that no other one shares: measured, 1.5 billion parameters.
+/// Tokens of a comparison of two answers that no other one shares.
 const COMPARISON_TOKENS: f64 = 40.0;
 
 /// The utility of a run's context (ΔSePer).
@@ -55,10 +55,9 @@ impl View for Utility {
 
         let is_measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
         if is_measuring && run.unfinished_utility.is_none() {
-            let samples = scene.ui.next_run.config().utility.samples;
-            page.remark(&format!(
-                "Sampling {samples} answers per context: without documents, with all chunks, with each chunk alone, and without each chunk …"
-            ));
+            page.remark(
+                "Sampling answers without documents, with all chunks, with each chunk alone, and without each chunk …",
+            );
             page.gap();
             page.remark(&progress_words(scene));
         } else if let Some(utility) = run.utility() {

@@ -211,7 +211,7 @@ fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
         None => format!("understood as: {}", follow_up.text),
     };
     let edits = page.scene.keys_from_here(Action::EditWording);
-    // while the run goes on, the way out of the question line stops it
+    // during the run the way out of the question line stops it
     let edits = if follow_up.text.is_empty() || page.scene.ui.is_in_progress(run) {
         String::new()
     } else {

@@ -232,7 +232,7 @@ impl<'a> Sentence<'a> {
         let (tone, sign) = self.support();
         let mut unsure = self.unsure_word();
         for (at, line) in lines.into_iter().enumerate() {
-            let marks = unsure.and_then(|word| self.marks_below(word, &line));
+            let marks = unsure.and_then(|word| self.marks_below(word, &line, room));
             let mut spans = if at > 0 {
                 vec![Span::raw(INDENT)]
             } else if self.step.replaced.is_empty() {
@@ -261,11 +261,12 @@ impl<'a> Sentence<'a> {
         (is_in_question && word.step == self.step.step).then_some(word)
     }
 
-    /// Returns the row below a row that holds a word: marks, and the words that were as likely.
-    fn marks_below(&self, word: &UncertainWord, line: &Line<'_>) -> Option<String> {
+    /// Returns the row below a row that holds a word: marks, and the words that were as likely,
+    /// where there is more room for them.
+    fn marks_below(&self, word: &UncertainWord, line: &Line<'_>, room: usize) -> Option<String> {
         let row = plain(line);
         let at = row.find(&word.text).filter(|_| !word.text.is_empty())?;
-        let before = " ".repeat(text::width(&row[..at]));
+        let before = text::width(&row[..at]);
         let marks = "▂".repeat(text::width(&word.text));
 
         let mut tokens = self.step.tokens.iter();
@@ -279,7 +280,13 @@ impl<'a> Sentence<'a> {
             format!(", or {}", others.join(", "))
         };
         let share = words::percent(word.probability);
-        Some(format!("{before}{marks} unsure ({share}){others}"))
+        let words = format!("unsure ({share}){others}");
+        let (cells, behind) = (text::width(&words) + 1, before + text::width(&marks));
+        Some(if behind + cells > room && cells <= before {
+            format!("{}{words} {marks}", " ".repeat(before - cells))
+        } else {
+            format!("{}{marks} {words}", " ".repeat(before))
+        })
     }
 
     /// A sentence that this one replaced, struck through, with the reason: in one row until it is

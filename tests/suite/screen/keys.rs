@@ -16,8 +16,8 @@ use ragscope::tui::{App, Options};
 use ratatui::buffer::Cell;
 
 use super::scenes::{
-    closed_book, ended, first_start, followed_up, listed_sessions, listed_threads, opened,
-    opened_source, regenerated, repaired, repaired_with, replayed, streaming,
+    closed_book, document, ended, first_start, followed_up, listed_sessions, listed_threads,
+    opened, opened_source, regenerated, repaired, repaired_with, replayed, streaming,
 };
 use super::stage::*;
 use crate::support::environment::SMALL_GENERATOR;
@@ -421,7 +421,7 @@ fn a_question_continues_the_thread_of_the_run_on_the_screen() {
 
     let mut screen = followed_up();
     screen
-        .shows("run 2 of 2")
+        .shows("turn 2 of 2")
         .shows("And where was he born?")
         .shows("understood as: Where was Tam Reeve born?");
     assert_eq!(
@@ -1193,6 +1193,29 @@ fn pasting_goes_into_the_input_and_steers_nothing() {
 }
 
 #[test]
+fn a_long_measurement_begins_when_its_cost_was_read() {
+    let mut records = recorded();
+    for record in &mut records {
+        record.t_us *= 100;
+        if let Event::Run(RunEvent::ModelCallFinished { usage, .. }) = &mut record.event {
+            usage.reading_rate = 60.0;
+        }
+    }
+    let mut screen = ready();
+    screen.apply(&records).press("esc w");
+    screen
+        .shows("10 answers for each context")
+        .shows("2 answers for each context");
+    assert_eq!(screen.commands(), []);
+    screen.press("down enter").shows("Sampling answers");
+    assert!(matches!(
+        screen.commands().as_slice(),
+        [Command::MeasureUtility { overrides, .. }]
+            if *overrides == [("utility.samples".to_owned(), "2".to_owned())]
+    ));
+}
+
+#[test]
 fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed() {
     let measured = |screen: &mut Screen| -> Vec<(usize, Vec<(String, String)>)> {
         let commands = screen.commands().into_iter();
@@ -1214,10 +1237,7 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
             .collect()
     };
     let mut screen = answered();
-    screen
-        .press("w")
-        .shows("Sampling 10 answers")
-        .press("esc w");
+    screen.press("w").shows("Sampling answers").press("esc w");
     assert_eq!(
         measured(&mut screen),
         [(3, Vec::new())],
@@ -1589,7 +1609,7 @@ fn without_a_folder_enter_opens_one_of_before_this_one_or_the_demo() {
         .type_text("Who?")
         .press("enter")
         .shows("ask> Who?")
-        .shows("no folder is open yet: esc O opens one");
+        .shows("no folder is open yet: esc, O opens one");
     assert_eq!(asking.app.take_effects(), []);
     // and the slash that completing leaves makes no other folder of it
     asking
@@ -1958,7 +1978,7 @@ fn errors_and_warnings_are_counted_apart() {
     screen
         .session(warned)
         .press("j")
-        .shows("! 1 warning (esc L)")
+        .shows("! 1 warning (esc, L)")
         .session(SessionEvent::OperationFailed {
             operation: Operation::LoadModels,
             problem: Problem::without_advice("no such file"),
@@ -2067,7 +2087,7 @@ fn a_finished_answer_shows_its_beginning_and_a_growing_one_its_end() {
             "Where was the teacher",
             "Mira Oakes was",
             "partly supported",
-            "esc o opens people/oakes.md:12-14",
+            "esc, o opens people/oakes.md:12-14",
         ] {
             assert!(text.contains(seen), "no {seen:?} on\n{text}");
         }
@@ -2126,6 +2146,15 @@ fn long_answer() -> Vec<Record> {
     }));
     records.push(last);
     records
+}
+
+#[test]
+fn what_the_model_was_unsure_of_is_said_where_there_is_room() {
+    let mut screen = document();
+    for cells in [60, 70, 80, 100] {
+        let text = screen.text(cells, 60);
+        assert!(text.contains("unsure (41 %)"), "{text}");
+    }
 }
 
 #[test]
