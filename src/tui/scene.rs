@@ -100,7 +100,7 @@ impl<'a> Scene<'a> {
     pub fn keys_from_here(&self, action: Action) -> String {
         let sign = self.keymap.sign(action);
         match self.ui.panes.focus {
-            Focus::Input => format!("{}, {sign}", self.keymap.sign(Action::Back)),
+            Focus::Input => format!("{} then {sign}", self.keymap.sign(Action::Back)),
             Focus::Panes => sign,
         }
     }

@@ -1609,7 +1609,7 @@ fn without_a_folder_enter_opens_one_of_before_this_one_or_the_demo() {
         .type_text("Who?")
         .press("enter")
         .shows("ask> Who?")
-        .shows("no folder is open yet: esc, O opens one");
+        .shows("no folder is open yet: esc then O opens one");
     assert_eq!(asking.app.take_effects(), []);
     // and the slash that completing leaves makes no other folder of it
     asking
@@ -1978,7 +1978,7 @@ fn errors_and_warnings_are_counted_apart() {
     screen
         .session(warned)
         .press("j")
-        .shows("! 1 warning (esc, L)")
+        .shows("! 1 warning (esc then L)")
         .session(SessionEvent::OperationFailed {
             operation: Operation::LoadModels,
             problem: Problem::without_advice("no such file"),
@@ -2087,7 +2087,7 @@ fn a_finished_answer_shows_its_beginning_and_a_growing_one_its_end() {
             "Where was the teacher",
             "Mira Oakes was",
             "partly supported",
-            "esc, o opens people/oakes.md:12-14",
+            "esc then o opens people/oakes.md:12-14",
         ] {
             assert!(text.contains(seen), "no {seen:?} on\n{text}");
         }
