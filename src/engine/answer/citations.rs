@@ -203,12 +203,15 @@ impl Supports {
         } else {
             names(text).collect()
         };
+        // what leads to a statement is in no source; the names and numbers in it have to be
+        let stems = of_passages.map(|of| {
+            let mut stems = stems(without_lead(text), of);
+            self.remove_kind(&mut stems, of);
+            (of, stems)
+        });
         Claim {
             language,
-            // what leads to a statement is in no source; the names and numbers in it have to be
-            stems: of_passages
-                .map(|of| (of, stems(without_lead(text), of)))
-                .collect(),
+            stems: stems.collect(),
             numbers,
             digits,
             names,
@@ -1019,6 +1022,28 @@ mod tests {
                 "Save a jump to the jumplist:\n```\nkey ctrl-s jump\n```",
                 false,
             ),
+        ] {
+            assert_eq!(!supports.cite(sentence).is_empty(), is_cited, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_thing_that_is_asked_for_need_not_be_named() {
+        let text = "With `#[deref]` it's possible to indicate the field that\nyou want to derive `Deref` for.";
+        let passages = Passages {
+            hits: vec![hit(text, [1, 2])],
+            ..Passages::default()
+        };
+        let question = "Which attribute indicates the field that I want to derive Deref for?";
+        let supports = Supports::new(question, &passages);
+        for (sentence, is_cited) in [
+            (
+                "The attribute that indicates the field to derive Deref for is #[deref].",
+                true,
+            ),
+            ("The attribute is #[deref].", true),
+            ("The attribute is #[derive_more].", false),
+            ("The compiler that indicates the field is rustc.", false),
         ] {
             assert_eq!(!supports.cite(sentence).is_empty(), is_cited, "{sentence}");
         }

@@ -9,6 +9,7 @@ use crate::event::{QuestionKind, Scope, document_stem};
 use crate::index::{content_words, short_text_language};
 
 use super::pairs::{WHAT_IS, find_comparison, find_pair};
+use super::wording::asks_which;
 
 /// Words that ask for a summary, in lower case.
 #[rustfmt::skip]
@@ -33,8 +34,6 @@ const ASKING: &[&str] = &[
     "quelle", "où", "quand", "qui", "est-ce", "cómo", "por qué", "qué", "cuál", "dónde", "cuándo",
     "quién", "hay", "puedo", "怎么", "如何", "哪个", "什么",
 ];
-/// Beginnings of words that ask which one, in lower case.
-const WHICH_STEMS: [&str; 5] = ["which", "what", "welche", "quel", "qué"];
 /// Words in front of files in a question for those that are about something, words for files, and
 /// verbs behind them, in lower case; the longer ones first.
 #[rustfmt::skip]
@@ -233,7 +232,6 @@ pub fn list_subject(scope: &Scope, question: &str) -> Option<String> {
 /// Returns the words of a question that ask for everything of a kind: how something is listed asks
 /// for no list.
 fn find_list_request(question: &str) -> Option<Range<usize>> {
-    let asks_which = |word: &str| WHICH_STEMS.iter().any(|stem| word.starts_with(stem));
     LISTING.iter().find_map(|phrase| {
         let at = find_words(question, phrase)?;
         let clause = question[..at].rsplit([

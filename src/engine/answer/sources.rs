@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use crate::corpus::{fold_white_space, language, named_dates, sentences};
+use crate::corpus::{fold_white_space, language, named_dates, sentences, split_words};
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, ChunkText, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::short_text_language;
 
-use super::wording::{stems, words};
+use super::wording::{asks_which, stems, words};
 
 /// The bonus of a whole sentence: less than the share of any word.
 const WHOLE_BONUS: f32 = 1e-3;
@@ -28,6 +28,8 @@ pub struct Supports {
     pub foreign: Option<&'static str>,
     /// Without stop words and endings, by the language of the passages.
     pub asked: BTreeMap<&'static str, BTreeSet<String>>,
+    /// The kind of thing that is asked for, as in "which attribute".
+    kind: Option<String>,
 }
 
 /// A passage, with the words of its text and its place.
@@ -79,6 +81,7 @@ impl Supports {
             days: named_dates(question),
             foreign: short_text_language(question).filter(|language| *language != "en"),
             asked: BTreeMap::new(),
+            kind: kind_asked(question).map(str::to_owned),
         };
 
         for (label, hit) in (1..).zip(&passages.hits) {
@@ -173,12 +176,30 @@ impl Supports {
         if total > 0.0 { common / total } else { 0.0 }
     }
 
+    /// Removes from the words of a claim the kind of thing that was asked for, where no source has
+    /// its name: "which attribute …" is answered by an attribute that is not called one.
+    pub fn remove_kind(&self, words: &mut BTreeSet<String>, language: &'static str) {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        for stem in stems(kind, language) {
+            if !self.sources_with.contains_key(&stem) {
+                words.remove(&stem);
+            }
+        }
+    }
+
     /// Returns the inverse document frequency over the source sentences: a word that none of them
     /// holds weighs most.
     pub fn weight(&self, word: &str) -> f32 {
         let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
         (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
     }
+}
+
+/// Returns the word behind the one that asks which thing it is.
+fn kind_asked(question: &str) -> Option<&str> {
+    let mut words = split_words(question);
+    words.find(|word| asks_which(&word.to_lowercase()))?;
+    words.next()
 }
 
 /// Returns the source sentence with the largest share; of equal ones the first.

@@ -8,6 +8,8 @@ use std::ops::RangeInclusive;
 use crate::corpus::{begins_item, fold_white_space, language, split_words};
 use crate::index::{content_words, is_content_word};
 
+/// Beginnings of words that ask which one, in lower case.
+const WHICH_STEMS: [&str; 5] = ["which", "what", "welche", "quel", "qué"];
 /// Words that begin a lead to a statement, in lower case: "According to [1], …". The choice among
 /// them says nothing of the answer.
 #[rustfmt::skip]
@@ -63,6 +65,11 @@ const JOINTS: [&str; 4] = [", and ", ", und ", ", et ", ", y "];
 pub const ARTICLES: [&str; 10] = [
     "the ", "der ", "die ", "das ", "le ", "la ", "les ", "el ", "los ", "las ",
 ];
+
+/// Returns whether a word in lower case asks which one.
+pub fn asks_which(word: &str) -> bool {
+    WHICH_STEMS.iter().any(|stem| word.starts_with(stem))
+}
 
 /// Returns whether a text is the row of a table, an item of a list, or a definition.
 pub fn is_entry(text: &str) -> bool {
