@@ -19,6 +19,8 @@ use super::stamp::{Publish, Stamp};
 
 /// Maximum number of documents whose headings are read for questions: the screen waits for them.
 const MAX_READ_FOR_QUESTIONS: usize = 64;
+/// The question to begin with where the headings of a folder give none.
+const OVERVIEW: &str = "What is in this folder?";
 
 /// The end of an update for a question that waits.
 #[derive(Debug)]
@@ -298,7 +300,11 @@ impl Worker {
             Ok(headings.collect())
         });
         let headings: Vec<Vec<String>> = headings.collect::<Result<_, IndexError>>()?;
-        Ok(questions(&headings))
+        let mut questions = questions(&headings);
+        if questions.is_empty() && !documents.is_empty() {
+            questions.push(OVERVIEW.to_owned());
+        }
+        Ok(questions)
     }
 
     /// Returns the chunks of a document with their links; without any while the document is not
