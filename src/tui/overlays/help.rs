@@ -7,6 +7,10 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, Size, View};
 use crate::tui::viewport::Scroll;
 
+/// The signs in front of the sentences of an answer.
+const SIGNS: &str = "Signs in front of a sentence: ✓ a source holds it, ○ none does, ? the model was unsure, ≠ another source says \
+     otherwise, · not judged: while it is written, or where the whole answer is in doubt.";
+
 /// The keys that work where help was called.
 pub struct Help {
     /// The contexts that held there.
@@ -43,6 +47,8 @@ impl View for Help {
             }
         }
 
+        page.gap();
+        page.text(Tone::Quiet, " ", SIGNS);
         page.gap();
         page.hint(
             Action::Guide,
