@@ -1,6 +1,7 @@
 //! The reason that a pane has nothing to show in a run, in one line.
 
-use crate::event::{LeftOut, Part};
+use crate::config::StageUse;
+use crate::event::{Decision, LeftOut, Outcome, Part, QuestionKind};
 use crate::story::Run;
 use crate::story::words::{self, duration};
 use crate::tui::view::Scene;
@@ -34,53 +35,155 @@ pub(super) fn skip_reason(run: &Run, part: Part) -> String {
             duration(needed_ms),
             duration(left_ms)
         ),
-        None if run.lookups.is_empty() && run.gate.is_some() => {
-            "skipped: no sentence was uncertain".to_owned()
+        None => unsaid_reason(run, part).to_owned(),
+    }
+}
+
+/// Returns why a part did nothing where no event of the run says it.
+fn unsaid_reason(run: &Run, part: Part) -> &'static str {
+    let waits_for_doubt = match part {
+        Part::Rewriter | Part::Utility => false,
+        Part::Linker | Part::Filter | Part::Reranker | Part::Understanding | Part::Refiner => {
+            run.settings.stages.when == StageUse::AsNeeded
         }
-        None => "did not run".to_owned(),
+    };
+    let is_searched = run.lookups.iter().any(|lookup| lookup.step > 0);
+    let is_doubted = run.steps.iter().any(|step| {
+        let mut known = step.uncertainties().flatten();
+        known.any(|known| known.decision == Decision::Retrieve)
+    });
+    let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_doubted;
+    let has_read = run.lookups.iter().any(|lookup| !lookup.hits().is_empty());
+
+    match &run.outcome {
+        Some(Outcome::Stopped) => "not reached: the run was stopped before it",
+        Some(Outcome::Failed(_)) => "not reached: the run failed before it",
+        _ if run.lookups.is_empty() && is_sure => "skipped: no sentence was uncertain",
+        _ if run.lookups.is_empty() => "skipped: nothing was searched",
+        _ if run.scope.kind == QuestionKind::Summary => "skipped: the document was read in order",
+        _ if !has_read => "skipped: nothing was found",
+        _ if waits_for_doubt && is_sure => "skipped: no sentence was uncertain",
+        Some(Outcome::Completed | Outcome::LimitReached) | None => "did not run",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{GateCard, UncertaintyMeasure};
-    use crate::story::Lookup;
+    use crate::event::{
+        ChunkText, GateCard, Hit, Problem, Retrieval, Scope, Uncertainty, UncertaintyMeasure,
+    };
+    use crate::story::{Lookup, Step};
 
-    #[test]
-    fn a_skipped_stage_has_its_own_reason() {
-        let run_of = |reason| {
-            let mut run = Run::default();
-            let mut lookup = Lookup::default();
-            lookup.left_out.push((vec![Part::Refiner], reason));
-            run.lookups.push(lookup);
-            run
-        };
-        let reason = |run: &Run| skip_reason(run, Part::Refiner);
-        assert_eq!(
-            reason(&run_of(LeftOut::NotNeeded)),
-            "skipped: the sentence was certain without it"
-        );
-        let no_time = LeftOut::NoTime {
-            needed_ms: 39_100,
-            left_ms: 21_200,
-        };
-        assert_eq!(
-            reason(&run_of(no_time)),
-            "skipped: about 39.1 s needed, 21.2 s of the time left · enter here runs it"
-        );
-        assert_eq!(
-            skip_reason(&run_of(LeftOut::NotNeeded), Part::Linker),
-            "did not run"
-        );
-        let mut gated = Run::default();
-        gated.gate = Some(GateCard {
+    fn left_out(reason: LeftOut) -> Run {
+        let mut run = Run::default();
+        let mut lookup = Lookup::default();
+        lookup.left_out.push((vec![Part::Refiner], reason));
+        run.lookups.push(lookup);
+        run
+    }
+
+    /// Returns a run that retrieved a chunk at its start and wrote a sentence that a gate judged.
+    fn gated(decision: Decision) -> Run {
+        let mut run = Run::default();
+        run.gate = Some(GateCard {
             measure: UncertaintyMeasure::Probe,
             threshold: 0.5,
             probe: None,
             fallback: None,
         });
-        assert_eq!(reason(&gated), "skipped: no sentence was uncertain");
-        assert_eq!(reason(&Run::default()), "did not run");
+        run.settings.stages.when = StageUse::AsNeeded;
+        let mut lookup = Lookup::default();
+        lookup.retrieval = Some(Retrieval {
+            query: "the lamp".to_owned(),
+            hits: vec![Hit::with_rank(ChunkText::default(), 1)],
+            bm25_found: 1,
+            vector_found: 1,
+            wall_us: 1,
+            filter: None,
+            documents: Default::default(),
+        });
+        run.lookups.push(lookup);
+        run.steps.push(Step {
+            step: 1,
+            uncertainty: Some(Uncertainty {
+                measure: UncertaintyMeasure::Probe,
+                value: 0.4,
+                threshold: Some(0.5),
+                decision,
+            }),
+            ..Step::default()
+        });
+        run.outcome = Some(Outcome::Completed);
+        run
+    }
+
+    fn with(decision: Decision, change: impl FnOnce(&mut Run)) -> Run {
+        let mut run = gated(decision);
+        change(&mut run);
+        run
+    }
+
+    /// Each reason with its opposite: another value gives other words.
+    #[test]
+    fn the_reason_of_a_part_that_did_nothing_is_worded_from_the_values() {
+        use Decision::{Keep, Retrieve};
+
+        let no_time = LeftOut::NoTime {
+            needed_ms: 39_100,
+            left_ms: 21_200,
+        };
+        let failure = Outcome::Failed(Problem::new("the model is gone", "load it again"));
+        let sure = "skipped: no sentence was uncertain";
+        let cases = [
+            (
+                left_out(LeftOut::NotNeeded),
+                "skipped: the sentence was certain without it",
+            ),
+            (
+                left_out(no_time),
+                "skipped: about 39.1 s needed, 21.2 s of the time left · enter here runs it",
+            ),
+            (gated(Keep), sure),
+            (gated(Retrieve), "did not run"),
+            (
+                with(Keep, |run| run.settings.stages.when = StageUse::Always),
+                "did not run",
+            ),
+            (with(Keep, |run| run.gate = None), "did not run"),
+            (with(Keep, |run| run.lookups[0].step = 1), "did not run"),
+            (with(Keep, |run| run.lookups.clear()), sure),
+            (
+                with(Retrieve, |run| run.lookups.clear()),
+                "skipped: nothing was searched",
+            ),
+            (
+                with(Keep, |run| run.lookups[0].retrieval = None),
+                "skipped: nothing was found",
+            ),
+            (
+                with(Keep, |run| {
+                    run.scope = Scope {
+                        kind: QuestionKind::Summary,
+                        ..Scope::default()
+                    };
+                }),
+                "skipped: the document was read in order",
+            ),
+            (
+                with(Keep, |run| run.outcome = Some(Outcome::Stopped)),
+                "not reached: the run was stopped before it",
+            ),
+            (
+                with(Keep, |run| run.outcome = Some(failure)),
+                "not reached: the run failed before it",
+            ),
+        ];
+        for (run, expected) in cases {
+            assert_eq!(skip_reason(&run, Part::Refiner), expected);
+        }
+
+        // a part that waits for no doubt
+        assert_eq!(skip_reason(&gated(Keep), Part::Utility), "did not run");
     }
 }
