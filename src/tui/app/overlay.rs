@@ -299,7 +299,8 @@ impl App {
         })
     }
 
-    /// Adds a chunk to the locations that a setting lists for the next runs, or removes it.
+    /// Adds a chunk to the locations that a setting lists for the next runs, or removes it. A chunk
+    /// that becomes pinned is no longer excluded, and one that becomes excluded no longer pinned.
     fn toggle_place(&mut self, key: &str, chunk: &ChunkText) {
         let mut locations = self.ui.next_run.locations(key);
         let before = locations.len();
@@ -312,8 +313,14 @@ impl App {
             });
         }
 
-        let names: Vec<String> = locations.iter().map(Location::to_string).collect();
-        self.override_setting(key, &toml::Value::from(names).to_string());
+        self.set_locations(key, &locations);
+        if is_added {
+            let other = match key {
+                "retriever.pinned" => "retriever.excluded",
+                _ => "retriever.pinned",
+            };
+            self.take_back(other, chunk);
+        }
 
         let name = key.rsplit('.').next().unwrap_or(key);
         let name = if is_added {
@@ -326,6 +333,21 @@ impl App {
         self.notify(format!(
             "{name}: {location}; {again} runs the question again"
         ));
+    }
+
+    /// Removes the locations of a chunk from those that a setting lists for the next runs.
+    fn take_back(&mut self, key: &str, chunk: &ChunkText) {
+        let mut locations = self.ui.next_run.locations(key);
+        let before = locations.len();
+        locations.retain(|known| !known.covers(chunk));
+        if locations.len() < before {
+            self.set_locations(key, &locations);
+        }
+    }
+
+    fn set_locations(&mut self, key: &str, locations: &[Location]) {
+        let names: Vec<String> = locations.iter().map(Location::to_string).collect();
+        self.override_setting(key, &toml::Value::from(names).to_string());
     }
 
     fn choose_preset(&mut self, name: &str) {

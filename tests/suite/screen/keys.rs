@@ -1373,13 +1373,18 @@ fn hits_are_pinned_and_excluded_for_the_next_runs_and_freed_again() {
     screen
         .apply(&renamed(&recorded(), "b"))
         .press("3 g x")
-        .shows("excluded: people/oakes.md");
+        .shows("excluded: people/oakes.md")
+        .shows("- excluded from the next context")
+        .press("a")
+        .shows("pinned: people/oakes.md")
+        .shows("+ pinned to the next context")
+        .press("x")
+        .shows("- excluded from the next context");
+    screen.hides("+ pinned");
     screen
         .press("x")
         .shows("no longer excluded: people/oakes.md")
-        .press("a")
-        .shows("no longer pinned");
-    screen.hides("+ pinned");
+        .hides("- excluded");
 }
 
 #[test]
