@@ -266,7 +266,7 @@ fn answer<'q>(
             run.tools.verdict_fit,
         );
         if verdict.is_unfounded() && !statements.says_unanswered() {
-            answer = refuse(run, ranked, answer, refusal(run.question));
+            answer = refuse(run, ranked, answer, refusal(run));
             run.keep(answer.clone());
         }
         run.emit(RunEvent::VerdictGiven { verdict });

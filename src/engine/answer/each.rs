@@ -227,7 +227,7 @@ fn write_half(
 
 /// Adds to an answer that the documents do not say what was asked of one of the things.
 fn refuse_one(run: &mut Run<'_>, name: &str, answer: Answer) -> Answer {
-    let text = format!("{name}: {}", refusal(run.question));
+    let text = format!("{name}: {}", refusal(run));
     let step = saturating_u32(answer.sentences.len()) + 1;
     run.emit(RunEvent::StepGiven {
         step,

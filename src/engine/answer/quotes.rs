@@ -365,7 +365,7 @@ pub fn give(run: &mut Run<'_>, ranked: RankedSentences, supported: bool) -> Answ
     if supported {
         add_quotes(run, ranked, answer)
     } else {
-        refuse(run, ranked, answer, refusal(run.question))
+        refuse(run, ranked, answer, refusal(run))
     }
 }
 
@@ -448,21 +448,56 @@ pub fn quotation(text: &str) -> String {
     }
 }
 
-/// Returns that the documents do not say, in the language of the question; in English where the
-/// phrase is not known.
-pub fn refusal(question: &str) -> &'static str {
-    match question_language(question) {
-        "de" => "Ihre Dokumente sagen es nicht.",
-        "es" => "Sus documentos no lo dicen.",
-        "fr" => "Vos documents ne le disent pas.",
-        "it" => "I suoi documenti non lo dicono.",
-        "ja" => "文書には書かれていません。",
-        "nl" => "Uw documenten zeggen het niet.",
-        "pt" => "Os seus documentos não o dizem.",
-        "ru" => "В ваших документах этого нет.",
-        "zh" => "您的文档中没有说明。",
-        _ => "Your documents do not say.",
-    }
+/// Returns that the documents do not say, or, where not all of them were searched, that those which
+/// were do not.
+pub fn refusal(run: &Run<'_>) -> &'static str {
+    let retriever = &run.tools.config.retriever;
+    let is_limited = !retriever.filter.is_empty() || !retriever.excluded.is_empty();
+    refusal_words(run.question, is_limited)
+}
+
+/// Returns a refusal in the language of the question; in English where the phrase is not known.
+fn refusal_words(question: &str, is_limited: bool) -> &'static str {
+    let (of_all, of_searched) = match question_language(question) {
+        "de" => (
+            "Ihre Dokumente sagen es nicht.",
+            "Die durchsuchten Texte sagen es nicht.",
+        ),
+        "es" => (
+            "Sus documentos no lo dicen.",
+            "Los textos consultados no lo dicen.",
+        ),
+        "fr" => (
+            "Vos documents ne le disent pas.",
+            "Les textes consultés ne le disent pas.",
+        ),
+        "it" => (
+            "I suoi documenti non lo dicono.",
+            "I testi consultati non lo dicono.",
+        ),
+        "ja" => (
+            "文書には書かれていません。",
+            "検索した文書には書かれていません。",
+        ),
+        "nl" => (
+            "Uw documenten zeggen het niet.",
+            "De doorzochte teksten zeggen het niet.",
+        ),
+        "pt" => (
+            "Os seus documentos não o dizem.",
+            "Os textos consultados não o dizem.",
+        ),
+        "ru" => (
+            "В ваших документах этого нет.",
+            "В просмотренных текстах этого нет.",
+        ),
+        "zh" => ("您的文档中没有说明。", "检索的文档中没有说明。"),
+        _ => (
+            "Your documents do not say.",
+            "The texts that were searched do not say.",
+        ),
+    };
+    if is_limited { of_searched } else { of_all }
 }
 
 /// Returns that the documents do not say it clearly, as [`refusal`] does.
@@ -537,6 +572,25 @@ mod tests {
         ] {
             let found = code_around(&of(document, text), line, 0);
             assert_eq!(found.as_deref(), expected, "{document}: {line}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_speaks_of_what_was_searched() {
+        for (question, is_limited, expected) in [
+            ("Where is it?", false, "Your documents do not say."),
+            (
+                "Where is it?",
+                true,
+                "The texts that were searched do not say.",
+            ),
+            (
+                "灯台はどこですか？",
+                true,
+                "検索した文書には書かれていません。",
+            ),
+        ] {
+            assert_eq!(refusal_words(question, is_limited), expected);
         }
     }
 

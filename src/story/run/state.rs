@@ -217,13 +217,27 @@ impl Run {
         verdict.is_some_and(|verdict| verdict.uncited.contains(&step.step))
     }
 
+    /// Returns the part of the documents that it searched.
+    pub fn searched(&self) -> words::Searched {
+        let excluded = &self.settings.retriever.excluded;
+        let whole = excluded
+            .iter()
+            .filter(|location| location.part == LocationPart::Whole);
+        let whole = whole.count();
+        words::Searched {
+            is_filtered: !self.settings.retriever.filter.is_empty(),
+            excluded_documents: whole as u64,
+            excluded_passages: (excluded.len() - whole) as u64,
+        }
+    }
+
     /// Returns the verdict on the answer with its reason; `None` before there is one.
     pub fn verdict_line(&self) -> Option<String> {
         let verdict = self.verdict.as_ref()?;
         let mut line = if self.has_empty_filter() {
             words::filtered_verdict(verdict.kind)
         } else {
-            words::verdict(verdict, self.support)
+            words::verdict(verdict, self.support, &self.searched())
         };
         // drawn with every frame: the passages are counted only where the line names them
         if self.scope != Scope::default() {

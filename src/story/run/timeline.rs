@@ -4,7 +4,7 @@ use crate::event::{LeftOut, RunEvent, Stage};
 use crate::story::lookup::Lookup;
 use crate::story::step::Origin;
 use crate::story::words::{
-    ablation, follow_up, gate_decision, is_unsure, quantity, support, utility_change, verdict_name,
+    ablation, follow_up, gate_decision, is_unsure, quantity, support, utility_change,
 };
 
 use super::stage::{RunStage, StageKind};
@@ -186,7 +186,9 @@ impl Run {
             StageKind::Support => self.support.map_or_else(String::new, support),
             StageKind::Check => {
                 let verdict = self.verdict.as_ref();
-                verdict.map_or_else(String::new, |verdict| verdict_name(verdict.kind).to_owned())
+                verdict.map_or_else(String::new, |verdict| {
+                    self.searched().verdict_name(verdict.kind)
+                })
             }
             StageKind::Ablate => {
                 let mut words = self.steps.iter().filter_map(ablation);

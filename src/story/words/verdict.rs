@@ -14,6 +14,44 @@ pub fn verdict_name(kind: VerdictKind) -> &'static str {
     }
 }
 
+/// The part of the documents that a run searched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Searched {
+    /// Whether a filter chose among the documents.
+    pub is_filtered: bool,
+    /// Numbers of whole documents and of passages that the user excluded.
+    pub excluded_documents: u64,
+    pub excluded_passages: u64,
+}
+
+impl Searched {
+    /// Returns the sign and the word of a verdict on an answer from this part.
+    pub fn verdict_name(&self, kind: VerdictKind) -> String {
+        if kind != VerdictKind::NotInDocuments || *self == Self::default() {
+            return verdict_name(kind).to_owned();
+        }
+
+        let place = if self.is_filtered {
+            "the documents of the filter"
+        } else {
+            "what was searched"
+        };
+        let excluded = [
+            (self.excluded_documents, "document"),
+            (self.excluded_passages, "passage"),
+        ];
+        let excluded = excluded.into_iter().filter(|(number, _)| *number > 0);
+        let excluded: Vec<String> = excluded
+            .map(|(number, one)| format!("{} excluded", quantity(number, one)))
+            .collect();
+        let mut name = format!("{} not in {place}", verdict_sign(kind));
+        if !excluded.is_empty() {
+            name.push_str(&format!(" ({})", excluded.join(", ")));
+        }
+        name
+    }
+}
+
 /// Returns the sign of a verdict alone.
 pub fn verdict_sign(kind: VerdictKind) -> &'static str {
     let name = verdict_name(kind);
@@ -21,9 +59,9 @@ pub fn verdict_sign(kind: VerdictKind) -> &'static str {
 }
 
 /// Returns the verdict on an answer with its reason.
-pub fn verdict(verdict: &Verdict, support: Option<Support>) -> String {
+pub fn verdict(verdict: &Verdict, support: Option<Support>, searched: &Searched) -> String {
     let reason = reason(verdict, support);
-    let name = verdict_name(verdict.kind);
+    let name = searched.verdict_name(verdict.kind);
     match &verdict.conflict {
         Some(other) if verdict.kind != VerdictKind::Doubtful => {
             format!("{name}: {reason}; {}", conflict(other))
@@ -43,7 +81,10 @@ fn conflict(conflict: &Conflict) -> String {
 
 /// Returns the verdict on an answer from none of the documents, as the filter lets none through.
 pub fn filtered_verdict(kind: VerdictKind) -> String {
-    let name = verdict_name(kind);
+    let name = match kind {
+        VerdictKind::NotInDocuments => "○ nothing was searched",
+        _ => verdict_name(kind),
+    };
     format!("{name}: the filter lets no document through")
 }
 
@@ -278,7 +319,48 @@ mod tests {
             ),
         ];
         for (given, measured, expected) in cases {
-            assert_eq!(verdict(&given, measured), expected);
+            assert_eq!(verdict(&given, measured, &Searched::default()), expected);
+        }
+    }
+
+    /// A refusal speaks of what was searched; each other verdict of what was found.
+    #[test]
+    fn a_verdict_names_what_was_searched() {
+        let searched = |is_filtered, excluded_documents, excluded_passages| Searched {
+            is_filtered,
+            excluded_documents,
+            excluded_passages,
+        };
+        use VerdictKind::{NotInDocuments, Supported};
+        for (searched, kind, expected) in [
+            (
+                Searched::default(),
+                NotInDocuments,
+                "○ not in your documents",
+            ),
+            (
+                searched(false, 0, 1),
+                NotInDocuments,
+                "○ not in what was searched (1 passage excluded)",
+            ),
+            (
+                searched(false, 1, 2),
+                NotInDocuments,
+                "○ not in what was searched (1 document excluded, 2 passages excluded)",
+            ),
+            (
+                searched(true, 0, 0),
+                NotInDocuments,
+                "○ not in the documents of the filter",
+            ),
+            (
+                searched(true, 0, 1),
+                NotInDocuments,
+                "○ not in the documents of the filter (1 passage excluded)",
+            ),
+            (searched(true, 0, 1), Supported, "● supported"),
+        ] {
+            assert_eq!(searched.verdict_name(kind), expected);
         }
     }
 

@@ -1878,7 +1878,7 @@ fn a_word_that_lets_no_document_through_is_looked_for_in_their_names() {
         screen
     };
     verdict_with(0)
-        .shows("○ not in your documents: the filter lets no document through")
+        .shows("○ nothing was searched: the filter lets no document through")
         .shows("f chooses other documents");
     verdict_with(1).hides("the filter lets no document through");
 }
