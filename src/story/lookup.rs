@@ -134,6 +134,14 @@ impl Lookup {
             .map_or(&[], |retrieval| &retrieval.hits)
     }
 
+    /// Returns whether its hits are the passages of a document in their order, which no search
+    /// ranked.
+    pub fn is_read_in_order(&self) -> bool {
+        let is_read = |hit: &Hit| hit.bm25.is_none() && hit.vector.is_none();
+        let hits = self.hits();
+        !hits.is_empty() && hits.iter().all(is_read)
+    }
+
     /// Returns the hits of the retriever alone, best first.
     pub fn retrieved_hits(&self) -> &[Hit] {
         &self.hits()[..self.found]

@@ -358,7 +358,9 @@ impl LookupRows<'_> {
 
         let settings = &self.run.settings.retriever;
         let by_words = settings.bm25_weight;
-        if self.lookup.rechunked {
+        if self.lookup.is_read_in_order() {
+            words.push_str(" · read in order");
+        } else if self.lookup.rechunked {
             words.push_str(" by vector search over re-chunked documents");
         } else {
             words.push_str(&match settings.kind {
