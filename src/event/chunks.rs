@@ -189,9 +189,9 @@ pub struct Hit {
 /// A word of a query in a chunk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WordScore {
-    /// The word as it is indexed.
+    /// The word as it is in the query; in records of before, as it is indexed.
     pub word: String,
-    /// The part that it adds to the BM25 score.
+    /// The part that its forms add to the BM25 score.
     pub score: f32,
     /// Whether it is not in the text, but in the name of the file or in the headings alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,7 +1,7 @@
 //! Retrieves chunks from one or several indexes as if they were one: BM25 scores with the counts of
 //! all of them, and cosine similarities are comparable as they are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use super::copies::{Folding, WIDER, are_crowded};
@@ -95,7 +95,11 @@ impl Searched<'_> {
             }
         }
 
-        let QueryWords { words, statistics } = words;
+        let QueryWords {
+            words,
+            statistics,
+            spellings,
+        } = words;
         let lexical = &generation.lexical;
         let scores = lexical.form_scores(words, statistics, &addresses)?;
         for (hit, scores) in own.into_iter().zip(scores) {
@@ -103,16 +107,17 @@ impl Searched<'_> {
             let entry = generation.manifest.documents.get(document);
             let language = entry.map_or("", |entry| entry.language.as_str());
             let place = place_words(document, &hit.chunk.headings, language);
-            let scores = scores.into_iter().map(|score| {
+            for score in scores {
                 let in_place = place.iter().filter(|word| word.text == score.form).count();
-                WordScore {
-                    word: score.form.trim_start_matches(STOP_MARK).to_owned(),
+                let form = score.form.trim_start_matches(STOP_MARK);
+                let of_form = WordScore {
+                    word: spellings.get(form).map_or(form, String::as_str).to_owned(),
                     score: score.score,
                     place_alone: in_place >= score.times as usize,
                     stop_word: score.form.starts_with(STOP_MARK),
-                }
-            });
-            hit.words = scores.collect();
+                };
+                add_score(&mut hit.words, of_form);
+            }
             hit.words
                 .sort_by(|one, other| other.score.total_cmp(&one.score));
         }
@@ -125,6 +130,18 @@ impl Searched<'_> {
         let entry = self.generation.manifest.documents.get(path)?;
         let has_some = !entry.metadata.is_empty();
         has_some.then(|| (hit.chunk.document.clone(), entry.metadata.clone()))
+    }
+}
+
+/// Adds the score of a form to that of its word.
+fn add_score(words: &mut Vec<WordScore>, of_form: WordScore) {
+    match words.iter_mut().find(|known| known.word == of_form.word) {
+        Some(known) => {
+            known.score += of_form.score;
+            known.place_alone &= of_form.place_alone;
+            known.stop_word &= of_form.stop_word;
+        }
+        None => words.push(of_form),
     }
 }
 
@@ -241,6 +258,8 @@ pub(super) fn whole_lists(
 struct QueryWords<'a> {
     words: Vec<QueryWord>,
     statistics: Statistics<'a>,
+    /// The spelling of each form in the query.
+    spellings: HashMap<String, String>,
 }
 
 impl<'a> QueryWords<'a> {
@@ -263,7 +282,11 @@ impl<'a> QueryWords<'a> {
             (Err(error), Some(first)) => return Err(first.part.index.damage_error(error)),
             (statistics, _) => statistics.unwrap_or_default(),
         };
-        Ok(Self { words, statistics })
+        Ok(Self {
+            words,
+            statistics,
+            spellings: analyser::spellings(query.text, &languages),
+        })
     }
 
     /// Returns the `count` best chunks by words.

@@ -104,6 +104,31 @@ pub(in crate::index) fn query_words(text: &str, languages: &BTreeSet<&str>) -> V
     distinct
 }
 
+/// Returns the spelling in a question of each form that its words have in documents in these
+/// languages.
+pub(in crate::index) fn spellings(
+    text: &str,
+    languages: &BTreeSet<&str>,
+) -> HashMap<String, String> {
+    let mut spellings = HashMap::new();
+    for language in languages {
+        with_analyser(language, |analyser| {
+            for expression in Expressions::new(text, analyser.splitting) {
+                let names = names(&expression);
+                for form in analyser.forms(&expression, Pairs::Alone).iter() {
+                    // a stem and the name as it is are two forms of a name
+                    let name = names.get(form.word as usize / 2);
+                    let name = name.filter(|_| !expression.is_dense);
+                    let spelling = name.map_or(&form.text, |name| &name.spelling);
+                    let known = spellings.entry(form.text.clone());
+                    known.or_insert_with(|| spelling.clone());
+                }
+            }
+        });
+    }
+    spellings
+}
+
 /// Returns the words of the days and months that a question names, as those of a path are indexed.
 fn date_words(question: &str) -> impl Iterator<Item = QueryWord> {
     let dates = dates(question).into_iter();
@@ -285,27 +310,9 @@ impl Analyser {
 
     fn analyse(&mut self, expression: &Expression<'_>) -> Vec<Form> {
         let mut forms = Vec::new();
-        let mut word = 0;
-        let mut position = 0;
-
-        if let Some(whole) = expression.whole() {
-            self.add_forms(&mut forms, &whole, [position, word], false);
-            word += 1;
+        for (word, name) in (0..).zip(names(expression)) {
+            self.add_forms(&mut forms, &name.text, [name.position, word], name.is_part);
         }
-
-        for part in expression.parts() {
-            let names = identifier_parts(&part);
-            if names != [part.as_str()] {
-                self.add_forms(&mut forms, &part.replace('_', ""), [position, word], false);
-                word += 1;
-            }
-            for name in names {
-                self.add_forms(&mut forms, name, [position, word], true);
-                word += 1;
-                position += 1;
-            }
-        }
-
         forms
     }
 
@@ -378,6 +385,46 @@ impl Analyser {
             Some(_) | None => Cow::Borrowed(word),
         }
     }
+}
+
+/// A word of an expression before its analysis.
+struct Name {
+    text: String,
+    /// The word as the expression has it.
+    spelling: String,
+    /// Number of its first part in the expression.
+    position: u32,
+    /// Whether it is one of the smallest parts: another word is more than a stop word.
+    is_part: bool,
+}
+
+/// Returns the words of an expression: the whole, and each of its parts.
+fn names(expression: &Expression<'_>) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut add = |text: String, spelling: &str, position: u32, is_part: bool| {
+        names.push(Name {
+            text,
+            spelling: spelling.to_owned(),
+            position,
+            is_part,
+        });
+    };
+    let mut position = 0;
+    if let Some(whole) = expression.whole() {
+        add(whole, expression.text, position, false);
+    }
+
+    for part in expression.parts() {
+        let identifiers = identifier_parts(&part);
+        if identifiers != [part.as_str()] {
+            add(part.replace('_', ""), &part, position, false);
+        }
+        for name in identifiers {
+            add(name.to_owned(), name, position, true);
+            position += 1;
+        }
+    }
+    names
 }
 
 /// Returns the pairs of characters of a text without spaces, and the characters. Where vowels and
@@ -468,6 +515,24 @@ mod tests {
         let words = query_words(question, &languages.iter().copied().collect());
         let words = words.iter().map(|forms| forms.join("/"));
         words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_form_is_known_by_its_spelling_in_the_question() {
+        for (question, form, expected) in [
+            ("Does the ferry go?", "ferri", Some("ferry")),
+            ("Does the ferry go?", "ferry", Some("ferry")),
+            ("Replacing sensors", "replac", Some("Replacing")),
+            ("Is HX-201 new?", "hx201", Some("HX-201")),
+            ("Is HX-201 new?", "201", Some("201")),
+            ("call parse_header", "parseheader", Some("parse_header")),
+            ("call parse_header", "pars", Some("parse")),
+            ("Does the ferry go?", "boat", None),
+            ("灯台", "灯台", Some("灯台")),
+        ] {
+            let known = spellings(question, &BTreeSet::from(["de", "en"]));
+            assert_eq!(known.get(form).map(String::as_str), expected, "{form}");
+        }
     }
 
     #[test]
