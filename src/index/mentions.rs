@@ -2,11 +2,14 @@
 //! two documents often has the words of one of them alone ("the director of the film" is asked for,
 //! and the film's page names him).
 
+use std::ffi::OsStr;
 use std::iter;
+use std::path::Path;
 
 use super::copies::words;
 use crate::config::{RetrieverKind, RetrieverSettings};
 use crate::event::{ChunkText, Hit, document_stem};
+use crate::letters;
 
 /// Number of the best hits whose texts are read for names.
 const READ: usize = 5;
@@ -29,7 +32,7 @@ pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> V
         return hits;
     }
     let best = hits.iter().take(READ);
-    let texts: Vec<String> = best.map(|hit| spaced_words(&hit.chunk.text)).collect();
+    let texts: Vec<NamingText> = best.map(|hit| NamingText::new(&hit.chunk.text)).collect();
     let naming: Vec<Option<usize>> = hits
         .iter()
         .map(|hit| naming_hit(&hit.chunk, &hits, &texts))
@@ -56,7 +59,7 @@ pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> V
 
 /// Returns the best of the hits whose texts name the document that a chunk begins; `None` where
 /// none does, and where more than [`MAX_NAMING`] do.
-fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[String]) -> Option<usize> {
+fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[NamingText]) -> Option<usize> {
     let start = chunk.bytes[0];
     let is_earlier = |hit: &Hit| hit.chunk.document == chunk.document && hit.chunk.bytes[0] < start;
     if start >= BEGINNING || hits.iter().any(is_earlier) {
@@ -66,11 +69,68 @@ fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[String]) -> Option<usize
     let names = names(chunk);
     let is_naming = |at: &usize| {
         hits[*at].chunk.document != chunk.document
-            && names.iter().any(|name| texts[*at].contains(name))
+            && names
+                .iter()
+                .any(|name| texts[*at].has(name, &chunk.document))
     };
     let naming: Vec<usize> = (0..texts.len()).filter(is_naming).collect();
     let best = naming.first().copied();
     best.filter(|_| naming.len() <= MAX_NAMING)
+}
+
+/// The text of a hit that may name a document.
+struct NamingText {
+    text: String,
+    /// Its words as [`spaced_words`] has them.
+    spaced: String,
+}
+
+impl NamingText {
+    fn new(text: &str) -> Self {
+        Self {
+            text: letters::normal(text).into_owned(),
+            spaced: spaced_words(text),
+        }
+    }
+
+    /// Returns whether it has a name of a document. A name of one word is a word like any other
+    /// where the text has it in lower case alone: "the sensors" do not name `sensors.md`.
+    fn has(&self, name: &str, document: &str) -> bool {
+        let word = name.trim();
+        let is_plain = word.chars().all(char::is_lowercase);
+        self.spaced.contains(name) && (!is_plain || self.has_as_name(word, document))
+    }
+
+    /// Returns whether the text has a word of lower-case letters as a name: in code marks, as the
+    /// name of a file, or with a capital everywhere.
+    fn has_as_name(&self, word: &str, document: &str) -> bool {
+        let extension = Path::new(document).extension();
+        let extension = extension.and_then(OsStr::to_str).unwrap_or_default();
+        let is_end = |c: char| !c.is_alphanumeric();
+
+        let mut is_capital = false;
+        let mut is_lower = false;
+        let mut start = 0;
+        for piece in self.text.split_inclusive(is_end) {
+            let found = piece.trim_end_matches(is_end);
+            let (before, after) = (&self.text[..start], &self.text[start + found.len()..]);
+            start += piece.len();
+            if found.to_lowercase() != word {
+                continue;
+            }
+
+            let ending = after.strip_prefix('.');
+            let is_file = ending.and_then(|ending| ending.strip_prefix(extension));
+            let is_file = !extension.is_empty()
+                && is_file.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+            if is_file || before.ends_with('`') {
+                return true;
+            }
+            is_capital |= found != word;
+            is_lower |= found == word;
+        }
+        is_capital && !is_lower
+    }
 }
 
 /// Returns the names of a document: that of its file, without a number in front, and its title.
@@ -149,8 +209,34 @@ mod tests {
     }
 
     #[test]
+    fn a_word_in_lower_case_names_no_document() {
+        for (document, text, is_named) in [
+            ("sensors.md", "The sensors on the pier failed.", false),
+            (
+                "sensors.md",
+                "Sensors: the sensors on the pier failed.",
+                false,
+            ),
+            ("sensors.md", "The list is in sensors.md, says Tom.", true),
+            ("sensors.md", "The list is in sensors.mdx, says Tom.", false),
+            ("sensors.md", "Read `sensors` first.", true),
+            ("metallica.md", "It was recorded by Metallica.", true),
+            ("night-ferry.md", "He filmed the night ferry.", true),
+            ("hx2010.md", "See hx2010 for more.", true),
+        ] {
+            let hits = vec![
+                hit(1, "minutes.md", 0, text),
+                hit(2, document, 0, "A list."),
+            ];
+            let raised = raise_named(hits, &RetrieverSettings::default());
+            let by = raised.iter().find_map(|hit| hit.named_by);
+            assert_eq!(by.is_some(), is_named, "{document}: {text}");
+        }
+    }
+
+    #[test]
     fn a_name_that_most_hits_have_raises_nothing() {
-        let text = "The lighthouse of Lund.";
+        let text = "The Lighthouse of Lund.";
         let mut hits: Vec<Hit> = (1..=4).map(|rank| hit(rank, "a.md", 0, text)).collect();
         hits.push(hit(5, "lighthouse.md", 0, "White and red."));
         assert_eq!(
