@@ -26,5 +26,5 @@ pub use runs::{
     preset, reference, utility_change,
 };
 pub use verdict::{
-    Searched, filtered_verdict, scope, support, verdict, verdict_name, verdict_sign,
+    Searched, filtered_verdict, likely, scope, support, verdict, verdict_name, verdict_sign,
 };

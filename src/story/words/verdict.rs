@@ -120,6 +120,12 @@ pub fn support(support: Support) -> String {
     }
 }
 
+/// Returns the probability that the model gave a word.
+#[must_use]
+pub fn likely(probability: f32) -> String {
+    format!("{} likely", percent(probability))
+}
+
 fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
     let statements = verdict.statements;
     let without = verdict.uncited.len();
@@ -155,7 +161,7 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
                 reasons.push(format!("no source holds {without}"));
             }
             if let Some(word) = verdict.unsure_word() {
-                let share = percent(word.probability);
+                let share = likely(word.probability);
                 reasons.push(format!("the model was unsure of “{}” ({share})", word.text));
             }
             if let Some(measured) = measured.filter(|measured| measured.probability < 0.5) {
@@ -295,7 +301,7 @@ mod tests {
             (
                 unsure(0.44, &[]),
                 None,
-                "? doubtful: the model was unsure of “1825” (44 %)",
+                "? doubtful: the model was unsure of “1825” (44 % likely)",
             ),
             (
                 unsure(0.6, &[]),

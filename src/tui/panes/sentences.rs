@@ -279,8 +279,7 @@ impl<'a> Sentence<'a> {
         } else {
             format!(", or {}", others.join(", "))
         };
-        let share = words::percent(word.probability);
-        let words = format!("unsure ({share}){others}");
+        let words = format!("{}{others}", words::likely(word.probability));
         let (cells, behind) = (text::width(&words) + 1, before + text::width(&marks));
         Some(if behind + cells > room && cells <= before {
             format!("{}{words} {marks}", " ".repeat(before - cells))
