@@ -44,5 +44,7 @@ pub use progress::TextProgress;
 pub use question::{FollowUp, Rewritten};
 pub use refinement::{Change, Evaluated, Refinement, Round};
 pub use run::{AnswerText, Call, Phase, Run, RunStage, StageKind};
-pub use step::{Origin, Replaced, Step, Token, least_sure_word, word_entropies};
+pub use step::{
+    Certainty, GUESSING, Origin, Replaced, Step, Token, UNSURE, least_sure_word, word_entropies,
+};
 pub use thread::{RecordedThread, last_runs, turns};

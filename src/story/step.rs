@@ -7,6 +7,11 @@ use super::text::{self, many_lines, one_line};
 /// Letters of the shortest word that says something by itself, as a rule.
 const CONTENT_LETTERS: usize = 4;
 
+/// Entropies of a word from which on the model was unsure of it, and from which on it was guessing,
+/// nats: an even choice between two tokens has 0.69, among five 1.61.
+pub const UNSURE: f32 = 0.7;
+pub const GUESSING: f32 = 1.6;
+
 /// A sentence of the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
@@ -166,6 +171,34 @@ impl Step {
     }
 }
 
+/// The certainty of a model of the words of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Certainty {
+    Sure,
+    /// Of no single word that says something, but of the signs and short words on the whole.
+    UnsureOfWording,
+    UnsureOf(String),
+    Guessing(String),
+}
+
+impl Certainty {
+    /// Returns the certainty of a sentence by the entropies of its tokens; `None` without words.
+    pub fn from_tokens(tokens: &[Token]) -> Option<Self> {
+        let (word, entropy) = least_sure_word(tokens)?;
+        let sum: f32 = tokens.iter().map(|token| token.entropy).sum();
+        let mean = sum / tokens.len() as f32;
+        Some(if entropy >= GUESSING {
+            Self::Guessing(word)
+        } else if entropy >= UNSURE {
+            Self::UnsureOf(word)
+        } else if mean >= UNSURE {
+            Self::UnsureOfWording
+        } else {
+            Self::Sure
+        })
+    }
+}
+
 /// Returns the word of a sentence that the model was least sure of, with the mean entropy of its
 /// tokens, nats. A short word without a digit counts where there is no other: the first word of an
 /// answer is often any of several that say nothing. A mark of a source is none.
@@ -221,17 +254,42 @@ pub fn word_entropies(tokens: &[Token]) -> Vec<(String, f32)> {
 mod tests {
     use super::*;
 
+    fn tokens(words: &[(&str, f32)]) -> Vec<Token> {
+        let token = |(text, entropy): &(&str, f32)| Token {
+            text: (*text).to_owned(),
+            logprob: 0.0,
+            entropy: *entropy,
+            alternatives: Vec::new(),
+        };
+        words.iter().map(token).collect()
+    }
+
+    #[test]
+    fn a_sentence_is_sure_where_neither_a_word_nor_its_mean_is_unsure() {
+        let unsure = |word: &str| Certainty::UnsureOf(word.to_owned());
+        for (words, expected) in [
+            (&[("The", 0.1), (" dam", 0.1)][..], Some(Certainty::Sure)),
+            (&[("The", 0.1), (" ferry", 0.8)], Some(unsure("ferry"))),
+            (
+                &[("The", 0.1), (" ferry", 1.7)],
+                Some(Certainty::Guessing("ferry".to_owned())),
+            ),
+            (
+                &[("|", 2.0), (" ferry", 0.2), (" |", 2.0)],
+                Some(Certainty::UnsureOfWording),
+            ),
+            (&[], None),
+        ] {
+            assert_eq!(
+                Certainty::from_tokens(&tokens(words)),
+                expected,
+                "{words:?}"
+            );
+        }
+    }
+
     #[test]
     fn a_word_that_says_something_is_the_least_sure_one() {
-        let tokens = |words: &[(&str, f32)]| -> Vec<Token> {
-            let token = |(text, entropy): &(&str, f32)| Token {
-                text: (*text).to_owned(),
-                logprob: 0.0,
-                entropy: *entropy,
-                alternatives: Vec::new(),
-            };
-            words.iter().map(token).collect()
-        };
         let least = |words| least_sure_word(&tokens(words)).map(|(word, _)| word);
         let opened = [
             ("The", 2.0),

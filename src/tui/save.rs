@@ -5,12 +5,12 @@ use std::fmt::Write;
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 
-use crate::event::{Outcome, Uncertainty};
+use crate::event::{Decision, Outcome, Uncertainty};
 
 use super::document::without_html;
 use super::text;
 use crate::story::words::{self, LOST};
-use crate::story::{Run, Step};
+use crate::story::{Certainty, Run, Step};
 
 /// Words of a question in the name of a file.
 const NAME_WORDS: usize = 8;
@@ -95,7 +95,7 @@ impl Sheet {
 
         self.part("Sentences");
         for step in &run.steps {
-            sentence(step, &mut self.text);
+            sentence(run, step, &mut self.text);
         }
 
         sources(run, self);
@@ -106,11 +106,13 @@ impl Sheet {
 
 /// Writes a sentence of the answer below those that it replaced, all in one entry of the list:
 /// renderers number its entries themselves.
-fn sentence(step: &Step, page: &mut String) {
-    let figures = |uncertainty: &Option<Uncertainty>| {
-        uncertainty
-            .as_ref()
-            .map_or(String::new(), uncertainty_words)
+fn sentence(run: &Run, step: &Step, page: &mut String) {
+    let figures = |uncertainty: &Option<Uncertainty>, version: usize| {
+        let measured = uncertainty.as_ref();
+        measured.map_or(String::new(), |measured| {
+            let certainty = run.certainty(step, version);
+            format!(" ({})", plain(&certainty_words(measured, certainty)))
+        })
     };
     let labels = step.unwritten_labels();
     let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
@@ -119,12 +121,13 @@ fn sentence(step: &Step, page: &mut String) {
     let mut versions: Vec<String> = step
         .replaced
         .iter()
-        .map(|replaced| {
-            let measured = figures(&replaced.uncertainty);
+        .enumerate()
+        .map(|(version, replaced)| {
+            let measured = figures(&replaced.uncertainty, version);
             format!("~~{}~~{measured}", plain(&replaced.text))
         })
         .collect();
-    let measured = figures(&step.uncertainty);
+    let measured = figures(&step.uncertainty, step.replaced.len());
     versions.push(format!("{}{labels}{measured}", plain(&step.text)));
 
     let line_break = format!("\\\n{}", " ".repeat(number.len()));
@@ -143,11 +146,12 @@ fn plain(text: &str) -> String {
     plain
 }
 
-fn uncertainty_words(uncertainty: &Uncertainty) -> String {
-    let is_in_nats = words::is_in_nats(uncertainty.measure);
-    let unit = if is_in_nats { " nats" } else { "" };
-    let name = words::measure(uncertainty.measure);
-    format!(" ({name} {:.2}{unit})", uncertainty.value)
+/// Returns what a gate decided about a sentence; without one, whether the model was sure of it.
+fn certainty_words(measured: &Uncertainty, certainty: Option<Certainty>) -> String {
+    match (measured.decision, certainty) {
+        (Decision::Measured, Some(certainty)) => words::certainty(&certainty),
+        _ => words::gate_decision(measured),
+    }
 }
 
 fn sources(run: &Run, page: &mut Sheet) {

@@ -6,13 +6,13 @@ use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
     AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
     NearestSentence, Numbering, Outcome, Part, QuestionKind, RunUsage, Scope, Support, Turn,
-    Utility, Verdict,
+    UncertainWord, Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::progress::TextProgress;
 use crate::story::question::{FollowUp, Rewritten};
 use crate::story::refinement::Refinement;
-use crate::story::step::{Origin, Step, Token};
+use crate::story::step::{Certainty, Origin, Step, Token};
 use crate::story::text::one_line;
 use crate::story::words;
 
@@ -215,6 +215,24 @@ impl Run {
     pub fn lacks_source(&self, step: &Step) -> bool {
         let verdict = self.verdict.as_ref();
         verdict.is_some_and(|verdict| verdict.uncited.contains(&step.step))
+    }
+
+    /// Returns the certainty of the model of a version of a sentence. The word that the verdict
+    /// names is the one of its sentence: the answer names it too.
+    pub fn certainty(&self, step: &Step, version: usize) -> Option<Certainty> {
+        let named = self
+            .unsure_word(step)
+            .filter(|_| version == step.replaced.len());
+        match named {
+            Some(word) => Some(Certainty::UnsureOf(word.text.clone())),
+            None => Certainty::from_tokens(step.tokens_of(version)),
+        }
+    }
+
+    /// Returns the word of a sentence that carries the answer and of which the model was unsure.
+    pub fn unsure_word(&self, step: &Step) -> Option<&UncertainWord> {
+        let word = self.verdict.as_ref()?.unsure_word()?;
+        (word.step == step.step).then_some(word)
     }
 
     /// Returns the part of the documents that it searched.

@@ -22,8 +22,8 @@ pub use places::{
     naming_hit, place_caption, word_scores,
 };
 pub use runs::{
-    call, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation, outcome,
-    preset, reference, utility_change,
+    call, certainty, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation,
+    outcome, preset, reference, utility_change,
 };
 pub use verdict::{
     Searched, filtered_verdict, likely, scope, support, verdict, verdict_name, verdict_sign,

@@ -7,6 +7,7 @@ use crate::event::{
 };
 use crate::story::progress::TextProgress;
 use crate::story::question::FollowUp;
+use crate::story::step::Certainty;
 
 use super::numbers::{duration, hundredths, time_left};
 
@@ -188,6 +189,16 @@ pub fn gate_decision(measured: &Uncertainty) -> String {
         Decision::Keep => "sure".to_owned(),
         Decision::Retrieve => format!("unsure ({value:.2})"),
         Decision::Expand => format!("still unsure ({value:.2})"),
+    }
+}
+
+/// Returns whether the model was sure of the words of a sentence.
+pub fn certainty(certainty: &Certainty) -> String {
+    match certainty {
+        Certainty::Sure => "sure".to_owned(),
+        Certainty::UnsureOfWording => "unsure of the wording".to_owned(),
+        Certainty::UnsureOf(word) => format!("unsure of \"{word}\""),
+        Certainty::Guessing(word) => format!("guessing at \"{word}\""),
     }
 }
 

@@ -256,9 +256,9 @@ impl<'a> Sentence<'a> {
     /// Returns the word of the sentence that carries the answer and of which the model was unsure.
     fn unsure_word(&self) -> Option<&UncertainWord> {
         let verdict = self.run.verdict.as_ref()?;
-        let word = verdict.unsure_word()?;
         let is_in_question = verdict.kind != VerdictKind::Supported;
-        (is_in_question && word.step == self.step.step).then_some(word)
+        let word = self.run.unsure_word(self.step);
+        word.filter(|_| is_in_question)
     }
 
     /// Returns the row below a row that holds a word: marks, and the words that were as likely,

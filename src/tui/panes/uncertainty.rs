@@ -6,7 +6,9 @@ use ratatui::text::{Line, Span};
 use crate::config::{AnswerPrompt, RetrieverKind};
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured};
 use crate::story::words::{self, is_in_nats, is_unsure, measure};
-use crate::story::{Origin, Run, Step, Token, least_sure_word, word_entropies};
+use crate::story::{
+    Certainty, GUESSING, Origin, Run, Step, Token, UNSURE, least_sure_word, word_entropies,
+};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -23,10 +25,6 @@ const FULL_BAR: f32 = 2.0;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
 
-/// Entropies from which on a word is marked, nats: an even choice between two tokens has 0.69,
-/// among five 1.61.
-const UNSURE: f32 = 0.7;
-const VERY_UNSURE: f32 = 1.6;
 /// Cells of a token in the table, of its text and of its bar.
 const TOKEN_NAME: usize = 16;
 const TOKEN_BAR: usize = 10;
@@ -55,8 +53,8 @@ impl View for Uncertainty {
                 };
                 let line = match measured {
                     Some(uncertainty) => {
-                        let tokens = step.tokens_of(version);
-                        measured_row(page, &name, uncertainty, full_bar, tokens)
+                        let certainty = run.certainty(step, version);
+                        measured_row(page, &name, uncertainty, full_bar, certainty)
                     }
                     None if version < step.replaced.len() => state_row(page, &name, "no better"),
                     None => open_row(page, &name, run, step),
@@ -65,7 +63,7 @@ impl View for Uncertainty {
             }
         }
         if let Some(step) = shown_step(scene, run) {
-            token_rows(page, step);
+            token_rows(page, run, step);
             let region = region_of(run, step);
             if scene.ui.panes.zoomed {
                 zoomed_rows(page, step, region);
@@ -198,7 +196,7 @@ fn measured_row(
     name: &str,
     uncertainty: &Measured,
     full_bar: f32,
-    tokens: &[Token],
+    certainty: Option<Certainty>,
 ) -> Line<'static> {
     let (full_bar, unit) = if is_in_nats(uncertainty.measure) {
         (full_bar, " nats")
@@ -220,7 +218,7 @@ fn measured_row(
         };
         line.push_span(page.span(Tone::Text, format!("{sign} {threshold:.2}  ")));
     }
-    line.push_span(decision_span(page, uncertainty, tokens));
+    line.push_span(decision_span(page, uncertainty, certainty));
     line
 }
 
@@ -258,9 +256,13 @@ fn bar_cells(cells: usize) -> usize {
     if cells >= 70 { 20 } else { 10 }
 }
 
-fn decision_span(page: &Page<'_>, uncertainty: &Measured, tokens: &[Token]) -> Span<'static> {
+fn decision_span(
+    page: &Page<'_>,
+    uncertainty: &Measured,
+    certainty: Option<Certainty>,
+) -> Span<'static> {
     match uncertainty.decision {
-        Decision::Measured => certainty_span(page, tokens),
+        Decision::Measured => certainty_span(page, certainty),
         // a sentence is rewritten once
         Decision::Keep if is_unsure(uncertainty) => page.span(Tone::Warning, "still unsure, kept"),
         Decision::Keep => page.span(Tone::Text, "kept"),
@@ -270,18 +272,16 @@ fn decision_span(page: &Page<'_>, uncertainty: &Measured, tokens: &[Token]) -> S
 }
 
 /// Returns whether the model was sure of the words of a sentence.
-fn certainty_span(page: &Page<'_>, tokens: &[Token]) -> Span<'static> {
-    let Some((word, entropy)) = least_sure_word(tokens) else {
-        return page.span(Tone::Quiet, "measured");
+fn certainty_span(page: &Page<'_>, certainty: Option<Certainty>) -> Span<'static> {
+    let clip = |word: String| text::clip(&word, TOKEN_NAME).into_owned();
+    let (tone, certainty) = match certainty {
+        None => return page.span(Tone::Quiet, "measured"),
+        Some(Certainty::Sure) => (Tone::Quiet, Certainty::Sure),
+        Some(Certainty::UnsureOfWording) => (Tone::Warning, Certainty::UnsureOfWording),
+        Some(Certainty::UnsureOf(word)) => (Tone::Warning, Certainty::UnsureOf(clip(word))),
+        Some(Certainty::Guessing(word)) => (Tone::Warning, Certainty::Guessing(clip(word))),
     };
-    let word = text::clip(&word, TOKEN_NAME).into_owned();
-    if entropy >= VERY_UNSURE {
-        page.span(Tone::Warning, format!("guessing at \"{word}\""))
-    } else if entropy >= UNSURE {
-        page.span(Tone::Warning, format!("unsure of \"{word}\""))
-    } else {
-        page.span(Tone::Quiet, "sure")
-    }
+    page.span(tone, words::certainty(&certainty))
 }
 
 /// The sentence whose tokens are shown: the selected one; else the one being written; else the most
@@ -313,7 +313,7 @@ fn highest(step: &Step) -> f32 {
         .fold(0.0, f32::max)
 }
 
-fn token_rows(page: &mut Page<'_>, step: &Step) {
+fn token_rows(page: &mut Page<'_>, run: &Run, step: &Step) {
     let tokens = step.first_tokens();
     let top = highest_sign(tokens);
     let name = format!(" tokens of s{}  ", step.step);
@@ -333,22 +333,37 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
         ]));
     }
 
-    // the row of the sentence names a word that was measured to be unsure
+    // the row of a sentence that no gate judged names its word
     let is_zoomed = page.scene.ui.panes.zoomed;
     let mut measured = step.uncertainties().flatten();
     let is_measured = measured.any(|known| known.decision == Decision::Measured);
-    let is_named = |entropy| is_measured && !is_zoomed && entropy >= UNSURE;
-    if let Some((word, entropy)) = least_sure_word(tokens).filter(|known| !is_named(known.1)) {
-        let word = text::clip(&word, page.cells.saturating_sub(36)).into_owned();
-        let mut line = Line::from(vec![
-            page.span(Tone::Quiet, " least sure of: "),
-            page.span(Tone::Warning, format!("\"{word}\"")),
-        ]);
-        if is_zoomed {
-            line.push_span(page.span(Tone::Quiet, format!("  {entropy:.2} nats")));
-        }
-        page.line(line);
+    if is_zoomed || !is_measured {
+        least_sure_row(page, run, step);
     }
+}
+
+/// Writes the word that the verdict names, else the one of the highest entropy; in a zoomed pane
+/// with its number.
+fn least_sure_row(page: &mut Page<'_>, run: &Run, step: &Step) {
+    let named = run.unsure_word(step).filter(|_| step.replaced.is_empty());
+    let named = named.map(|word| (word.text.clone(), words::likely(word.probability)));
+    let highest = || {
+        let (word, entropy) = least_sure_word(step.first_tokens())?;
+        Some((word, format!("{entropy:.2} nats")))
+    };
+    let Some((word, number)) = named.or_else(highest) else {
+        return;
+    };
+
+    let word = text::clip(&word, page.cells.saturating_sub(36)).into_owned();
+    let mut line = Line::from(vec![
+        page.span(Tone::Quiet, " least sure of: "),
+        page.span(Tone::Warning, format!("\"{word}\"")),
+    ]);
+    if page.scene.ui.panes.zoomed {
+        line.push_span(page.span(Tone::Quiet, format!("  {number}")));
+    }
+    page.line(line);
 }
 
 /// The entropy of the highest sign of the sparkline.
@@ -380,7 +395,7 @@ fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>
     page.text(
         Tone::Quiet,
         " ",
-        &format!("mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {VERY_UNSURE} on"),
+        &format!("mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {GUESSING} on"),
     );
 
     page.gap();
@@ -388,7 +403,7 @@ fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>
 
 /// The tone of an entropy.
 fn entropy_tone(entropy: f32) -> Tone {
-    if entropy >= VERY_UNSURE {
+    if entropy >= GUESSING {
         Tone::Bad
     } else if entropy >= UNSURE {
         Tone::Warning
