@@ -146,7 +146,7 @@ impl BrokenLink {
             Self::Filtered => "dropped by the filter",
             Self::Outranked => "dropped by the reranker",
             Self::NoRoom => "no room in the prompt",
-            Self::NoTime => "no time to read",
+            Self::NoTime => "too long to read",
             Self::Pruned => "dropped by the refinement",
             Self::Refused => "refused",
             Self::Misled => "misled by the other passages",

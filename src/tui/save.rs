@@ -204,7 +204,8 @@ fn lookups(run: &Run, page: &mut Sheet) {
                 lookup
                     .drop_reason(hit.chunk.id)
                     .map_or(String::new(), |reason| {
-                        plain(&words::drop_reason(reason, lookup))
+                        let seconds = run.settings.answer.first_word_seconds;
+                        plain(&words::drop_reason(reason, hit.chunk.id, lookup, seconds))
                     }),
             );
         }

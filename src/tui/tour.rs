@@ -51,7 +51,7 @@ pub const STOPS: &[Stop] = &[
     },
     Stop {
         place: Place::Pane(Pane::Uncertainty),
-        words: "Each bar is how uncertain the model was of a sentence: the mean entropy of its tokens. {zoom} zooms in on the words and \
+        words: "Each bar is how unsure the model was of the words of a sentence, on the whole. {zoom} zooms in on the words and \
                 tokens of the selected sentence.",
     },
     Stop {

@@ -470,7 +470,9 @@ fn emit_gate(run: &mut Run<'_>, gate: &dyn Gate) {
     };
     if let Some(reason) = &gate.fallback {
         run.emit(RunEvent::Warned {
-            text: format!("the gate reads the token entropy instead of the probe: {reason}"),
+            text: format!(
+                "no trained detector for this model, so a rougher measure decides: {reason}"
+            ),
             advice: reason.advice.clone(),
         });
     }

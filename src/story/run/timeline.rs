@@ -172,7 +172,7 @@ impl Run {
                     .map(|rewritten| rewritten.text.clone());
                 understood
                     .or(keywords)
-                    .unwrap_or_else(|| "used as asked".to_owned())
+                    .unwrap_or_else(|| "asked by itself".to_owned())
             }
             StageKind::Search { lookup } => lookup_words(self, lookup),
             StageKind::Link { lookup } => linking_words(self, lookup),

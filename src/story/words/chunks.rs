@@ -5,7 +5,7 @@ use crate::story::funnel::Mark;
 use crate::story::lookup::Lookup;
 use crate::story::step::Step;
 
-use super::numbers::{distinct_scores, quantity, score};
+use super::numbers::{distinct_scores, ordinal, quantity, score};
 use super::places::chunk_location;
 
 /// The sign of a chunk that went no further.
@@ -39,12 +39,21 @@ pub fn ablation(step: &Step) -> Option<String> {
     })
 }
 
-/// Returns why a chunk is not in the context, short enough for a column.
-pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
+/// Returns why a chunk is not in the context, short enough for a column. `first_word_seconds` is
+/// the setting of that name.
+pub fn drop_reason(
+    reason: &DropReason,
+    chunk: u64,
+    lookup: &Lookup,
+    first_word_seconds: f32,
+) -> String {
     match reason {
-        DropReason::BelowK { k } => format!("not in top {k}"),
+        DropReason::BelowK { k } => match rank_below(*k, chunk, lookup) {
+            Some(rank) => format!("{}; {k} fit", ordinal(rank)),
+            None => format!("only {k} fit"),
+        },
         DropReason::ContextFull { .. } => "context full".to_owned(),
-        DropReason::Late { .. } => "no time to read".to_owned(),
+        DropReason::Late { .. } => format!("over {first_word_seconds} s to read"),
         DropReason::Rechunked => "re-chunked".to_owned(),
         DropReason::Unnecessary { round } => format!("pruned, round {round}"),
         DropReason::Redundant {
@@ -72,11 +81,8 @@ pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
 /// Returns why a chunk is not in the context, with the figures that decided it.
 pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> String {
     match reason {
-        DropReason::BelowK { k } => match lookup.hit(chunk).filter(|_| lookup.funnel.is_empty()) {
-            Some(hit) => format!(
-                "ranked {}, and the context takes the top {k}",
-                hit.fused.rank
-            ),
+        DropReason::BelowK { k } => match rank_below(*k, chunk, lookup) {
+            Some(rank) => format!("ranked {rank}, and the context takes the top {k}"),
             None => format!("not in the top {k} that the context takes"),
         },
         DropReason::ContextFull {
@@ -123,6 +129,13 @@ pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> 
         DropReason::Absorbed { by } => format!("its chunks are part of {}", name_of(*by, lookup)),
         DropReason::Excluded => "you excluded it (retriever.excluded)".to_owned(),
     }
+}
+
+/// Returns the rank of a chunk below the `k` that the context takes; `None` where a stage behind
+/// the search chose among them.
+fn rank_below(k: u32, chunk: u64, lookup: &Lookup) -> Option<u32> {
+    let hit = lookup.hit(chunk).filter(|_| lookup.funnel.is_empty())?;
+    Some(hit.fused.rank).filter(|rank| *rank > k)
 }
 
 /// A text of the same lookup, by its label, else its location.
@@ -189,7 +202,7 @@ fn stage(stage: Stage) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{AblatedChunk, AttendedChunk};
+    use crate::event::{AblatedChunk, AttendedChunk, ChunkText, Hit, Retrieval};
 
     #[test]
     fn the_source_that_carries_a_sentence_is_named_with_its_factor() {
@@ -237,7 +250,7 @@ mod tests {
     fn each_reason_of_a_dropped_chunk_has_its_own_words() {
         let lookup = Lookup::default();
         let cases = [
-            (DropReason::BelowK { k: 3 }, "not in top 3"),
+            (DropReason::BelowK { k: 3 }, "only 3 fit"),
             (
                 DropReason::ContextFull {
                     needed_tokens: 2_100,
@@ -250,7 +263,7 @@ mod tests {
                     needed_tokens: 900,
                     timely_tokens: 560,
                 },
-                "no time to read",
+                "over 8 s to read",
             ),
             (DropReason::Rechunked, "re-chunked"),
             (DropReason::Unnecessary { round: 2 }, "pruned, round 2"),
@@ -279,7 +292,25 @@ mod tests {
             (DropReason::Excluded, "excluded"),
         ];
         for (reason, expected) in cases {
-            assert_eq!(drop_reason(&reason, &lookup), expected);
+            assert_eq!(drop_reason(&reason, 0, &lookup, 8.0), expected);
         }
+
+        let mut found = Lookup::default();
+        found.set_retrieval(&Retrieval {
+            hits: (1..=4)
+                .map(|rank| {
+                    let chunk = ChunkText {
+                        id: u64::from(rank),
+                        ..ChunkText::default()
+                    };
+                    Hit::with_rank(chunk, rank)
+                })
+                .collect(),
+            ..Retrieval::default()
+        });
+        let below = |chunk, k| drop_reason(&DropReason::BelowK { k }, chunk, &found, 8.0);
+        assert_eq!(below(4, 3), "4th; 3 fit");
+        // a pinned chunk took its place
+        assert_eq!(below(3, 3), "only 3 fit");
     }
 }

@@ -68,6 +68,18 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// Returns a place in an order: `1st`, `22nd`, `113th`.
+pub fn ordinal(number: u32) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 /// Returns the remaining time, without fractions that jump.
 pub fn time_left(ms: u64) -> String {
     match ms.div_ceil(1_000) {

@@ -73,7 +73,7 @@ pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
         Some(AsAsked::TooLong) => "the thread does not fit into the context".to_owned(),
     };
 
-    Some(format!("used as asked: {reason}"))
+    Some(format!("asked by itself, not as a follow-up: {reason}"))
 }
 
 /// Returns the name of an uncertainty measure.
@@ -220,31 +220,35 @@ mod tests {
             (Some(AsAsked::StandsAlone), None),
             (
                 Some(AsAsked::Empty),
-                Some("used as asked: the model wrote nothing"),
+                Some("asked by itself, not as a follow-up: the model wrote nothing"),
             ),
             (
                 Some(AsAsked::NotAQuestion),
-                Some("used as asked: the rewriting is not a single question"),
+                Some("asked by itself, not as a follow-up: the rewriting is not a single question"),
             ),
             (
                 Some(AsAsked::WordsLost {
                     words: words(&["Lorby", "1871"]),
                 }),
-                Some("used as asked: the rewriting lost Lorby, 1871"),
+                Some("asked by itself, not as a follow-up: the rewriting lost Lorby, 1871"),
             ),
             (
                 Some(AsAsked::NamesInvented {
                     words: words(&["Paris"]),
                 }),
-                Some("used as asked: the rewriting names Paris, which nobody did"),
+                Some(
+                    "asked by itself, not as a follow-up: the rewriting names Paris, which nobody did",
+                ),
             ),
             (
                 Some(AsAsked::NothingAdded),
-                Some("used as asked: taken for a new question"),
+                Some("asked by itself, not as a follow-up: taken for a new question"),
             ),
             (
                 Some(AsAsked::TooLong),
-                Some("used as asked: the thread does not fit into the context"),
+                Some(
+                    "asked by itself, not as a follow-up: the thread does not fit into the context",
+                ),
             ),
         ];
         for (as_asked, expected) in cases {

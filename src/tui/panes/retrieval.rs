@@ -213,10 +213,17 @@ fn location_cells(run: &Run, cells: usize) -> usize {
 /// Returns the cells of the longest reason of a run, with the gap in front of it.
 fn reason_cells(run: &Run) -> usize {
     let reasons = hits(run).filter_map(|(lookup, hit)| {
-        let reason = words::drop_reason(lookup.drop_reason(hit.chunk.id)?, lookup);
+        let reason = drop_reason(run, lookup, hit.chunk.id)?;
         Some(2 + text::width(&reason))
     });
     reasons.max().unwrap_or(0).max(BAR + 2)
+}
+
+/// Returns why a chunk is not in the context of a lookup, in a few words; `None` where it is.
+fn drop_reason(run: &Run, lookup: &Lookup, chunk: u64) -> Option<String> {
+    let reason = lookup.drop_reason(chunk)?;
+    let seconds = run.settings.answer.first_word_seconds;
+    Some(words::drop_reason(reason, chunk, lookup, seconds))
 }
 
 /// The mark of a chunk that the user pinned or excluded.
@@ -469,14 +476,14 @@ impl LookupRows<'_> {
 
     fn hit_row(&self, hit: &Hit, best: f32, pinning: Option<Pinning>) -> Line<'static> {
         let (scene, columns, chunk) = (self.scene, self.columns, &hit.chunk);
-        let dropped = self.lookup.drop_reason(chunk.id);
+        let dropped = drop_reason(self.run, self.lookup, chunk.id);
         let tone = if dropped.is_some() {
             Tone::Dropped
         } else {
             Tone::Text
         };
 
-        let sign = match (self.lookup.label(chunk.id), dropped) {
+        let sign = match (self.lookup.label(chunk.id), &dropped) {
             (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
             (None, Some(_)) => scene.span(Tone::Warning, format!(" {LOST}")),
             (None, None) => Span::raw(""),
@@ -501,8 +508,7 @@ impl LookupRows<'_> {
             line.spans.extend(scene.bar(hit.fused.score / best, BAR));
         }
         if let Some(reason) = dropped {
-            let reason = format!("  {}", words::drop_reason(reason, self.lookup));
-            line.push_span(scene.span(Tone::Quiet, reason));
+            line.push_span(scene.span(Tone::Quiet, format!("  {reason}")));
         }
         if columns.text > 0 {
             self.push_text(&mut line, chunk);

@@ -541,9 +541,13 @@ fn gate_words(gate: &GateCard) -> String {
             let share = words::percent(auroc as f32);
             format!(" (right about {share} of the pairs of its test)")
         });
+    let of_probe = if is_in_nats(gate.measure) {
+        String::new()
+    } else {
+        format!("{} ", measure(gate.measure))
+    };
     format!(
-        "a sentence is searched for where its {} is above {:.2}{auroc}",
-        measure(gate.measure),
+        "an unsure sentence ({of_probe}above {:.2}) is looked up{auroc}",
         gate.threshold
     )
 }

@@ -335,9 +335,9 @@ fn ask_the_teacher(test: &TestEnvironment, question: &str, flags: &[&str]) -> Co
 fn a_thread_continues_after_a_restart_and_says_which_wording_is_used() {
     let test = TestEnvironment::new();
     let first = ask_the_teacher(&test, QUESTION, &[]).succeeds();
-    first.does_not_print("used as asked");
+    first.does_not_print("asked by itself");
     ask_the_teacher(&test, "And where was she born?", &[])
-        .prints("used as asked: the bundled generator");
+        .prints("asked by itself, not as a follow-up: the bundled generator");
 
     let third = ask_the_teacher(&test, "And he?", &["--json"]).events();
     let rewritten = find!(
