@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::remote::is_address;
+use crate::story::words;
 
 use super::args::Arguments;
 use super::failure::Failure;
@@ -28,7 +29,10 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
             "pass the folder that contains it",
         )),
         Err(error) => Err(Failure::new(
-            format!("cannot open the folder {shown} ({error})"),
+            format!(
+                "cannot open {shown}: {}",
+                words::why_not_found(&error, "folder")
+            ),
             advice(folder),
         )),
     }
@@ -55,10 +59,7 @@ pub(super) fn check_asked(folders: &[PathBuf], question: &str) -> Result<(), Fai
     for (at, folder) in folders.iter().enumerate() {
         if at > 0 && !folder.exists() && !is_address(folder) {
             return Err(Failure::new(
-                format!(
-                    "cannot open the folder {} (it does not exist)",
-                    folder.display()
-                ),
+                format!("cannot open {}: there is no such folder", folder.display()),
                 "check the path, or put the question in quotes if this is a word of it",
             ));
         }

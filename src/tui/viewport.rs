@@ -243,6 +243,21 @@ impl Scroll {
         }
     }
 
+    /// Moves the window so that the selected item is in sight; with the first one the rows above
+    /// it, which say what all items are, where they leave half of the height.
+    pub fn show_selected(&mut self, content: &Content, height: usize) {
+        let Some(item) = self.selected else { return };
+        let Some(rows) = content.rows_of(item) else {
+            return;
+        };
+        let is_first = content.items().next() == Some(item);
+        if is_first && 2 * rows.start <= height {
+            self.show(0..rows.end.min(height), content, height);
+        } else {
+            self.show(rows, content, height);
+        }
+    }
+
     /// Selects the item `steps` further on, or the first or last in sight when none is selected.
     pub fn select_by(&mut self, steps: isize, content: &Content, height: usize) {
         let items: Vec<Item> = content.items().collect();
@@ -263,9 +278,7 @@ impl Scroll {
         };
 
         self.selected = Some(items[next]);
-        if let Some(rows) = content.rows_of(items[next]) {
-            self.show(rows, content, height);
-        }
+        self.show_selected(content, height);
     }
 }
 
@@ -440,6 +453,27 @@ mod tests {
         assert_eq!((scroll.selected, scroll.top), (Some(Item::new(7, 0)), 3));
         scroll.select_by(-100, &content, 5);
         assert_eq!((scroll.selected, scroll.top), (Some(Item::new(0, 0)), 0));
+    }
+
+    #[test]
+    fn moving_up_to_the_first_item_shows_the_rows_above_it() {
+        let mut content = Content::default();
+        content.line("the query");
+        content.line("the columns");
+        for row in 0..9 {
+            content.item(Item::new(row, 0), format!("row {row}"));
+        }
+        for (steps, height, top) in [
+            (&[1, 8, -8][..], 4, 0),
+            (&[1, 8], 4, 7),
+            (&[1, 8, -8], 3, 2),
+        ] {
+            let mut scroll = Scroll::default();
+            for by in steps {
+                scroll.select_by(*by, &content, height);
+            }
+            assert_eq!(scroll.top, top, "{steps:?} at {height}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The corpus and its index.
 
+use std::io::{Error, ErrorKind};
+
 use crate::event::{
     CorpusCard, Filtered, IndexPhase, IndexProgress, IndexReport, Metadata, NeighbouringSentences,
     OmittedBy, OmittedFiles,
@@ -7,6 +9,14 @@ use crate::event::{
 use crate::story::text::one_line;
 
 use super::numbers::{count, quantity};
+
+/// Returns why a path cannot be opened.
+pub fn why_not_found(error: &Error, what: &str) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("there is no such {what}"),
+        _ => error.to_string(),
+    }
+}
 
 /// Returns what a corpus holds, as `140 files, 467 chunks`, of several folders with their number.
 pub fn corpus_size(corpus: &CorpusCard) -> String {

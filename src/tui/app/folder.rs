@@ -1,10 +1,10 @@
 //! The folder of documents: typed, completed, or one of those before.
 
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::event::Command;
+use crate::story::words;
 use crate::tui::folders::typed_path;
 use crate::tui::ui::{Field, Purpose};
 
@@ -49,7 +49,7 @@ impl App {
                     ));
                 }
                 Err(error) => {
-                    let reason = why_not_found(&error, "folder");
+                    let reason = words::why_not_found(&error, "folder");
                     return Err(format!("cannot open {name}: {reason}"));
                 }
             }
@@ -121,14 +121,6 @@ impl App {
             Some(path) => self.ui.field = Some(Field::new(purpose, path)),
             None => self.refuse("no other was opened before"),
         }
-    }
-}
-
-/// Returns why a typed path cannot be opened.
-pub(super) fn why_not_found(error: &io::Error, what: &str) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => format!("there is no such {what}"),
-        _ => error.to_string(),
     }
 }
 

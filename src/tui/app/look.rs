@@ -123,11 +123,7 @@ impl App {
 
     /// Scrolls to the selected item of the focused view.
     pub(super) fn show_selected(&mut self) {
-        self.change_scroll(|scroll, content, height| {
-            if let Some(rows) = scroll.selected.and_then(|item| content.rows_of(item)) {
-                scroll.show(rows, content, height);
-            }
-        });
+        self.change_scroll(|scroll, content, height| scroll.show_selected(content, height));
     }
 
     pub(super) fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {

@@ -9,7 +9,6 @@ use crate::tui::overlays;
 
 use super::base::App;
 use super::effect::Effect;
-use super::folder::why_not_found;
 
 impl App {
     pub(super) fn open_models(&mut self) {
@@ -51,7 +50,7 @@ impl App {
         match path.metadata() {
             Ok(about) if about.is_file() => {}
             Ok(_) => return Err("this is a folder: type the file in it".to_owned()),
-            Err(error) => return Err(why_not_found(&error, "file")),
+            Err(error) => return Err(words::why_not_found(&error, "file")),
         }
 
         let recent = &mut self.ui.recent_models;

@@ -2,7 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::story::Call;
+use crate::config::AnswerPrompt;
+use crate::story::{Call, Run};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -22,9 +23,7 @@ impl View for Prompts {
         let calls = scene.run.map_or(&[][..], |run| &run.calls);
 
         if calls.is_empty() {
-            page.remark(
-                "No model has been called yet. Every call of a run appears here with the exact text that the model read.",
-            );
+            page.remark(&no_calls_words(scene.run));
         }
 
         for (row, call) in calls.iter().enumerate() {
@@ -49,6 +48,17 @@ impl View for Prompts {
             &call.prompt,
         ))
     }
+}
+
+/// Returns why a run has no call of a model.
+fn no_calls_words(run: Option<&Run>) -> String {
+    let shown = "Every call of a run appears here with the exact text that the model read.";
+    let quotes = run.filter(|run| run.settings.answer.prompt == AnswerPrompt::Quotes);
+    let state = match quotes {
+        Some(run) if run.outcome.is_some() => "No model was called: quotations need none.",
+        _ => "No model has been called yet.",
+    };
+    format!("{state} {shown}")
 }
 
 fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {

@@ -215,7 +215,7 @@ fn bad_input_is_refused_in_a_sentence() {
         (
             &["diagnose", "nowhere", QUESTION],
             1,
-            "cannot open the folder",
+            "cannot open nowhere: there is no such folder",
         ),
         (
             &["diagnose", "empty", QUESTION],

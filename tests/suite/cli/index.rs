@@ -24,7 +24,7 @@ fn folders_without_documents_are_said_to_be_so() {
         .prints("tokens in");
     test.run("index nowhere")
         .exits(1)
-        .reports("cannot open the folder nowhere");
+        .reports("cannot open nowhere: there is no such folder");
     test.run(["ask", "notes/people.md", QUESTION])
         .exits(1)
         .reports("people.md is a file");

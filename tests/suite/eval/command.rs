@@ -457,7 +457,7 @@ fn wrong_usage_says_what_to_do() {
         (
             &["eval", file, "--corpus", "gone"],
             1,
-            "cannot open the folder gone",
+            "cannot open gone: there is no such folder",
         ),
         (
             &["eval", file, "--corpus", "notes", "--preset", ","],
@@ -472,7 +472,7 @@ fn wrong_usage_says_what_to_do() {
         (
             &["eval", "--make-questions", "gone"],
             1,
-            "cannot open the folder gone",
+            "cannot open gone: there is no such folder",
         ),
     ];
     for (arguments, code, part) in cases {

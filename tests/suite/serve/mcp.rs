@@ -337,7 +337,11 @@ fn folders_are_checked_before_the_protocol_begins() {
     let test = TestEnvironment::new();
     let ended = test.run(["mcp", "missing"]).exits(1);
     assert_eq!(ended.stdout, "");
-    assert!(ended.stderr.contains("cannot open the folder missing"));
+    assert!(
+        ended
+            .stderr
+            .contains("cannot open missing: there is no such folder")
+    );
 }
 
 #[test]

@@ -185,6 +185,6 @@ fn the_token_is_kept_and_may_be_left_out() {
         .exits(1)
         .reports("cannot listen on");
     test.run("serve missing --listen 127.0.0.1:0")
-        .reports("cannot open the folder missing");
+        .reports("cannot open missing: there is no such folder");
     test.run("serve notes --listen nowhere").exits(2);
 }
