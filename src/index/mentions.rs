@@ -81,7 +81,7 @@ fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[NamingText]) -> Option<u
 /// The text of a hit that may name a document.
 struct NamingText {
     text: String,
-    /// Its words as [`spaced_words`] has them.
+    /// The words as [`spaced_words`] has them.
     spaced: String,
 }
 

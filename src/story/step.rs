@@ -175,7 +175,8 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Certainty {
     Sure,
-    /// Of no single word that says something, but of the signs and short words on the whole.
+    /// No single word that says something is unsure, but the signs and short words are, on the
+    /// whole.
     UnsureOfWording,
     UnsureOf(String),
     Guessing(String),

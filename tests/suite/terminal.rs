@@ -374,7 +374,7 @@ fn a_folder_that_is_not_there_never_opens_the_screen() {
     let terminal = test.terminal(["indx"], LARGE);
     let said = terminal.wait_for("did you mean the command `index`?");
     assert!(
-        said.starts_with("error: cannot open the folder indx"),
+        said.starts_with("error: cannot open indx: there is no such folder"),
         "{said}"
     );
     let (status, left) = terminal.ended();

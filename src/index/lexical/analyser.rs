@@ -525,7 +525,7 @@ mod tests {
             ("Replacing sensors", "replac", Some("Replacing")),
             ("Is HX-201 new?", "hx201", Some("HX-201")),
             ("Is HX-201 new?", "201", Some("201")),
-            ("call parse_header", "parseheader", Some("parse_header")),
+            ("call parse_header", "parsehead", Some("parse_header")),
             ("call parse_header", "pars", Some("parse")),
             ("Does the ferry go?", "boat", None),
             ("灯台", "灯台", Some("灯台")),

@@ -236,7 +236,7 @@ impl Run {
     }
 
     /// Returns the part of the documents that it searched.
-    pub fn searched(&self) -> words::Searched {
+    pub fn search_extent(&self) -> words::Searched {
         let excluded = &self.settings.retriever.excluded;
         let whole = excluded
             .iter()
@@ -255,7 +255,7 @@ impl Run {
         let mut line = if self.has_empty_filter() {
             words::filtered_verdict(verdict.kind)
         } else {
-            words::verdict(verdict, self.support, &self.searched())
+            words::verdict(verdict, self.support, &self.search_extent())
         };
         // drawn with every frame: the passages are counted only where the line names them
         if self.scope != Scope::default() {

@@ -187,7 +187,7 @@ impl Run {
             StageKind::Check => {
                 let verdict = self.verdict.as_ref();
                 verdict.map_or_else(String::new, |verdict| {
-                    self.searched().verdict_name(verdict.kind)
+                    self.search_extent().verdict_name(verdict.kind)
                 })
             }
             StageKind::Ablate => {

@@ -41,18 +41,18 @@ pub(super) fn skip_reason(run: &Run, part: Part) -> String {
 
 /// Returns why a part did nothing where no event of the run says it.
 fn unsaid_reason(run: &Run, part: Part) -> &'static str {
-    let waits_for_doubt = match part {
+    let is_escalated = match part {
         Part::Rewriter | Part::Utility => false,
         Part::Linker | Part::Filter | Part::Reranker | Part::Understanding | Part::Refiner => {
             run.settings.stages.when == StageUse::AsNeeded
         }
     };
     let is_searched = run.lookups.iter().any(|lookup| lookup.step > 0);
-    let is_doubted = run.steps.iter().any(|step| {
+    let is_uncertain = run.steps.iter().any(|step| {
         let mut known = step.uncertainties().flatten();
         known.any(|known| known.decision == Decision::Retrieve)
     });
-    let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_doubted;
+    let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_uncertain;
     let has_read = run.lookups.iter().any(|lookup| !lookup.hits().is_empty());
 
     match &run.outcome {
@@ -62,7 +62,7 @@ fn unsaid_reason(run: &Run, part: Part) -> &'static str {
         _ if run.lookups.is_empty() => "skipped: nothing was searched",
         _ if run.scope.kind == QuestionKind::Summary => "skipped: the document was read in order",
         _ if !has_read => "skipped: nothing was found",
-        _ if waits_for_doubt && is_sure => "skipped: no sentence was uncertain",
+        _ if is_escalated && is_sure => "skipped: no sentence was uncertain",
         Some(Outcome::Completed | Outcome::LimitReached) | None => "did not run",
     }
 }
@@ -75,7 +75,7 @@ mod tests {
     };
     use crate::story::{Lookup, Step};
 
-    fn left_out(reason: LeftOut) -> Run {
+    fn make_left_out(reason: LeftOut) -> Run {
         let mut run = Run::default();
         let mut lookup = Lookup::default();
         lookup.left_out.push((vec![Part::Refiner], reason));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     /// Returns a run that retrieved a chunk at its start and wrote a sentence that a gate judged.
-    fn gated(decision: Decision) -> Run {
+    fn make_gated(decision: Decision) -> Run {
         let mut run = Run::default();
         run.gate = Some(GateCard {
             measure: UncertaintyMeasure::Probe,
@@ -118,8 +118,8 @@ mod tests {
         run
     }
 
-    fn with(decision: Decision, change: impl FnOnce(&mut Run)) -> Run {
-        let mut run = gated(decision);
+    fn change_gated(decision: Decision, change: impl FnOnce(&mut Run)) -> Run {
+        let mut run = make_gated(decision);
         change(&mut run);
         run
     }
@@ -137,32 +137,35 @@ mod tests {
         let sure = "skipped: no sentence was uncertain";
         let cases = [
             (
-                left_out(LeftOut::NotNeeded),
+                make_left_out(LeftOut::NotNeeded),
                 "skipped: the sentence was certain without it",
             ),
             (
-                left_out(no_time),
+                make_left_out(no_time),
                 "skipped: about 39.1 s needed, 21.2 s of the time left · enter here runs it",
             ),
-            (gated(Keep), sure),
-            (gated(Retrieve), "did not run"),
+            (make_gated(Keep), sure),
+            (make_gated(Retrieve), "did not run"),
             (
-                with(Keep, |run| run.settings.stages.when = StageUse::Always),
+                change_gated(Keep, |run| run.settings.stages.when = StageUse::Always),
                 "did not run",
             ),
-            (with(Keep, |run| run.gate = None), "did not run"),
-            (with(Keep, |run| run.lookups[0].step = 1), "did not run"),
-            (with(Keep, |run| run.lookups.clear()), sure),
+            (change_gated(Keep, |run| run.gate = None), "did not run"),
             (
-                with(Retrieve, |run| run.lookups.clear()),
+                change_gated(Keep, |run| run.lookups[0].step = 1),
+                "did not run",
+            ),
+            (change_gated(Keep, |run| run.lookups.clear()), sure),
+            (
+                change_gated(Retrieve, |run| run.lookups.clear()),
                 "skipped: nothing was searched",
             ),
             (
-                with(Keep, |run| run.lookups[0].retrieval = None),
+                change_gated(Keep, |run| run.lookups[0].retrieval = None),
                 "skipped: nothing was found",
             ),
             (
-                with(Keep, |run| {
+                change_gated(Keep, |run| {
                     run.scope = Scope {
                         kind: QuestionKind::Summary,
                         ..Scope::default()
@@ -171,11 +174,11 @@ mod tests {
                 "skipped: the document was read in order",
             ),
             (
-                with(Keep, |run| run.outcome = Some(Outcome::Stopped)),
+                change_gated(Keep, |run| run.outcome = Some(Outcome::Stopped)),
                 "not reached: the run was stopped before it",
             ),
             (
-                with(Keep, |run| run.outcome = Some(failure)),
+                change_gated(Keep, |run| run.outcome = Some(failure)),
                 "not reached: the run failed before it",
             ),
         ];
@@ -183,7 +186,7 @@ mod tests {
             assert_eq!(skip_reason(&run, Part::Refiner), expected);
         }
 
-        // a part that waits for no doubt
-        assert_eq!(skip_reason(&gated(Keep), Part::Utility), "did not run");
+        // a part that does not wait for an uncertain sentence
+        assert_eq!(skip_reason(&make_gated(Keep), Part::Utility), "did not run");
     }
 }

@@ -1152,7 +1152,7 @@ fn saving_asks_for_files() {
         )
     );
     assert!(
-        markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (token entropy 0.40 nats)"),
+        markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (unsure of \"Aldmouth\")"),
         "{markdown}"
     );
     assert!(
@@ -2158,7 +2158,7 @@ fn what_the_model_was_unsure_of_is_said_where_there_is_room() {
     let mut screen = document();
     for cells in [60, 70, 80, 100] {
         let text = screen.text(cells, 60);
-        assert!(text.contains("unsure (41 %)"), "{text}");
+        assert!(text.contains("41 % likely"), "{text}");
     }
 }
 
