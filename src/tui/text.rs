@@ -68,6 +68,17 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
+/// Clips the name of a file to `cells`; `…` stands between its folder and the end, which matters
+/// more.
+pub fn clip_middle(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let head = &text[..end_of_cells(text, cells.saturating_sub(1) / 3)];
+    let tail = clip_start(text, cells - width(head));
+    Cow::Owned(format!("{head}{tail}"))
+}
+
 /// Pads or clips a text to `cells`, flush left.
 pub fn left(text: &str, cells: usize) -> String {
     let text = clip(text, cells);

@@ -53,7 +53,7 @@ pub fn drop_reason(
             None => format!("only {k} fit"),
         },
         DropReason::ContextFull { .. } => "context full".to_owned(),
-        DropReason::Late { .. } => format!("over {first_word_seconds} s to read"),
+        DropReason::Late { .. } => format!("> {first_word_seconds} s to read"),
         DropReason::Rechunked => "re-chunked".to_owned(),
         DropReason::Unnecessary { round } => format!("pruned, round {round}"),
         DropReason::Redundant {
@@ -263,7 +263,7 @@ mod tests {
                     needed_tokens: 900,
                     timely_tokens: 560,
                 },
-                "over 8 s to read",
+                "> 8 s to read",
             ),
             (DropReason::Rechunked, "re-chunked"),
             (DropReason::Unnecessary { round: 2 }, "pruned, round 2"),

@@ -23,6 +23,8 @@ use super::{absence, answer};
 const GUTTER: usize = 8;
 /// Cells of the class of a chunk, or of the reason why it was added.
 const CLASS: usize = 13;
+/// Cells of a pane below which the class of a chunk stands below its name.
+const NARROW: usize = 44;
 /// Words of a measured answer up to which another wording of it is another answer.
 const MAX_SHORT_WORDS: usize = 4;
 
@@ -247,7 +249,9 @@ impl RoundRows<'_> {
 
         for (at, chunk) in self.round.chunks.iter().enumerate() {
             let item = self.item(at + 1);
-            page.item(item, self.chunk_row(page, chunk));
+            for line in self.chunk_rows(page, chunk) {
+                page.item(item, line);
+            }
             if selected == Some(item) {
                 self.chunk_details(page, item, chunk);
             }
@@ -255,7 +259,9 @@ impl RoundRows<'_> {
         let added = self.round.change.iter().flat_map(|change| &change.added);
         for (at, added) in added.enumerate() {
             let item = self.item(self.round.chunks.len() + at + 1);
-            page.item(item, self.added_row(page, added));
+            for line in self.added_rows(page, added) {
+                page.item(item, line);
+            }
             if selected == Some(item) {
                 write_detail(
                     page,
@@ -349,7 +355,7 @@ impl RoundRows<'_> {
         }
     }
 
-    fn chunk_row(&self, page: &Page<'_>, chunk: &VariedChunk) -> Line<'static> {
+    fn chunk_rows(&self, page: &Page<'_>, chunk: &VariedChunk) -> Vec<Line<'static>> {
         let change = self.round.change.as_ref();
         let is_dropped = change.is_some_and(|change| change.dropped.contains(&chunk.chunk));
         let (sign, tone) = if is_dropped {
@@ -359,15 +365,14 @@ impl RoundRows<'_> {
         };
         let label = text::left(&format!("[{}]", chunk.label), GUTTER - 3);
 
-        Line::from(vec![
+        let name = vec![
             Span::raw(" "),
             sign,
             Span::raw(" "),
             page.span(Tone::Citation, label),
             page.span(tone, location_column(page, self.run, chunk.chunk)),
-            Span::raw(" "),
-            self.class_span(page, chunk),
-        ])
+        ];
+        with_class(page, name, self.class_span(page, chunk))
     }
 
     /// Returns the class of a chunk in this round, else whether the answer depends on its wording.
@@ -390,7 +395,7 @@ impl RoundRows<'_> {
         self.round.classes.iter().find(|known| known.chunk == chunk)
     }
 
-    fn added_row(&self, page: &Page<'_>, added: &AddedChunk) -> Line<'static> {
+    fn added_rows(&self, page: &Page<'_>, added: &AddedChunk) -> Vec<Line<'static>> {
         let beside = self
             .round
             .chunks
@@ -399,13 +404,12 @@ impl RoundRows<'_> {
         let label = beside.map_or(0, |chunk| chunk.label);
         let reason = format!("like [{label}] {}", words::score(added.similarity, 2));
 
-        Line::from(vec![
+        let name = vec![
             Span::raw(" "),
             page.span(Tone::Strong, text::left("+ new", GUTTER - 1)),
             page.span(Tone::Text, location_column(page, self.run, added.chunk)),
-            Span::raw(" "),
-            page.span(Tone::Quiet, reason),
-        ])
+        ];
+        with_class(page, name, page.span(Tone::Quiet, reason))
     }
 
     /// Writes the rows below a selected chunk: its text, its rephrasing, the answers with and
@@ -520,13 +524,30 @@ fn evaluated_rows(page: &mut Page<'_>, head: Item, evaluated: Evaluated) {
     }
 }
 
+/// Returns the row of a chunk with its class behind the name; below it in a narrow pane, where the
+/// name has no room beside it.
+fn with_class(
+    page: &Page<'_>,
+    name: Vec<Span<'static>>,
+    class: Span<'static>,
+) -> Vec<Line<'static>> {
+    let mut line = Line::from(name);
+    if page.cells < NARROW {
+        return vec![line, Line::from(vec![Span::raw(" ".repeat(GUTTER)), class])];
+    }
+    line.push_span(Span::raw(" "));
+    line.push_span(class);
+    vec![line]
+}
+
 /// The location of a chunk, as wide as its column.
 fn location_column(page: &Page<'_>, run: &Run, chunk: u64) -> String {
-    let room = page.cells.saturating_sub(GUTTER + CLASS + 1);
+    let class = if page.cells < NARROW { 0 } else { CLASS + 1 };
+    let room = page.cells.saturating_sub(GUTTER + class);
     let location = run
         .hit(chunk)
         .map_or_else(|| "?".to_owned(), |hit| words::chunk_location(&hit.chunk));
-    text::left(&text::clip_start(&location, room), room)
+    text::left(&text::clip_middle(&location, room), room)
 }
 
 fn shown_reply(reply: &str) -> &str {

@@ -25,6 +25,11 @@ const RANKS: usize = 8;
 const MIN_TEXT: usize = 20;
 const MIN_ZOOMED_TEXT: usize = 40;
 const TEXT_GAP: usize = 2;
+/// Cells of the texts from which on a long name is whole beside them.
+const WIDE_TEXT: usize = 60;
+/// Minimum cells of the details of the selected hit beside the table, and the line before them.
+const MIN_BESIDE: usize = 50;
+const RULE: &str = "│ ";
 /// Maximum rows of the text of a hit in a zoomed pane.
 const ZOOMED_ROWS: usize = 6;
 
@@ -181,20 +186,29 @@ impl Columns {
         self.cells.saturating_sub(self.text + 1)
     }
 
-    /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to
-    /// the locations when it is too little for them.
+    /// Gives locations the cells that most of them need, and all of them where there is room; what
+    /// is left goes to the texts of the hits, or to the locations when it is too little for them.
     fn fit(&mut self, run: &Run, least: usize) {
-        let location = location_cells(run, self.cells);
-        let Some(left) = self.location.checked_sub(location) else {
-            return;
-        };
-        if left >= TEXT_GAP + least {
+        let longest = location_cells(run, self.cells);
+        // one long name takes no text from the others
+        let usual = usual_location_cells(run).max(self.cells / 4).min(longest);
+        let text_beside = |location: usize| self.location.checked_sub(location + TEXT_GAP);
+        let has_text =
+            |location: usize, least| text_beside(location).is_some_and(|text| text >= least);
+        let is_cut = !has_text(longest, WIDE_TEXT) && has_text(usual, MIN_ZOOMED_TEXT);
+        let location = if is_cut { usual } else { longest };
+        if let Some(text) = text_beside(location).filter(|text| *text >= least) {
             self.location = location;
-            self.text = left - TEXT_GAP;
-        } else {
+            self.text = text;
+        } else if let Some(left) = self.location.checked_sub(longest) {
             // the numbers stay near the names
-            self.location = location + left.min(TEXT_GAP + MIN_TEXT);
+            self.location = longest + left.min(TEXT_GAP + MIN_TEXT);
         }
+    }
+
+    /// Returns whether the details of a hit stand beside the table.
+    fn has_room_beside(&self) -> bool {
+        self.text >= MIN_BESIDE
     }
 }
 
@@ -204,10 +218,21 @@ fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &Hit)> {
     lookups.flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, hit)))
 }
 
+/// Returns the cells of each location of a run.
+fn location_widths(run: &Run) -> impl Iterator<Item = usize> {
+    hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)))
+}
+
 /// Returns the cells of the longest location of a run, at most half of all.
 fn location_cells(run: &Run, cells: usize) -> usize {
-    let widths = hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)));
-    widths.max().unwrap_or(0).min(cells / 2)
+    location_widths(run).max().unwrap_or(0).min(cells / 2)
+}
+
+/// Returns the cells that three of four locations of a run need.
+fn usual_location_cells(run: &Run) -> usize {
+    let mut widths: Vec<usize> = location_widths(run).collect();
+    widths.sort_unstable();
+    widths.get(widths.len() * 3 / 4).copied().unwrap_or(0)
 }
 
 /// Returns the cells of the longest reason of a run, with the gap in front of it.
@@ -435,6 +460,18 @@ impl LookupRows<'_> {
         let label = |at: &usize| self.lookup.label(hits[*at].chunk.id);
         merged.sort_by_key(|at| label(at).unwrap_or(u32::MAX));
         let first_merged = merged.first().copied();
+
+        let selected = scene.ui.scroll(Pane::Retrieval).selected;
+        let has_selected = selected
+            .is_some_and(|item| item.row == self.row && (1..=hits.len()).contains(&item.part));
+        let is_beside = has_selected && !scene.ui.panes.zoomed && self.columns.has_room_beside();
+        let end = if is_beside {
+            self.columns.text_start()
+        } else {
+            self.columns.cells
+        };
+        let first = page.content.rows.len();
+        let mut beside = None;
         for at in merged.into_iter().chain(0..found) {
             let hit = &hits[at];
             if Some(at) == first_merged {
@@ -444,23 +481,63 @@ impl LookupRows<'_> {
             }
             let item = Item::new(self.row, at + 1);
             let pinning = self.pins.pinning(&hit.chunk);
-            let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
-            page.item(item, self.hit_row(hit, best, pinning));
+            let is_selected = selected == Some(item);
+            let mut row = self.hit_row(hit, best, pinning);
+            if self.columns.text > 0 && !is_beside {
+                self.push_text(&mut row, &hit.chunk);
+            }
+            page.item(item, row);
+            if is_selected && is_beside {
+                let room = self.columns.text - text::width(RULE);
+                let details = self.detail_lines(hit, pinning, room);
+                beside = Some((page.content.rows.len() - 1, details));
+            }
             let location = GUTTER..GUTTER + text::width(&self.shown_location(hit));
             let place = hit.chunk.place(hit.chunk.lines);
             let fragment = fragment(hit.chunk.lines[0], place.as_ref());
             page.content.target(location, &hit.chunk.document, fragment);
             if let Some(order) = self.lookup.order(hit.chunk.id) {
-                let room = self.columns.cells.saturating_sub(GUTTER + 1);
+                let room = end.saturating_sub(GUTTER + 1);
                 let order = words::order(order);
                 let indented = format!("{}{}", " ".repeat(GUTTER), text::clip(&order, room));
                 page.item(item, Line::from(scene.span(Tone::Warning, indented)));
             }
-            if is_selected {
-                self.detail_rows(hit, item, pinning, page);
+            if is_selected && !is_beside {
+                let room = self.columns.cells.saturating_sub(GUTTER + 1);
+                for details in self.detail_lines(hit, pinning, room) {
+                    let mut line = Line::from(" ".repeat(GUTTER));
+                    line.spans.extend(details.spans);
+                    page.item(item, line);
+                }
             } else if scene.ui.panes.zoomed {
                 self.text_rows(hit, item, page);
             }
+        }
+        if let Some((selected, details)) = beside {
+            self.write_beside(page, first, selected, details);
+        }
+    }
+
+    /// Writes the details of the selected hit beside the rows of the table from `first` on: from
+    /// its own row on, or further up where they would reach below the table.
+    fn write_beside(
+        &self,
+        page: &mut Page<'_>,
+        first: usize,
+        selected: usize,
+        details: Vec<Line<'static>>,
+    ) {
+        let end = page.content.rows.len();
+        let start = selected.min(end.saturating_sub(details.len())).max(first);
+        for (at, details) in (start..).zip(details) {
+            if at == page.content.rows.len() {
+                page.gap();
+            }
+            let line = &mut page.content.rows[at].line;
+            let gap = self.columns.text_start().saturating_sub(line.width());
+            line.push_span(Span::raw(" ".repeat(gap)));
+            line.push_span(self.scene.span(Tone::Track, RULE));
+            line.spans.extend(details.spans);
         }
     }
 
@@ -510,9 +587,6 @@ impl LookupRows<'_> {
         if let Some(reason) = dropped {
             line.push_span(scene.span(Tone::Quiet, format!("  {reason}")));
         }
-        if columns.text > 0 {
-            self.push_text(&mut line, chunk);
-        }
         line
     }
 
@@ -545,7 +619,7 @@ impl LookupRows<'_> {
 
     fn shown_location(&self, hit: &Hit) -> String {
         let location = words::hit_location(hit);
-        text::clip_start(&location, self.columns.location).into_owned()
+        text::clip_middle(&location, self.columns.location).into_owned()
     }
 
     /// Adds the beginning of a chunk's text to its row, the words of the query highlighted.
@@ -601,18 +675,19 @@ impl LookupRows<'_> {
         highlighted_row(self.scene, row, Tone::Quiet, &query_words)
     }
 
-    /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its
+    /// Returns the rows about the selected hit: its headings and lines, why it was dropped, its
     /// text.
-    fn detail_rows(&self, hit: &Hit, item: Item, pinning: Option<Pinning>, page: &mut Page<'_>) {
+    fn detail_lines(
+        &self,
+        hit: &Hit,
+        pinning: Option<Pinning>,
+        cells: usize,
+    ) -> Vec<Line<'static>> {
         let scene = self.scene;
-        let indent = " ".repeat(GUTTER);
-        let cells = self.columns.cells.saturating_sub(GUTTER + 1);
+        let mut lines = Vec::new();
         let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
             for range in text::wrap(words, cells) {
-                let line = highlighted_row(scene, &words[range], tone, highlighted);
-                let mut indented = Line::from(indent.clone());
-                indented.spans.extend(line.spans);
-                page.item(item, indented);
+                lines.push(highlighted_row(scene, &words[range], tone, highlighted));
             }
         };
 
@@ -661,6 +736,7 @@ impl LookupRows<'_> {
 
         let query_words = text::content_words(&self.lookup.query);
         put(chunk.text.trim_end(), Tone::Text, &query_words);
+        lines
     }
 }
 
