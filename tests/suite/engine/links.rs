@@ -300,7 +300,7 @@ fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
         (
             &["links", "nowhere", "--preset", "saki-rag"],
             1,
-            "cannot open the folder",
+            "cannot open nowhere: there is no such folder",
         ),
         (
             &["links", "notes", "ghost.md", "--preset", "saki-rag"],

@@ -397,11 +397,15 @@ fn a_question_is_asked_over_several_folders() {
     assert!(found, "{}", asked.stdout);
 
     let cases: [(&[&str], i32, &str); 4] = [
-        (&["ask", "notes", "gone", QUESTION], 1, "the folder gone"),
+        (
+            &["ask", "notes", "gone", QUESTION],
+            1,
+            "cannot open gone: there is no such folder",
+        ),
         (
             &["index", "notes", "gone"],
             1,
-            "cannot open the folder gone",
+            "cannot open gone: there is no such folder",
         ),
         (&["ask", "notes", "more"], 2, "more is a folder"),
         (
