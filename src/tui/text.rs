@@ -11,6 +11,9 @@ use jiff::{Timestamp, Zoned};
 use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
+/// Cells from which on a long name is cut in its middle.
+const MIN_MIDDLE: usize = 24;
+
 pub use crate::letters::is_dense;
 pub use crate::story::text::{many_lines, one_line};
 pub use crate::story::words::{count, duration, lines, location, quantity, time_left};
@@ -68,14 +71,22 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// Clips the name of a file to `cells`; `…` stands between its folder and the end, which matters
-/// more.
-pub fn clip_middle(text: &str, cells: usize) -> Cow<'_, str> {
-    if width(text) <= cells {
-        return Cow::Borrowed(text);
+/// Clips a path to `cells`; `…` replaces the end of its folder, and of a long name the middle.
+pub fn clip_middle(path: &str, cells: usize) -> Cow<'_, str> {
+    if width(path) <= cells {
+        return Cow::Borrowed(path);
     }
-    let head = &text[..end_of_cells(text, cells.saturating_sub(1) / 3)];
-    let tail = clip_start(text, cells - width(head));
+    let room = cells.saturating_sub(1);
+    let name = path.rfind('/').map_or(path, |at| &path[at..]);
+    let head_cells = match room.checked_sub(width(name)) {
+        // fewer letters say nothing
+        Some(0..3) => return Cow::Owned(format!("…{name}")),
+        Some(spare) => spare.min(room / 3),
+        None if cells < MIN_MIDDLE => 0,
+        None => room / 3,
+    };
+    let head = &path[..end_of_cells(path, head_cells)];
+    let tail = clip_start(path, cells - width(head));
     Cow::Owned(format!("{head}{tail}"))
 }
 
@@ -261,6 +272,24 @@ pub fn content_words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_keeps_its_name_and_the_beginning_of_its_folder() {
+        for (path, cells, expected) in [
+            ("people/reeve.md:3-9", 19, "people/reeve.md:3-9"),
+            ("people/reeve.md:3-9", 18, "peop…/reeve.md:3-9"),
+            ("people/reeve.md:3-9", 16, "…/reeve.md:3-9"),
+            ("people/reeve.md:3-9", 6, "…d:3-9"),
+            (
+                "letters/a very long name of a letter.md:1-2",
+                30,
+                "letters/a…e of a letter.md:1-2",
+            ),
+            ("people/reeve.md:3-9", 0, ""),
+        ] {
+            assert_eq!(clip_middle(path, cells), expected, "{path} at {cells}");
+        }
+    }
 
     #[test]
     fn wrapping_breaks_at_spaces_line_ends_and_wide_signs() {

@@ -547,7 +547,7 @@ fn gate_words(gate: &GateCard) -> String {
         format!("{} ", measure(gate.measure))
     };
     format!(
-        "an unsure sentence ({of_probe}above {:.2}) is looked up{auroc}",
+        "an unsure sentence ({of_probe}above {:.2}) is searched for{auroc}",
         gate.threshold
     )
 }
