@@ -98,16 +98,7 @@ pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
 
 /// Returns which parts of a run were left out, and why.
 pub fn omission(parts: &[Part], reason: LeftOut) -> String {
-    let name = |part: &Part| match part {
-        Part::Rewriter => "rewriter",
-        Part::Linker => "linker",
-        Part::Filter => "filter",
-        Part::Reranker => "reranker",
-        Part::Understanding => "understanding",
-        Part::Refiner => "refiner",
-        Part::Utility => "utility",
-    };
-    let names: Vec<&str> = parts.iter().map(name).collect();
+    let names: Vec<&str> = parts.iter().copied().map(part_name).collect();
     let names = names.join(", ");
 
     match reason {
@@ -117,6 +108,19 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
             duration(needed_ms),
             duration(left_ms)
         ),
+    }
+}
+
+/// Returns the name of a part of a run.
+pub fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::Rewriter => "rewriter",
+        Part::Linker => "linker",
+        Part::Filter => "filter",
+        Part::Reranker => "reranker",
+        Part::Understanding => "understanding",
+        Part::Refiner => "refiner",
+        Part::Utility => "utility",
     }
 }
 
