@@ -299,7 +299,7 @@ pub fn tab_at(column: u16) -> Option<Pane> {
 
 /// Draws the stages of the run below its numbers.
 pub fn stages(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    let numbers = scene.run.map(|run| run_words(scene, run));
+    let numbers = scene.settled_run().map(|run| run_words(scene, run));
     waterfall::draw(scene, &numbers.unwrap_or_default(), area, buffer);
 }
 

@@ -61,7 +61,11 @@ impl App {
 
     /// Folds a record, of the engine or of a recorded run.
     pub(super) fn fold(&mut self, record: &Record) {
+        let stages = self.count_stages(&record.run);
         self.state.apply(record);
+        if self.count_stages(&record.run) > stages {
+            self.ui.work.stage_since = Some(self.ui.clock);
+        }
         self.changed |= self.frozen.is_none();
 
         match &record.event {

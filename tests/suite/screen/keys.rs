@@ -1296,6 +1296,72 @@ fn enter_runs_a_stage_that_the_time_left_out() {
     screen.apply(&records);
     screen.press("esc 5 enter");
     assert_eq!(screen.commands(), []);
+
+    // the row of the search names it, and runs it where it is selected
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    screen.shows("no time for linker · } then enter: run now");
+    screen
+        .press("}")
+        .shows("no time for linker · enter: run now");
+    screen.press("enter");
+    let asked = screen.commands();
+    let [Command::Ask(Ask { overrides, .. })] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert!(overrides.contains(&limit), "{overrides:?}");
+    // another selection is opened again
+    let mut screen = ready();
+    screen.apply(&records).press("esc } j enter");
+    assert!(!matches!(screen.commands().as_slice(), [Command::Ask(_)]));
+}
+
+#[test]
+fn a_part_without_time_is_said_once() {
+    let skipped = |parts: &[Part], needed_ms| {
+        let mut record = recorded().pop().expect("the end");
+        record.event = Event::Run(RunEvent::PartsLeftOut {
+            step: 0,
+            parts: parts.to_vec(),
+            reason: LeftOut::NoTime {
+                needed_ms,
+                left_ms: 1_000,
+            },
+        });
+        record
+    };
+    let mut records = recorded();
+    let end = records.len() - 1;
+    // before samples of the answer, and before the contexts are compared
+    records.insert(end, skipped(&[Part::Utility], 3_000));
+    records.insert(end + 1, skipped(&[Part::Utility], 9_000));
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    screen.shows("no time: utility (9.0 s needed, 1.0 s left)");
+    screen.shows("no time for utility ·");
+    screen.hides("3.0 s needed").hides("2 stages");
+}
+
+#[test]
+fn the_row_of_a_stage_keeps_its_words_where_the_bar_can_yield() {
+    let mut records = recorded();
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    let row = |screen: &mut Screen, name: &str| {
+        let text = screen.text(100, 30);
+        let mut rows = text.lines().map(str::to_owned);
+        rows.find(|row| row.starts_with(name)).unwrap_or_default()
+    };
+    assert!(!row(&mut screen, " search").contains('…'));
+    assert!(row(&mut screen, " write").contains("read, "));
+
+    // a question that was asked again has no stages yet
+    screen.press("r");
+    assert_eq!(row(&mut screen, " search"), "");
+    // the open row has the words of its own stage, and no time before there is one
+    records.truncate(2);
+    screen.apply(&renamed(&records, "again"));
+    assert!(row(&mut screen, " search").ends_with("…"));
 }
 
 #[test]
