@@ -174,7 +174,8 @@ impl Run {
         parts.collect()
     }
 
-    /// Returns what the last stage is doing, or what it decided while the run goes on.
+    /// Returns what the last stage is doing, or what it decided in a run that is
+    /// not over.
     pub fn stage_activity(&self, kind: StageKind) -> String {
         let call = self.calls.last().filter(|call| call.batch.is_none());
         let is_own = call.is_some_and(|call| {
