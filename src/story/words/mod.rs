@@ -23,6 +23,6 @@ pub use places::{
 };
 pub use runs::{
     call, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation, outcome,
-    part_name, preset, reference, utility_change,
+    part_name, preset, preset_name, reference, utility_change,
 };
 pub use verdict::{filtered_verdict, scope, support, verdict, verdict_name, verdict_sign};

@@ -44,12 +44,21 @@ pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
     format!("{work} {} of {}{left}", progress.begun, progress.total)
 }
 
-/// Returns the name of a preset for people.
+/// Returns the name of a preset for people, with the word where it would not be taken for one.
 #[must_use]
 pub fn preset(name: &str) -> Cow<'_, str> {
+    match preset_name(name) {
+        same if same == name => Cow::Owned(format!("preset {name}")),
+        other => Cow::Borrowed(other),
+    }
+}
+
+/// Returns the name of a preset for people.
+#[must_use]
+pub fn preset_name(name: &str) -> &str {
     match name {
-        "naive" => Cow::Borrowed("plain search"),
-        name => Cow::Owned(format!("preset {name}")),
+        "naive" => "plain search",
+        name => name,
     }
 }
 
