@@ -146,7 +146,7 @@ impl App {
         let ready = || format!("{}{asks_again}", words::index_ready(report));
         match change {
             _ if report.corpus.documents == 0 => {
-                let shows = self.keymap.sign(Action::IndexReport);
+                let shows = self.scene().keys_from_here(Action::IndexReport);
                 self.notify(format!("nothing to read in this folder: {shows} says why"));
             }
             Some(_) if is_first => self.notify(ready()),
