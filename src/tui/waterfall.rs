@@ -172,6 +172,8 @@ struct StageRow {
     time: String,
     tokens: [String; 2],
     decided: String,
+    /// The keys that run what it had no time for.
+    hint: String,
     is_open: bool,
 }
 
@@ -179,21 +181,23 @@ struct StageRow {
 fn stage_row(scene: &Scene<'_>, run: &Run, at: usize, stage: &RunStage) -> StageRow {
     let is_open = is_open(scene, run, stage);
     let duration_us = duration_us(scene, run, stage);
-    let mut decided = if is_open {
+    let decided = if is_open {
         run.stage_activity(stage.kind)
     } else {
         run.stage_decision(stage.kind)
     };
-    if can_run_now(scene, run, at) {
+    let hint = if can_run_now(scene, run, at) {
         let run_now = scene.keymap.sign(Action::OpenSelected);
         let keys = if scene.ui.panes.stage == Some(at) {
             run_now
         } else {
             let select = scene.keys_from_here(Action::NextStage);
-            format!("{select} then {run_now}")
+            format!("{select} {run_now}")
         };
-        decided.push_str(&format!(" · {keys}: run now"));
-    }
+        format!(" · {keys}: run now")
+    } else {
+        String::new()
+    };
     StageRow {
         name: run.stage_name(stage.kind),
         start_us: stage.start_us,
@@ -206,6 +210,7 @@ fn stage_row(scene: &Scene<'_>, run: &Run, at: usize, stage: &RunStage) -> Stage
         },
         tokens: token_words(stage),
         decided,
+        hint,
         is_open,
     }
 }
@@ -240,7 +245,7 @@ impl Columns {
             tokens: widest(&|row| text::width(&row.tokens[0])) + 2,
             form: 0,
         };
-        let words = widest(&|row| text::width(&row.decided));
+        let words = widest(&|row| text::width(&row.decided) + text::width(&row.hint));
         if columns.words() < words {
             columns.form = 1;
             columns.tokens = widest(&|row| text::width(&row.tokens[1])) + 2;
@@ -273,7 +278,9 @@ impl StageRow {
         let name = text::left(&self.name, columns.name);
         let time = text::right(&self.time, columns.time);
         let tokens = text::right(&self.tokens[columns.form], columns.tokens);
-        let decided = text::clip(&self.decided, columns.words());
+        let room = columns.words();
+        let decided = text::clip(&self.decided, room.saturating_sub(text::width(&self.hint)));
+        let hint = text::clip(&self.hint, room);
         Line::from(vec![
             scene.span(Tone::Text, format!(" {name}")),
             Span::raw(" ".repeat(start)),
@@ -282,6 +289,7 @@ impl StageRow {
             scene.span(Tone::Text, time),
             scene.span(Tone::Quiet, format!("{tokens}  ")),
             scene.span(Tone::Text, decided.into_owned()),
+            scene.span(Tone::Notice, hint.into_owned()),
         ])
     }
 }

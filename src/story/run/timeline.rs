@@ -260,12 +260,16 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
     let Some(lookup) = run.lookups.get(lookup) else {
         return String::new();
     };
+    let late: Vec<&str> = lookup.parts_without_time().map(part_name).collect();
     let mut words = match (&lookup.retrieval, &lookup.context) {
         (None, _) => return String::new(),
         (Some(_), None) => format!("{} found", lookup.found),
-        (Some(_), Some(context)) => {
+        (Some(_), Some(context)) if late.is_empty() => {
             let passages = quantity(context.chunks.len() as u64, "passage");
             format!("{} found → {passages} read", lookup.found)
+        }
+        (Some(_), Some(context)) => {
+            format!("{} of {} read", context.chunks.len(), lookup.found)
         }
     };
     let is_needless = |reason: &LeftOut| *reason == LeftOut::NotNeeded;
@@ -277,9 +281,13 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
             quantity(needless as u64, "stage")
         ));
     }
-    let late: Vec<&str> = lookup.parts_without_time().map(part_name).collect();
-    if !late.is_empty() {
-        words.push_str(&format!(", no time for {}", late.join(", ")));
+    match late.as_slice() {
+        [] => {}
+        [part] => words.push_str(&format!(", no time: {part}")),
+        parts => {
+            let stages = quantity(parts.len() as u64, "stage");
+            words.push_str(&format!(", no time: {stages}"));
+        }
     }
     words
 }

@@ -86,19 +86,15 @@ impl View for Models {
         // the row that the list opens with is selected once there are rows
         let wanted = self.wanted.map(|row| Item::new(row, 0));
         let selected = wanted.or(scroll.selected);
-        let listed = list.local.len() + list.offered.len();
+        let here = list.local.len() + given(scene.state, list).count();
         for (row, entry) in entries(scene.state, list).enumerate() {
-            if row == 0 && !list.local.is_empty() {
+            if row == 0 && here > 0 {
                 page.line(page.span(Tone::Strong, "  On this machine"));
             }
-            if row == list.local.len() && !list.offered.is_empty() {
+            if row == here && !list.offered.is_empty() {
                 page.gap();
                 let title = format!("  To download (list of {})", list.made);
                 page.line(page.span(Tone::Strong, title));
-            }
-            if row == listed {
-                page.gap();
-                page.line(page.span(Tone::Strong, "  In use from another place"));
             }
             let item = Item::new(row, 0);
             page.item(item, entry_row(page, list, entry));
@@ -199,22 +195,26 @@ fn best_row(state: &State) -> Option<usize> {
     let best = list
         .best_generator()
         .filter(|_| answers_for_practice(state))?;
-    Some(list.local.len() + best)
+    Some(list.local.len() + given(state, list).count() + best)
 }
 
 fn entries<'a>(state: &'a State, list: &'a ModelList) -> impl Iterator<Item = Entry<'a>> {
     let local = list.local.iter().map(Entry::Local);
+    let given = given(state, list).map(Entry::Given);
     let offered = list.offered.iter().map(Entry::Offered);
+    local.chain(given).chain(offered).chain([Entry::Other])
+}
+
+/// The models in use that no place of models has.
+fn given<'a>(state: &'a State, list: &'a ModelList) -> impl Iterator<Item = &'a ModelCard> {
     let loaded = state.models.values().filter_map(|loaded| match loaded {
         Model::Ready { card, .. } => Some(card.as_ref()),
         Model::Loading { .. } => None,
     });
-    let is_given = |card: &&ModelCard| {
+    loaded.filter(|card| {
         let mut local = list.local.iter();
         card.server.is_empty() && !local.any(|model| file_name(model) == card.file)
-    };
-    let given = loaded.filter(is_given).map(Entry::Given);
-    local.chain(offered).chain(given).chain([Entry::Other])
+    })
 }
 
 /// Returns the name of a model's file without its folder.
@@ -345,7 +345,7 @@ fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
             details.push(format!("{} ({checked})", model.reference));
         }
         Entry::Given(card) => details.push(format!(
-            "in use, {}, {}",
+            "in use, from another place: {}, {}",
             card.architecture, card.quantisation
         )),
         Entry::Other => {}
