@@ -89,6 +89,25 @@ impl Lookup {
         self.retrieval = Some(retrieval);
     }
 
+    /// Notes that parts were left out; the last reason of a part is the one that holds.
+    pub(super) fn leave_out(&mut self, parts: &[Part], reason: LeftOut) {
+        for (known, _) in &mut self.left_out {
+            known.retain(|part| !parts.contains(part));
+        }
+        self.left_out.retain(|(known, _)| !known.is_empty());
+        self.left_out.push((parts.to_vec(), reason));
+    }
+
+    /// Returns the parts that were left out because there was no time for them.
+    pub fn parts_without_time(&self) -> impl Iterator<Item = Part> {
+        let is_late = |reason: &LeftOut| matches!(reason, LeftOut::NoTime { .. });
+        let late = self
+            .left_out
+            .iter()
+            .filter(move |(_, reason)| is_late(reason));
+        late.flat_map(|(parts, _)| parts.iter().copied())
+    }
+
     pub(super) fn set_links(&mut self, links: &DocumentLinks) {
         self.funnel.set_links(DocumentLinks {
             document: one_line(&links.document),

@@ -49,12 +49,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let size = corpus.map_or(String::new(), |corpus| {
         format!(" ({})", words::corpus_size(corpus))
     });
-    let preset = preset_words(scene);
-    let preset = match preset.as_str() {
-        "" => preset,
-        name if width < NAMED_FROM => format!("  {name}"),
-        name => format!("   {}", words::preset(name)),
-    };
+    let preset = preset_words(scene, width >= NAMED_FROM);
 
     // speed and device go before the preset does
     let filter = filter_words(scene);
@@ -115,13 +110,19 @@ fn next_folder_words(scene: &Scene<'_>) -> String {
 }
 
 /// Returns the preset of the run on the screen, and the one of the next run where it is another.
-fn preset_words(scene: &Scene<'_>) -> String {
+fn preset_words(scene: &Scene<'_>, is_named: bool) -> String {
     let next = scene.ui.next_run.preset_name();
-    match scene.run {
-        None => next.to_owned(),
-        Some(run) if run.preset == next || scene.ui.player.is_some() => run.preset.clone(),
-        Some(run) => format!("{} → next {next}", run.preset),
+    let shown = scene.run.map_or(next, |run| run.preset.as_str());
+    let name = words::preset_name(shown);
+    let mut preset = match shown {
+        "" => return String::new(),
+        _ if !is_named => format!("  {name}"),
+        _ => format!("   {}", words::preset(shown)),
+    };
+    if shown != next && scene.ui.player.is_none() {
+        preset.push_str(&format!(" → next {}", words::preset_name(next)));
     }
+    preset
 }
 
 /// Returns the present corpus, unless the run on the screen used another folder.
@@ -299,7 +300,7 @@ pub fn tab_at(column: u16) -> Option<Pane> {
 
 /// Draws the stages of the run below its numbers.
 pub fn stages(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    let numbers = scene.run.map(|run| run_words(scene, run));
+    let numbers = scene.settled_run().map(|run| run_words(scene, run));
     waterfall::draw(scene, &numbers.unwrap_or_default(), area, buffer);
 }
 
@@ -524,7 +525,12 @@ fn notice_span(scene: &Scene<'_>, notice: &Notice, room: usize) -> Span<'static>
 }
 
 fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer) {
-    let label = field.label();
+    let mut label = field.label();
+    // an example yields to what is typed
+    let is_narrow = usize::from(area.width) < text::width(&label) + MIN_TYPED;
+    if let Some((name, _)) = label.split_once(" (").filter(|_| is_narrow) {
+        label = format!("{name}: ");
+    }
     let [label_area, area] = split_left(area, text::width(&label) as u16);
     scene.span(Tone::Focus, label).render(label_area, buffer);
 
@@ -556,6 +562,7 @@ fn field_keys(purpose: &Purpose) -> Vec<KeyHint> {
         Purpose::Folder | Purpose::Model => {
             &[(Action::NextPane, "complete"), (Action::FieldUp, "before")]
         }
+        Purpose::Filter => &[(Action::NextPane, "complete")],
         _ => &[],
     };
     let accept = match purpose {
@@ -740,13 +747,16 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<KeyHint> {
         Focus::Panes => PANE_KEYS,
     };
     let mut keys: Vec<KeyHint> = stop.into_iter().chain(keys.iter().copied()).collect();
-    // an empty question takes what is offered
-    if scene.ui.question.text.is_empty()
-        && let Some(offer) = offers(scene).first()
-    {
-        rename(&mut keys, Action::Ask, offer.verb());
-        if scene.ui.panes.focus == Focus::Panes {
-            keys.insert(0, (Action::OpenSelected, offer.verb()));
+    if scene.ui.question.text.is_empty() {
+        // an empty question takes what is offered, and is not asked
+        match offers(scene).first() {
+            Some(offer) => {
+                rename(&mut keys, Action::Ask, offer.verb());
+                if scene.ui.panes.focus == Focus::Panes {
+                    keys.insert(0, (Action::OpenSelected, offer.verb()));
+                }
+            }
+            None => keys.retain(|(action, _)| *action != Action::Ask),
         }
     }
     keys

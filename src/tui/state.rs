@@ -67,6 +67,8 @@ pub struct State {
     pub model_list: Option<ModelList>,
     /// The download that is under way.
     pub pull: Option<PullProgress>,
+    /// The rate of the last download, bytes per second.
+    pub pull_rate: Option<f64>,
     /// The step that a measurement on request is in.
     pub measurement: String,
     measured: Option<TextProgress>,
@@ -153,6 +155,7 @@ impl State {
             SessionEvent::PullProgressed { progress } => {
                 let mut progress = progress.clone();
                 clean([&mut progress.reference, &mut progress.file]);
+                self.pull_rate = progress.rate_bytes_per_s.or(self.pull_rate);
                 self.pull = Some(progress);
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,

@@ -1,18 +1,29 @@
-//! Variants of a run: its question with one setting changed each.
+//! Variants of a run: its question with one setting changed each. Those to try are chosen first.
 
 use crate::config::{AnswerPrompt, Location, LocationPart};
-use crate::event::{Command, Event, Operation, Scope};
+use crate::event::{Command, Event, LocalModel, ModelList, ModelRole, Operation, Scope};
 use crate::story::{Run, Settings};
 
 use super::trial::{self, End, is_stopped};
+
+/// Variants that are tried at once, at most: more answers cannot be compared at a glance.
+pub const MAX_CHOSEN: usize = 4;
 
 /// A change with its run.
 #[derive(Debug, Clone)]
 pub struct Variant {
     pub name: String,
     pub settings: Settings,
+    /// Whether it is to be tried.
+    pub is_chosen: bool,
     /// `None` before it is over.
     pub run: Option<Run>,
+}
+
+impl Variant {
+    fn is_waiting(&self) -> bool {
+        self.is_chosen && self.run.is_none()
+    }
 }
 
 /// The variants of a run.
@@ -26,35 +37,116 @@ pub struct Variants {
 }
 
 impl Variants {
+    /// Creates the variants of a run, of which none is tried yet.
     pub fn new(run: &Run) -> Self {
         Self {
             all: variants(run),
             run: run.clone(),
             trial: Run::default(),
-            end: None,
+            end: Some(End::Finished),
         }
     }
 
-    /// Returns the finished runs, and that of the change that is being tried once it writes.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
-        let finished = self.all.iter().filter_map(|variant| variant.run.as_ref());
+    /// Adds the largest other generator of this machine with room in memory.
+    pub fn add_model(&mut self, list: &ModelList) {
+        let is_known = |variant: &Variant| variant.settings.iter().any(|(key, _)| key == MODEL);
+        let used = self.run.model(ModelRole::Generator);
+        let is_other = |model: &&LocalModel| {
+            model.role == Some(ModelRole::Generator)
+                && model.problem.is_none()
+                && model.source != LocalModel::BUNDLED
+                && model.need.and_then(|need| list.memory.fits(need)) != Some(false)
+                && used.is_none_or(|used| !model.file.ends_with(&used.file))
+        };
+        let others = list.local.iter().filter(is_other);
+        let Some(other) = others.max_by_key(|model| model.bytes) else {
+            return;
+        };
+        if self.all.iter().any(is_known) {
+            return;
+        }
+        let mut settings = vec![(MODEL.to_owned(), other.setting.clone())];
+        // a model for practice has a prompt of its own
+        if self.run.is_practice() {
+            settings.push(("answer.prompt".to_owned(), "auto".to_owned()));
+        }
+        self.all.push(Variant {
+            name: other.name.clone(),
+            settings,
+            is_chosen: false,
+            run: None,
+        });
+    }
+
+    /// Adds a variant that was typed, to be tried where there is room for it.
+    pub fn add_typed(&mut self, name: &str, settings: Settings) {
+        self.all.push(Variant {
+            name: name.to_owned(),
+            settings,
+            is_chosen: self.waiting() < MAX_CHOSEN,
+            run: None,
+        });
+    }
+
+    /// Chooses a variant, or no longer; returns whether there is room for it.
+    pub fn toggle(&mut self, at: usize) -> bool {
+        let has_room = self.waiting() < MAX_CHOSEN;
+        let Some(variant) = self.all.get_mut(at) else {
+            return true;
+        };
+        let is_chosen = !variant.is_chosen;
+        if is_chosen && !has_room {
+            return false;
+        }
+        variant.is_chosen = is_chosen;
+        true
+    }
+
+    /// Begins to try the variants that are chosen.
+    pub fn begin(&mut self) {
+        self.trial = Run::default();
+        self.end = None;
+    }
+
+    /// Returns the number of chosen variants that are not tried yet.
+    pub fn waiting(&self) -> usize {
+        let waiting = self.all.iter().filter(|variant| variant.is_waiting());
+        waiting.count()
+    }
+
+    /// Returns the places of the variants with an answer, each with its run: those that are
+    /// finished, and the one that is being tried once it writes.
+    pub fn runs(&self) -> Vec<(usize, &Run)> {
         let is_written = self.end.is_none() && !self.trial.steps.is_empty();
-        finished.chain(is_written.then_some(&self.trial))
+        let in_progress = self.next().filter(|_| is_written);
+        let run = |(at, variant): (usize, &'_ Variant)| match &variant.run {
+            Some(_) => Some(at),
+            None => in_progress.filter(|next| *next == at),
+        };
+        let places = self.all.iter().enumerate().filter_map(run);
+        let with_run = |at: usize| (at, self.all[at].run.as_ref().unwrap_or(&self.trial));
+        places.map(with_run).collect()
+    }
+
+    /// Returns the place of the variant to try next.
+    fn next(&self) -> Option<usize> {
+        self.all.iter().position(Variant::is_waiting)
     }
 
     /// Returns what is being done; empty once it has ended.
     pub fn activity(&self) -> String {
-        let next = self.all.iter().find(|variant| variant.run.is_none());
-        match next.filter(|_| self.end.is_none()) {
-            Some(next) => format!("trying {}: {}", next.name, self.trial.activity()),
-            None => String::new(),
-        }
+        let next = self.next().filter(|_| self.end.is_none());
+        next.map_or_else(String::new, |next| {
+            format!("trying {}: {}", self.all[next].name, self.trial.activity())
+        })
     }
 
     /// Returns the command for the next variant.
     pub fn next_command(&mut self) -> Option<Command> {
-        let next = self.all.iter().find(|variant| variant.run.is_none());
-        let command = next.map(|next| trial::command(&self.run, &next.settings));
+        let command = self.next().map(|next| {
+            let settings = &self.all[next].settings;
+            trial::command(&self.run, settings)
+        });
         if command.is_none() {
             self.end = Some(End::Finished);
         }
@@ -78,22 +170,28 @@ impl Variants {
             self.end = Some(End::Stopped);
             return false;
         }
-        let next = self.all.iter_mut().find(|variant| variant.run.is_none());
-        if let Some(next) = next {
-            next.run = Some(run);
+        if let Some(next) = self.next() {
+            self.all[next].run = Some(run);
         }
         true
     }
 }
 
+/// The setting of another generator.
+const MODEL: &str = "generator.model";
+
 /// Returns the changes that show on what an answer depends: fewer and more chunks, without the
 /// first, another prompt, and the whole folder where the words of the question gave it a scope.
 fn variants(run: &Run) -> Vec<Variant> {
     let mut all = Vec::new();
-    let mut add = |name: String, key: &str, value: String| {
+    let mut add = |name: String, settings: &[(&str, String)]| {
+        let settings = settings.iter();
         all.push(Variant {
             name,
-            settings: vec![(key.to_owned(), value)],
+            settings: settings
+                .map(|(key, value)| ((*key).to_owned(), value.clone()))
+                .collect(),
+            is_chosen: false,
             run: None,
         });
     };
@@ -101,10 +199,15 @@ fn variants(run: &Run) -> Vec<Variant> {
     let retriever = &run.settings.retriever;
     let hits = run.numbered_hits();
     if let Some((label, first)) = hits.first() {
-        let k = retriever.k;
-        for k in [k.saturating_sub(1), k + 2].into_iter().filter(|k| *k > 0) {
-            add(format!("k = {k}"), "retriever.k", k.to_string());
+        let k = passages_read(run).unwrap_or(retriever.k).min(retriever.k);
+        if k > 1 {
+            let fewer = (k - 1).to_string();
+            add(format!("k = {fewer}"), &[("retriever.k", fewer)]);
         }
+        // where it is not all read in time, more are otherwise the same
+        let more = (k + 2).to_string();
+        let limit = ("answer.first_word_seconds", "0".to_owned());
+        add(format!("k = {more}"), &[("retriever.k", more), limit]);
         let first = Location {
             document: first.chunk.document.clone(),
             part: LocationPart::Bytes(first.chunk.bytes),
@@ -112,32 +215,91 @@ fn variants(run: &Run) -> Vec<Variant> {
         let excluded = retriever.excluded.iter().chain([&first]);
         let excluded: Vec<String> = excluded.map(Location::to_string).collect();
         let excluded = toml::Value::from(excluded).to_string();
-        add(format!("without [{label}]"), "retriever.excluded", excluded);
+        add(
+            format!("without [{label}]"),
+            &[("retriever.excluded", excluded)],
+        );
     }
 
     let (name, prompt) = match run.settings.answer.prompt {
-        AnswerPrompt::Quotes => ("answered from the sources", "sources"),
+        AnswerPrompt::Quotes => ("from the sources", "sources"),
         _ => ("quotations alone", "quotes"),
     };
     // a model for practice writes nothing of use over documents of one's own
     let is_answerable = prompt == "quotes" || !run.is_practice();
     if !hits.is_empty() && is_answerable {
-        add(name.to_owned(), "answer.prompt", prompt.to_owned());
+        add(name.to_owned(), &[("answer.prompt", prompt.to_owned())]);
     }
     if run.scope != Scope::default() {
-        add(
-            "as a question about one fact".to_owned(),
-            "answer.scope",
-            false.to_string(),
-        );
+        let no_scope = [("answer.scope", false.to_string())];
+        add("as one fact".to_owned(), &no_scope);
+    }
+    for variant in all.iter_mut().take(MAX_CHOSEN) {
+        variant.is_chosen = true;
     }
     all
+}
+
+/// Returns the passages in the longest prompt of a run; `None` where it had none.
+fn passages_read(run: &Run) -> Option<u32> {
+    let contexts = run
+        .index_lookups()
+        .filter_map(|lookup| lookup.context.as_ref());
+    let read = contexts.map(|context| context.chunks.len()).max()?;
+    u32::try_from(read).ok().filter(|read| *read > 0)
+}
+
+/// Reads settings with their values, as `key=value key=value`; a value may have spaces.
+///
+/// # Errors
+/// The form in which they are typed, for the user.
+pub fn parse_settings(typed: &str) -> Result<Settings, String> {
+    let mut settings = Settings::new();
+    for word in typed.split_whitespace() {
+        match (word.split_once('='), settings.last_mut()) {
+            (Some((key, value)), _) if !key.is_empty() && !key.contains(['"', '[']) => {
+                settings.push((key.to_owned(), value.to_owned()));
+            }
+            (_, Some((_, value))) => *value = format!("{value} {word}").trim().to_owned(),
+            (_, None) => return Err("type key=value, as in retriever.k=8".to_owned()),
+        }
+    }
+    Ok(settings)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::QuestionKind;
+
+    #[test]
+    fn settings_are_typed_with_their_values() {
+        let parse = |typed| parse_settings(typed).map_err(|_| ());
+        let setting = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let cases = [
+            ("retriever.k=8", Ok(vec![setting("retriever.k", "8")])),
+            (
+                "retriever.k=8  answer.prompt=quotes",
+                Ok(vec![
+                    setting("retriever.k", "8"),
+                    setting("answer.prompt", "quotes"),
+                ]),
+            ),
+            (
+                r#"retriever.excluded=["a b.md", "c.md"]"#,
+                Ok(vec![setting("retriever.excluded", r#"["a b.md", "c.md"]"#)]),
+            ),
+            (
+                "answer.scope= false",
+                Ok(vec![setting("answer.scope", "false")]),
+            ),
+            ("", Ok(Vec::new())),
+            ("8 chunks", Err(())),
+        ];
+        for (typed, expected) in cases {
+            assert_eq!(parse(typed), expected, "{typed}");
+        }
+    }
 
     #[test]
     fn a_scope_can_be_left_out() {

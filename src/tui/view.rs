@@ -205,6 +205,10 @@ pub enum Request {
     PlayThread(Vec<RunSummary>, usize),
     /// Ask the question of the shown run with these settings.
     AskWith(Vec<(String, String)>),
+    /// Choose a variant of the run to try, or no longer.
+    ToggleVariant(usize),
+    /// Try the variants that are chosen.
+    TryVariants,
     /// Choose a preset for the next run.
     Preset(String),
     /// Choose a theme.

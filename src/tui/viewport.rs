@@ -51,6 +51,8 @@ pub struct Content {
     pub start: Option<usize>,
     /// The rows that such a window has in sight: it begins further down where they would not be.
     pub wanted: Range<usize>,
+    /// True where the rows say themselves which of them is selected.
+    pub is_marked: bool,
 }
 
 /// The position of the window.
@@ -324,7 +326,7 @@ impl Window<'_> {
         }
         if let Some(Rect {
             x, y, width: 1.., ..
-        }) = sign_at
+        }) = sign_at.filter(|_| !self.content.is_marked)
         {
             let sign = if self.focused { "▸" } else { "·" };
             buffer.set_stringn(x, y, sign, 1, self.theme.style(Tone::Focus));

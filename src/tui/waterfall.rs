@@ -20,20 +20,20 @@ const TALL: u16 = 30;
 const MIN_ROWS: usize = 3;
 /// The waterfall takes at most one row of the screen in this many.
 const SHARE: u16 = 5;
-/// Cells of the name and of the time.
-const NAME: usize = 14;
-const TIME: usize = 9;
+/// Minimum cells of the names and of the times: most runs need no more.
+const NAME: usize = 8;
+const TIME: usize = 7;
+/// Minimum cells of the bars: the words beside them get the rest where they need it.
+const BAR: usize = 10;
 
 /// Returns the rows of the waterfall on a screen of a height, with the rule above it.
 pub fn rows(scene: &Scene<'_>, height: u16) -> u16 {
-    let Some(run) = scene
-        .run
-        .filter(|_| height >= TALL && !scene.ui.panes.zoomed)
-    else {
+    if scene.run.is_none() || height < TALL || scene.ui.panes.zoomed {
         return 0;
-    };
+    }
+    let stages = scene.settled_run().map_or(0, |run| run.stages.len());
     let most = usize::from(height / SHARE).saturating_sub(1);
-    run.stages.len().clamp(MIN_ROWS, most.max(MIN_ROWS)) as u16 + 1
+    stages.clamp(MIN_ROWS, most.max(MIN_ROWS)) as u16 + 1
 }
 
 /// Returns the pane that shows a stage, and the stage's place in it.
@@ -62,7 +62,7 @@ pub fn place_of(run: &Run, kind: StageKind) -> (Pane, Option<Item>) {
 
 /// Returns the stage whose row is at a position of the waterfall.
 pub fn stage_at(scene: &Scene<'_>, area: Rect, position: Position) -> Option<usize> {
-    let run = scene.run.filter(|_| area.contains(position))?;
+    let run = scene.settled_run().filter(|_| area.contains(position))?;
     let row = usize::from(position.y - area.y).checked_sub(1)?;
     let at = first_shown(scene, run, area) + row;
     (at < run.stages.len()).then_some(at)
@@ -75,109 +75,221 @@ fn first_shown(scene: &Scene<'_>, run: &Run, area: Rect) -> usize {
     scene.ui.panes.stage.unwrap_or(last_first).min(last_first)
 }
 
-/// Draws a rule with the numbers of the run in it, and the stages below.
+/// Draws a rule with the numbers of the run in it, and the stages below; a question that waits to
+/// become a run has none.
 pub fn draw(scene: &Scene<'_>, numbers: &str, area: Rect, buffer: &mut Buffer) {
-    let Some(run) = scene.run.filter(|_| area.height > 0) else {
+    let mut areas = area.rows();
+    let Some(first) = areas.next() else {
         return;
     };
+    let run = scene.settled_run();
+    let first_shown = run.map_or(0, |run| first_shown(scene, run, area));
+    rule(scene, numbers, first_shown, area).render(first, buffer);
+    let Some(run) = run else {
+        return;
+    };
+
     let width = usize::from(area.width);
-    let above = match first_shown(scene, run, area) {
+    let stages = run.stages.iter().enumerate();
+    let rows: Vec<StageRow> = stages
+        .map(|(at, stage)| stage_row(scene, run, at, stage))
+        .collect();
+    let columns = Columns::new(&rows, width);
+    let all_us = end_of(scene, run).max(1);
+    for (area, (at, row)) in areas.zip(rows.iter().enumerate().skip(first_shown)) {
+        row.line(scene, columns, all_us).render(area, buffer);
+        if scene.ui.panes.stage == Some(at) {
+            buffer.set_style(area, scene.style(Tone::Selection));
+            scene.span(Tone::Focus, "▸").render(area, buffer);
+        }
+    }
+}
+
+/// Returns the rule above the stages, with the numbers of the run and how many stages are above.
+fn rule(scene: &Scene<'_>, numbers: &str, above: usize, area: Rect) -> Line<'static> {
+    let width = usize::from(area.width);
+    let above = match above {
         0 => String::new(),
         above => {
             let key = scene.keys_from_here(Action::PreviousStage);
             format!(" {above} above ({key}) ──")
         }
     };
-    let room = width.saturating_sub(6 + text::width(&above));
-    let numbers = text::clip(numbers, room);
-    let mut rule = Line::from(scene.span(Tone::Border, "── "));
-    rule.push_span(scene.span(Tone::Quiet, format!("{numbers} ")));
+    let mut rule = Line::from(scene.span(Tone::Border, "──"));
+    if !numbers.is_empty() {
+        let room = width.saturating_sub(6 + text::width(&above));
+        let numbers = text::clip(numbers, room);
+        rule.push_span(scene.span(Tone::Quiet, format!(" {numbers} ")));
+    }
     let rest = width.saturating_sub(rule.width() + text::width(&above));
     rule.push_span(scene.span(Tone::Border, "─".repeat(rest)));
     rule.push_span(scene.span(Tone::Quiet, above));
-
-    let mut areas = area.rows();
-    if let Some(first) = areas.next() {
-        rule.render(first, buffer);
-    }
-    // no wider than the run needs: what was decided is behind them
-    let tokens = run
-        .stages
-        .iter()
-        .map(|stage| text::width(&token_words(stage)));
-    let tokens = tokens.max().unwrap_or(0) + 2;
-    let stages = run.stages.iter().enumerate();
-    let shown = stages.skip(first_shown(scene, run, area));
-    for (row, (at, stage)) in areas.zip(shown) {
-        let is_selected = scene.ui.panes.stage == Some(at);
-        stage_row(scene, run, stage, [width, tokens]).render(row, buffer);
-        if is_selected {
-            buffer.set_style(row, scene.style(Tone::Selection));
-            scene.span(Tone::Focus, "▸").render(row, buffer);
-        }
-    }
+    rule
 }
 
-/// Returns the time until which a run is known: while it is answered, the present.
-fn end_of(scene: &Scene<'_>, run: &Run) -> u64 {
-    let known = run.stages.last().map_or(0, |stage| stage.end_us);
-    let since = scene.ui.work.since;
-    let is_live = scene.ui.is_in_progress(run) && scene.ui.player.is_none();
-    let elapsed = since.filter(|_| is_live).map_or(0, |since| {
+/// Returns the microseconds of a stage that are known: of the one in progress, those until now.
+fn duration_us(scene: &Scene<'_>, run: &Run, stage: &RunStage) -> u64 {
+    let known = stage.end_us.saturating_sub(stage.start_us);
+    let is_live = is_open(scene, run, stage) && scene.ui.player.is_none();
+    let since = scene.ui.work.stage_since.filter(|_| is_live);
+    let elapsed = since.map_or(0, |since| {
         scene.ui.clock.saturating_sub(since).as_micros() as u64
     });
     known.max(elapsed)
 }
 
-/// Returns the tokens that a stage read and wrote; nothing for a stage without any.
-fn token_words(stage: &RunStage) -> String {
+/// Returns whether a stage is the one in progress.
+fn is_open(scene: &Scene<'_>, run: &Run, stage: &RunStage) -> bool {
+    run.stages.last() == Some(stage) && scene.ui.is_in_progress(run)
+}
+
+/// Returns the time until which a run is known: while it is answered, the present.
+fn end_of(scene: &Scene<'_>, run: &Run) -> u64 {
+    let last = run.stages.last();
+    last.map_or(0, |last| last.start_us + duration_us(scene, run, last))
+}
+
+/// Returns the tokens that a stage read and wrote, with what each number is, and shorter; nothing
+/// for a stage without any.
+fn token_words(stage: &RunStage) -> [String; 2] {
+    let [read, written] = [stage.read, stage.written].map(text::count);
     match (stage.read, stage.written) {
-        (0, 0) => String::new(),
-        (0, written) => format!("→ {} tokens", text::count(written)),
-        (read, 0) => format!("{} tokens", text::count(read)),
-        (read, written) => format!("{} → {} tokens", text::count(read), text::count(written)),
+        (0, 0) => [String::new(), String::new()],
+        (0, _) => [format!("{written} written"), format!("→ {written} tokens")],
+        (_, 0) => [format!("{read} read"), format!("{read} tokens")],
+        _ => [
+            format!("{read} read, {written} written"),
+            format!("{read} → {written} tokens"),
+        ],
     }
 }
 
-/// Returns the row of a stage in as many cells; the tokens have their own column.
-fn stage_row(
-    scene: &Scene<'_>,
-    run: &Run,
-    stage: &RunStage,
-    [width, token_cells]: [usize; 2],
-) -> Line<'static> {
-    let all_us = end_of(scene, run).max(1);
-    let is_last = run.stages.last() == Some(stage);
-    let is_open = is_last && scene.ui.is_in_progress(run);
-    let end_us = if is_open { all_us } else { stage.end_us };
-    let cells = (width / 5).clamp(10, 48);
-    let cell_of = |us: u64| {
-        let cell = (us as f64 / all_us as f64 * cells as f64).ceil() as usize;
-        cell.min(cells)
-    };
-    let start = cell_of(stage.start_us).min(cells - 1);
-    let filled = cell_of(end_us).saturating_sub(start).max(1);
+/// The texts of the row of a stage.
+struct StageRow {
+    name: String,
+    start_us: u64,
+    duration_us: u64,
+    time: String,
+    tokens: [String; 2],
+    decided: String,
+    /// The keys that run what it had no time for.
+    hint: String,
+    is_open: bool,
+}
 
-    let time = text::duration(end_us.saturating_sub(stage.start_us) / 1_000);
-    let tokens = token_words(stage);
+/// Returns the texts of the row of a stage.
+fn stage_row(scene: &Scene<'_>, run: &Run, at: usize, stage: &RunStage) -> StageRow {
+    let is_open = is_open(scene, run, stage);
+    let duration_us = duration_us(scene, run, stage);
     let decided = if is_open {
-        format!("{} …", run.activity())
+        run.stage_activity(stage.kind)
     } else {
         run.stage_decision(stage.kind)
     };
-    let left = width.saturating_sub(1 + NAME + cells + TIME + token_cells + 3);
+    let hint = if can_run_now(scene, run, at) {
+        let run_now = scene.keymap.sign(Action::OpenSelected);
+        let keys = if scene.ui.panes.stage == Some(at) {
+            run_now
+        } else {
+            let select = scene.keys_from_here(Action::NextStage);
+            format!("{select} {run_now}")
+        };
+        format!(" · {keys}: run now")
+    } else {
+        String::new()
+    };
+    StageRow {
+        name: run.stage_name(stage.kind),
+        start_us: stage.start_us,
+        duration_us,
+        // one that has just begun has no time yet
+        time: if is_open && duration_us == 0 {
+            String::new()
+        } else {
+            text::duration(duration_us / 1_000)
+        },
+        tokens: token_words(stage),
+        decided,
+        hint,
+        is_open,
+    }
+}
 
-    let bar = if is_open { Tone::Focus } else { Tone::Bar };
-    Line::from(vec![
-        scene.span(
-            Tone::Text,
-            format!(" {:<NAME$}", run.stage_name(stage.kind)),
-        ),
-        Span::raw(" ".repeat(start)),
-        scene.span(bar, "█".repeat(filled)),
-        Span::raw(" ".repeat(cells - start - filled)),
-        scene.span(Tone::Text, format!("{time:>TIME$}")),
-        scene.span(Tone::Quiet, format!("{tokens:>token_cells$}  ")),
-        scene.span(Tone::Text, text::clip(&decided, left).into_owned()),
-    ])
+/// Returns whether the question can be asked again for what a stage had no time for.
+pub fn can_run_now(scene: &Scene<'_>, run: &Run, at: usize) -> bool {
+    let stage = run.stages.get(at);
+    let is_late = stage.is_some_and(|stage| !run.parts_without_time(stage.kind).is_empty());
+    is_late && run.outcome.is_some() && scene.ui.player.is_none()
+}
+
+/// The columns of the rows: as wide as the run needs, and the bars as wide as that leaves them.
+#[derive(Clone, Copy)]
+struct Columns {
+    width: usize,
+    name: usize,
+    bar: usize,
+    time: usize,
+    tokens: usize,
+    /// The form of the tokens: 0 with what each number is, 1 shorter.
+    form: usize,
+}
+
+impl Columns {
+    fn new(rows: &[StageRow], width: usize) -> Self {
+        let widest = |cells: &dyn Fn(&StageRow) -> usize| rows.iter().map(cells).max().unwrap_or(0);
+        let mut columns = Self {
+            width,
+            name: widest(&|row| text::width(&row.name)).max(NAME) + 1,
+            bar: BAR,
+            time: widest(&|row| text::width(&row.time)).max(TIME) + 1,
+            tokens: widest(&|row| text::width(&row.tokens[0])) + 2,
+            form: 0,
+        };
+        let words = widest(&|row| text::width(&row.decided) + text::width(&row.hint));
+        if columns.words() < words {
+            columns.form = 1;
+            columns.tokens = widest(&|row| text::width(&row.tokens[1])) + 2;
+        }
+        let spare = columns.words().saturating_sub(words);
+        columns.bar += spare.min((width / 5).clamp(BAR, 48) - BAR);
+        columns
+    }
+
+    /// Returns the cells that are left for what was decided.
+    fn words(&self) -> usize {
+        let taken = 1 + self.name + self.bar + self.time + self.tokens + 2;
+        self.width.saturating_sub(taken)
+    }
+}
+
+impl StageRow {
+    /// Returns the row in a run of `all_us` microseconds; the tokens have their own column.
+    fn line(&self, scene: &Scene<'_>, columns: Columns, all_us: u64) -> Line<'static> {
+        let cells = columns.bar;
+        let cell_of = |us: u64| {
+            let cell = (us as f64 / all_us as f64 * cells as f64).ceil() as usize;
+            cell.min(cells)
+        };
+        let start = cell_of(self.start_us).min(cells - 1);
+        let end = cell_of(self.start_us.saturating_add(self.duration_us));
+        let filled = end.saturating_sub(start).max(1);
+
+        let bar = if self.is_open { Tone::Focus } else { Tone::Bar };
+        let name = text::left(&self.name, columns.name);
+        let time = text::right(&self.time, columns.time);
+        let tokens = text::right(&self.tokens[columns.form], columns.tokens);
+        let room = columns.words();
+        let decided = text::clip(&self.decided, room.saturating_sub(text::width(&self.hint)));
+        let hint = text::clip(&self.hint, room);
+        Line::from(vec![
+            scene.span(Tone::Text, format!(" {name}")),
+            Span::raw(" ".repeat(start)),
+            scene.span(bar, "█".repeat(filled)),
+            Span::raw(" ".repeat(cells - start - filled)),
+            scene.span(Tone::Text, time),
+            scene.span(Tone::Quiet, format!("{tokens}  ")),
+            scene.span(Tone::Text, decided.into_owned()),
+            scene.span(Tone::Notice, hint.into_owned()),
+        ])
+    }
 }

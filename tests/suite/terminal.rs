@@ -303,7 +303,7 @@ fn escape_stops_a_measurement() {
     terminal.send("r");
     terminal.wait("the second run", |screen| {
         let text = screen.contents();
-        text.contains("run 2 of 2") && text.contains("done in")
+        text.contains("turn 2 of 2") && text.contains("done in")
     });
     terminal.send("\u{3}");
     assert_eq!(terminal.ended().1, Left::CLEAN);
@@ -418,7 +418,7 @@ fn a_thread_is_resumed_after_a_kill() {
     terminal.wait("the wording", |screen| {
         let text = screen.contents();
         let has_wording = text.contains("understood as") || text.contains("asked by itself");
-        has_wording && text.contains("run 2 of 2") && text.contains("done in")
+        has_wording && text.contains("turn 2 of 2") && text.contains("done in")
     });
     let killed = Command::new("kill")
         .args(["-KILL", &terminal.process().to_string()])
@@ -437,7 +437,7 @@ fn a_thread_is_resumed_after_a_kill() {
     terminal.send("/tmreev");
     terminal.wait_for("└ And where was Mira Oakes born?");
     terminal.send(ENTER);
-    terminal.wait_for("run 2 of 2");
+    terminal.wait_for("turn 2 of 2");
     terminal.send("i");
     ask(&mut terminal, "And who is older?");
     terminal.wait("the end of the third run", |screen| {

@@ -338,7 +338,7 @@ impl Run {
         // the utility is measured after all lookups, and also where there was none
         let is_known = self.lookups.iter().any(|lookup| lookup.step == step);
         if is_known || !parts.contains(&event::Part::Utility) {
-            self.lookup(step).left_out.push((parts.to_vec(), reason));
+            self.lookup(step).leave_out(parts, reason);
         }
     }
 

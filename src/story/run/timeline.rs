@@ -1,10 +1,12 @@
 //! The stages of a run: the fold of their times, the name of each and what it decided.
 
-use crate::event::{LeftOut, RunEvent, Stage};
+use std::mem::discriminant;
+
+use crate::event::{LeftOut, Part, RunEvent, Stage};
 use crate::story::lookup::Lookup;
 use crate::story::step::Origin;
 use crate::story::words::{
-    ablation, follow_up, gate_decision, is_unsure, quantity, support, utility_change,
+    ablation, follow_up, gate_decision, is_unsure, part_name, quantity, support, utility_change,
 };
 
 use super::stage::{RunStage, StageKind};
@@ -161,6 +163,45 @@ impl Run {
         }
     }
 
+    /// Returns the parts that a stage had no time for.
+    pub fn parts_without_time(&self, kind: StageKind) -> Vec<Part> {
+        let lookup = match kind {
+            StageKind::Search { lookup } => self.lookups.get(lookup),
+            _ => None,
+        };
+        let parts = lookup.into_iter().flat_map(Lookup::parts_without_time);
+        parts.collect()
+    }
+
+    /// Returns what the last stage is doing, or what it decided in a run that is
+    /// not over.
+    pub fn stage_activity(&self, kind: StageKind) -> String {
+        let call = self.calls.last().filter(|call| call.batch.is_none());
+        let is_own = call.is_some_and(|call| {
+            let of_call = self.kind_of_call(&call.purpose);
+            // judgements and samples are of the work around them
+            of_call.is_none_or(|of_call| discriminant(&of_call) == discriminant(&kind))
+        });
+        if let StageKind::Write { last, .. } = kind {
+            let known = self.steps.iter().find(|step| step.step == last);
+            let is_begun = known.is_some_and(|step| !step.tokens.is_empty());
+            return if is_own && !is_begun {
+                format!("{} …", self.activity())
+            } else {
+                format!("writing sentence {last} …")
+            };
+        }
+
+        let decided = self.stage_decision(kind);
+        if is_own {
+            format!("{} …", self.activity())
+        } else if decided.is_empty() {
+            format!("{} …", stage_work(kind))
+        } else {
+            decided
+        }
+    }
+
     /// Returns what a stage decided; empty while it has not.
     pub fn stage_decision(&self, kind: StageKind) -> String {
         match kind {
@@ -201,30 +242,53 @@ impl Run {
     }
 }
 
+/// Returns what a stage does while no model is called for it.
+fn stage_work(kind: StageKind) -> &'static str {
+    match kind {
+        StageKind::Rewrite => "rewriting the question",
+        StageKind::Search { .. } => "searching",
+        StageKind::Link { .. } => "joining linked texts",
+        StageKind::Grade { .. } => "grading",
+        StageKind::Measure { .. } => "measuring the context",
+        StageKind::Write { .. } => "writing",
+        StageKind::Support | StageKind::Check => "checking the answer",
+        StageKind::Ablate => "leaving out each source",
+        StageKind::Weigh => "measuring the utility",
+    }
+}
+
 fn lookup_words(run: &Run, lookup: usize) -> String {
     let Some(lookup) = run.lookups.get(lookup) else {
         return String::new();
     };
+    let late: Vec<&str> = lookup.parts_without_time().map(part_name).collect();
     let mut words = match (&lookup.retrieval, &lookup.context) {
         (None, _) => return String::new(),
         (Some(_), None) => format!("{} found", lookup.found),
-        (Some(_), Some(context)) => {
+        (Some(_), Some(context)) if late.is_empty() => {
             let passages = quantity(context.chunks.len() as u64, "passage");
             format!("{} found → {passages} read", lookup.found)
         }
-    };
-    let (mut needless, mut late) = (0, 0);
-    for (parts, reason) in &lookup.left_out {
-        match reason {
-            LeftOut::NotNeeded => needless += parts.len() as u64,
-            LeftOut::NoTime { .. } => late += parts.len() as u64,
+        (Some(_), Some(context)) => {
+            format!("{} of {} read", context.chunks.len(), lookup.found)
         }
-    }
+    };
+    let is_needless = |reason: &LeftOut| *reason == LeftOut::NotNeeded;
+    let needless = lookup.left_out.iter().filter(|(_, why)| is_needless(why));
+    let needless: usize = needless.map(|(parts, _)| parts.len()).sum();
     if needless > 0 {
-        words.push_str(&format!(", {} not needed", quantity(needless, "stage")));
+        words.push_str(&format!(
+            ", {} not needed",
+            quantity(needless as u64, "stage")
+        ));
     }
-    if late > 0 {
-        words.push_str(&format!(", no time for {}", quantity(late, "stage")));
+    match late.as_slice() {
+        [] => {}
+        [part] => words.push_str(&format!(", no time: {part}")),
+        parts => {
+            let stages = quantity(parts.len() as u64, "stage");
+            words.push_str(&format!(", no time: {stages}"));
+        }
     }
     words
 }

@@ -45,12 +45,21 @@ pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
     format!("{work} {} of {}{left}", progress.begun, progress.total)
 }
 
-/// Returns the name of a preset for people.
+/// Returns the name of a preset for people, with the word where it would not be taken for one.
 #[must_use]
 pub fn preset(name: &str) -> Cow<'_, str> {
+    match preset_name(name) {
+        same if same == name => Cow::Owned(format!("preset {name}")),
+        other => Cow::Borrowed(other),
+    }
+}
+
+/// Returns the name of a preset for people.
+#[must_use]
+pub fn preset_name(name: &str) -> &str {
     match name {
-        "naive" => Cow::Borrowed("plain search"),
-        name => Cow::Owned(format!("preset {name}")),
+        "naive" => "plain search",
+        name => name,
     }
 }
 
@@ -99,16 +108,7 @@ pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
 
 /// Returns which parts of a run were left out, and why.
 pub fn omission(parts: &[Part], reason: LeftOut) -> String {
-    let name = |part: &Part| match part {
-        Part::Rewriter => "rewriter",
-        Part::Linker => "linker",
-        Part::Filter => "filter",
-        Part::Reranker => "reranker",
-        Part::Understanding => "understanding",
-        Part::Refiner => "refiner",
-        Part::Utility => "utility",
-    };
-    let names: Vec<&str> = parts.iter().map(name).collect();
+    let names: Vec<&str> = parts.iter().copied().map(part_name).collect();
     let names = names.join(", ");
 
     match reason {
@@ -118,6 +118,19 @@ pub fn omission(parts: &[Part], reason: LeftOut) -> String {
             duration(needed_ms),
             duration(left_ms)
         ),
+    }
+}
+
+/// Returns the name of a part of a run.
+pub fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::Rewriter => "rewriter",
+        Part::Linker => "linker",
+        Part::Filter => "filter",
+        Part::Reranker => "reranker",
+        Part::Understanding => "understanding",
+        Part::Refiner => "refiner",
+        Part::Utility => "utility",
     }
 }
 

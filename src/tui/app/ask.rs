@@ -9,7 +9,7 @@ use crate::tui::pane::Pane;
 use crate::tui::state::Model;
 use crate::tui::ui::{Field, Purpose};
 use crate::tui::viewport::Item;
-use crate::tui::{overlays, text};
+use crate::tui::{overlays, text, waterfall};
 
 use super::base::App;
 use super::effect::Effect;
@@ -205,14 +205,26 @@ impl App {
         }
     }
 
-    /// Opens the source of the selected row; without one it focuses the question line.
+    /// Runs what the selected stage had no time for, or opens the source of the selected row;
+    /// without one it focuses the question line.
     pub(super) fn open_selected(&mut self) {
+        if self.is_late_stage_selected() {
+            let pane = self.ui.panes.focused;
+            self.repeat_with("stages.budget_seconds", "0", pane);
+            return;
+        }
         let is_selected = self.ui.scroll(self.ui.panes.focused).selected.is_some();
         match self.request(Action::OpenSource).filter(|_| is_selected) {
             Some(request) => self.perform(request),
             None if self.take_offer() || self.run_skipped() => {}
             None => self.focus_input(),
         }
+    }
+
+    fn is_late_stage_selected(&self) -> bool {
+        let scene = self.scene();
+        let stage = scene.settled_run().zip(self.ui.panes.stage);
+        stage.is_some_and(|(run, at)| waterfall::can_run_now(&scene, run, at))
     }
 
     /// Asks the question again without a limit of time, where that kept the stage of the focused

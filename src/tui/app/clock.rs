@@ -21,6 +21,10 @@ impl App {
             None => Some(now),
             since => since,
         };
+        // a stage whose end waits to be shown takes no longer
+        if self.pace.is_waiting() {
+            self.ui.work.stage_since = Some(now);
+        }
         let seconds = |elapsed: Option<Duration>| elapsed.map(|elapsed| elapsed.as_secs());
         self.changed |= seconds(before) != seconds(self.elapsed());
 

@@ -1,13 +1,15 @@
 //! Runs that try changes of the run on the screen: its diagnosis, and its variants.
 
-use crate::event::Event;
+use crate::config::Setting;
+use crate::event::{Command, Event, SessionEvent};
 use crate::letters;
 use crate::story::{Expected, Run};
 use crate::tui::diagnosing::Diagnosing;
 use crate::tui::overlays;
+use crate::tui::text;
 use crate::tui::trial::End;
 use crate::tui::ui::{Field, Purpose};
-use crate::tui::variants::Variants;
+use crate::tui::variants::{MAX_CHOSEN, Variants, parse_settings};
 
 use super::base::App;
 use super::effect::Effect;
@@ -25,26 +27,62 @@ impl App {
         }
     }
 
-    /// Tries variants of the run on the screen, or shows those that were tried.
+    /// Opens the list of variants of the run on the screen, with those that were tried.
     pub(super) fn open_variants(&mut self) {
         let known = self.ui.work.variants.as_ref();
         let is_known = known.is_some_and(|known| self.is_tried(&known.run, known.end));
         if !is_known {
-            let Some(variants) = self.scene().run.map(Variants::new) else {
-                self.refuse("nothing has been asked yet");
-                return;
-            };
-            if variants.all.is_empty() {
-                self.refuse("this run retrieved nothing: there is nothing to vary");
-                return;
-            }
             if !self.can_try() {
                 return;
             }
+            let Some(mut variants) = self.scene().run.map(Variants::new) else {
+                return;
+            };
+            match &self.state.model_list {
+                Some(list) => variants.add_model(list),
+                None => self.send(Command::ListModels),
+            }
             self.ui.work.variants = Some(Box::new(variants));
-            self.continue_variants();
         }
         self.open_list(overlays::Variants);
+    }
+
+    pub(super) fn toggle_variant(&mut self, at: usize) {
+        let variants = self.ui.work.variants.as_mut();
+        if variants.is_some_and(|variants| !variants.toggle(at)) {
+            self.refuse(format!("{MAX_CHOSEN} at most: take another one back first"));
+        }
+    }
+
+    /// Adds a variant with these settings to the list.
+    ///
+    /// # Errors
+    /// A setting that a question cannot change, for the user.
+    pub(super) fn add_variant(&mut self, typed: &str) -> Result<(), String> {
+        let settings = parse_settings(typed)?;
+        for (key, value) in &settings {
+            self.check_setting(key, value)?;
+            if let Some(later) = Setting::find(key).and_then(Setting::read_later) {
+                return Err(format!("{key} is read {later}"));
+            }
+        }
+        let variants = self.ui.work.variants.as_mut();
+        if let Some(variants) = variants.filter(|_| !settings.is_empty()) {
+            variants.add_typed(&text::one_line(typed), settings);
+        }
+        Ok(())
+    }
+
+    /// Tries the variants that are chosen, one after the other.
+    pub(super) fn try_variants(&mut self) {
+        if !self.can_try() {
+            return;
+        }
+        if let Some(variants) = &mut self.ui.work.variants {
+            variants.begin();
+        }
+        self.continue_variants();
+        self.select_first();
     }
 
     /// Returns whether the trials of a run are those of the run on the screen, in progress or
@@ -105,6 +143,11 @@ impl App {
         let variants = self.ui.work.variants.as_mut();
         if variants.is_some_and(|variants| variants.receive(event)) {
             self.continue_variants();
+        }
+        if let (Event::Session(SessionEvent::ModelsListed { .. }), Some(variants), Some(list)) =
+            (event, &mut self.ui.work.variants, &self.state.model_list)
+        {
+            variants.add_model(list);
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::event::Command;
 use crate::story::words;
 use crate::tui::folders::typed_path;
+use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Purpose};
 
 use super::base::App;
@@ -31,10 +32,10 @@ impl App {
     /// # Errors
     /// A path that is no folder, for the user.
     pub(super) fn open_typed_folders(&mut self, typed: &str) -> Result<(), String> {
-        let typed = without_slash(typed);
+        let typed = &normalise_path(typed);
         let names: Vec<&str> = if typed_path(typed).is_dir() {
             // its name may hold a comma
-            vec![typed]
+            vec![typed.as_str()]
         } else {
             let names = typed.split(',').map(str::trim).map(without_slash);
             names.filter(|name| !name.is_empty()).collect()
@@ -55,6 +56,7 @@ impl App {
             }
         }
         if !names.is_empty() {
+            self.ui.panes.scroll_mut(Pane::Answer).selected = None;
             let recent = &mut self.ui.recent_folders;
             recent.retain(|folder| folder != typed);
             recent.insert(0, typed.to_owned());
@@ -65,41 +67,69 @@ impl App {
         Ok(())
     }
 
-    /// Completes the path that is typed, as far as the names there agree.
+    /// Completes the path that is typed, as far as the names there agree; of a filter, its last
+    /// term among the names in the open folders.
     pub(super) fn complete(&mut self) {
         let Some(field) = &self.ui.field else { return };
-        let ending = match &field.purpose {
-            Purpose::Folder => None,
-            Purpose::Model => Some("gguf"),
+        let (files, (kept, path)) = match &field.purpose {
+            Purpose::Folder => (Files::None, ("", field.text.as_str())),
+            Purpose::Model => (Files::With("gguf"), ("", field.text.as_str())),
+            Purpose::Filter => (Files::All, last_term(field.text.as_str())),
             _ => return,
         };
         let purpose = field.purpose.clone();
-        let typed = field.text.as_str();
-        let (parent, begun) = typed.rsplit_once('/').unwrap_or((".", typed));
-        let shown = typed.len() - begun.len();
-        let parent = if parent.is_empty() { "/" } else { parent };
+        let (parent, begun) = path.rsplit_once('/').unwrap_or((".", path));
+        let shown = &path[..path.len() - begun.len()];
 
-        let names = names_in(&typed_path(parent), begun, ending);
+        let parents = if purpose == Purpose::Filter {
+            let roots = self.open_folders().into_iter();
+            roots.map(|root| typed_path(&root).join(parent)).collect()
+        } else {
+            let parent = if parent.is_empty() { "/" } else { parent };
+            vec![typed_path(parent)]
+        };
+        let mut names: Vec<String> = parents
+            .iter()
+            .flat_map(|parent| names_in(parent, begun, files))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
         let (completed, remark) = match names.as_slice() {
             [] => (
-                typed.to_owned(),
+                path.to_owned(),
                 Some("no name there begins like this".to_owned()),
             ),
-            [name] => (format!("{}{name}", &typed[..shown]), None),
+            [name] => (format!("{shown}{name}"), None),
             [first, ..] => {
                 let end = names.iter().map(|name| common_bytes(first, name)).min();
                 let common = &first[..end.unwrap_or(0)];
                 let listed = names.iter().take(MAX_NAMES);
                 let listed = listed.map(|name| without_slash(name));
                 let listed = listed.collect::<Vec<_>>().join("  ");
-                (format!("{}{common}", &typed[..shown]), Some(listed))
+                (format!("{shown}{common}"), Some(listed))
             }
         };
-        let field = Field::new(purpose, &completed);
+        // blanks are between the terms of a filter
+        let has_blank = purpose == Purpose::Filter && completed.contains(char::is_whitespace);
+        let [open, close] = match names.as_slice() {
+            [_] if has_blank => ["\"", "\""],
+            _ if has_blank => ["\"", ""],
+            _ => ["", ""],
+        };
+        let field = Field::new(purpose, &format!("{kept}{open}{completed}{close}"));
         self.ui.field = Some(Field {
             error: remark,
             ..field
         });
+    }
+
+    /// Returns the folders that are open, as they are typed.
+    fn open_folders(&self) -> Vec<String> {
+        match &self.state.corpus {
+            Some(corpus) if corpus.folders.is_empty() => vec![corpus.folder.clone()],
+            Some(corpus) => corpus.folders.clone(),
+            None => Vec::new(),
+        }
     }
 
     /// Replaces the path that is typed by the next of those that were taken before.
@@ -132,9 +162,36 @@ fn without_slash(path: &str) -> &str {
     }
 }
 
-/// Returns the names in a folder that begin like this, in order: of its folders, with a slash, and
-/// of its files with this ending; hidden ones only where a dot was typed.
-fn names_in(parent: &Path, begun: &str, ending: Option<&str>) -> Vec<String> {
+/// Returns a path with one slash between its names: the same folder has one name.
+fn normalise_path(path: &str) -> String {
+    let mut normal = path.to_owned();
+    while normal.contains("//") {
+        normal = normal.replace("//", "/");
+    }
+    without_slash(&normal).to_owned()
+}
+
+/// The files that a completion has besides folders.
+#[derive(Clone, Copy)]
+enum Files {
+    None,
+    With(&'static str),
+    All,
+}
+
+/// Returns a filter in two parts: what is before its last term, and that term, without the
+/// quotation mark that opens it.
+fn last_term(filter: &str) -> (&str, &str) {
+    let is_quoted = filter.matches('"').count() % 2 == 1;
+    match filter.rfind('"').filter(|_| is_quoted) {
+        Some(quote) => (&filter[..quote], &filter[quote + 1..]),
+        None => filter.split_at(filter.rfind(' ').map_or(0, |blank| blank + 1)),
+    }
+}
+
+/// Returns the names in a folder that begin like this: of its folders, with a slash, and of these
+/// files; hidden ones only where a dot was typed.
+fn names_in(parent: &Path, begun: &str, files: Files) -> Vec<String> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {
         let path = entry.path();
@@ -142,17 +199,17 @@ fn names_in(parent: &Path, begun: &str, ending: Option<&str>) -> Vec<String> {
         if path.is_dir() {
             return Some(format!("{name}/"));
         }
-        let has_ending = path
-            .extension()
-            .is_some_and(|own| Some(own) == ending.map(OsStr::new));
-        has_ending.then_some(name)
+        let is_wanted = match files {
+            Files::None => false,
+            Files::With(ending) => path.extension() == Some(OsStr::new(ending)),
+            Files::All => true,
+        };
+        is_wanted.then_some(name)
     });
-    let mut names: Vec<String> = names
+    names
         .filter(|name| name.starts_with(begun))
         .filter(|name| begun.starts_with('.') || !name.starts_with('.'))
-        .collect();
-    names.sort_unstable();
-    names
+        .collect()
 }
 
 /// Returns the bytes that two names have in common at their beginning.

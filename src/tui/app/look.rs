@@ -109,6 +109,9 @@ impl App {
 
     /// Moves by items if there are any, else by rows.
     pub(super) fn select_by(&mut self, steps: isize) {
+        if self.overlay.is_none() {
+            self.ui.panes.stage = None;
+        }
         self.change_scroll(|scroll, content, height| {
             if content.items().next().is_some() {
                 scroll.select_by(steps, content, height);
@@ -260,8 +263,8 @@ impl App {
         let decided = run.stage_decision(stage.kind);
         let words = format!("{}: {decided}", run.stage_name(stage.kind));
 
-        self.ui.panes.stage = Some(at);
         self.focus(pane);
+        self.ui.panes.stage = Some(at);
         self.move_selection(pane, item);
         self.align_selections(pane);
         if waterfall::rows(&self.scene(), self.size.height) == 0 {

@@ -22,7 +22,10 @@ impl App {
         let Some(offer) = offers.into_iter().nth(row) else {
             return false;
         };
-        self.ui.panes.scroll_mut(Pane::Answer).selected = None;
+        // the choice stays while another folder is typed
+        if offer != Offer::Other {
+            self.ui.panes.scroll_mut(Pane::Answer).selected = None;
+        }
         match offer {
             Offer::Recent(folder) | Offer::Here(folder) => {
                 if let Err(error) = self.open_typed_folders(&folder) {

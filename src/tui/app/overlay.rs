@@ -126,6 +126,8 @@ impl App {
             }
             Request::AskWith(settings) => self.ask_with(settings),
             Request::StopTrials => self.stop(),
+            Request::ToggleVariant(at) => self.toggle_variant(at),
+            Request::TryVariants => self.try_variants(),
             Request::Preset(name) => self.choose_preset(&name),
             Request::Theme(name) => {
                 self.notify(format!("theme {name}"));
@@ -188,6 +190,7 @@ impl App {
             Purpose::Setting(key) => self.try_override(key, typed)?,
             Purpose::Reference => self.measure_against(typed),
             Purpose::Expected => self.diagnose(typed),
+            Purpose::Variant => self.add_variant(typed)?,
             Purpose::Folder => self.open_typed_folders(typed)?,
             Purpose::Model => self.load_typed_model(typed)?,
             Purpose::Filter => self.filter_documents(typed)?,
@@ -354,7 +357,8 @@ impl App {
         self.override_setting("preset", name);
         let again = self.keymap.sign(Action::Again);
         self.notify(format!(
-            "preset {name} for the next run: {again} runs the question again"
+            "{} for the next run: {again} runs the question again",
+            words::preset(name)
         ));
     }
 
@@ -388,7 +392,7 @@ impl App {
         self.apply_screen_setting(key);
     }
 
-    fn check_setting(&self, key: &str, value: &str) -> Result<(), String> {
+    pub(super) fn check_setting(&self, key: &str, value: &str) -> Result<(), String> {
         if key == "preset" {
             // a preset of the user's folder is known by its name alone here; the engine reads it
             let mut presets = self.ui.next_run.presets().iter();

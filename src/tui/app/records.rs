@@ -61,7 +61,11 @@ impl App {
 
     /// Folds a record, of the engine or of a recorded run.
     pub(super) fn fold(&mut self, record: &Record) {
+        let stages = self.count_stages(&record.run);
         self.state.apply(record);
+        if self.count_stages(&record.run) > stages {
+            self.ui.work.stage_since = Some(self.ui.clock);
+        }
         self.changed |= self.frozen.is_none();
 
         match &record.event {
@@ -142,7 +146,7 @@ impl App {
         let ready = || format!("{}{asks_again}", words::index_ready(report));
         match change {
             _ if report.corpus.documents == 0 => {
-                let shows = self.keymap.sign(Action::IndexReport);
+                let shows = self.scene().keys_from_here(Action::IndexReport);
                 self.notify(format!("nothing to read in this folder: {shows} says why"));
             }
             Some(_) if is_first => self.notify(ready()),

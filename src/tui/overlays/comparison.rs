@@ -74,7 +74,7 @@ impl View for Comparison {
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         scene.run?;
         let lines: Vec<String> = runs_of_question(scene)
-            .map(|run| format!("{}: {}", run.preset, answer(run)))
+            .map(|run| format!("{}: {}", words::preset_name(&run.preset), answer(run)))
             .collect();
         Copied::lines("the answers", &lines)
     }
@@ -239,7 +239,8 @@ fn preset_cell(run: &Run) -> Cell {
         Some(Outcome::LimitReached) => "  ■ cut off",
         Some(Outcome::Failed(_)) => "  ✗ failed",
     };
-    Cell::new(Tone::Strong, format!("{}{outcome}", run.preset))
+    let name = words::preset_name(&run.preset);
+    Cell::new(Tone::Strong, format!("{name}{outcome}"))
 }
 
 fn verdict_cell(run: &Run) -> Cell {
@@ -398,7 +399,7 @@ fn preset_rows(page: &mut Page<'_>) {
         let is_asked = runs_of_question(scene).any(|run| run.preset == *name);
         let asked = if is_asked { "   asked" } else { "" };
         let line = Line::from(vec![
-            page.span(Tone::Text, format!("    {name}")),
+            page.span(Tone::Text, format!("    {}", words::preset_name(name))),
             page.span(Tone::Quiet, asked),
         ]);
         page.item(Item::new(row, 0), line);

@@ -3,8 +3,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::event::{
-    Event, LocalModel, MemoryNeed, ModelList, ModelRole, OfferedModel, Problem, SessionEvent,
-    harmless,
+    Event, LocalModel, MemoryNeed, ModelCard, ModelList, ModelRole, OfferedModel, Problem,
+    SessionEvent, harmless,
 };
 use crate::story::words;
 use crate::tui::keys::{Action, Context};
@@ -22,6 +22,8 @@ const ROLES: usize = 10;
 const SIZES: usize = 9;
 const FITS: usize = 10;
 const MARGINS: usize = 7;
+/// Minimum cells of a name: the other columns yield.
+const MIN_NAME: usize = 20;
 
 /// The models by role, to use or to download one.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ pub struct Models {
 enum Entry<'a> {
     Local(&'a LocalModel),
     Offered(&'a OfferedModel),
+    /// A model in use that is in no place of models: its path was given.
+    Given(&'a ModelCard),
     /// A file whose path is typed.
     Other,
 }
@@ -79,18 +83,22 @@ impl View for Models {
             return;
         };
 
-        for (row, entry) in entries(list).enumerate() {
-            if row == 0 && !list.local.is_empty() {
+        // the row that the list opens with is selected once there are rows
+        let wanted = self.wanted.map(|row| Item::new(row, 0));
+        let selected = wanted.or(scroll.selected);
+        let here = list.local.len() + given(scene.state, list).count();
+        for (row, entry) in entries(scene.state, list).enumerate() {
+            if row == 0 && here > 0 {
                 page.line(page.span(Tone::Strong, "  On this machine"));
             }
-            if row == list.local.len() && !list.offered.is_empty() {
+            if row == here && !list.offered.is_empty() {
                 page.gap();
                 let title = format!("  To download (list of {})", list.made);
                 page.line(page.span(Tone::Strong, title));
             }
             let item = Item::new(row, 0);
             page.item(item, entry_row(page, list, entry));
-            if scroll.selected == Some(item) {
+            if selected == Some(item) {
                 for detail in details(list, entry) {
                     page.item_text(item, Tone::Quiet, "      ", &detail);
                 }
@@ -110,7 +118,7 @@ impl View for Models {
                 "the command",
                 format!("ragscope models pull {}", model.reference),
             )),
-            Entry::Other => None,
+            Entry::Given(_) | Entry::Other => None,
         }
     }
 
@@ -131,6 +139,7 @@ impl View for Models {
                     None => Request::UseModel(Box::new(model.clone())),
                 },
                 Entry::Offered(model) => Request::PullModel(model.reference.clone()),
+                Entry::Given(card) => Request::Refuse(format!("{} is in use", card.file)),
                 Entry::Other => Request::Type(Purpose::Model, String::new()),
             }),
             _ => None,
@@ -186,22 +195,49 @@ fn best_row(state: &State) -> Option<usize> {
     let best = list
         .best_generator()
         .filter(|_| answers_for_practice(state))?;
-    Some(list.local.len() + best)
+    Some(list.local.len() + given(state, list).count() + best)
 }
 
-fn entries(list: &ModelList) -> impl Iterator<Item = Entry<'_>> {
+fn entries<'a>(state: &'a State, list: &'a ModelList) -> impl Iterator<Item = Entry<'a>> {
     let local = list.local.iter().map(Entry::Local);
+    let given = given(state, list).map(Entry::Given);
     let offered = list.offered.iter().map(Entry::Offered);
-    local.chain(offered).chain([Entry::Other])
+    local.chain(given).chain(offered).chain([Entry::Other])
+}
+
+/// The models in use that no place of models has.
+fn given<'a>(state: &'a State, list: &'a ModelList) -> impl Iterator<Item = &'a ModelCard> {
+    let loaded = state.models.values().filter_map(|loaded| match loaded {
+        Model::Ready { card, .. } => Some(card.as_ref()),
+        Model::Loading { .. } => None,
+    });
+    loaded.filter(|card| {
+        let mut local = list.local.iter();
+        card.server.is_empty() && !local.any(|model| file_name(model) == card.file)
+    })
+}
+
+/// Returns the name of a model's file without its folder.
+fn file_name(model: &LocalModel) -> &str {
+    let names = model.file.rsplit(['/', '\\']);
+    names.into_iter().next().unwrap_or(&model.file)
 }
 
 fn selection<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
     let list = scene.state.model_list.as_ref()?;
-    entries(list).nth(scroll.selected?.row)
+    entries(scene.state, list).nth(scroll.selected?.row)
 }
 
 fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'static> {
-    let room = page.cells.saturating_sub(ROLES + SIZES + FITS + MARGINS);
+    let mut room = page.cells.saturating_sub(ROLES + SIZES + FITS + MARGINS);
+    let has_fit = room >= MIN_NAME;
+    if !has_fit {
+        room += FITS + 2;
+    }
+    let has_role = room >= MIN_NAME;
+    if !has_role {
+        room += ROLES + 1;
+    }
     let (mark, role, name, bytes) = match entry {
         Entry::Local(model) => {
             let mark = if is_in_use(page.scene, model) {
@@ -216,6 +252,7 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
             let mark = if model.is_best { "★ " } else { "  " };
             (mark, model.role.name(), &model.name, model.need.file_bytes)
         }
+        Entry::Given(card) => ("● ", card.role.name(), &card.file, card.file_bytes),
         Entry::Other => {
             let words = "    another generator: type the path of its GGUF file";
             return Line::from(page.span(Tone::Text, text::clip(words, page.cells).into_owned()));
@@ -230,23 +267,25 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
         None => Tone::Quiet,
     };
 
-    Line::from(vec![
-        Span::raw("  "),
-        page.span(Tone::Focus, mark),
-        page.span(Tone::Quiet, text::left(role, ROLES)),
-        Span::raw(" "),
-        page.span(Tone::Text, text::left(name, room)),
-        page.span(Tone::Text, text::right(&words::bytes(bytes), SIZES)),
-        Span::raw("  "),
-        page.span(tone, text::left(fit, FITS)),
-    ])
+    let mut line = Line::from(vec![Span::raw("  "), page.span(Tone::Focus, mark)]);
+    if has_role {
+        let role = text::left(role, ROLES);
+        line.push_span(page.span(Tone::Quiet, format!("{role} ")));
+    }
+    // the size of one that does not fit says so where nothing else does
+    let size_tone = if has_fit { Tone::Text } else { tone };
+    line.push_span(page.span(Tone::Text, text::left(name, room)));
+    line.push_span(page.span(size_tone, text::right(&words::bytes(bytes), SIZES)));
+    if has_fit {
+        line.push_span(page.span(tone, format!("  {}", text::left(fit, FITS))));
+    }
+    line
 }
 
 /// Returns whether a role has loaded this file.
 fn is_in_use(scene: &Scene<'_>, model: &LocalModel) -> bool {
-    let name = model.file.rsplit(['/', '\\']).next().unwrap_or(&model.file);
     let is_loaded = |loaded: &Model| match loaded {
-        Model::Ready { card, .. } => card.file == name,
+        Model::Ready { card, .. } => card.file == file_name(model),
         Model::Loading { .. } => false,
     };
     scene.state.models.values().any(is_loaded)
@@ -256,7 +295,7 @@ fn need(entry: Entry<'_>) -> Option<MemoryNeed> {
     match entry {
         Entry::Local(model) => model.need,
         Entry::Offered(model) => Some(model.need),
-        Entry::Other => None,
+        Entry::Given(_) | Entry::Other => None,
     }
 }
 
@@ -268,7 +307,7 @@ fn is_slow(list: &ModelList, entry: Entry<'_>) -> bool {
     let (role, bytes) = match entry {
         Entry::Local(model) => (model.role, model.bytes),
         Entry::Offered(model) => (Some(model.role), model.need.file_bytes),
-        Entry::Other => (None, 0),
+        Entry::Given(_) | Entry::Other => (None, 0),
     };
     role.is_some_and(|role| list.memory.is_slow_with(role, bytes))
 }
@@ -305,6 +344,10 @@ fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
             };
             details.push(format!("{} ({checked})", model.reference));
         }
+        Entry::Given(card) => details.push(format!(
+            "in use, from another place: {}, {}",
+            card.architecture, card.quantisation
+        )),
         Entry::Other => {}
     }
 

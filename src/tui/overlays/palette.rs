@@ -3,6 +3,7 @@
 use ratatui::text::Line;
 
 use crate::guide;
+use crate::story::words;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
@@ -81,7 +82,10 @@ impl Entry {
                 let info = action.info();
                 format!("{}: {}", info.name.replace('-', " "), info.doc)
             }
-            Self::Preset(name) => format!("preset {name}: for the next run"),
+            Self::Preset(name) => match words::preset_name(name) {
+                same if same == name => format!("preset {name}: for the next run"),
+                other => format!("preset {name}: {other}, for the next run"),
+            },
             Self::Theme(name) => format!("theme {name}"),
             Self::Suggestion(_, question) => format!("ask: {question}"),
             Self::Guide(page) => format!("{GUIDE}{}", page.title()),

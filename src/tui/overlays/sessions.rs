@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, Event, ModelRole, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
+use crate::story::words;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::{Model, State};
@@ -236,7 +237,7 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, beside: &str) -> Line<'s
     let started = text::date(started, &page.scene.options.time_zone);
 
     let about = match thread.runs.as_slice() {
-        [run] => run.preset.clone(),
+        [run] => words::preset_name(&run.preset).to_owned(),
         runs => text::quantity(runs.len() as u64, "question"),
     };
     let about = if page.cells >= MIN_ABOUT {

@@ -1,22 +1,26 @@
-//! The variants of a run side by side, while they are tried.
+//! The variants of a run: a list to choose from, and side by side once they are tried.
 
 use ratatui::text::Line;
 
-use crate::story::words::verdict_name;
+use crate::story::words::{verdict_name, verdict_sign};
 use crate::story::{Run, text as harmless};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::ui::Purpose;
 use crate::tui::variants::{Variant, Variants as Tried};
 use crate::tui::view::{Copied, Request, Scene, Size, View};
 use crate::tui::viewport::{Item, Scroll};
 
 use super::comparison::{Cell, columns_that_fit, comparable, table_rows};
-use super::trials::{HINTS, end_row};
+use super::trials::end_row;
 
-/// Cells of the name of a variant.
-const NAME: usize = 27;
+/// The item that begins the trials, and the one that adds a variant.
+const BEGIN: Item = Item::new(usize::MAX - 1, 0);
+const TYPE: Item = Item::new(usize::MAX, 0);
+/// Minimum cells of an answer: where it has less, a verdict is a sign.
+const MIN_ANSWER: usize = 12;
 const INDENT: &str = "  ";
 
 /// The question of a run with one setting changed each.
@@ -27,30 +31,26 @@ impl View for Variants {
         "What if: variants of this run".to_owned()
     }
 
-    fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
+    fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
         let Some(variants) = &page.scene.ui.work.variants else {
             return;
         };
         page.text(Tone::Question, INDENT, &variants.run.question);
         page.gap();
-        for (row, variant) in variants.all.iter().enumerate() {
-            if let Some(run) = &variant.run {
-                let line = variant_row(page, &variant.name, run, &variants.run);
-                page.item(Item::new(row, 0), line);
-            }
+        let columns = Columns::new(variants, page.cells);
+        for (at, variant) in variants.all.iter().enumerate() {
+            let line = variant_row(page, variant, &variants.run, columns);
+            page.item(Item::new(at, 0), line);
         }
-        page.text(Tone::Quiet, INDENT, &agreement(variants));
+        if variants.end.is_some() {
+            choice_rows(page, variants);
+        }
+        let tried = variants.all.iter().any(|variant| variant.run.is_some());
+        if tried {
+            page.text(Tone::Quiet, INDENT, &agreement(variants));
+        }
         end_row(page, INDENT, variants.end, "stopped", &variants.activity());
-
-        let all = std::iter::once(&variants.run).chain(variants.runs());
-        let runs: Vec<&Run> = all.take(columns_that_fit(page.cells)).collect();
-        if runs.len() > 1 {
-            page.gap();
-            let names = variants.all.iter().map(|variant| variant.name.as_str());
-            let names = std::iter::once("this run").chain(names);
-            let names = names.map(|name| Cell::new(Tone::Strong, name));
-            table_rows(page, names.take(runs.len()).collect(), &runs);
-        }
+        cells(page, variants, scroll);
     }
 
     fn size(&self) -> Size {
@@ -62,7 +62,11 @@ impl View for Variants {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        HINTS
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "choose or ask"),
+            (Action::Copy, "copy"),
+        ]
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -81,27 +85,124 @@ impl View for Variants {
             return variants.end.is_none().then_some(Request::StopTrials);
         }
         let selected = scroll.selected.filter(|_| action == Action::Choose)?;
-        let variant = variants.all.get(selected.row)?;
-        Some(Request::AskWith(variant.settings.clone()))
+        match selected {
+            BEGIN => Some(Request::TryVariants),
+            TYPE => Some(Request::Type(Purpose::Variant, String::new())),
+            Item { row, .. } => match variants.all.get(row)? {
+                tried if tried.run.is_some() => Some(Request::AskWith(tried.settings.clone())),
+                _ if variants.end.is_none() => None,
+                _ => Some(Request::ToggleVariant(row)),
+            },
+        }
     }
 }
 
-/// Returns the row of a variant: whether its answer differs, its verdict, its answer.
-fn variant_row(page: &Page<'_>, name: &str, run: &Run, own: &Run) -> Line<'static> {
-    let (tone, sign) = if is_same(run, own) {
-        (Tone::Text, "=")
-    } else {
-        (Tone::Warning, "≠")
+/// Writes the rows that begin the trials, and that add a variant.
+fn choice_rows(page: &mut Page<'_>, variants: &Tried) {
+    let settings = "· another: type its settings, as retriever.k=8";
+    page.item_hanging(TYPE, Tone::Text, INDENT, "  ", settings);
+    let begin = match variants.waiting() {
+        0 => return,
+        1 => "▶ try the one that is chosen".to_owned(),
+        chosen => format!("▶ try the {chosen} that are chosen, one after the other"),
     };
-    let verdict = run.verdict.as_ref();
-    let verdict = verdict.map(|verdict| verdict_name(verdict.kind));
-    let words = format!("{}  {}", verdict.unwrap_or_default(), answer(run));
-    let words = text::clip(words.trim_start(), page.cells.saturating_sub(NAME + 6));
+    page.item_hanging(BEGIN, Tone::Strong, INDENT, "  ", &begin);
+}
+
+/// Writes the run beside its variants, as many as fit: the selected one is among them.
+fn cells(page: &mut Page<'_>, variants: &Tried, scroll: &Scroll) {
+    let runs = variants.runs();
+    if runs.is_empty() {
+        return;
+    }
+    let fitting = columns_that_fit(page.cells).saturating_sub(1).max(1);
+    let selected = scroll.selected.map_or(0, |item| item.row);
+    let at = runs.iter().position(|(at, _)| *at == selected).unwrap_or(0);
+    let first = (at + 1).saturating_sub(fitting);
+    let shown = || runs.iter().skip(first).take(fitting);
+
+    let names = shown().map(|(at, _)| variants.all[*at].name.as_str());
+    let names = std::iter::once("this run").chain(names);
+    let names = names.map(|name| Cell::new(Tone::Strong, name)).collect();
+    let beside: Vec<&Run> = std::iter::once(&variants.run)
+        .chain(shown().map(|(_, run)| *run))
+        .collect();
+    page.gap();
+    table_rows(page, names, &beside);
+}
+
+/// The columns of the list: names and verdicts as wide as the longest, where an answer has room.
+#[derive(Clone, Copy)]
+struct Columns {
+    name: usize,
+    /// 0 where verdicts are signs.
+    verdict: usize,
+}
+
+impl Columns {
+    fn new(variants: &Tried, cells: usize) -> Self {
+        let all = variants.all.iter();
+        let name = all.map(|variant| text::width(&variant.name)).max();
+        let name = name.unwrap_or(0).min(cells / 2);
+        let verdicts = variants.all.iter().filter_map(verdict);
+        let verdict = verdicts.map(text::width).max().unwrap_or(0);
+        let has_room = cells > INDENT.len() + 4 + name + 2 + verdict + 2 + MIN_ANSWER;
+        Self {
+            name,
+            verdict: if has_room { verdict } else { 0 },
+        }
+    }
+}
+
+fn verdict(variant: &Variant) -> Option<&'static str> {
+    let verdict = variant.run.as_ref()?.verdict.as_ref()?;
+    Some(verdict_name(verdict.kind))
+}
+
+/// Returns the row of a variant: before it is tried whether it is chosen and what it changes, then
+/// whether its answer differs, its verdict, its answer.
+fn variant_row(page: &Page<'_>, variant: &Variant, own: &Run, columns: Columns) -> Line<'static> {
+    let (tone, sign, words) = match &variant.run {
+        None => {
+            let sign = if variant.is_chosen { "[x]" } else { "[ ]" };
+            (Tone::Quiet, sign, settings_words(variant))
+        }
+        Some(run) => {
+            let (tone, sign) = if is_same(run, own) {
+                (Tone::Text, " = ")
+            } else {
+                (Tone::Warning, " ≠ ")
+            };
+            let verdict = match columns.verdict {
+                0 => run.verdict.as_ref().map_or_else(String::new, |verdict| {
+                    format!("{} ", verdict_sign(verdict.kind))
+                }),
+                cells => format!("{}  ", text::left(verdict(variant).unwrap_or(""), cells)),
+            };
+            (tone, sign, format!("{verdict}{}", answer(run)))
+        }
+    };
+    let room = page.cells.saturating_sub(columns.name + INDENT.len() + 7);
+    let is_open = variant.is_chosen || variant.run.is_some();
+    let name_tone = if is_open { Tone::Text } else { Tone::Quiet };
     Line::from(vec![
         page.span(tone, format!("{INDENT}{sign} ")),
-        page.span(Tone::Quiet, text::left(name, NAME)),
-        page.span(tone, words.into_owned()),
+        page.span(name_tone, text::left(&variant.name, columns.name)),
+        page.span(tone, format!("  {}", text::clip(&words, room))),
     ])
+}
+
+/// Returns the settings that a variant changes, as they are typed.
+fn settings_words(variant: &Variant) -> String {
+    let settings = variant.settings.iter();
+    let settings = settings.map(|(key, value)| format!("{key}={value}"));
+    let words = settings.collect::<Vec<String>>().join(" ");
+    // one that was typed is named by them
+    if words == variant.name {
+        String::new()
+    } else {
+        harmless::one_line(&words)
+    }
 }
 
 /// Returns whether a run has the answer of another one, or holds its short answer.
@@ -121,7 +222,6 @@ fn agreement(variants: &Tried) -> String {
     let same = finished.iter().filter(|run| is_same(run, &variants.run));
     let same = same.count();
     match finished.len() {
-        0 => "no variant is finished yet".to_owned(),
         all if same == all && all > 1 => format!("the same answer in all {all}"),
         all => format!("the same answer in {same} of {all}"),
     }

@@ -64,9 +64,16 @@ impl View for Links {
         };
         let has_linker = run.settings.linker.kind != LinkerKind::Off;
         let reads_attention = run.settings.answer.attribution != AttributionKind::Off;
-        let may_come = has_linker || reads_attention;
-        if has_links(run) || run.reads_attention() || may_come && scene.ui.is_in_progress(run) {
+        if has_links(run) || run.reads_attention() {
             return None;
+        }
+        if scene.ui.is_in_progress(run) && (has_linker || reads_attention) {
+            let off = absence::off(scene, run, "linker");
+            return Some(if has_linker {
+                "nothing yet".to_owned()
+            } else {
+                format!("nothing yet · no links ({off})")
+            });
         }
 
         let linker = if has_linker {
@@ -80,18 +87,6 @@ impl View for Links {
         } else {
             linker
         })
-    }
-
-    fn note(&self, scene: &Scene<'_>) -> String {
-        let waits = scene.run.is_some_and(|run| {
-            let is_empty = !has_links(run) && !run.reads_attention();
-            is_empty && scene.ui.is_in_progress(run)
-        });
-        if waits {
-            "nothing yet".to_owned()
-        } else {
-            String::new()
-        }
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {

@@ -57,6 +57,7 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
     let heads = format!("{choose} chooses a folder, {open} opens it:");
     page.text(Tone::Quiet, "   ", &heads);
     let taken = scene.ui.scroll(Pane::Answer).selected;
+    page.content.is_marked = true;
     for (row, offer) in offers.iter().enumerate() {
         let item = Item::new(row, 0);
         let sign = if taken.map_or(row == 0, |taken| taken == item) {
@@ -107,9 +108,15 @@ fn practice_rows(page: &mut Page<'_>) {
             format!("{take} loads {name}, which is on this machine; {others} lists others")
         }
         Some(Offer::Download(model)) => {
-            let size = words::bytes(model.need.file_bytes);
+            let bytes = model.need.file_bytes;
+            let rate = scene.state.pull_rate.filter(|rate| *rate >= 1.0);
+            let time = rate.map_or_else(String::new, |rate| {
+                let ms = (bytes as f64 / rate * 1e3) as u64;
+                format!(", about {} at the rate measured here", text::duration(ms))
+            });
+            let size = words::bytes(bytes);
             format!(
-                "{take} downloads {} ({size}); {others} lists others",
+                "{take} downloads {} ({size}{time}); {others} lists others",
                 model.name
             )
         }
@@ -125,12 +132,30 @@ fn practice_rows(page: &mut Page<'_>) {
 fn last_failure(page: &mut Page<'_>) {
     let log = &page.scene.state.log;
     let last = log.iter().rev().find(|entry| entry.failed.is_some());
-    if let Some(Entry { problem, .. }) = last {
+    if let Some(Entry {
+        problem, failed, ..
+    }) = last
+    {
         page.text_with_sign(Tone::Bad, "   ! ", &problem.to_string());
         if let Some(advice) = &problem.advice {
-            page.text(Tone::Text, "     ", advice);
+            let keys = match failed {
+                Some(Operation::PullModel) => pull_keys(page.scene),
+                Some(_) | None => String::new(),
+            };
+            page.text(Tone::Text, "     ", &format!("{advice}{keys}"));
         }
         page.gap();
+    }
+}
+
+/// Returns the keys that download a model again.
+fn pull_keys(scene: &Scene<'_>) -> String {
+    match model_offer(scene) {
+        Some(Offer::Download(_)) => format!(" ({} pulls)", scene.keymap.sign(Action::Ask)),
+        Some(_) | None => format!(
+            " ({} lists the models)",
+            scene.keys_from_here(Action::Models)
+        ),
     }
 }
 
@@ -322,20 +347,28 @@ fn suggestion_rows(page: &mut Page<'_>) {
     }
 
     page.gap();
+    page.content.is_marked = true;
     let next = scene.keymap.sign(Action::HistoryForward);
     page.line(page.span(Tone::Quiet, format!("   for example (press {next}):")));
     for (row, suggestion) in scene.ui.question.suggestions.iter().enumerate() {
         let item = Item::new(row, 0);
         let preset = suggestion.preset.as_ref();
-        let preset = preset.map_or_else(String::new, |preset| format!("  {preset}"));
-        let room = page.cells.saturating_sub(6 + text::width(&preset));
+        let preset = preset.map_or_else(String::new, |preset| {
+            format!("  {}", words::preset_name(preset))
+        });
+        let room = page.cells.saturating_sub(6);
         let question = text::clip(&suggestion.question, room);
-        let line = Line::from(vec![
-            page.span(Tone::Citation, format!("   · {question}")),
-            page.span(Tone::Quiet, preset),
-        ]);
-        page.item(item, line);
         let is_selected = scene.ui.scroll(Pane::Answer).selected == Some(item);
+        let sign = if is_selected { "▸" } else { "·" };
+        let mut line = Line::from(vec![
+            page.span(Tone::Focus, format!("   {sign} ")),
+            page.span(Tone::Citation, question.to_string()),
+        ]);
+        // a question is whole before it has its preset beside it
+        if text::width(&question) + text::width(&preset) <= room {
+            line.push_span(page.span(Tone::Quiet, preset));
+        }
+        page.item(item, line);
         if is_selected && !suggestion.shows.is_empty() {
             page.item_text(item, Tone::Quiet, "     ", &suggestion.shows);
         }

@@ -21,6 +21,8 @@ const GUTTER: usize = 6;
 const BAR: usize = 6;
 /// Cells of the ranks beside the scores.
 const RANKS: usize = 8;
+/// Minimum cells of a name that has scores beside it.
+const MIN_NAME: usize = 14;
 /// Minimum cells of the text of a hit, in a zoomed pane too, and of the gap before it.
 const MIN_TEXT: usize = 20;
 const MIN_ZOOMED_TEXT: usize = 40;
@@ -146,6 +148,8 @@ impl View for Retrieval {
 /// The columns that fit the width.
 struct Columns {
     cells: usize,
+    /// False where a name has no room beside them.
+    scores: bool,
     ranks: bool,
     /// True when a dropped hit has both its bar and the reason; a narrow table has one or the
     /// other.
@@ -163,11 +167,15 @@ impl Columns {
         let longest = location_cells(run, cells);
         // names are whole before there are ranks
         let scores = 7 + 7 + 7;
-        let ranks = GUTTER + longest + scores + RANKS + bar + reason < cells;
+        let beside = GUTTER + scores + bar + reason;
+        let has_scores = cells > beside + longest.min(MIN_NAME);
+        let scores = if has_scores { scores } else { 0 };
+        let ranks = has_scores && GUTTER + longest + scores + RANKS + bar + reason < cells;
         let numbers = scores + if ranks { RANKS } else { 0 };
 
         let mut columns = Self {
             cells,
+            scores: has_scores,
             ranks,
             has_both,
             location: cells.saturating_sub(GUTTER + numbers + bar + reason + 1),
@@ -447,7 +455,9 @@ impl LookupRows<'_> {
 
     fn hit_rows(&self, hits: &[Hit], page: &mut Page<'_>) {
         let scene = self.scene;
-        page.line(scene.span(Tone::Quiet, self.head()));
+        if self.columns.scores {
+            page.line(scene.span(Tone::Quiet, self.head()));
+        }
         let best = hits
             .iter()
             .map(|hit| hit.fused.score)
@@ -579,7 +589,9 @@ impl LookupRows<'_> {
             self.in_list(hit.vector, 3),
             words::score(hit.fused.score, 3)
         );
-        line.push_span(scene.span(tone, numbers));
+        if columns.scores {
+            line.push_span(scene.span(tone, numbers));
+        }
         if columns.has_both || dropped.is_none() {
             line.push_span(Span::raw("  "));
             line.spans.extend(scene.bar(hit.fused.score / best, BAR));

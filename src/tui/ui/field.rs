@@ -23,6 +23,8 @@ pub enum Purpose {
     Reference,
     /// The answer, or words of the passage, that a run should have had; empty for none.
     Expected,
+    /// The settings of a variant of a run.
+    Variant,
     /// The path of a folder of documents.
     Folder,
     /// The path of the file of a generator.
@@ -57,6 +59,7 @@ impl Field {
             Purpose::Setting(key) => format!(" {key} = "),
             Purpose::Reference => " reference answer: ".to_owned(),
             Purpose::Expected => " expected answer or passage: ".to_owned(),
+            Purpose::Variant => " key=value: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
             Purpose::Model => " GGUF file: ".to_owned(),
             Purpose::ThreadName(_) => " name of the thread: ".to_owned(),

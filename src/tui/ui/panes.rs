@@ -60,6 +60,7 @@ impl Panes {
     pub fn focus(&mut self, pane: Pane) {
         self.focus = Focus::Panes;
         self.focused = pane;
+        self.stage = None;
         self.alone = pane;
         self.is_chosen = true;
         if pane != Pane::Answer {

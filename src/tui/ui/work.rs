@@ -35,6 +35,8 @@ pub struct Work {
     pub is_indexing_asked: bool,
     /// The time at which the present work began, by the clock of the screen.
     pub since: Option<Duration>,
+    /// The time at which the last stage of the run that is being answered appeared.
+    pub stage_since: Option<Duration>,
     /// Whether the models to choose from were asked for, to offer one.
     pub is_model_sought: bool,
     /// A model that is downloaded because it was offered, as a download names it.

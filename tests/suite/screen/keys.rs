@@ -17,7 +17,7 @@ use ratatui::buffer::Cell;
 
 use super::scenes::{
     closed_book, document, ended, first_start, followed_up, listed_sessions, listed_threads,
-    opened, opened_source, regenerated, repaired, repaired_with, replayed, streaming,
+    opened, opened_source, regenerated, repaired, repaired_with, replayed, streaming, varied,
 };
 use super::stage::*;
 use crate::support::environment::SMALL_GENERATOR;
@@ -819,7 +819,7 @@ fn earlier_runs_stay_within_reach() {
     screen
         .apply(&renamed(&recorded()[..3], "b"))
         .shows("run 2 of 2")
-        .hides("Aldmouth.")
+        .hides("So the answer is Aldmouth.")
         .press("tab [")
         .shows("run 1 of 2")
         .shows("answer  Aldmouth");
@@ -1316,6 +1316,70 @@ fn enter_runs_a_stage_that_the_time_left_out() {
     screen.apply(&records);
     screen.press("esc 5 enter");
     assert_eq!(screen.commands(), []);
+
+    // the row of the search names it, and runs it where it is selected
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    screen.shows("no time: linker · } enter: run now");
+    screen.press("}").shows("no time: linker · enter: run now");
+    screen.press("enter");
+    let asked = screen.commands();
+    let [Command::Ask(Ask { overrides, .. })] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert!(overrides.contains(&limit), "{overrides:?}");
+    // another selection is opened again
+    let mut screen = ready();
+    screen.apply(&records).press("esc } j enter");
+    assert!(!matches!(screen.commands().as_slice(), [Command::Ask(_)]));
+}
+
+#[test]
+fn a_part_without_time_is_said_once() {
+    let skipped = |parts: &[Part], needed_ms| {
+        let mut record = recorded().pop().expect("the end");
+        record.event = Event::Run(RunEvent::PartsLeftOut {
+            step: 0,
+            parts: parts.to_vec(),
+            reason: LeftOut::NoTime {
+                needed_ms,
+                left_ms: 1_000,
+            },
+        });
+        record
+    };
+    let mut records = recorded();
+    let end = records.len() - 1;
+    // before samples of the answer, and before the contexts are compared
+    records.insert(end, skipped(&[Part::Utility], 3_000));
+    records.insert(end + 1, skipped(&[Part::Utility], 9_000));
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    screen.shows("no time: utility (9.0 s needed, 1.0 s left)");
+    screen.shows("no time: utility ·");
+    screen.hides("3.0 s needed").hides("2 stages");
+}
+
+#[test]
+fn the_row_of_a_stage_keeps_its_words_where_the_bar_can_yield() {
+    let mut records = recorded();
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    let row = |screen: &mut Screen, name: &str| {
+        let text = screen.text(100, 30);
+        let mut rows = text.lines().map(str::to_owned);
+        rows.find(|row| row.starts_with(name)).unwrap_or_default()
+    };
+    assert!(!row(&mut screen, " search").contains('…'));
+    assert!(row(&mut screen, " write").contains("read, "));
+
+    // a question that was asked again has no stages yet
+    screen.press("r");
+    assert_eq!(row(&mut screen, " search"), "");
+    // the open row has the words of its own stage, and no time before there is one
+    records.truncate(2);
+    screen.apply(&renamed(&records, "again"));
+    assert!(row(&mut screen, " search").ends_with("…"));
 }
 
 #[test]
@@ -1492,6 +1556,8 @@ fn a_model_is_chosen_and_downloaded_from_the_list() {
     assert_eq!(screen.commands(), []);
 
     let reference = "unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M".to_owned();
+    // behind those on this machine: the embedder in use is in no place of models
+    screen.press("j enter").shows("is in use");
     screen.press("j enter");
     assert_eq!(screen.commands(), [Command::PullModel { reference }]);
     screen
@@ -2504,6 +2570,10 @@ fn a_diagnosis_asks_for_one_thing_after_the_other_and_shows_the_chain() {
 fn variants_are_tried_one_after_the_other_and_one_of_them_is_asked_with() {
     let mut screen = answered();
     screen.resize(200, 60).press("v");
+    // nothing is tried before it is chosen
+    assert_eq!(screen.commands(), [Command::ListModels]);
+    screen.shows("[x] k = 5").shows("try the 4 that are chosen");
+    screen.press("G enter");
     let mut changes = Vec::new();
     while let [Command::Try(tried)] = screen.commands().as_slice() {
         changes.push(tried.overrides.last().cloned().expect("a change"));
@@ -2521,7 +2591,8 @@ fn variants_are_tried_one_after_the_other_and_one_of_them_is_asked_with() {
         keys,
         [
             "retriever.k",
-            "retriever.k",
+            // more than is read in time
+            "answer.first_word_seconds",
             "retriever.excluded",
             "answer.prompt"
         ]
@@ -2533,13 +2604,165 @@ fn variants_are_tried_one_after_the_other_and_one_of_them_is_asked_with() {
         .shows("the same answer in all 4")
         .shows("esc close");
 
-    screen.press("j enter");
+    screen.press("enter");
     let asked = screen.commands();
     let [Command::Ask(asked)] = asked.as_slice() else {
         panic!("{asked:?}")
     };
     assert_eq!(asked.overrides, changes[..1]);
     screen.shows("Runs of this question side by side");
+}
+
+#[test]
+fn a_pane_whose_stage_has_nothing_yet_is_a_line() {
+    let mut screen = ready();
+    screen.apply(&recorded()[..15]);
+    let text = screen.text(120, 36);
+    let line = text.lines().find(|row| row.contains("4 Links"));
+    let line = line.unwrap_or_default();
+    assert!(
+        line.starts_with("  4 Links") && line.contains("no links (not in plain search"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_screen_has_one_name_for_a_preset() {
+    let mut screen = answered();
+    for (width, height) in [(60, 16), (200, 60)] {
+        let text = screen.text(width, height);
+        assert!(text.contains("plain search"), "{text}");
+    }
+    screen
+        .hides("naive")
+        .press("c")
+        .shows("    plain search   asked");
+    screen.press("esc ctrl-p").type_text("plain");
+    screen
+        .shows("plain search, for the next run")
+        .press("enter")
+        .shows("plain search for the next run");
+}
+
+#[test]
+fn a_narrow_screen_keeps_names_before_numbers() {
+    let mut screen = answered();
+    screen.press("3");
+    let text = screen.text(40, 12);
+    assert!(
+        text.contains("oakes.md") && text.contains("not in top 3"),
+        "{text}"
+    );
+    let mut screen = answered();
+    screen.press("M").session(model_list());
+    let text = screen.text(40, 16);
+    assert!(text.contains("big.Q8_0.gguf"), "{text}");
+    let mut screen = answered();
+    let text = screen.press("f").type_text("reports/2024/").text(40, 10);
+    assert!(text.contains("documents: reports/2024/"), "{text}");
+}
+
+#[test]
+fn the_names_of_documents_are_completed_in_a_filter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in [
+        "meeting-03.md",
+        "meeting-05.md",
+        "rules of 1908.md",
+        "notes.md",
+    ] {
+        std::fs::write(folder.path().join(name), "text").expect("written");
+    }
+    let cases = [
+        ("me", "meeting-0"),
+        ("no", "notes.md"),
+        ("type:md no", "type:md notes.md"),
+        ("ru", "\"rules of 1908.md\""),
+        ("\"rules of", "\"rules of 1908.md\""),
+        ("zzz", "zzz"),
+    ];
+    for (typed, completed) in cases {
+        let mut screen = ready();
+        let folder = folder.path().display().to_string();
+        let corpus = CorpusCard { folder, ..corpus() };
+        screen.session(SessionEvent::CorpusOpened { corpus });
+        screen.press("esc f").type_text(typed).press("tab");
+        let text = screen.text(200, 60);
+        let last = text.lines().last().unwrap_or_default();
+        let field = last.split_once("): ").map_or(last, |(_, field)| field);
+        assert!(field.trim_start().starts_with(completed), "{typed}: {last}");
+    }
+}
+
+#[test]
+fn an_empty_question_is_not_offered_to_be_asked() {
+    let mut screen = ready();
+    screen
+        .hides("enter ask")
+        .type_text("Who?")
+        .shows("enter ask");
+}
+
+#[test]
+fn a_model_given_by_its_path_is_in_the_list() {
+    let mut screen = answered();
+    screen.press("M").session(model_list());
+    let mut model = models(&recorded()).remove(0);
+    model.role = ModelRole::Generator;
+    model.file = "elsewhere.gguf".to_owned();
+    screen.session(SessionEvent::ModelLoaded { model, wall_ms: 1 });
+    screen.shows("● generator  elsewhere.gguf");
+}
+
+#[test]
+fn variants_are_chosen_in_a_list_or_typed() {
+    let mut screen = answered();
+    screen.resize(200, 60).press("v").commands();
+    // a variant that was typed waits for room among the four
+    screen.press("j j j j enter").type_text("retriever.q=1");
+    screen.press("enter").shows("unknown setting");
+    screen
+        .press("ctrl-u")
+        .type_text("retriever.k=7 answer.scope=false");
+    screen
+        .press("enter")
+        .shows("[ ] retriever.k=7 answer.scope=false");
+    screen.press("g j j j j enter").shows("4 at most");
+    screen.press("g space j space j space j j space G enter");
+    let changes: Vec<Vec<(String, String)>> = screen
+        .commands()
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Try(tried) => Some(tried.overrides),
+            _ => None,
+        })
+        .collect();
+    let [first] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!(
+        first.last().map(|(key, _)| key.as_str()),
+        Some("answer.prompt")
+    );
+    screen.shows("trying quotations alone").shows("esc stops");
+}
+
+#[test]
+fn the_cells_of_variants_show_the_selected_one() {
+    let mut screen = varied();
+    screen.resize(60, 16).press("j");
+    let text = screen.text(60, 40);
+    let columns = text.lines().find(|row| row.contains("   this run"));
+    assert!(columns.is_some_and(|row| row.contains("k = 5")), "{text}");
+    // answers start in one column, behind the longest name
+    let text = screen.press("k").text(60, 40);
+    let row = |name: &str| text.lines().find(|row| row.contains(name));
+    let column = |row: &str| row.find("Aldmouth");
+    assert_eq!(
+        row("= k = 2").and_then(column),
+        row("= k = 5").and_then(column),
+        "{text}"
+    );
 }
 
 #[test]

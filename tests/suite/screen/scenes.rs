@@ -46,6 +46,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("links_matrix", at(funnel(), "4 z")),
         ("diagnosis", diagnosing()),
         ("variants", varied()),
+        ("variants_chosen", at(answered(), "v j space")),
         ("refinement", at(answered(), "5")),
         ("refinement_rounds", at(repaired(), "5")),
         ("refinement_round", at(repaired(), "5 z j j j j j")),
@@ -291,7 +292,7 @@ pub fn diagnosing() -> Screen {
 /// The variants of a run, of which two are finished.
 pub fn varied() -> Screen {
     let mut screen = answered();
-    screen.press("v");
+    screen.press("v G enter");
     for name in ["naive.jsonl", "searag.jsonl"] {
         for record in run_of(name) {
             if let Event::Run(event) = record.event {
