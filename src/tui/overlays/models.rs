@@ -86,7 +86,7 @@ impl View for Models {
         // the row that the list opens with is selected once there are rows
         let wanted = self.wanted.map(|row| Item::new(row, 0));
         let selected = wanted.or(scroll.selected);
-        let here = list.local.len() + given(scene.state, list).count();
+        let here = list.local.len() + other_models_in_use(scene.state, list).count();
         for (row, entry) in entries(scene.state, list).enumerate() {
             if row == 0 && here > 0 {
                 page.line(page.span(Tone::Strong, "  On this machine"));
@@ -195,18 +195,21 @@ fn best_row(state: &State) -> Option<usize> {
     let best = list
         .best_generator()
         .filter(|_| answers_for_practice(state))?;
-    Some(list.local.len() + given(state, list).count() + best)
+    Some(list.local.len() + other_models_in_use(state, list).count() + best)
 }
 
 fn entries<'a>(state: &'a State, list: &'a ModelList) -> impl Iterator<Item = Entry<'a>> {
     let local = list.local.iter().map(Entry::Local);
-    let given = given(state, list).map(Entry::Given);
+    let given = other_models_in_use(state, list).map(Entry::Given);
     let offered = list.offered.iter().map(Entry::Offered);
     local.chain(given).chain(offered).chain([Entry::Other])
 }
 
 /// The models in use that no place of models has.
-fn given<'a>(state: &'a State, list: &'a ModelList) -> impl Iterator<Item = &'a ModelCard> {
+fn other_models_in_use<'a>(
+    state: &'a State,
+    list: &'a ModelList,
+) -> impl Iterator<Item = &'a ModelCard> {
     let loaded = state.models.values().filter_map(|loaded| match loaded {
         Model::Ready { card, .. } => Some(card.as_ref()),
         Model::Loading { .. } => None,

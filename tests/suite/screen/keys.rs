@@ -2650,7 +2650,7 @@ fn a_narrow_screen_keeps_names_before_numbers() {
     screen.press("3");
     let text = screen.text(40, 12);
     assert!(
-        text.contains("oakes.md") && text.contains("not in top 3"),
+        text.contains("oakes.md") && text.contains("; 3 fit"),
         "{text}"
     );
     let mut screen = answered();
