@@ -3,9 +3,9 @@
 /// Words that negate a statement, in lower case.
 const NEGATIONS: &[&str] = &[
     "no", "not", "never", "nor", "none", "neither", "cannot", "without", "except", "outside",
-    "nicht", "nie", "niemals", "ohne", "kein", "keine", "keinen", "keiner", "keinem", "außer",
-    "pas", "jamais", "sans", "aucun", "aucune", "sauf", "nunca", "sin", "ningún", "ninguna",
-    "salvo",
+    "absence", "nicht", "nie", "niemals", "ohne", "kein", "keine", "keinen", "keiner", "keinem",
+    "außer", "pas", "jamais", "sans", "aucun", "aucune", "sauf", "nunca", "sin", "ningún",
+    "ninguna", "salvo",
 ];
 
 /// Returns how many of these words turn a statement into its opposite.

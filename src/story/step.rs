@@ -78,6 +78,11 @@ impl Step {
         }
     }
 
+    /// Returns whether it says nothing: the rule of a table, or the end of a code block.
+    pub fn is_rule(&self) -> bool {
+        !self.text.is_empty() && !self.text.contains(char::is_alphanumeric)
+    }
+
     /// Begins the sentence. A sentence that is there already was uncertain and is replaced.
     pub(super) fn begin(&mut self) {
         if self.tokens.is_empty() {

@@ -94,7 +94,7 @@ impl Sheet {
         }
 
         self.part("Sentences");
-        for step in &run.steps {
+        for step in run.steps.iter().filter(|step| !step.is_rule()) {
             sentence(run, step, &mut self.text);
         }
 

@@ -67,7 +67,8 @@ pub const STOPS: &[Stop] = &[
     Stop {
         place: Place::Pane(Pane::Uncertainty),
         words: "A bar above the threshold makes the gate retrieve. The arrow below it is the sentence that replaced the uncertain \
-                one; Retrieval shows the query that was made of it.",
+                one; Retrieval shows the query that was made of it. The rows at the bottom are the stages of the run, with their \
+                times.",
     },
     Stop {
         place: Place::Question(2),

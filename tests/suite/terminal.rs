@@ -303,7 +303,7 @@ fn escape_stops_a_measurement() {
     terminal.send("r");
     terminal.wait("the second run", |screen| {
         let text = screen.contents();
-        text.contains("turn 2 of 2") && text.contains("done in")
+        text.contains("run 2 of 2") && text.contains("done in")
     });
     terminal.send("\u{3}");
     assert_eq!(terminal.ended().1, Left::CLEAN);
@@ -442,7 +442,7 @@ fn a_thread_is_resumed_after_a_kill() {
     ask(&mut terminal, "And who is older?");
     terminal.wait("the end of the third run", |screen| {
         let text = screen.contents();
-        text.contains("run 3 of 3") && text.contains("done in")
+        text.contains("turn 3 of 3") && text.contains("done in")
     });
     terminal.send("\u{3}");
     terminal.ended();

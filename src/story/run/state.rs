@@ -263,6 +263,9 @@ impl Run {
             let scope = words::scope(&self.scope, passages);
             line.push_str(&format!(" · {}", one_line(&scope)));
         }
+        if self.outcome == Some(Outcome::LimitReached) {
+            line.push_str(" · the answer is cut off");
+        }
         if self.lookups.iter().any(Lookup::has_orders) {
             let numbered = self.numbered_hits().into_iter();
             let is_order = |hit: &Hit| {

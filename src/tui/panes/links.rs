@@ -294,6 +294,7 @@ fn heat(share: f32) -> &'static str {
 fn attention_rows(page: &mut Page<'_>, run: &Run) {
     let steps = run.steps.iter().enumerate();
     let attended: Vec<(usize, &Step)> = steps
+        .filter(|(_, step)| !step.is_rule())
         .filter(|(_, step)| !step.attended.is_empty() || !step.ablated.is_empty())
         .collect();
     if attended.is_empty() {

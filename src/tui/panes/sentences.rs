@@ -6,7 +6,9 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, Conflict, Decision, Evidence, NO_SOURCE, UncertainWord, VerdictKind};
+use crate::event::{
+    Citation, Conflict, Decision, Evidence, NO_SOURCE, Outcome, UncertainWord, VerdictKind,
+};
 use crate::story::{AnswerText, Origin, Run, Step, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
@@ -162,7 +164,7 @@ impl<'a> Sentence<'a> {
     /// Returns the number of the sentence with a sign in a tone; neither for a rule or the end of a
     /// code block.
     fn gutter(&self, page: &Page<'_>, tone: Tone, sign: &str) -> Vec<Span<'static>> {
-        if !self.step.text.contains(char::is_alphanumeric) {
+        if self.step.is_rule() {
             return vec![Span::raw(INDENT)];
         }
         let number = text::right(&self.step.step.to_string(), INDENT.len() - 2);
@@ -170,6 +172,13 @@ impl<'a> Sentence<'a> {
             page.span(Tone::Quiet, number),
             page.span(tone, format!("{sign} ")),
         ]
+    }
+
+    /// Returns whether a limit cut the sentence off.
+    fn is_cut(&self) -> bool {
+        self.run.outcome == Some(Outcome::LimitReached)
+            && self.row + 1 == self.run.steps.len()
+            && !self.step.text.ends_with(['.', '!', '?', '。', '！', '？'])
     }
 
     /// Returns the sign that says what supports the sentence.
@@ -189,6 +198,7 @@ impl<'a> Sentence<'a> {
             (Tone::Warning, "?")
         } else if self.step.citations.is_empty()
             || self.run.outcome.is_none()
+            || self.is_cut()
             || is(VerdictKind::NotInDocuments)
             || is(VerdictKind::Doubtful)
             || self.step.text.starts_with('≠')

@@ -44,7 +44,8 @@ impl View for Uncertainty {
         };
 
         let full_bar = full_bar(run);
-        for (row, step) in run.steps.iter().enumerate() {
+        let steps = run.steps.iter().enumerate();
+        for (row, step) in steps.filter(|(_, step)| !step.is_rule()) {
             for (version, measured) in step.uncertainties().enumerate() {
                 let name = if version == 0 {
                     format!("s{}", step.step)
