@@ -94,6 +94,13 @@ impl RunText {
             }
             RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
             RunEvent::StepGiven { step, .. } => self.print_given(*step, out),
+            // its label is printed already
+            RunEvent::StepCited {
+                step, citations, ..
+            } if citations.is_empty() => self.line(
+                &format!("Sentence {step} has no source: the passage does not state it.\n"),
+                out,
+            ),
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }

@@ -256,8 +256,9 @@ pub enum RunEvent {
         uncertainty: Uncertainty,
         citations: Vec<Citation>,
     },
-    /// A sentence of the answer that no source held by its words has citations now, from a
-    /// judgement of the model. `text` as in [`RunEvent::StepFinished`].
+    /// A sentence of the answer that no source held by its words has citations now, or one whose
+    /// source held some of them has none, from a judgement of the model. `text` as in
+    /// [`RunEvent::StepFinished`].
     StepCited {
         step: u32,
         text: String,

@@ -22,7 +22,7 @@ use super::ablation::ablate;
 use super::conflicts::add_otherwise;
 use super::each::{Answered, answer_each, names_one};
 use super::files::give_files;
-use super::judged::cite_uncited;
+use super::judged::judge_citations;
 use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
@@ -238,8 +238,8 @@ fn answer<'q>(
     if context::needs_corpus(config) {
         let mut statements = Statements::new(run.question, &answer);
         let is_judged = support.is_some_and(|support| support.stated.is_some());
-        if is_judged && answer.lookups.is_empty() && !statements.uncited_steps().is_empty() {
-            let cited = cite_uncited(run, &mut answer, statements.uncited_steps(), &passages);
+        if is_judged && answer.lookups.is_empty() {
+            let cited = judge_citations(run, &mut answer, statements.uncited_steps(), &passages);
             run.keep(answer.clone());
             if warn_of_failure(run, "the source of each statement", cited).is_break() {
                 return Ok(answer);

@@ -17,7 +17,7 @@ use super::wording::{
 };
 
 /// The share of a source sentence that holds all words of a sentence.
-const WHOLE_SHARE: f32 = 0.99;
+pub const WHOLE_SHARE: f32 = 0.99;
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
 /// The same of a passage that the model names: it may word freely what it read there.

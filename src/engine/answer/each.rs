@@ -11,7 +11,7 @@ use crate::engine::stages::in_turn;
 use crate::event::{Hit, QuestionKind, RunEvent, Scope, Support, saturating_u32};
 
 use super::amounts::{Amount, only_amount};
-use super::judged::cite_uncited;
+use super::judged::judge_citations;
 use super::lookup::retrieve;
 use super::marks::without_marks;
 use super::quotes::{RankedSentences, give, refusal};
@@ -214,8 +214,8 @@ fn write_half(
     run.keep(join(before.clone(), part.clone()));
 
     let statements = Statements::new(half.question, &part);
-    if can_judge(run) && !run.is_stopped() && !statements.uncited_steps().is_empty() {
-        cite_uncited(run, &mut part, statements.uncited_steps(), &half.passages)?;
+    if can_judge(run) && !run.is_stopped() {
+        judge_citations(run, &mut part, statements.uncited_steps(), &half.passages)?;
     }
     let answer = join(before, part);
     Ok(if statements.is_silent() {

@@ -1,11 +1,12 @@
-//! Citations of the statements that no source holds by its words: the generator is asked whether
-//! the passage that comes closest states them.
+//! Citations by judgement: the generator is asked whether the passage that comes closest states what
+//! no source holds by its words, and whether a cited one does that holds only some of them.
 
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Passages, Run, context};
+use crate::engine::run::{Answer, Passages, Run, Sentence, context};
 use crate::event::{Citation, Evidence, RunEvent};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
+use super::citations::WHOLE_SHARE;
 use super::marks::without_marks;
 use super::sources::Supports;
 
@@ -15,27 +16,31 @@ const MAX_JUDGED: usize = 4;
 /// Least probability of "yes" at which a passage is cited. Of 44 uncited statements about four
 /// folders, a model of 1.5 billion parameters called 17 of 22 right ones and 4 of 22 others more
 /// likely, and 2 of the others come near enough to a source to be asked about
-/// (`benches/experiments/2026-11-26-figures.md`).
+/// (`benches/experiments/2026-11-26-figures.md`). Of 15 later citations by some of the words it
+/// takes 4 of 4 wrong ones back, and 2 of 9 right ones (`benches/experiments/2026-11-28.md`).
 const MIN_STATED: f32 = 0.85;
 
-/// Cites the passages that state sentences of the answer in other words, and emits the citations.
-/// `uncited` are the steps of the sentences.
+/// Cites the passages that state sentences of the answer in other words, takes the citations back
+/// that hold some words of a sentence and do not state it, and emits both. `uncited` are the steps
+/// of the sentences without a citation.
 ///
 /// # Errors
 ///
 /// Failures of the model.
-pub fn cite_uncited(
+pub fn judge_citations(
     run: &mut Run<'_>,
     answer: &mut Answer,
     uncited: &[u32],
     passages: &Passages,
 ) -> Result<(), RunError> {
     let supports = Supports::new(run.question, passages);
-    let sentences = answer.sentences.iter().enumerate();
-    let uncited = sentences.filter(|(_, sentence)| uncited.contains(&sentence.step));
-    let near = uncited.filter_map(|(at, sentence)| {
-        let text = sentence.text();
-        Some((at, without_marks(text), supports.nearest(text)?))
+    let near = answer.sentences.iter().enumerate().filter_map(|(at, one)| {
+        let citation = if uncited.contains(&one.step) {
+            supports.nearest(one.text())
+        } else {
+            half_held(one).cloned()
+        };
+        Some((at, without_marks(one.text()), citation?))
     });
     let near: Vec<(usize, String, Citation)> = near.take(MAX_JUDGED).collect();
     if near.is_empty() {
@@ -51,15 +56,17 @@ pub fn cite_uncited(
 
     for ((at, _, citation), row) in near.into_iter().zip(rows) {
         let share = row.shares.first().copied().unwrap_or(0.0);
-        if share < MIN_STATED || !row.names_label() {
+        let sentence = &mut answer.sentences[at];
+        let is_stated = share >= MIN_STATED;
+        if is_stated != sentence.citations.is_empty() || !row.names_label() {
             continue;
         }
         let evidence = Evidence::Judged { share };
-        let citations = vec![Citation {
+        let citation = Citation {
             evidence,
             ..citation
-        }];
-        let sentence = &mut answer.sentences[at];
+        };
+        let citations = Vec::from_iter(is_stated.then_some(citation));
         sentence.citations.clone_from(&citations);
         run.emit(RunEvent::StepCited {
             step: sentence.step,
@@ -68,5 +75,19 @@ pub fn cite_uncited(
         });
         answer.citations.extend(citations);
     }
+    let sentences = &answer.sentences;
+    let is_cited = |known: &Citation| sentences.iter().any(|one| one.citations.contains(known));
+    answer.citations.retain(is_cited);
     Ok(())
+}
+
+/// Returns the only citation of a sentence, where its source holds some of the words.
+fn half_held(sentence: &Sentence) -> Option<&Citation> {
+    let [citation] = sentence.citations.as_slice() else {
+        return None;
+    };
+    match citation.evidence {
+        Evidence::Overlap { share } if share < WHOLE_SHARE => Some(citation),
+        _ => None,
+    }
 }

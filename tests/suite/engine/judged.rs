@@ -52,6 +52,32 @@ fn a_statement_in_other_words_is_cited_where_the_model_finds_it_in_a_passage() {
 }
 
 #[test]
+fn a_citation_by_some_of_the_words_is_taken_back_where_the_model_denies_it() {
+    let half = " Tam Reeve was born in Aldmouth harbour.";
+    let whole = " Tam Reeve was born in Aldmouth.";
+    for (reply, share, is_taken_back) in
+        [(half, 0.3, true), (half, 0.9, false), (whole, 0.3, false)]
+    {
+        let generator = ScriptedGenerator::new()
+            .when("Where was Tam Reeve born?", reply)
+            .judging("exactly this question?", "yes", 0.99)
+            .judging("state exactly this?", "yes", share);
+        let events = ask(generator, "Where was Tam Reeve born?");
+
+        let cited = find!(
+            events.iter(),
+            RunEvent::StepCited { citations, .. } => citations.len()
+        );
+        assert_eq!(cited, is_taken_back.then_some(0), "{reply}, {share}");
+        let finished = find!(
+            events.iter(),
+            RunEvent::RunFinished { citations, .. } => citations.is_empty()
+        );
+        assert_eq!(finished, Some(is_taken_back), "{reply}, {share}");
+    }
+}
+
+#[test]
 fn a_model_that_says_neither_yes_nor_no_refuses_nothing() {
     // the share of its replies that begin with yes or no; whether its "no" is heard
     for (mass, is_heard) in [(1.0, true), (0.01, false)] {
