@@ -278,7 +278,11 @@ pub fn draw_folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffe
     let words = view.absence(scene).unwrap_or_else(|| {
         let note = view.note(scene);
         let gap = if note.is_empty() { "" } else { " · " };
-        format!("{note}{gap}{} shows it", pane.number())
+        let key = match scene.ui.panes.focus {
+            Focus::Input => format!("{} then {}", scene.keymap.sign(Action::Back), pane.number()),
+            Focus::Panes => pane.number().to_string(),
+        };
+        format!("{note}{gap}{key} shows it")
     });
     let name = format!("  {:<TAB_CELLS$}", tab(pane));
     let room = usize::from(area.width).saturating_sub(name.len());

@@ -1,5 +1,5 @@
-//! Citations by judgement: the generator is asked whether the passage that comes closest states what
-//! no source holds by its words, and whether a cited one does that holds only some of them.
+//! Citations by judgement: the generator is asked whether the passage that comes closest states
+//! what no source holds by its words, and whether a cited one does that holds only some of them.
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run, Sentence, context};

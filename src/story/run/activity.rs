@@ -1,6 +1,7 @@
 //! The activity of a run, from what it has done.
 
 use crate::config::ChunkerKind;
+use crate::story::step::Step;
 use crate::story::words;
 
 use super::state::Run;
@@ -96,7 +97,8 @@ impl Run {
             Phase::Reading => "reading the prompt".to_owned(),
             Phase::Writing if self.verdict.is_some() => "finishing".to_owned(),
             Phase::Writing => {
-                let step = self.steps.last().map_or(1, |step| step.step);
+                let next = |step: &Step| step.step + u32::from(step.uncertainty.is_some());
+                let step = self.steps.last().map_or(1, next);
                 format!("writing sentence {step}")
             }
             Phase::Done => String::new(),

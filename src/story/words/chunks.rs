@@ -1,6 +1,6 @@
 //! The way of a chunk through the stages.
 
-use crate::event::{DropReason, Stage};
+use crate::event::{DropReason, Stage, saturating_u32};
 use crate::story::funnel::Mark;
 use crate::story::lookup::Lookup;
 use crate::story::step::Step;
@@ -49,8 +49,8 @@ pub fn drop_reason(
 ) -> String {
     match reason {
         DropReason::BelowK { k } => match rank_below(*k, chunk, lookup) {
-            Some(rank) => format!("{}; {k} fit", ordinal(rank)),
-            None => format!("only {k} fit"),
+            Some(rank) => format!("{}; {} fit", ordinal(rank), count_fitting(*k, lookup)),
+            None => format!("only {} fit", count_fitting(*k, lookup)),
         },
         DropReason::ContextFull { .. } => "context full".to_owned(),
         DropReason::Late { .. } => format!("> {first_word_seconds} s to read"),
@@ -128,6 +128,19 @@ pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> 
         ),
         DropReason::Absorbed { by } => format!("its chunks are part of {}", name_of(*by, lookup)),
         DropReason::Excluded => "you excluded it (retriever.excluded)".to_owned(),
+    }
+}
+
+/// Returns the number of chunks that fit: fewer than `k` where others took too long to read.
+fn count_fitting(k: u32, lookup: &Lookup) -> u32 {
+    let Some(context) = &lookup.context else {
+        return k;
+    };
+    let mut reasons = context.dropped.iter().map(|dropped| &dropped.reason);
+    if reasons.any(|reason| matches!(reason, DropReason::Late { .. })) {
+        saturating_u32(context.chunks.len())
+    } else {
+        k
     }
 }
 

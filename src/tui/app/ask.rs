@@ -416,7 +416,15 @@ impl App {
             vec![answer.to_owned()]
         };
         let references = toml::Value::from(references).to_string();
-        self.measure(vec![("utility.references".to_owned(), references)]);
+        let mut overrides = vec![("utility.references".to_owned(), references)];
+        // as many samples as before, whose cost was read
+        let scene = self.scene();
+        let known = scene.run.and_then(|run| run.utility()?.beliefs.first());
+        if let Some(belief) = known {
+            let samples = belief.samples.len().to_string();
+            overrides.push(("utility.samples".to_owned(), samples));
+        }
+        self.measure(overrides);
     }
 
     fn measure(&mut self, references: Vec<(String, String)>) {

@@ -291,6 +291,8 @@ pub fn changed_settings(scene: &Scene<'_>) -> Vec<&'static str> {
 
     let next = scene.ui.next_run.config();
     let unset = Config::default();
+    let of_run = scene.run.map(|run| &run.settings);
+    let before = of_run.unwrap_or(&scene.ui.next_run.settings);
     let is_set = |setting: &&Setting| {
         let is_changed = overrides.iter().any(|(key, _)| key == setting.key);
         is_changed || setting.text(&next) != setting.text(&unset)
@@ -300,7 +302,7 @@ pub fn changed_settings(scene: &Scene<'_>) -> Vec<&'static str> {
         .filter(|setting| {
             !setting.is_read_by(SettingReader::Screen) && setting.read_later().is_none()
         })
-        .filter(|setting| setting.text(&next) != value_before(scene, setting))
+        .filter(|setting| setting.text(&next) != setting.text(before))
         .filter(is_set)
         .map(|setting| setting.key)
         .collect()

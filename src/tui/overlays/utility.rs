@@ -161,7 +161,9 @@ pub fn long_measurements(scene: &Scene<'_>) -> Option<[(u32, f64); 2]> {
 /// run's model; `None` where they are not known.
 fn seconds(scene: &Scene<'_>, run: &Run, samples: u32) -> Option<f64> {
     let hits = run.context_hits();
-    let (reading, writing) = (run.reading_rate()?, run.tokens_per_second()?);
+    let reading = run.reading_rate()?;
+    // a run that wrote nothing says nothing of it: a token takes about as long as ten of a prompt
+    let writing = run.tokens_per_second().unwrap_or(reading / 10.0);
     let contexts = contexts(hits.len()) as f64;
     let samples = f64::from(samples);
 

@@ -52,16 +52,20 @@ fn unsaid_reason(run: &Run, part: Part) -> &'static str {
         let mut known = step.uncertainties().flatten();
         known.any(|known| known.decision == Decision::Retrieve)
     });
+    let is_quoted = !run.steps.is_empty() && run.steps.iter().all(|step| step.tokens.is_empty());
+    let is_measured = run.calls.iter().any(|call| call.purpose == "rephrase");
     let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_uncertain;
     let has_read = run.lookups.iter().any(|lookup| !lookup.hits().is_empty());
 
     match &run.outcome {
+        Some(Outcome::Stopped) if is_measured => "stopped while it was measured",
         Some(Outcome::Stopped) => "not reached: the run was stopped before it",
         Some(Outcome::Failed(_)) => "not reached: the run failed before it",
         _ if run.lookups.is_empty() && is_sure => "skipped: no sentence was uncertain",
         _ if run.lookups.is_empty() => "skipped: nothing was searched",
         _ if run.scope.kind == QuestionKind::Summary => "skipped: the document was read in order",
         _ if !has_read => "skipped: nothing was found",
+        _ if is_escalated && is_quoted => "skipped: the answer is of quotations",
         _ if is_escalated && is_sure => "skipped: no sentence was uncertain",
         Some(Outcome::Completed | Outcome::LimitReached) | None => "did not run",
     }

@@ -261,17 +261,18 @@ fn verdict_rows(page: &mut Page<'_>, run: &Run) {
         return;
     };
     let tone = verdict_tone(verdict.kind);
-    let (action, what) = key_after(verdict, run);
-    let next = format!("{} {what}", page.scene.keys_from_here(action));
-    let room = page.cells.saturating_sub(INDENT.len());
-    let next = page.span(Tone::Quiet, text::clip(&next, room).into_owned());
-
     page.text(tone, INDENT, &words);
+    let Some((action, what)) = key_after(page.scene, verdict, run) else {
+        return;
+    };
+    let next = format!("{} {what}", page.scene.keys_from_here(action));
+    let cells = text::width(&next);
     match page.content.rows.last_mut() {
-        Some(row) if row.line.width() + 3 + next.width() <= page.cells => {
+        Some(row) if row.line.width() + 3 + cells <= page.cells => {
+            let next = page.scene.span(Tone::Quiet, next);
             row.line.spans.extend([Span::raw("   "), next]);
         }
-        Some(_) | None => page.line(vec![Span::raw(INDENT), next]),
+        Some(_) | None => page.text(Tone::Quiet, INDENT, &next),
     }
 }
 
@@ -283,17 +284,22 @@ fn verdict_tone(kind: VerdictKind) -> Tone {
     }
 }
 
-/// Returns the action that shows most about a verdict, and what it does.
-fn key_after(verdict: &Verdict, run: &Run) -> (Action, String) {
-    let cited = run.steps.iter().find_map(|step| step.citations.first());
+/// Returns the action that shows most about a verdict, and what it does; `None` where a sentence
+/// without a source is selected.
+fn key_after(scene: &Scene<'_>, verdict: &Verdict, run: &Run) -> Option<(Action, String)> {
     if run.has_empty_filter() {
-        return (Action::Filter, "chooses other documents".to_owned());
+        return Some((Action::Filter, "chooses other documents".to_owned()));
     }
+    let selected = scene.ui.scroll(Pane::Answer).selected;
+    let cited = match selected.and_then(|item| run.steps.get(item.row)) {
+        Some(step) => Some(step.citations.first()?),
+        None => run.steps.iter().find_map(|step| step.citations.first()),
+    };
     let (action, what) = match (verdict.kind, cited) {
         (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "opens the nearest passage"),
         (_, Some(cited)) => {
             let what = format!("opens {}", words::citation_location(cited));
-            return (Action::OpenSource, what);
+            return Some((Action::OpenSource, what));
         }
         (_, None) if verdict.sources == 0 => (Action::Settings, "chooses another preset"),
         (VerdictKind::NotInDocuments, None) => (Action::Retrieval, "shows the nearest passages"),
@@ -301,7 +307,7 @@ fn key_after(verdict: &Verdict, run: &Run) -> (Action, String) {
             (Action::Diagnose, "shows where it went wrong")
         }
     };
-    (action, what.to_owned())
+    Some((action, what.to_owned()))
 }
 
 fn outcome_rows(page: &mut Page<'_>, run: &Run, outcome: &Outcome) {

@@ -14,6 +14,9 @@ use crate::tui::theme::Tone;
 use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
 
+/// Cells of the name of a folder that has a remark behind it, at least.
+const MIN_FOLDER: usize = 20;
+
 /// The words above the folders to open.
 const WHAT_IT_IS: &str = "ragscope answers questions about a folder of documents with a language model, and shows how it arrived at each answer: what it was unsure of, what it searched for, and which lines support it.";
 
@@ -74,6 +77,12 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
             Offer::Use(_) | Offer::Download(_) => continue,
         };
         let room = page.cells.saturating_sub(7 + text::width(remark));
+        // the name comes first where there is no room for both
+        let (room, remark) = if room < text::width(name).min(MIN_FOLDER) {
+            (page.cells.saturating_sub(5), "")
+        } else {
+            (room, remark)
+        };
         let name = text::clip_start(name, room).into_owned();
         let line = Line::from(vec![
             page.span(Tone::Focus, format!("   {sign} ")),

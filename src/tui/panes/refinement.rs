@@ -19,6 +19,9 @@ use crate::tui::viewport::{Item, Scroll};
 
 use super::{absence, answer};
 
+/// Cells of a reply that has the numbers of its judgement beside it, at least.
+const MIN_REPLY: usize = 8;
+
 /// Cells before the location of a chunk: selection, then its label or whether it is new.
 const GUTTER: usize = 8;
 /// Cells of the class of a chunk, or of the reason why it was added.
@@ -643,18 +646,29 @@ fn judgements(page: &Page<'_>, measured: &Understanding) -> Vec<Line<'static>> {
     measured
         .judgements
         .iter()
-        .map(|judged| {
+        .flat_map(|judged| {
             let numbers = format!(
                 "  entails {:.2} neutral {:.2} contradicts {:.2}",
                 judged.entailment, judged.neutral, judged.contradiction
             );
-            let room = page.cells.saturating_sub(text::width(&numbers) + 7) / 2;
+            let beside = page.cells.saturating_sub(text::width(&numbers) + 7) / 2;
+            let is_wide = beside >= MIN_REPLY;
+            let room = if is_wide {
+                beside
+            } else {
+                page.cells.saturating_sub(7) / 2
+            };
             let premise = text::clip(reply(judged.a), room);
             let hypothesis = text::clip(reply(judged.b), room);
-            Line::from(vec![
-                page.span(Tone::Text, format!("  {premise} → {hypothesis}")),
-                page.span(Tone::Quiet, numbers),
-            ])
+            let replies = page.span(Tone::Text, format!("  {premise} → {hypothesis}"));
+            if is_wide {
+                return vec![Line::from(vec![replies, page.span(Tone::Quiet, numbers)])];
+            }
+            let numbers = text::clip(&numbers, page.cells).into_owned();
+            vec![
+                Line::from(replies),
+                Line::from(page.span(Tone::Quiet, numbers)),
+            ]
         })
         .collect()
 }
