@@ -167,7 +167,11 @@ impl<'a> Sentence<'a> {
         if self.step.is_rule() {
             return vec![Span::raw(INDENT)];
         }
-        let number = text::right(&self.step.step.to_string(), INDENT.len() - 2);
+        let step = self.step.step.to_string();
+        // an item of a list that has the same number says it itself
+        let is_numbered = self.step.text.starts_with(&format!("{step}. "));
+        let number = if is_numbered { "" } else { &step };
+        let number = text::right(number, INDENT.len() - 2);
         vec![
             page.span(Tone::Quiet, number),
             page.span(tone, format!("{sign} ")),
