@@ -10,6 +10,9 @@ use crate::story::{Lookup, Origin, Run, Step, words};
 
 use super::output::Output;
 
+/// Characters by which a sentence is named.
+const BEGUN: usize = 40;
+
 /// The sign behind a cell of a table.
 const CELL_END: char = '|';
 
@@ -96,11 +99,12 @@ impl RunText {
             RunEvent::StepGiven { step, .. } => self.print_given(*step, out),
             // its label is printed already
             RunEvent::StepCited {
-                step, citations, ..
-            } if citations.is_empty() => self.line(
-                &format!("Sentence {step} has no source: the passage does not state it.\n"),
-                out,
-            ),
+                text, citations, ..
+            } if citations.is_empty() => {
+                let begun: String = text.chars().take(BEGUN).collect();
+                let line = format!("No source states “{}…”\n", harmless(begun.trim_end()));
+                self.line(&line, out)
+            }
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }

@@ -189,7 +189,7 @@ pub struct Hit {
 /// A word of a query in a chunk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WordScore {
-    /// The word as it is in the query; in records of before, as it is indexed.
+    /// The word as it is in the query; in records of before, and of a date, as it is indexed.
     pub word: String,
     /// The part that its forms add to the BM25 score.
     pub score: f32,

@@ -210,6 +210,12 @@ pub struct LocalModel {
 impl LocalModel {
     /// The source of those that come with the program.
     pub const BUNDLED: &str = "bundled";
+
+    /// Returns the name of its file without the folder.
+    pub fn file_name(&self) -> &str {
+        let mut names = self.file.rsplit(['/', '\\']);
+        names.next().unwrap_or(&self.file)
+    }
 }
 
 /// The models to choose from.

@@ -43,7 +43,7 @@ pub(super) fn raise_named(mut hits: Vec<Hit>, settings: &RetrieverSettings) -> V
 
     let scores: Vec<f32> = hits.iter().map(|hit| hit.fused.score).collect();
     for (at, naming) in naming.into_iter().enumerate() {
-        if let Some(better) = naming {
+        if let Some(better) = naming.filter(|better| *better < at) {
             hits[at].named_by = Some(hits[better].chunk.id);
             // the one that names it stays in front: it answers more often than what it names
             let raised = scores[at] + RAISE * DECAY.powi(better as i32);

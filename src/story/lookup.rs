@@ -158,7 +158,11 @@ impl Lookup {
     pub fn is_read_in_order(&self) -> bool {
         let is_read = |hit: &Hit| hit.bm25.is_none() && hit.vector.is_none();
         let hits = self.hits();
-        !hits.is_empty() && hits.iter().all(is_read)
+        let is_searched = self
+            .retrieval
+            .as_ref()
+            .is_some_and(|known| known.wall_us > 0);
+        !is_searched && !hits.is_empty() && hits.iter().all(is_read)
     }
 
     /// Returns the hits of the retriever alone, best first.

@@ -279,6 +279,8 @@ pub fn draw_folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffe
         let note = view.note(scene);
         let gap = if note.is_empty() { "" } else { " · " };
         let key = match scene.ui.panes.focus {
+            // the way out of the question line stops a run
+            Focus::Input if scene.ui.work.is_running() => return note,
             Focus::Input => format!("{} then {}", scene.keymap.sign(Action::Back), pane.number()),
             Focus::Panes => pane.number().to_string(),
         };

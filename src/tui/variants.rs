@@ -56,7 +56,7 @@ impl Variants {
                 && model.problem.is_none()
                 && model.source != LocalModel::BUNDLED
                 && model.need.and_then(|need| list.memory.fits(need)) != Some(false)
-                && used.is_none_or(|used| !model.file.ends_with(&used.file))
+                && used.is_none_or(|used| model.file_name() != used.file)
         };
         let others = list.local.iter().filter(is_other);
         let Some(other) = others.max_by_key(|model| model.bytes) else {

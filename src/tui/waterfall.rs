@@ -186,18 +186,19 @@ fn stage_row(scene: &Scene<'_>, run: &Run, at: usize, stage: &RunStage) -> Stage
     } else {
         run.stage_decision(stage.kind)
     };
-    let hint = if can_run_now(scene, run, at) {
-        let run_now = scene.keymap.sign(Action::OpenSelected);
-        let keys = if scene.ui.panes.stage == Some(at) {
-            run_now
-        } else {
-            let select = scene.keys_from_here(Action::NextStage);
-            format!("{select} {run_now}")
-        };
-        format!(" · {keys}: run now")
+    let selected = scene.ui.panes.stage;
+    let run_now = scene.keymap.sign(Action::OpenSelected);
+    let keys = if !can_run_now(scene, run, at) {
+        None
+    } else if selected == Some(at) {
+        Some(scene.keys_from_here(Action::OpenSelected))
+    } else if selected.map_or(0, |last| last + 1) == at {
+        let select = scene.keys_from_here(Action::NextStage);
+        Some(format!("{select} {run_now}"))
     } else {
-        String::new()
+        None
     };
+    let hint = keys.map_or(String::new(), |keys| format!(" · {keys}: run now"));
     StageRow {
         name: run.stage_name(stage.kind),
         start_us: stage.start_us,

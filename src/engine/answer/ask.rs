@@ -239,7 +239,7 @@ fn answer<'q>(
         let mut statements = Statements::new(run.question, &answer);
         let is_judged = support.is_some_and(|support| support.stated.is_some());
         if is_judged && answer.lookups.is_empty() {
-            let cited = judge_citations(run, &mut answer, statements.uncited_steps(), &passages);
+            let cited = judge_citations(run, &mut answer, statements.steps(), &passages);
             run.keep(answer.clone());
             if warn_of_failure(run, "the source of each statement", cited).is_break() {
                 return Ok(answer);
@@ -382,7 +382,7 @@ fn search_and_answer<'q>(
             give_sections(run, sections)
         }
         Some(known) if is_unclear(&known) => {
-            let text = unclear_refusal(run.question);
+            let text = unclear_refusal(run);
             refuse(run, std::mem::take(&mut ranked), Answer::default(), text)
         }
         Some(known) if quotes || !known.supported => {

@@ -215,7 +215,7 @@ fn write_half(
 
     let statements = Statements::new(half.question, &part);
     if can_judge(run) && !run.is_stopped() {
-        judge_citations(run, &mut part, statements.uncited_steps(), &half.passages)?;
+        judge_citations(run, &mut part, statements.steps(), &half.passages)?;
     }
     let answer = join(before, part);
     Ok(if statements.is_silent() {

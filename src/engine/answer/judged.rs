@@ -9,6 +9,7 @@ use crate::methods::{JudgementKind, ModelCalls as _};
 use super::citations::WHOLE_SHARE;
 use super::marks::without_marks;
 use super::sources::Supports;
+use super::wording::is_entry;
 
 /// Statements that the generator judges: each costs about 150 tokens of prompt.
 const MAX_JUDGED: usize = 4;
@@ -21,8 +22,9 @@ const MAX_JUDGED: usize = 4;
 const MIN_STATED: f32 = 0.85;
 
 /// Cites the passages that state sentences of the answer in other words, takes the citations back
-/// that hold some words of a sentence and do not state it, and emits both. `uncited` are the steps
-/// of the sentences without a citation.
+/// that hold some words of a sentence and do not state it, and emits both. `uncited` and `cited`
+/// are the steps of the sentences that state something; those without a citation are asked about
+/// first.
 ///
 /// # Errors
 ///
@@ -30,18 +32,18 @@ const MIN_STATED: f32 = 0.85;
 pub fn judge_citations(
     run: &mut Run<'_>,
     answer: &mut Answer,
-    uncited: &[u32],
+    [uncited, cited]: [&[u32]; 2],
     passages: &Passages,
 ) -> Result<(), RunError> {
     let supports = Supports::new(run.question, passages);
-    let near = answer.sentences.iter().enumerate().filter_map(|(at, one)| {
-        let citation = if uncited.contains(&one.step) {
-            supports.nearest(one.text())
-        } else {
-            half_held(one).cloned()
-        };
-        Some((at, without_marks(one.text()), citation?))
-    });
+    let sentences = || answer.sentences.iter().enumerate();
+    let missing = sentences().filter(|(_, one)| uncited.contains(&one.step));
+    let missing = missing.map(|(at, one)| (at, one, supports.nearest(one.text())));
+    let known = sentences().filter(|(_, one)| cited.contains(&one.step));
+    let known = known.map(|(at, one)| (at, one, half_held(one).cloned()));
+    let near = missing
+        .chain(known)
+        .filter_map(|(at, one, citation)| Some((at, without_marks(one.text()), citation?)));
     let near: Vec<(usize, String, Citation)> = near.take(MAX_JUDGED).collect();
     if near.is_empty() {
         return Ok(());
@@ -81,13 +83,17 @@ pub fn judge_citations(
     Ok(())
 }
 
-/// Returns the only citation of a sentence, where its source holds some of the words.
+/// Returns the only citation of a sentence, where its source holds some of the words. A row or an
+/// item has few of its own, and a model denies what is right of it.
 fn half_held(sentence: &Sentence) -> Option<&Citation> {
     let [citation] = sentence.citations.as_slice() else {
         return None;
     };
     match citation.evidence {
-        Evidence::Overlap { share } if share < WHOLE_SHARE => Some(citation),
+        Evidence::Overlap { share } if share < WHOLE_SHARE => {
+            let quote = citation.quote.as_deref().unwrap_or_default();
+            (!is_entry(quote)).then_some(citation)
+        }
         _ => None,
     }
 }

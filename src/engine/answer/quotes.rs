@@ -451,9 +451,13 @@ pub fn quotation(text: &str) -> String {
 /// Returns that the documents do not say, or, where not all of them were searched, that those which
 /// were do not.
 pub fn refusal(run: &Run<'_>) -> &'static str {
+    refusal_words(run.question, is_limited(run))
+}
+
+/// Returns whether a part of the documents is searched.
+fn is_limited(run: &Run<'_>) -> bool {
     let retriever = &run.tools.config.retriever;
-    let is_limited = !retriever.filter.is_empty() || !retriever.excluded.is_empty();
-    refusal_words(run.question, is_limited)
+    !retriever.filter.is_empty() || !retriever.excluded.is_empty()
 }
 
 /// Returns a refusal in the language of the question; in English where the phrase is not known.
@@ -500,9 +504,12 @@ fn refusal_words(question: &str, is_limited: bool) -> &'static str {
     if is_limited { of_searched } else { of_all }
 }
 
-/// Returns that the documents do not say it clearly, as [`refusal`] does.
-pub fn unclear_refusal(question: &str) -> &'static str {
-    match question_language(question) {
+/// Returns that the documents do not say it clearly; of a part of them as [`refusal`].
+pub fn unclear_refusal(run: &Run<'_>) -> &'static str {
+    if is_limited(run) {
+        return refusal(run);
+    }
+    match question_language(run.question) {
         "de" => "Ihre Dokumente sagen es nicht eindeutig.",
         "es" => "Sus documentos no lo dicen claramente.",
         "fr" => "Vos documents ne le disent pas clairement.",

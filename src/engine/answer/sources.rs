@@ -195,11 +195,16 @@ impl Supports {
     }
 }
 
-/// Returns the word behind the one that asks which thing it is.
+/// Returns the word behind the one that asks which thing it is; in English a name is no kind.
 fn kind_asked(question: &str) -> Option<&str> {
-    let mut words = split_words(question);
-    words.find(|word| asks_which(&word.to_lowercase()))?;
-    words.next()
+    let mut words = split_words(question).enumerate();
+    let is_small = |word: &str| !word.starts_with(char::is_uppercase);
+    let is_asking =
+        |at: usize, word: &str| (at == 0 || is_small(word)) && asks_which(&word.to_lowercase());
+    let (_, asking) = words.find(|(at, word)| is_asking(*at, word))?;
+    let (_, kind) = words.next()?;
+    let is_english = ["which", "what"].contains(&asking.to_lowercase().as_str());
+    (!is_english || is_small(kind)).then_some(kind)
 }
 
 /// Returns the source sentence with the largest share; of equal ones the first.

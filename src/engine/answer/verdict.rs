@@ -50,6 +50,8 @@ pub struct Statements {
     count: u32,
     /// The steps of those that no source holds.
     uncited: Vec<u32>,
+    /// The steps of those that a source holds.
+    cited: Vec<u32>,
     /// Whether a model wrote the answer, be it nothing; else it is of quotations.
     is_written: bool,
     /// Whether a sentence says that the sources have no answer.
@@ -90,12 +92,19 @@ impl Statements {
                 statements.count += 1;
                 if sentence.citations.is_empty() {
                     statements.uncited.push(sentence.step);
+                } else {
+                    statements.cited.push(sentence.step);
                 }
                 statements.find_least_certain(question, sentence);
             }
         }
 
         statements
+    }
+
+    /// Returns the steps of the sentences that no source holds, and of those that one does.
+    pub fn steps(&self) -> [&[u32]; 2] {
+        [&self.uncited, &self.cited]
     }
 
     /// Returns the steps of the sentences that no source holds.

@@ -471,7 +471,12 @@ pub fn statement_prompt(prompts: &Prompts, statement: &str, passage: &str) -> Pr
 
 /// Returns the prompt that asks what a passage names of what the question asks for.
 pub fn entries_prompt(prompts: &Prompts, question: &str, passage: &str) -> Prompt {
-    let (passage, question) = (quote_frame(passage), dated_question(question, &[]));
+    let passage = quote_frame(passage);
+    let mut question = dated_question(question, &[]).into_owned();
+    // an instruction follows on the same line
+    if question.ends_with(char::is_alphanumeric) {
+        question.push('.');
+    }
     let values = [("context", passage.as_ref()), ("question", &question)];
     prompts.fill(PromptName::ListItems, &values).into()
 }

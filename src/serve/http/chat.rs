@@ -294,6 +294,11 @@ impl ChatReply {
             RunEvent::TokenGenerated { .. } if self.is_gated => return None,
             RunEvent::TokenGenerated { .. } | RunEvent::StepFinished { .. } => self.settled_text(),
             RunEvent::RunFinished { text, .. } => text.clone(),
+            RunEvent::StepCited { .. } => {
+                // a mark that was sent and holds no longer cannot be taken back
+                self.sent = self.settled_text();
+                return None;
+            }
             _ => return None,
         };
 

@@ -265,7 +265,8 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
     let mut words = match (&lookup.retrieval, &lookup.context) {
         (None, _) => return String::new(),
         (Some(_), None) => format!("{} found", lookup.found),
-        (Some(_), Some(context)) if late.is_empty() => {
+        // links add to what was found
+        (Some(_), Some(context)) if late.is_empty() || context.chunks.len() > lookup.found => {
             let passages = quantity(context.chunks.len() as u64, "passage");
             format!("{} found → {passages} read", lookup.found)
         }

@@ -61,6 +61,12 @@ impl App {
     pub(super) fn add_variant(&mut self, typed: &str) -> Result<(), String> {
         let settings = parse_settings(typed)?;
         for (key, value) in &settings {
+            // the settings of the run are stronger than those of any preset
+            if key == "preset" {
+                return Err(
+                    "a variant has the preset of the run: settings choose another".to_owned(),
+                );
+            }
             self.check_setting(key, value)?;
             if let Some(later) = Setting::find(key).and_then(Setting::read_later) {
                 return Err(format!("{key} is read {later}"));

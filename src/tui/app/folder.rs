@@ -83,6 +83,8 @@ impl App {
 
         let parents = if purpose == Purpose::Filter {
             let roots = self.open_folders().into_iter();
+            // what begins at the root is in none of them
+            let roots = roots.filter(|_| !path.starts_with('/'));
             roots.map(|root| typed_path(&root).join(parent)).collect()
         } else {
             let parent = if parent.is_empty() { "/" } else { parent };
@@ -112,7 +114,8 @@ impl App {
         // blanks are between the terms of a filter
         let has_blank = purpose == Purpose::Filter && completed.contains(char::is_whitespace);
         let [open, close] = match names.as_slice() {
-            [_] if has_blank => ["\"", "\""],
+            // a folder is continued
+            [name] if has_blank && !name.ends_with('/') => ["\"", "\""],
             _ if has_blank => ["\"", ""],
             _ => ["", ""],
         };

@@ -126,7 +126,7 @@ impl App {
 
     /// Scrolls to the selected item of the focused view.
     pub(super) fn show_selected(&mut self) {
-        self.change_scroll(|scroll, content, height| scroll.show_selected(content, height));
+        self.change_scroll(Scroll::show_selected);
     }
 
     pub(super) fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {

@@ -245,7 +245,7 @@ fn preset_cell(run: &Run) -> Cell {
 
 fn verdict_cell(run: &Run) -> Cell {
     let verdict = run.verdict.as_ref();
-    let name = verdict.map(|verdict| words::verdict_name(verdict.kind));
+    let name = verdict.map(|verdict| run.search_extent().verdict_name(verdict.kind));
     Cell::new(Tone::Text, name.unwrap_or_default())
 }
 

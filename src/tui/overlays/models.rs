@@ -1,5 +1,7 @@
 //! The model picker: the models on this machine, and those that can be downloaded.
 
+use std::collections::BTreeSet;
+
 use ratatui::text::{Line, Span};
 
 use crate::event::{
@@ -214,16 +216,13 @@ fn other_models_in_use<'a>(
         Model::Ready { card, .. } => Some(card.as_ref()),
         Model::Loading { .. } => None,
     });
-    loaded.filter(|card| {
+    let mut seen = BTreeSet::new();
+    loaded.filter(move |card| {
         let mut local = list.local.iter();
-        card.server.is_empty() && !local.any(|model| file_name(model) == card.file)
+        card.server.is_empty()
+            && seen.insert(&card.file)
+            && !local.any(|model| model.file_name() == card.file)
     })
-}
-
-/// Returns the name of a model's file without its folder.
-fn file_name(model: &LocalModel) -> &str {
-    let names = model.file.rsplit(['/', '\\']);
-    names.into_iter().next().unwrap_or(&model.file)
 }
 
 fn selection<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
@@ -288,7 +287,7 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
 /// Returns whether a role has loaded this file.
 fn is_in_use(scene: &Scene<'_>, model: &LocalModel) -> bool {
     let is_loaded = |loaded: &Model| match loaded {
-        Model::Ready { card, .. } => card.file == file_name(model),
+        Model::Ready { card, .. } => card.file == model.file_name(),
         Model::Loading { .. } => false,
     };
     scene.state.models.values().any(is_loaded)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ratatui::text::{Line, Span};
 
-use crate::config::JudgeModel;
+use crate::config::{Config, JudgeModel};
 use crate::event::{
     Belief, BeliefSample, Event, HitUtility, SePerForm, SessionEvent, Utility as Measured,
 };
@@ -143,18 +143,18 @@ impl View for Utility {
 /// Returns the measurements to choose from, as samples of a context with the seconds that they take
 /// at most; `None` where nothing is to be chosen: a measurement is there or quick, or its cost is
 /// not known.
-pub fn long_measurements(scene: &Scene<'_>) -> Option<[(u32, f64); 2]> {
+pub fn long_measurements(scene: &Scene<'_>) -> Option<Vec<(u32, f64)>> {
     let run = scene.run.filter(|run| run.utility().is_none())?;
     if scene.ui.player.is_some() || scene.ui.work.measuring.is_some() || why_not(run).is_some() {
         return None;
     }
     let samples = scene.ui.next_run.config().utility.samples;
-    let offers = [samples, FEW_SAMPLES.min(samples)]
-        .map(|samples| Some((samples, seconds(scene, run, samples)?)));
-    let [Some(all), Some(few)] = offers else {
-        return None;
-    };
-    (all.1 >= LONG_SECONDS).then_some([all, few])
+    let mut offers = Vec::new();
+    for samples in [samples, FEW_SAMPLES.min(samples)] {
+        offers.push((samples, seconds(scene, run, samples)?));
+    }
+    offers.dedup();
+    (offers[0].1 >= LONG_SECONDS).then_some(offers)
 }
 
 /// Returns the seconds that a measurement with this many samples takes at most, by the rates of the
@@ -164,14 +164,19 @@ fn seconds(scene: &Scene<'_>, run: &Run, samples: u32) -> Option<f64> {
     let reading = run.reading_rate()?;
     // a run that wrote nothing says nothing of it: a token takes about as long as ten of a prompt
     let writing = run.tokens_per_second().unwrap_or(reading / 10.0);
-    let contexts = contexts(hits.len()) as f64;
+    let config = scene.ui.next_run.config();
+    let contexts = contexts(&config, hits.len()) as f64;
     let samples = f64::from(samples);
 
     // each chunk is read with all, alone, and in all contexts without another one
     let tokens: u32 = hits.iter().map(|hit| hit.chunk.tokens).sum();
-    let read = f64::from(tokens) * (hits.len() + 1) as f64;
-    let judge = &scene.ui.next_run.config().judge.model;
-    let is_judged = matches!(judge, JudgeModel::Auto | JudgeModel::Generator);
+    let times = if config.utility.per_chunk {
+        hits.len() + 1
+    } else {
+        1
+    };
+    let read = f64::from(tokens) * times as f64;
+    let is_judged = matches!(config.judge.model, JudgeModel::Auto | JudgeModel::Generator);
     let compared = if is_judged {
         samples * (samples + 1.0) * contexts
     } else {
@@ -181,10 +186,12 @@ fn seconds(scene: &Scene<'_>, run: &Run, samples: u32) -> Option<f64> {
     Some((read + compared * COMPARISON_TOKENS) / reading + written / writing)
 }
 
-/// Returns the contexts that are measured: none, all, and each chunk alone and left out.
-fn contexts(chunks: usize) -> usize {
+/// Returns the contexts that are measured: none, all, and, where the settings ask for it, each
+/// chunk alone and left out.
+fn contexts(config: &Config, chunks: usize) -> usize {
     match chunks {
         0 | 1 => 1 + chunks,
+        _ if !config.utility.per_chunk => 2,
         2 => 4,
         chunks => 2 + 2 * chunks,
     }
@@ -192,10 +199,11 @@ fn contexts(chunks: usize) -> usize {
 
 fn offer_rows(page: &mut Page<'_>, offers: &[(u32, f64)]) {
     let chunks = page.scene.run.map_or(0, |run| run.context_hits().len());
+    let config = page.scene.ui.next_run.config();
     page.remark(&format!(
-        "How much did each passage help? The model answers from {} contexts (none, all, each passage alone, and all but each), several \
-         times each, and compares its answers. At the speed of this run that takes up to:",
-        contexts(chunks)
+        "How much did the passages help? The model answers from {} contexts (without them, with all, and with some), several times each, \
+         and compares its answers. At the speed of this run that takes up to:",
+        contexts(&config, chunks)
     ));
     page.gap();
     for (at, (samples, seconds)) in offers.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-use crate::story::words::{verdict_name, verdict_sign};
+use crate::story::words::verdict_sign;
 use crate::story::{Run, text as harmless};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
@@ -145,7 +145,7 @@ impl Columns {
         let name = all.map(|variant| text::width(&variant.name)).max();
         let name = name.unwrap_or(0).min(cells / 2);
         let verdicts = variants.all.iter().filter_map(verdict);
-        let verdict = verdicts.map(text::width).max().unwrap_or(0);
+        let verdict = verdicts.map(|name| text::width(&name)).max().unwrap_or(0);
         let has_room = cells > INDENT.len() + 4 + name + 2 + verdict + 2 + MIN_ANSWER;
         Self {
             name,
@@ -154,9 +154,10 @@ impl Columns {
     }
 }
 
-fn verdict(variant: &Variant) -> Option<&'static str> {
-    let verdict = variant.run.as_ref()?.verdict.as_ref()?;
-    Some(verdict_name(verdict.kind))
+fn verdict(variant: &Variant) -> Option<String> {
+    let run = variant.run.as_ref()?;
+    let kind = run.verdict.as_ref()?.kind;
+    Some(run.search_extent().verdict_name(kind))
 }
 
 /// Returns the row of a variant: before it is tried whether it is chosen and what it changes, then
@@ -177,7 +178,10 @@ fn variant_row(page: &Page<'_>, variant: &Variant, own: &Run, columns: Columns) 
                 0 => run.verdict.as_ref().map_or_else(String::new, |verdict| {
                     format!("{} ", verdict_sign(verdict.kind))
                 }),
-                cells => format!("{}  ", text::left(verdict(variant).unwrap_or(""), cells)),
+                cells => format!(
+                    "{}  ",
+                    text::left(&verdict(variant).unwrap_or_default(), cells)
+                ),
             };
             (tone, sign, format!("{verdict}{}", answer(run)))
         }

@@ -182,7 +182,11 @@ impl<'a> Sentence<'a> {
     fn is_cut(&self) -> bool {
         self.run.outcome == Some(Outcome::LimitReached)
             && self.row + 1 == self.run.steps.len()
-            && !self.step.text.ends_with(['.', '!', '?', '。', '！', '？'])
+            && !self
+                .step
+                .text
+                .trim_end_matches(|c: char| c.is_ascii_digit() || "[], \"”)*".contains(c))
+                .ends_with(['.', '!', '?', '。', '！', '？'])
     }
 
     /// Returns the sign that says what supports the sentence.

@@ -78,6 +78,20 @@ fn a_citation_by_some_of_the_words_is_taken_back_where_the_model_denies_it() {
 }
 
 #[test]
+fn statements_without_a_citation_are_asked_about_first() {
+    let places = ["harbour", "castle", "village", "mill"];
+    let halves = places.map(|place| format!(" Tam Reeve was born in Aldmouth {place}."));
+    let reply = format!("{} Tam comes from the town of Aldmouth.", halves.concat());
+    let generator = ScriptedGenerator::new()
+        .when("Where was Tam Reeve born?", &reply)
+        .judging("exactly this question?", "yes", 0.99)
+        .judging("state exactly this?", "yes", 0.9);
+    let events = ask(generator, "Where was Tam Reeve born?");
+    let cited = find!(events.iter(), RunEvent::StepCited { step, .. } => *step);
+    assert_eq!(cited, Some(5));
+}
+
+#[test]
 fn a_model_that_says_neither_yes_nor_no_refuses_nothing() {
     // the share of its replies that begin with yes or no; whether its "no" is heard
     for (mass, is_heard) in [(1.0, true), (0.01, false)] {
