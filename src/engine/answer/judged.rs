@@ -1,6 +1,7 @@
 //! Citations by judgement: the generator is asked whether the passage that comes closest states
 //! what no source holds by its words, and whether a cited one does that holds only some of them.
 
+use crate::corpus::named_cells;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run, Sentence, context};
 use crate::event::{Citation, Evidence, RunEvent};
@@ -92,7 +93,8 @@ fn half_held(sentence: &Sentence) -> Option<&Citation> {
     match citation.evidence {
         Evidence::Overlap { share } if share < WHOLE_SHARE => {
             let quote = citation.quote.as_deref().unwrap_or_default();
-            (!is_entry(quote)).then_some(citation)
+            let is_row = is_entry(quote) || named_cells(quote).is_some();
+            (!is_row).then_some(citation)
         }
         _ => None,
     }
