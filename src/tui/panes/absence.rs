@@ -2,8 +2,8 @@
 
 use crate::config::StageUse;
 use crate::event::{Decision, LeftOut, Outcome, Part, QuestionKind};
-use crate::story::Run;
 use crate::story::words::{self, duration};
+use crate::story::{Origin, Run};
 use crate::tui::view::Scene;
 
 /// Maximum number of presets that are named.
@@ -52,7 +52,8 @@ fn unsaid_reason(run: &Run, part: Part) -> &'static str {
         let mut known = step.uncertainties().flatten();
         known.any(|known| known.decision == Decision::Retrieve)
     });
-    let is_quoted = !run.steps.is_empty() && run.steps.iter().all(|step| step.tokens.is_empty());
+    let is_quoted =
+        !run.steps.is_empty() && run.steps.iter().all(|step| step.origin == Origin::Given);
     let is_measured = run.calls.iter().any(|call| call.purpose == "rephrase");
     let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_uncertain;
     let has_read = run.lookups.iter().any(|lookup| !lookup.hits().is_empty());
@@ -180,6 +181,10 @@ mod tests {
             (
                 change_gated(Keep, |run| run.outcome = Some(Outcome::Stopped)),
                 "not reached: the run was stopped before it",
+            ),
+            (
+                change_gated(Keep, |run| run.steps[0].origin = Origin::Given),
+                "skipped: the answer is of quotations",
             ),
             (
                 change_gated(Keep, |run| run.outcome = Some(failure)),
