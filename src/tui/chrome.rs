@@ -278,12 +278,11 @@ pub fn draw_folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffe
     let words = view.absence(scene).unwrap_or_else(|| {
         let note = view.note(scene);
         let gap = if note.is_empty() { "" } else { " · " };
-        let key = match scene.ui.panes.focus {
-            // the way out of the question line stops a run
-            Focus::Input if scene.ui.work.is_running() => return note,
-            Focus::Input => format!("{} then {}", scene.keymap.sign(Action::Back), pane.number()),
-            Focus::Panes => pane.number().to_string(),
-        };
+        // the way out of the question line stops a run
+        if scene.ui.panes.focus == Focus::Input && scene.ui.work.is_running() {
+            return note;
+        }
+        let key = scene.from_here(&pane.number().to_string());
         format!("{note}{gap}{key} shows it")
     });
     let name = format!("  {:<TAB_CELLS$}", tab(pane));

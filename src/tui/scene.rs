@@ -98,10 +98,14 @@ impl<'a> Scene<'a> {
     /// The keys that run an action of the panes from here: in the question line a key that leaves
     /// it comes first.
     pub fn keys_from_here(&self, action: Action) -> String {
-        let sign = self.keymap.sign(action);
+        self.from_here(&self.keymap.sign(action))
+    }
+
+    /// A key of the panes by its sign, as [`Self::keys_from_here`] has those of an action.
+    pub fn from_here(&self, sign: &str) -> String {
         match self.ui.panes.focus {
             Focus::Input => format!("{} then {sign}", self.keymap.sign(Action::Back)),
-            Focus::Panes => sign,
+            Focus::Panes => sign.to_owned(),
         }
     }
 

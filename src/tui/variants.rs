@@ -21,6 +21,15 @@ pub struct Variant {
 }
 
 impl Variant {
+    fn new(name: String, settings: Settings) -> Self {
+        Self {
+            name,
+            settings,
+            is_chosen: false,
+            run: None,
+        }
+    }
+
     fn is_waiting(&self) -> bool {
         self.is_chosen && self.run.is_none()
     }
@@ -58,33 +67,26 @@ impl Variants {
                 && model.need.and_then(|need| list.memory.fits(need)) != Some(false)
                 && used.is_none_or(|used| model.file_name() != used.file)
         };
+        if self.all.iter().any(is_known) {
+            return;
+        }
         let others = list.local.iter().filter(is_other);
         let Some(other) = others.max_by_key(|model| model.bytes) else {
             return;
         };
-        if self.all.iter().any(is_known) {
-            return;
-        }
         let mut settings = vec![(MODEL.to_owned(), other.setting.clone())];
         // a model for practice has a prompt of its own
         if self.run.is_practice() {
             settings.push(("answer.prompt".to_owned(), "auto".to_owned()));
         }
-        self.all.push(Variant {
-            name: other.name.clone(),
-            settings,
-            is_chosen: false,
-            run: None,
-        });
+        self.all.push(Variant::new(other.name.clone(), settings));
     }
 
     /// Adds a variant that was typed, to be tried where there is room for it.
     pub fn add_typed(&mut self, name: &str, settings: Settings) {
         self.all.push(Variant {
-            name: name.to_owned(),
-            settings,
             is_chosen: self.waiting() < MAX_CHOSEN,
-            run: None,
+            ..Variant::new(name.to_owned(), settings)
         });
     }
 
@@ -186,14 +188,8 @@ fn variants(run: &Run) -> Vec<Variant> {
     let mut all = Vec::new();
     let mut add = |name: String, settings: &[(&str, String)]| {
         let settings = settings.iter();
-        all.push(Variant {
-            name,
-            settings: settings
-                .map(|(key, value)| ((*key).to_owned(), value.clone()))
-                .collect(),
-            is_chosen: false,
-            run: None,
-        });
+        let settings = settings.map(|(key, value)| ((*key).to_owned(), value.clone()));
+        all.push(Variant::new(name, settings.collect()));
     };
 
     let retriever = &run.settings.retriever;

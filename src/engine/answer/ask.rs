@@ -249,7 +249,8 @@ fn answer<'q>(
         // rows of a list differ, and so do two things that are named
         let is_fact = scope.kind == QuestionKind::Fact && searched_as.subjects.is_empty();
         let conflict = if answer.lookups.is_empty() && has_scope(config) && is_fact {
-            add_otherwise(run, &mut answer, statements.uncited_steps(), &passages)
+            let [uncited, _] = statements.steps();
+            add_otherwise(run, &mut answer, uncited, &passages)
         } else {
             None
         };

@@ -107,11 +107,6 @@ impl Statements {
         [&self.uncited, &self.cited]
     }
 
-    /// Returns the steps of the sentences that no source holds.
-    pub fn uncited_steps(&self) -> &[u32] {
-        &self.uncited
-    }
-
     /// Returns whether an answer was written that says nothing, not even that there is none: a mark
     /// of a source alone.
     pub fn is_silent(&self) -> bool {

@@ -280,11 +280,15 @@ impl Run {
         Some(line)
     }
 
+    /// Returns whether no sentence of the answer was generated.
+    pub fn is_quoted(&self) -> bool {
+        let mut steps = self.steps.iter();
+        !self.steps.is_empty() && steps.all(|step| step.origin == Origin::Given)
+    }
+
     /// Returns the remark about a generator that is for practice; `None` for one that is not.
     pub fn practice_remark(&self) -> Option<&'static str> {
-        let mut steps = self.steps.iter();
-        let is_quoted = !self.steps.is_empty() && steps.all(|step| step.origin == Origin::Given);
-        let remark = if is_quoted {
+        let remark = if self.is_quoted() {
             "no model wrote this"
         } else {
             words::PRACTICE

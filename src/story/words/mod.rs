@@ -25,6 +25,4 @@ pub use runs::{
     call, certainty, follow_up, gate_decision, is_in_nats, is_unsure, measure, omission, operation,
     outcome, part_name, preset, preset_name, reference, utility_change,
 };
-pub use verdict::{
-    Searched, filtered_verdict, likely, scope, support, verdict, verdict_name, verdict_sign,
-};
+pub use verdict::{Searched, filtered_verdict, likely, scope, support, verdict, verdict_sign};

@@ -5,7 +5,7 @@ use crate::event::{Conflict, QuestionKind, Scope, Support, Verdict, VerdictKind}
 use super::numbers::{percent, quantity};
 
 /// Returns the sign and the word of a verdict.
-pub fn verdict_name(kind: VerdictKind) -> &'static str {
+fn verdict_name(kind: VerdictKind) -> &'static str {
     match kind {
         VerdictKind::Supported => "● supported",
         VerdictKind::Partly => "◐ partly supported",

@@ -2,8 +2,8 @@
 
 use crate::config::StageUse;
 use crate::event::{Decision, LeftOut, Outcome, Part, QuestionKind};
+use crate::story::Run;
 use crate::story::words::{self, duration};
-use crate::story::{Origin, Run};
 use crate::tui::view::Scene;
 
 /// Maximum number of presets that are named.
@@ -52,8 +52,6 @@ fn unsaid_reason(run: &Run, part: Part) -> &'static str {
         let mut known = step.uncertainties().flatten();
         known.any(|known| known.decision == Decision::Retrieve)
     });
-    let is_quoted =
-        !run.steps.is_empty() && run.steps.iter().all(|step| step.origin == Origin::Given);
     let is_measured = run.calls.iter().any(|call| call.purpose == "rephrase");
     let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_uncertain;
     let has_read = run.lookups.iter().any(|lookup| !lookup.hits().is_empty());
@@ -66,7 +64,7 @@ fn unsaid_reason(run: &Run, part: Part) -> &'static str {
         _ if run.lookups.is_empty() => "skipped: nothing was searched",
         _ if run.scope.kind == QuestionKind::Summary => "skipped: the document was read in order",
         _ if !has_read => "skipped: nothing was found",
-        _ if is_escalated && is_quoted => "skipped: the answer is of quotations",
+        _ if is_escalated && run.is_quoted() => "skipped: the answer is of quotations",
         _ if is_escalated && is_sure => "skipped: no sentence was uncertain",
         Some(Outcome::Completed | Outcome::LimitReached) | None => "did not run",
     }
@@ -78,7 +76,7 @@ mod tests {
     use crate::event::{
         ChunkText, GateCard, Hit, Problem, Retrieval, Scope, Uncertainty, UncertaintyMeasure,
     };
-    use crate::story::{Lookup, Step};
+    use crate::story::{Lookup, Origin, Step};
 
     fn make_left_out(reason: LeftOut) -> Run {
         let mut run = Run::default();

@@ -2,7 +2,7 @@
 
 use ratatui::text::Span;
 
-use crate::event::{AsAsked, CorpusCard, Outcome, Verdict, VerdictKind};
+use crate::event::{AsAsked, Citation, CorpusCard, Outcome, Verdict, VerdictKind};
 use crate::story::Run;
 use crate::story::words::{self, LOST};
 use crate::tui::keys::Action;
@@ -110,8 +110,20 @@ impl View for Answer {
 
 /// The passage of the selected citation; of the first one when no sentence is selected.
 pub(super) fn cited_passage(scene: &Scene<'_>) -> Option<Passage> {
-    let run = scene.run?;
-    let citation = match scene.ui.scroll(Pane::Answer).selected {
+    let citation = selected_citation(scene, scene.run?)?;
+    Some(Passage {
+        document: citation.file.clone(),
+        first_line: citation.first_line,
+        last_line: citation.last_line,
+        place: citation.place.clone(),
+        chunk: citation.chunk,
+    })
+}
+
+/// The selected citation of a run, or the first one of the selected sentence; of the whole answer
+/// when no sentence is selected.
+fn selected_citation<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Citation> {
+    match scene.ui.scroll(Pane::Answer).selected {
         Some(item) => run
             .steps
             .get(item.row)?
@@ -123,15 +135,7 @@ pub(super) fn cited_passage(scene: &Scene<'_>) -> Option<Passage> {
             .flat_map(|step| &step.citations)
             .chain(&run.citations)
             .next(),
-    }?;
-
-    Some(Passage {
-        document: citation.file.clone(),
-        first_line: citation.first_line,
-        last_line: citation.last_line,
-        place: citation.place.clone(),
-        chunk: citation.chunk,
-    })
+    }
 }
 
 /// The selected sentence or citation; the whole answer when nothing is selected.
@@ -290,11 +294,10 @@ fn key_after(scene: &Scene<'_>, verdict: &Verdict, run: &Run) -> Option<(Action,
     if run.has_empty_filter() {
         return Some((Action::Filter, "chooses other documents".to_owned()));
     }
-    let selected = scene.ui.scroll(Pane::Answer).selected;
-    let cited = match selected.and_then(|item| run.steps.get(item.row)) {
-        Some(step) => Some(step.citations.first()?),
-        None => run.steps.iter().find_map(|step| step.citations.first()),
-    };
+    let cited = selected_citation(scene, run);
+    if cited.is_none() && scene.ui.scroll(Pane::Answer).selected.is_some() {
+        return None;
+    }
     let (action, what) = match (verdict.kind, cited) {
         (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "opens the nearest passage"),
         (_, Some(cited)) => {
