@@ -256,6 +256,14 @@ impl Document {
         }
     }
 
+    /// Returns the title of the document: its first heading, or the one that its metadata has.
+    pub fn title(&self) -> Option<&str> {
+        let first = self.outline.headings().first();
+        let first = first.map(|heading| heading.title.as_str());
+        let given = self.metadata.title.as_deref();
+        given.or(first).filter(|title| !title.is_empty())
+    }
+
     /// Returns the lines of the text, each with its place, its headings and whether it is a row.
     pub fn read_lines(&self) -> Vec<ReadLine<'_>> {
         let places = self.places(0..self.text.len());

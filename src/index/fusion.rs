@@ -71,6 +71,14 @@ pub(super) fn fuse(
 }
 
 impl Fused {
+    /// Creates the place of a chunk that is in neither list.
+    pub fn in_no_list(chunk: u64) -> Self {
+        Self {
+            chunk,
+            ..Self::default()
+        }
+    }
+
     /// Returns the hit with these scores.
     pub fn to_hit(self, chunk: ChunkText) -> Hit {
         Hit {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::error::FileError;
 use super::filter::{Filter, date};
@@ -9,6 +10,7 @@ use super::layout::{Layout, Pointer};
 use super::lexical::analyser::phrase_words;
 use super::lexical::{Lexical, StoredChunk};
 use super::manifest::{DocumentEntry, Manifest};
+use super::mentions::DocumentNames;
 use super::names::Names;
 use super::vectors::rows::ScoredRow;
 use super::vectors::{VectorStore, WantedRows};
@@ -34,6 +36,8 @@ pub(super) struct Generation {
     /// Whether a chunk uses each row.
     is_used: Vec<bool>,
     used_rows: u32,
+    /// Read from the manifest when a search needs them.
+    document_names: OnceLock<DocumentNames>,
 }
 
 /// Size of the candidate list of a search in a segment: with it a database of a million chunks had
@@ -83,6 +87,7 @@ impl Generation {
             by_row,
             is_used,
             used_rows,
+            document_names: OnceLock::new(),
         })
     }
 
@@ -94,6 +99,14 @@ impl Generation {
     /// Returns the number of vectors of chunks that are gone.
     pub fn unused_rows(&self) -> u32 {
         self.manifest.vectors.rows - self.used_rows
+    }
+
+    /// Returns the documents by their names.
+    pub fn document_names(&self) -> &DocumentNames {
+        let documents = self.manifest.documents.iter();
+        let titled = documents.map(|(path, entry)| (path.clone(), entry.title.as_deref()));
+        self.document_names
+            .get_or_init(|| DocumentNames::new(titled))
     }
 
     /// Returns every chunk, by id.

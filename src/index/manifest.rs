@@ -13,7 +13,7 @@ use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts, and what the embedder reads).
-pub(super) const FORMAT: u32 = 13;
+pub(super) const FORMAT: u32 = 14;
 
 /// The manifest of a generation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -101,6 +101,9 @@ pub(super) struct DocumentEntry {
     /// Number of sentences that its chunks were joined from; 0 for chunks of a fixed size.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sentences: u32,
+    /// The title, by which other documents name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Name of its format.
     #[serde(default)]
     pub format: String,

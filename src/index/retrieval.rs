@@ -82,6 +82,31 @@ impl Searched<'_> {
         Ok(Some((hit, entry)))
     }
 
+    /// Returns the beginnings of the documents that the best hits name and that no hit is of.
+    fn named_elsewhere(&self, hits: &[Hit]) -> Result<Vec<Hit>, IndexError> {
+        let Self {
+            part, generation, ..
+        } = self;
+        let mut beginnings = Vec::new();
+        for path in generation.document_names().missing(hits, part.names) {
+            let ids = generation.lexical.ids_in(&[path.to_owned()]);
+            let ids = ids.map_err(|error| part.index.damage_error(error))?;
+            let filter = self.filter.as_ref();
+            let first = ids
+                .into_iter()
+                .min()
+                .filter(|id| filter.is_none_or(|filter| filter.chunks.binary_search(id).is_ok()));
+            if let Some(first) = first
+                && let Some((hit, entry)) =
+                    self.hit(&Fused::in_no_list(part.names.chunk_id(first)))?
+            {
+                let date = entry.metadata.date;
+                beginnings.push(Hit { date, ..hit });
+            }
+        }
+        Ok(beginnings)
+    }
+
     /// Gives the hits of this part the words that add up to their BM25 scores.
     fn score_words(&self, words: &QueryWords<'_>, hits: &mut [Hit]) -> tantivy::Result<()> {
         let generation = self.generation;
@@ -173,7 +198,7 @@ pub(super) fn search(
 
     let words = QueryWords::new(&searched, query, settings)?;
     let mut pool = settings.pool as usize;
-    let (bm25, vector, mut hits) = loop {
+    let (bm25, vector, hits) = loop {
         let [bm25, vector] = best_lists(&searched, query, &words, settings, pool)?;
         let hits = fold(&searched, query, &fuse(&bm25, &vector, settings), settings)?;
         if !are_crowded(&hits, [&bm25, &vector], pool, settings) {
@@ -181,6 +206,12 @@ pub(super) fn search(
         }
         pool *= WIDER;
     };
+
+    let mut named = Vec::new();
+    for part in &searched {
+        named.extend(part.named_elsewhere(&hits)?);
+    }
+    let mut hits = raise_named(hits, named, settings);
 
     for part in &searched {
         part.score_words(&words, &mut hits)
@@ -218,7 +249,7 @@ fn fold(
         }
     }
 
-    Ok(raise_named(folding.finish(), settings))
+    Ok(folding.finish())
 }
 
 /// Both ranked lists of a query: every chunk that it finds.

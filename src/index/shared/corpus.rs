@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use crate::config::IndexSettings;
+use crate::index::mentions::DocumentNames;
 use crate::index::names::Names;
 use crate::remote::{CorpusHead, PartCard, Postgres, RemoteError, Snapshot};
 
@@ -15,6 +16,8 @@ pub(in crate::index) struct SharedCorpus {
     /// The part whose paths have no name in front of them: the only one when the collection was
     /// connected to. Paths must not change while others add parts.
     bare: Cell<Option<u64>>,
+    /// The documents of a head by their names.
+    pub(super) document_names: RefCell<Option<(CorpusHead, DocumentNames)>>,
 }
 
 impl SharedCorpus {
@@ -32,6 +35,7 @@ impl SharedCorpus {
             settings: settings.clone(),
             head: RefCell::default(),
             bare: Cell::default(),
+            document_names: RefCell::default(),
         };
         remote.refresh()?;
         Ok(Some(remote))

@@ -15,7 +15,8 @@ use crate::index::fusion::{Fused, ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
-use crate::index::mentions::raise_named;
+use crate::index::mentions::{DocumentNames, raise_named};
+use crate::index::names::Names;
 use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::Query;
 use crate::llm::Random;
@@ -56,7 +57,8 @@ impl SharedCorpus {
                 pool *= WIDER;
             };
 
-            let Folded { hits, documents } = found;
+            let named = self.named_elsewhere(view, &found.hits, allowed)?;
+            let Folded { hits, documents } = found.with_named(named, settings);
             Ok(Retrieval {
                 query: query.text.to_owned(),
                 documents,
@@ -100,9 +102,54 @@ impl SharedCorpus {
                 documents.insert(path, entry.metadata);
             }
         }
-        let hits = raise_named(folding.finish(), settings);
-        documents.retain(|path, _| hits.iter().any(|hit| hit.chunk.document == *path));
+        let hits = folding.finish();
         Ok(Folded { hits, documents })
+    }
+
+    /// Returns the beginnings of the documents that the best hits name and that no hit is of, with
+    /// what their documents say of themselves.
+    fn named_elsewhere(
+        &self,
+        view: &mut Snapshot<'_>,
+        hits: &[Hit],
+        allowed: Option<&Allowed>,
+    ) -> Result<Vec<(Hit, Metadata)>, RemoteError> {
+        let mut known = self.document_names.borrow_mut();
+        if known.as_ref().is_none_or(|(head, _)| head != view.head()) {
+            let documents = view.documents()?;
+            let mut titled = Vec::with_capacity(documents.len());
+            for document in &documents {
+                let entry = read_entry(view, &document.entry)?;
+                titled.push((self.path(document), entry.title));
+            }
+            let titled = titled
+                .iter()
+                .map(|(path, title)| (path.clone(), title.as_deref()));
+            *known = Some((view.head().clone(), DocumentNames::new(titled)));
+        }
+        let Some((_, names)) = known.as_ref() else {
+            return Ok(Vec::new());
+        };
+
+        let mut first = Vec::new();
+        for path in names.missing(hits, &Names::default()) {
+            if let Some((part, path)) = self.holder(path) {
+                let chunks = view.document(part.number, path)?;
+                first.extend(chunks.first().map(|chunk| chunk.id));
+            }
+        }
+        first.retain(|chunk| allowed.is_none_or(|allowed| allowed.contains(*chunk)));
+
+        let mut beginnings = Vec::new();
+        for ChunkWithEntry { text, entry } in view.chunks(&first)? {
+            let metadata = read_entry(view, &entry)?.metadata;
+            let hit = Fused::in_no_list(text.id).to_hit(self.with_corpus_path(text));
+            let date = metadata.date.clone();
+            beginnings.push((Hit { date, ..hit }, metadata));
+        }
+        // a database returns them by id
+        beginnings.sort_by_key(|(hit, _)| first.iter().position(|chunk| *chunk == hit.chunk.id));
+        Ok(beginnings)
     }
 
     /// Returns the chunks that hold a phrase, with their ranks in the best [`TRACED_RANKS`] of each
@@ -236,6 +283,20 @@ impl SharedCorpus {
 struct Folded {
     hits: Vec<Hit>,
     documents: BTreeMap<String, Metadata>,
+}
+
+impl Folded {
+    /// Adds the beginnings of documents that hits name.
+    fn with_named(mut self, named: Vec<(Hit, Metadata)>, settings: &RetrieverSettings) -> Self {
+        let (named, metadata): (Vec<Hit>, Vec<Metadata>) = named.into_iter().unzip();
+        let given = named.iter().map(|hit| hit.chunk.document.clone());
+        let given = given.zip(metadata).filter(|(_, of)| !of.is_empty());
+        self.documents.extend(given);
+        let hits = raise_named(self.hits, named, settings);
+        let is_found = |path: &String| hits.iter().any(|hit| hit.chunk.document == *path);
+        self.documents.retain(|path, _| is_found(path));
+        Self { hits, ..self }
+    }
 }
 
 /// Returns the `count` best chunks by words.

@@ -173,6 +173,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Fil
         language: document.language.to_owned(),
         chunks: 0,
         sentences: 0,
+        title: document.title().map(str::to_owned),
         format: document.format.name.to_owned(),
         metadata: document.metadata.clone(),
         note: document.note.clone(),
