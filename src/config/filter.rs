@@ -62,6 +62,20 @@ impl DocumentFilter {
         }
     }
 
+    /// Returns a path as a glob of it alone, with what has a meaning in globs escaped.
+    pub fn escape(path: &str) -> String {
+        globset::escape(path)
+    }
+
+    /// Returns the path that [`Self::escape`] made a glob of.
+    pub fn unescape(glob: &str) -> String {
+        ['*', '?', '[', ']', '{', '}']
+            .into_iter()
+            .fold(glob.to_owned(), |path, sign| {
+                path.replace(&format!("[{sign}]"), &sign.to_string())
+            })
+    }
+
     /// Limits it to these documents and folders, unless it has globs of its own.
     pub fn limit_to(&mut self, paths: &[String]) {
         if self.globs.is_empty() {

@@ -1,11 +1,11 @@
 //! The names of folders that are searched as one corpus: what makes the ids of their chunks and the
 //! paths of their documents unique.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use super::caches::rechunk_cache::Rechunked;
 use crate::event::{ChunkText, IndexReport, SessionEvent};
+use crate::files::unique_names;
 use crate::remote::part_start;
 
 /// The names of one folder in the corpus. Those of a folder that is open alone change nothing.
@@ -105,61 +105,6 @@ impl Names {
         }
         report
     }
-}
-
-/// Returns a name for each folder: the end of its path, as short as possible while no name is
-/// another's or begins with it.
-fn unique_names(folders: &[&Path]) -> Vec<String> {
-    let paths: Vec<Vec<String>> = folders.iter().map(|folder| parts(folder)).collect();
-    let mut lengths = vec![1; folders.len()];
-    loop {
-        let mut clashing = vec![false; folders.len()];
-        for one in 0..paths.len() {
-            for other in (0..paths.len()).filter(|other| *other != one) {
-                let is_start =
-                    end(&paths[one], lengths[one]).starts_with(end(&paths[other], lengths[other]));
-                clashing[one] |= is_start;
-                clashing[other] |= is_start;
-            }
-        }
-
-        let mut has_grown = false;
-        for ((length, path), is_clashing) in lengths.iter_mut().zip(&paths).zip(&clashing) {
-            if *is_clashing && *length < path.len() {
-                *length += 1;
-                has_grown = true;
-            }
-        }
-        if !has_grown {
-            break;
-        }
-    }
-
-    // two drives can hold the same path
-    let mut seen = BTreeMap::new();
-    let names = paths.iter().zip(lengths).map(|(path, length)| {
-        let name = end(path, length).join("/");
-        let times = seen.entry(name.clone()).and_modify(|times| *times += 1);
-        match *times.or_insert(1) {
-            1 => name,
-            times => format!("{name} ({times})"),
-        }
-    });
-    names.collect()
-}
-
-fn parts(folder: &Path) -> Vec<String> {
-    let names = folder.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
-        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
-            None
-        }
-    });
-    names.collect()
-}
-
-fn end(path: &[String], length: usize) -> &[String] {
-    &path[path.len().saturating_sub(length)..]
 }
 
 #[cfg(test)]

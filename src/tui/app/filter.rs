@@ -17,12 +17,15 @@ impl App {
         }
     }
 
-    /// Limits the next runs to these documents; an empty filter lifts the limit.
+    /// Limits the next runs to these documents; an empty filter lifts the limit. The quotation mark
+    /// of a folder that was completed may be open.
     ///
     /// # Errors
     /// The reason that it is not a filter, for the user.
     pub(super) fn filter_documents(&mut self, typed: &str) -> Result<(), String> {
-        self.limit_to(&typed.parse::<DocumentFilter>()?);
+        let is_open = typed.matches('"').count() % 2 == 1;
+        let close = if is_open { "\"" } else { "" };
+        self.limit_to(&format!("{typed}{close}").parse::<DocumentFilter>()?);
         Ok(())
     }
 

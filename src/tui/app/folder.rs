@@ -1,9 +1,11 @@
 //! The folder of documents: typed, completed, or one of those before.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::config::DocumentFilter;
 use crate::event::Command;
+use crate::files::unique_names;
 use crate::story::words;
 use crate::tui::folders::typed_path;
 use crate::tui::pane::Pane;
@@ -71,68 +73,75 @@ impl App {
     /// term among the names in the open folders.
     pub(super) fn complete(&mut self) {
         let Some(field) = &self.ui.field else { return };
-        let (files, (kept, path)) = match &field.purpose {
-            Purpose::Folder => (Files::None, ("", field.text.as_str())),
-            Purpose::Model => (Files::With("gguf"), ("", field.text.as_str())),
-            Purpose::Filter => (Files::All, last_term(field.text.as_str())),
+        let typed = field.text.as_str();
+        let purpose = field.purpose.clone();
+        let is_filter = purpose == Purpose::Filter;
+        let (files, kept, path) = match &purpose {
+            Purpose::Folder => (Files::None, "", typed.to_owned()),
+            Purpose::Model => (Files::With("gguf"), "", typed.to_owned()),
+            Purpose::Filter => {
+                let (kept, term) = last_term(typed);
+                (Files::All, kept, DocumentFilter::unescape(&term))
+            }
             _ => return,
         };
-        let purpose = field.purpose.clone();
-        let (parent, begun) = path.rsplit_once('/').unwrap_or((".", path));
-        let shown = &path[..path.len() - begun.len()];
+        let split = path.rfind('/').map_or(0, |slash| slash + 1);
+        let (shown, begun) = path.split_at(split);
 
-        let parents = if purpose == Purpose::Filter {
+        let mut names: Vec<String> = if is_filter {
             let roots = self.open_folders().into_iter();
-            // what begins at the root is in none of them
-            let roots = roots.filter(|_| !path.starts_with('/'));
-            roots.map(|root| typed_path(&root).join(parent)).collect()
+            roots
+                .flat_map(|(name, root)| names_of_documents(&name, &root, shown, begun))
+                .collect()
         } else {
-            let parent = if parent.is_empty() { "/" } else { parent };
-            vec![typed_path(parent)]
+            let parent = if shown.is_empty() { "." } else { shown };
+            names_in(&typed_path(parent), begun, files)
         };
-        let mut names: Vec<String> = parents
-            .iter()
-            .flat_map(|parent| names_in(parent, begun, files))
-            .collect();
         names.sort_unstable();
         names.dedup();
-        let (completed, remark) = match names.as_slice() {
-            [] => (
-                path.to_owned(),
-                Some("no name there begins like this".to_owned()),
-            ),
-            [name] => (format!("{shown}{name}"), None),
-            [first, ..] => {
-                let end = names.iter().map(|name| common_bytes(first, name)).min();
-                let common = &first[..end.unwrap_or(0)];
-                let listed = names.iter().take(MAX_NAMES);
-                let listed = listed.map(|name| without_slash(name));
-                let listed = listed.collect::<Vec<_>>().join("  ");
-                (format!("{shown}{common}"), Some(listed))
-            }
+        let Some(end) = names.iter().map(|name| common_bytes(&names[0], name)).min() else {
+            let error = Some("no name there begins like this".to_owned());
+            self.ui.field = Some(Field {
+                error,
+                ..field.clone()
+            });
+            return;
         };
-        // blanks are between the terms of a filter
-        let has_blank = purpose == Purpose::Filter && completed.contains(char::is_whitespace);
-        let [open, close] = match names.as_slice() {
-            // a folder is continued
-            [name] if has_blank && !name.ends_with('/') => ["\"", "\""],
-            _ if has_blank => ["\"", ""],
-            _ => ["", ""],
-        };
-        let field = Field::new(purpose, &format!("{kept}{open}{completed}{close}"));
+
+        let mut completed = format!("{shown}{}", &names[0][..end]);
+        if is_filter {
+            // blanks are between the terms of a filter; a folder is continued
+            let has_blank = completed.contains(char::is_whitespace);
+            let is_whole = names.len() == 1 && !completed.ends_with('/');
+            let open = if has_blank { "\"" } else { "" };
+            let close = if is_whole { open } else { "" };
+            completed = format!("{kept}{open}{}{close}", DocumentFilter::escape(&completed));
+        }
+        let listed = names.iter().take(MAX_NAMES);
+        let listed: Vec<&str> = listed.map(|name| without_slash(name)).collect();
         self.ui.field = Some(Field {
-            error: remark,
-            ..field
+            error: (names.len() > 1).then(|| listed.join("  ")),
+            ..Field::new(purpose, &completed)
         });
     }
 
-    /// Returns the folders that are open, as they are typed.
-    fn open_folders(&self) -> Vec<String> {
-        match &self.state.corpus {
-            Some(corpus) if corpus.folders.is_empty() => vec![corpus.folder.clone()],
-            Some(corpus) => corpus.folders.clone(),
-            None => Vec::new(),
+    /// Returns the folders that are open, each with what the paths of its documents begin with:
+    /// nothing for one that is open alone.
+    fn open_folders(&self) -> Vec<(String, PathBuf)> {
+        let Some(corpus) = &self.state.corpus else {
+            return Vec::new();
+        };
+        if corpus.folders.is_empty() {
+            return vec![(String::new(), typed_path(&corpus.folder))];
         }
+        let folders = corpus.folders.iter().map(|folder| typed_path(folder));
+        let folders: Vec<PathBuf> = folders
+            .map(|folder| folder.canonicalize().unwrap_or(folder))
+            .collect();
+        let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        let names = unique_names(&paths).into_iter();
+        let names = names.map(|name| format!("{name}/"));
+        names.zip(folders.iter().cloned()).collect()
     }
 
     /// Replaces the path that is typed by the next of those that were taken before.
@@ -182,13 +191,32 @@ enum Files {
     All,
 }
 
-/// Returns a filter in two parts: what is before its last term, and that term, without the
-/// quotation mark that opens it.
-fn last_term(filter: &str) -> (&str, &str) {
-    let is_quoted = filter.matches('"').count() % 2 == 1;
-    match filter.rfind('"').filter(|_| is_quoted) {
-        Some(quote) => (&filter[..quote], &filter[quote + 1..]),
-        None => filter.split_at(filter.rfind(' ').map_or(0, |blank| blank + 1)),
+/// Returns a filter in two parts: what is before its last term, and that term, without quotation
+/// marks.
+fn last_term(filter: &str) -> (&str, String) {
+    let mut start = 0;
+    let mut is_quoted = false;
+    for (at, character) in filter.char_indices() {
+        if character == '"' {
+            is_quoted = !is_quoted;
+        } else if character == ' ' && !is_quoted {
+            start = at + 1;
+        }
+    }
+    (&filter[..start], filter[start..].replace('"', ""))
+}
+
+/// Returns the names behind `shown` that begin like this, in the paths of the documents of a
+/// folder: they begin with `name`.
+fn names_of_documents(name: &str, root: &Path, shown: &str, begun: &str) -> Vec<String> {
+    match shown.strip_prefix(name) {
+        // what begins at the root is in no folder
+        Some(inside) if !inside.starts_with('/') => names_in(&root.join(inside), begun, Files::All),
+        _ => {
+            let name = name.strip_prefix(shown);
+            let name = name.filter(|name| !name.is_empty() && name.starts_with(begun));
+            name.map(str::to_owned).into_iter().collect()
+        }
     }
 }
 

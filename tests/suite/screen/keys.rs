@@ -2670,8 +2670,12 @@ fn the_names_of_documents_are_completed_in_a_filter() {
         "meeting-05.md",
         "rules of 1908.md",
         "notes.md",
+        "a[1]{2}.md",
+        "our papers/old*.md",
     ] {
-        std::fs::write(folder.path().join(name), "text").expect("written");
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, "text").expect("written");
     }
     let cases = [
         ("me", "meeting-0"),
@@ -2680,6 +2684,11 @@ fn the_names_of_documents_are_completed_in_a_filter() {
         ("ru", "\"rules of 1908.md\""),
         ("\"rules of", "\"rules of 1908.md\""),
         ("zzz", "zzz"),
+        ("a", "a[[]1[]][{]2[}].md"),
+        ("a[[]1", "a[[]1[]][{]2[}].md"),
+        ("our", "\"our papers/"),
+        ("\"our papers/", "\"our papers/old[*].md\""),
+        ("\"our papers/old[*].md\"", "\"our papers/old[*].md\""),
     ];
     for (typed, completed) in cases {
         let mut screen = ready();
@@ -2691,6 +2700,45 @@ fn the_names_of_documents_are_completed_in_a_filter() {
         let last = text.lines().last().unwrap_or_default();
         let field = last.split_once("): ").map_or(last, |(_, field)| field);
         assert!(field.trim_start().starts_with(completed), "{typed}: {last}");
+    }
+    // a folder that was completed needs no second quotation mark
+    let mut screen = ready();
+    screen
+        .press("esc f")
+        .type_text("\"our papers/")
+        .press("enter");
+    screen.shows("\"our papers/\": counting the documents");
+}
+
+#[test]
+fn the_names_of_documents_of_several_folders_begin_with_that_of_theirs() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folders = ["one/docs", "two/docs", "more"].map(|name| home.path().join(name));
+    for folder in &folders {
+        std::fs::create_dir_all(folder).expect("made");
+        std::fs::write(folder.join("rules.md"), "text").expect("written");
+    }
+    let folders = folders.map(|folder| folder.display().to_string());
+    let cases = [
+        ("m", "more/"),
+        ("more/", "more/rules.md"),
+        ("o", "one/docs/"),
+        ("two/", "two/docs/"),
+        ("two/docs/r", "two/docs/rules.md"),
+        ("ru", "ru"),
+    ];
+    for (typed, completed) in cases {
+        let corpus = CorpusCard {
+            folder: folders.join(", "),
+            folders: folders.to_vec(),
+            ..corpus()
+        };
+        let mut screen = ready();
+        screen.session(SessionEvent::CorpusOpened { corpus });
+        screen.press("esc f").type_text(typed).press("tab");
+        let text = screen.text(200, 60);
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.contains(&format!("): {completed}")), "{typed}: {last}");
     }
 }
 
