@@ -278,10 +278,6 @@ pub fn draw_folded(scene: &Scene<'_>, pane: Pane, area: Rect, buffer: &mut Buffe
     let words = view.absence(scene).unwrap_or_else(|| {
         let note = view.note(scene);
         let gap = if note.is_empty() { "" } else { " · " };
-        // the way out of the question line stops a run
-        if scene.ui.panes.focus == Focus::Input && scene.ui.work.is_running() {
-            return note;
-        }
         let key = scene.from_here(&pane.number().to_string());
         format!("{note}{gap}{key} shows it")
     });
@@ -468,7 +464,7 @@ fn status_parts(
         left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
         left.push_span(Span::raw(" "));
     }
-    if let Some(badge) = badge(scene) {
+    if let Some(badge) = badge(scene, overlay) {
         left.push_span(scene.span(Tone::Warning, badge));
         left.push_span(Span::raw("  "));
     }
@@ -478,7 +474,7 @@ fn status_parts(
     let first = keys.first().map_or(0, |key| hint_width(scene, *key));
     let room = width.saturating_sub(left.width() + first + 2);
     left.push_span(match &scene.ui.notice {
-        Some(notice) => notice_span(scene, notice, room),
+        Some(notice) => notice_span(scene, notice, overlay, room),
         None => {
             // the status line is the last of the screen
             let has_stages = waterfall::rows(scene, area.bottom()) > 0;
@@ -493,12 +489,11 @@ fn status_parts(
 }
 
 /// Returns the number of warnings and errors that the user has not seen, with the key that shows
-/// them;
-/// `None` while the last of them is written out.
-fn badge(scene: &Scene<'_>) -> Option<String> {
+/// them; `None` while the last of them is written out.
+fn badge(scene: &Scene<'_>, overlay: Option<&Open>) -> Option<String> {
     let unseen = scene.state.log.len().saturating_sub(scene.ui.seen_entries);
     let is_shown = scene.ui.notice.as_ref().is_some_and(|notice| notice.failed);
-    let log = scene.keys_from_here(Action::Log);
+    let log = log_hint(scene, overlay, "");
     let entries = scene.state.log.iter().rev().take(unseen);
     let errors = entries.filter(|entry| entry.failed.is_some()).count();
     let counts = [(errors, "error"), (unseen - errors, "warning")];
@@ -507,18 +502,32 @@ fn badge(scene: &Scene<'_>) -> Option<String> {
         .map(|(count, kind)| text::quantity(count as u64, kind))
         .collect();
     let count = counts.join(", ");
-    (unseen > 0 && !is_shown).then(|| format!("! {count} ({log})"))
+    (unseen > 0 && !is_shown).then(|| format!("! {count}{log}"))
+}
+
+/// Returns the key of the log with what it does, in brackets; nothing above an overlay, where it
+/// has no meaning.
+fn log_hint(scene: &Scene<'_>, overlay: Option<&Open>, does: &str) -> String {
+    match overlay {
+        Some(_) => String::new(),
+        None => format!(" ({}{does})", scene.keys_from_here(Action::Log)),
+    }
 }
 
 /// Returns a notice; one that does not fit ends with the key of the log.
-fn notice_span(scene: &Scene<'_>, notice: &Notice, room: usize) -> Span<'static> {
+fn notice_span(
+    scene: &Scene<'_>,
+    notice: &Notice,
+    overlay: Option<&Open>,
+    room: usize,
+) -> Span<'static> {
     let tone = if notice.failed {
         Tone::Warning
     } else {
         Tone::Notice
     };
     let words = text::one_line(&notice.text);
-    let log = format!(" ({} shows all)", scene.keys_from_here(Action::Log));
+    let log = log_hint(scene, overlay, " shows all");
     let log_width = text::width(&log);
 
     let shown = if text::width(&words) > room && room > 2 * log_width {

@@ -96,17 +96,29 @@ impl<'a> Scene<'a> {
     }
 
     /// The keys that run an action of the panes from here: in the question line a key that leaves
-    /// it comes first.
+    /// it, and stops nothing, comes first.
     pub fn keys_from_here(&self, action: Action) -> String {
         self.from_here(&self.keymap.sign(action))
     }
 
     /// A key of the panes by its sign, as [`Self::keys_from_here`] has those of an action.
     pub fn from_here(&self, sign: &str) -> String {
+        let stops = self.ui.work.is_running() || self.ui.tour.is_some();
+        let leave = if stops {
+            Action::NextPane
+        } else {
+            Action::Back
+        };
         match self.ui.panes.focus {
-            Focus::Input => format!("{} then {sign}", self.keymap.sign(Action::Back)),
+            Focus::Input => format!("{} then {sign}", self.keymap.sign(leave)),
             Focus::Panes => sign.to_owned(),
         }
+    }
+
+    /// The keys that run an action of the panes from an overlay, which has keys of its own.
+    pub fn keys_behind(&self, action: Action) -> String {
+        let [close, sign] = [Action::Back, action].map(|action| self.keymap.sign(action));
+        format!("{close} then {sign}")
     }
 
     /// A key with what it does, as `key what it does`.

@@ -131,7 +131,8 @@ impl App {
             if rows.contains(position) {
                 self.select_at(rows, position);
             } else {
-                self.back();
+                // a click beside it stops nothing
+                self.close_overlay();
             }
             return;
         }

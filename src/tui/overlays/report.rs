@@ -57,7 +57,7 @@ fn no_report(scene: &Scene<'_>) -> String {
     if scene.state.indexing.is_some() {
         return "Indexing is in progress; the report appears when it is done.".to_owned();
     }
-    let update = scene.keymap.sign(Action::Reindex);
+    let update = scene.keys_behind(Action::Reindex);
     if scene.state.is_index_stopped() {
         return format!("The index is not complete, as it was stopped: {update} continues it.");
     }

@@ -385,7 +385,7 @@ fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
         Origin::Recorded(reason) => Some((Tone::Quiet, format!("{recorded}; {reason}."))),
         Origin::Failed(reason) => Some((Tone::Warning, format!("! {recorded}. {reason}"))),
         Origin::Document if view.document.as_ref()?.changed => {
-            let update = scene.keymap.sign(Action::Reindex);
+            let update = scene.keys_behind(Action::Reindex);
             let words = format!(
                 "! The file may have changed since this run read it. {update} updates the index."
             );

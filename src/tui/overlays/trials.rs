@@ -19,7 +19,7 @@ pub fn end_row(page: &mut Page<'_>, indent: &str, end: Option<End>, stopped: &st
         Some(End::Finished) => {}
         Some(End::Stopped) => page.text(Tone::Warning, indent, &format!("■ {stopped}")),
         Some(End::Failed) => {
-            let log = page.scene.keymap.sign(Action::Log);
+            let log = page.scene.keys_behind(Action::Log);
             let words = format!("{LOST} it failed: {log} says why");
             page.text(Tone::Bad, indent, &words);
         }

@@ -81,8 +81,8 @@ impl View for Utility {
                 "A replay has no models. To measure, open the folder and ask the question there.",
             );
         } else {
-            let measure = scene.keymap.sign(Action::Utility);
-            let log = scene.keymap.sign(Action::Log);
+            let measure = scene.keys_behind(Action::Utility);
+            let log = scene.keys_behind(Action::Log);
             page.remark(&format!(
                 "The measurement was stopped or failed: {measure} measures again, {log} says what failed."
             ));

@@ -2033,7 +2033,7 @@ fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
         .shows(", not complete")
         .shows("The index is not complete: u continues it.")
         .press("I")
-        .shows("as it was stopped: u continues it")
+        .shows("as it was stopped: esc then u continues it")
         .press("esc")
         .session(report())
         .hides("not complete");
