@@ -127,6 +127,14 @@ impl Content {
         Some(first..first + len)
     }
 
+    /// Number of the rows above an item that belong to none: its heading. 0 where they take half of
+    /// the height.
+    fn heading(&self, start: usize, height: usize) -> usize {
+        let above = self.rows[..start].iter().rev();
+        let rows = above.take_while(|row| row.item.is_none()).count();
+        if 2 * rows < height { rows } else { 0 }
+    }
+
     /// The first row of a line of a document, or of the line after it where it has none.
     pub fn row_of_line(&self, number: u32) -> Option<usize> {
         let is_at = |row: &Row| row.number.is_some_and(|at| at >= number);
@@ -245,8 +253,9 @@ impl Scroll {
         }
     }
 
-    /// Moves the window so that the selected item is in sight; with the first one the rows above
-    /// it, which say what all items are, where they leave half of the height.
+    /// Moves the window so that the selected item is in sight, with the heading above it where that
+    /// fits; with the first one the rows above it, which say what all items are, where they leave
+    /// half of the height.
     pub fn show_selected(&mut self, content: &Content, height: usize) {
         let Some(item) = self.selected else { return };
         let Some(rows) = content.rows_of(item) else {
@@ -256,15 +265,18 @@ impl Scroll {
         if is_first && 2 * rows.start <= height {
             self.show(0..rows.end.min(height), content, height);
         } else {
-            self.show(rows, content, height);
+            let start = rows.start - content.heading(rows.start, height);
+            self.show(start..rows.end.min(start + height), content, height);
         }
     }
 
     /// Selects the item `steps` further on, or the first or last in sight when none is selected.
+    /// Where there is none, or rows up to it would be passed over, the window moves instead: all of
+    /// them are seen.
     pub fn select_by(&mut self, steps: isize, content: &Content, height: usize) {
         let items: Vec<Item> = content.items().collect();
         let Some(last) = items.len().checked_sub(1) else {
-            return;
+            return self.by(steps, content, height);
         };
 
         let at = self.selected.and_then(|selected| {
@@ -279,8 +291,39 @@ impl Scroll {
             (None, None) => 0,
         };
 
-        self.selected = Some(items[next]);
-        self.show_selected(content, height);
+        let passes_over = self.selected.is_some_and(|selected| {
+            steps.abs() == 1 && self.passes_over(selected, items[next], content, height)
+        });
+        if self.selected == Some(items[next]) {
+            self.by(steps, content, height);
+        } else if passes_over {
+            self.by(
+                steps * height.saturating_sub(1).max(1) as isize,
+                content,
+                height,
+            );
+        } else {
+            self.selected = Some(items[next]);
+            self.show_selected(content, height);
+        }
+    }
+
+    /// Returns whether rows between the window and the next item would not be in sight, besides
+    /// those of the last one.
+    fn passes_over(&self, from: Item, to: Item, content: &Content, height: usize) -> bool {
+        let (Some(from), Some(to)) = (content.rows_of(from), content.rows_of(to)) else {
+            return false;
+        };
+        let top = content.top(self, height);
+        let end = top + height - content.foot(height);
+        // an item that was left shows its details no longer
+        if from.start < to.start && from.start < end {
+            end.max(from.end) < to.start - content.heading(to.start, height)
+        } else if from.start < to.start {
+            end < from.start - content.heading(from.start, height)
+        } else {
+            to.end < top.min(from.start)
+        }
     }
 }
 

@@ -112,16 +112,17 @@ impl App {
         if self.overlay.is_none() {
             self.ui.panes.stage = None;
         }
+        let mut is_other = false;
         self.change_scroll(|scroll, content, height| {
-            if content.items().next().is_some() {
-                scroll.select_by(steps, content, height);
-            } else {
-                scroll.by(steps, content, height);
-            }
+            let before = scroll.selected;
+            scroll.select_by(steps, content, height);
+            is_other = scroll.selected != before;
         });
 
         // the details that open below a selected item are in sight too
-        self.show_selected();
+        if is_other {
+            self.show_selected();
+        }
     }
 
     /// Scrolls to the selected item of the focused view.

@@ -2040,6 +2040,75 @@ fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
 }
 
 #[test]
+fn the_key_that_is_named_beside_a_running_question_does_not_stop_it() {
+    let warned = SessionEvent::Warned {
+        text: "the folder is large".to_owned(),
+        advice: None,
+    };
+    let mut screen = streaming();
+    screen
+        .session(warned)
+        .press("x")
+        .shows("! 1 warning (tab then L)")
+        .press("tab L");
+    screen.shows("Warnings and errors").press("esc");
+    let stops = |effect: &Effect| *effect == Effect::Stop;
+    assert!(!screen.app.take_effects().iter().any(stops));
+    screen.press("esc");
+    assert!(screen.app.take_effects().iter().any(stops));
+}
+
+/// The rows in the frame of the overlay, or of the focused pane, where it has the width of the
+/// screen.
+fn focused_rows(screen: &mut Screen, width: u16, height: u16) -> Vec<String> {
+    let text = screen.text(width, height);
+    // panes that are not focused have a number there
+    let begins = |row: &&str| {
+        let title = row.strip_prefix('╭').map(|title| title.chars().nth(1));
+        title.is_some_and(|first| !first.is_some_and(|first| first.is_ascii_digit()))
+            || row.starts_with("╭▸")
+    };
+    let rows = text.lines().skip_while(|row| !begins(row));
+    let rows = rows.skip(1).take_while(|row| !row.starts_with('╰'));
+    rows.map(|row| row.trim_matches(['│', '▐', '▸', ' ']).to_owned())
+        .collect()
+}
+
+#[test]
+fn every_row_of_a_list_is_reached_by_moving_down() {
+    let lists = [
+        "v", "s", "S", "M", "w", "c", "p", "I", "L", "?", "D enter", "1", "3", "5",
+    ];
+    let mut screens: Vec<(&str, Screen)> = lists
+        .map(|keys| {
+            let mut screen = answered();
+            screen.resize(60, 16).press(keys);
+            screen.session(model_list()).session(sessions());
+            (keys, screen)
+        })
+        .into_iter()
+        .chain([("varied", varied()), ("threads", listed_threads())])
+        .collect();
+    let mut missing = Vec::new();
+    for (keys, screen) in &mut screens {
+        for (width, height) in [(60, 16), (40, 10)] {
+            screen.resize(width, height).press("g");
+            let mut seen = focused_rows(screen, width, height);
+            let mut before = String::new();
+            while before != screen.text(width, height) {
+                before = screen.text(width, height);
+                screen.press("j");
+                seen.extend(focused_rows(screen, width, height));
+            }
+            let all = focused_rows(screen, width, 200).into_iter();
+            let unseen = all.filter(|row| !row.is_empty() && !seen.contains(row));
+            missing.extend(unseen.map(|row| format!("{keys} at {width}x{height}: {row}")));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
 fn errors_and_warnings_are_counted_apart() {
     let mut screen = ready();
     let warned = SessionEvent::Warned {
