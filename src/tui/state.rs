@@ -166,14 +166,17 @@ impl State {
         }
     }
 
+    /// Logs a warning. What each run warns of is in the log once, at the time of the last.
     fn warn(&mut self, text: &str, advice: Option<&str>) {
-        self.log.push(Entry {
+        let entry = Entry {
             failed: None,
             problem: Problem {
                 error: one_line(text),
                 advice: advice.map(one_line),
             },
-        });
+        };
+        self.log.retain(|known| *known != entry);
+        self.log.push(entry);
     }
 
     /// Returns the run at `index`, or the latest one.
@@ -229,7 +232,10 @@ impl State {
             self.models
                 .retain(|_, model| matches!(model, Model::Ready { .. }));
         }
-        self.warn(&format!("{}: stopped", words::operation(operation)), None);
+        self.warn(
+            &format!("{} was stopped", words::operation(operation)),
+            None,
+        );
     }
 
     /// Forgets what a run was measured to be so far, since that begins.

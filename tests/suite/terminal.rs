@@ -298,7 +298,7 @@ fn escape_stops_a_measurement() {
     terminal.send("w");
     terminal.wait_for("esc stops");
     terminal.send(ESCAPE);
-    terminal.wait_for("stopped: measure the utility");
+    terminal.wait_for("measuring the context was stopped");
     // the engine is free for the next question
     terminal.send("r");
     terminal.wait("the second run", |screen| {

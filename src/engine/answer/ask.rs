@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
-use crate::config::{AnswerPrompt, AttributionKind, Config, UtilityKind};
+use crate::config::{AnswerPrompt, AttributionKind, Config};
 use crate::corpus::split_words;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Corpus, Gate, Need, Passages, Run, Tools, context};
@@ -14,7 +14,8 @@ use crate::engine::stages::follow_up;
 use crate::engine::stages::gate::select_gate;
 use crate::engine::stages::utility::SePer;
 use crate::event::{
-    Advice, Ask, FORMAT, Flow, Outcome, Problem, QuestionKind, RunEvent, Scope, Support, is_stop,
+    Advice, Ask, FORMAT, Flow, Outcome, Part, Problem, QuestionKind, RunEvent, Scope, Support,
+    is_stop,
 };
 use crate::llm::{Generator, TEMPLATE_ADVICE};
 
@@ -299,14 +300,19 @@ fn measure(run: &mut Run<'_>, answer: &Answer, passages: &Passages) {
     let mut meter = SePer::new(run.tools.config.utility.kind);
     for (step, passages) in &of_all {
         run.step = *step;
+        // what has no time for one lookup has none for the next: that is said once
+        if !run.should_run(Part::Utility, passages.hits.len()) {
+            return;
+        }
         let measured = meter.measure(run, passages);
         if warn_of_failure(run, "the utility of the context", measured).is_break() {
             return;
         }
     }
 
-    let is_measured = run.tools.config.utility.kind != UtilityKind::Off && !answer.short.is_empty();
-    if is_measured && let Some((_, passages)) = of_all.last() {
+    if !answer.short.is_empty()
+        && let Some((_, passages)) = of_all.last()
+    {
         let sampled = sample(run, passages);
         let _ = warn_of_failure(run, "the agreement of sampled answers", sampled);
     }

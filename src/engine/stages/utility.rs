@@ -4,7 +4,7 @@ use crate::config::{Config, UtilityKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Tools, context};
 use crate::event::{
-    Belief, BeliefSample, Flow, Hit, HitUtility, Part, RunEvent, SePerForm, Utility, saturating_u32,
+    Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
 };
 use crate::llm::{Completion, Decoding, Prompt};
 use crate::methods::{
@@ -86,11 +86,8 @@ impl SePer {
         }
     }
 
-    /// Measures and emits how much the passages of a lookup helped, where the settings ask for it.
+    /// Measures and emits how much the passages of a lookup helped.
     pub fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
-        if !run.should_run(Part::Utility, passages.hits.len()) {
-            return Ok(());
-        }
         let own = run.answer_so_far().short.clone();
         if let Some(utility) = self.utility(run, &passages.hits, &own)? {
             let step = run.step;

@@ -148,27 +148,27 @@ pub fn utility_change(delta: f32) -> String {
     format!("{delta:+.2}: {change}")
 }
 
-/// Returns what an operation does, in the imperative.
+/// Returns what an operation does, as the subject of a sentence.
 pub fn operation(operation: Operation) -> &'static str {
     match operation {
-        Operation::Engine => "engine",
-        Operation::LoadModels => "load models",
-        Operation::Ask => "ask",
-        Operation::Open => "open",
-        Operation::Index => "index",
-        Operation::Link => "link",
-        Operation::OpenSource => "open source",
-        Operation::Search => "search",
-        Operation::SuggestQuestions => "suggest questions",
-        Operation::MeasureUtility => "measure the utility",
-        Operation::TracePassage => "trace a passage",
-        Operation::Diagnose => "diagnose",
-        Operation::ListModels => "list the models",
-        Operation::PullModel => "download",
-        Operation::ListSessions => "list the recorded runs",
-        Operation::RenameThread => "rename the thread",
-        Operation::OpenRun => "open the recorded run",
-        Operation::Unknown => "unknown operation",
+        Operation::Engine => "the engine",
+        Operation::LoadModels => "loading the models",
+        Operation::Ask => "the question",
+        Operation::Open => "opening the folder",
+        Operation::Index => "indexing",
+        Operation::Link => "linking",
+        Operation::OpenSource => "opening the source",
+        Operation::Search => "the search",
+        Operation::SuggestQuestions => "looking for questions",
+        Operation::MeasureUtility => "measuring the context",
+        Operation::TracePassage => "tracing the passage",
+        Operation::Diagnose => "the diagnosis",
+        Operation::ListModels => "listing the models",
+        Operation::PullModel => "the download",
+        Operation::ListSessions => "listing the recorded runs",
+        Operation::RenameThread => "renaming the thread",
+        Operation::OpenRun => "opening the recorded run",
+        Operation::Unknown => "an unknown operation",
     }
 }
 

@@ -181,7 +181,7 @@ impl App {
             String::new()
         };
         let stopped = words::operation(operation);
-        self.notify(format!("stopped: {stopped}{continues}"));
+        self.notify(format!("{stopped} was stopped{continues}"));
     }
 
     fn operation_failed(&mut self, operation: Operation) {

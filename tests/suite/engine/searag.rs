@@ -406,6 +406,11 @@ fn what_the_budget_does_not_hold_is_left_out_and_the_answer_is_written() {
             "{part:?}: {missing:?}"
         );
     }
+    // of all lookups and of the samples at once
+    let of_utility = missing
+        .iter()
+        .filter(|(parts, _)| parts[..] == [Part::Utility]);
+    assert_eq!(of_utility.count(), 1, "{missing:?}");
     let ran = |event: &RunEvent| {
         matches!(
             event,

@@ -2029,7 +2029,7 @@ fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
         .session(SessionEvent::OperationStopped {
             operation: Operation::Index,
         })
-        .shows("stopped: index; u continues it")
+        .shows("indexing was stopped; u continues it")
         .shows(", not complete")
         .shows("The index is not complete: u continues it.")
         .press("I")
@@ -2127,6 +2127,20 @@ fn errors_and_warnings_are_counted_apart() {
         .shows("! 1 error, 1 warning (L)")
         .press("L esc")
         .hides("! 1");
+
+    // what each run warns of is one entry, which is seen
+    let warned = || RunEvent::Warned {
+        text: "no detector for this model".to_owned(),
+        advice: None,
+    };
+    let mut again = recorded()[..2].to_vec();
+    again[1].event = warned().into();
+    screen.apply(&again).press("j").shows("! 1 warning (L)");
+    let mut screen = answered();
+    screen.apply(&again).apply(&renamed(&again, "again"));
+    let text = screen.press("L").text(200, 60);
+    let entries = text.matches("! no detector for this model").count();
+    assert_eq!(entries, 1, "{text}");
 }
 
 #[test]
