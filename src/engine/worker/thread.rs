@@ -66,6 +66,11 @@ impl Worker {
         match command {
             Command::Ask(asked) => {
                 self.read_unread(publish);
+                if !self.complete_demo(&asked.overrides, publish)? {
+                    let operation = Operation::Ask;
+                    self.emit(SessionEvent::OperationStopped { operation }, publish);
+                    return Ok(tasks);
+                }
                 self.ask(&asked, publish)?;
                 // the run used the links that there were; the rest of the corpus follows
                 let overrides = asked.overrides;
@@ -153,6 +158,23 @@ impl Worker {
             Flow::Continue if Instant::now() < deadline => Flow::Continue,
             Flow::Continue | Flow::Stop => Flow::Stop,
         });
+    }
+
+    /// Computes the vectors of the demo before a question that searches with them: its questions
+    /// show what vectors find, and it takes some seconds. Over other folders words alone do.
+    /// Returns `false` when it was interrupted.
+    fn complete_demo(
+        &mut self,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<bool, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let index = self.index.as_ref();
+        let is_demo = index.is_some_and(|index| index.card().demo && index.lacks_vectors());
+        if !is_demo || !config.retriever.kind.has_vectors() {
+            return Ok(true);
+        }
+        Ok(self.update_words(publish)? && self.update(publish)?.is_some())
     }
 
     /// Carries out the background task with the highest priority.

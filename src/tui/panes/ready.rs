@@ -169,11 +169,19 @@ fn pull_keys(scene: &Scene<'_>) -> String {
 }
 
 /// Returns the reason that an early question waits.
-pub(super) fn waiting_for(scene: &Scene<'_>) -> &'static str {
-    if are_models_loaded(scene) {
-        "starting …"
-    } else {
-        "waiting for the models …"
+pub(super) fn waiting_for(scene: &Scene<'_>) -> String {
+    if !are_models_loaded(scene) {
+        return "waiting for the models …".to_owned();
+    }
+    let corpus = scene.state.corpus.as_ref();
+    let completes_demo = corpus.is_some_and(|known| known.demo && known.words_only);
+    match scene.state.indexing.as_ref().filter(|_| completes_demo) {
+        Some(progress) => {
+            let left = progress.left_ms.map(text::time_left);
+            let left = left.map_or_else(String::new, |left| format!(", {left}"));
+            format!("waiting for the vectors of the demo{left} …")
+        }
+        None => "starting …".to_owned(),
     }
 }
 

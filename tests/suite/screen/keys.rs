@@ -2013,6 +2013,24 @@ fn a_finished_answer_is_in_sight_on_a_small_screen() {
 }
 
 #[test]
+fn a_question_of_the_demo_says_that_it_waits_for_the_vectors() {
+    for (demo, says) in [
+        (true, "waiting for the vectors of the demo, 26 s left"),
+        (false, "starting …"),
+    ] {
+        let corpus = CorpusCard {
+            demo,
+            words_only: true,
+            ..corpus()
+        };
+        let mut screen = ready();
+        screen.session(SessionEvent::CorpusOpened { corpus });
+        screen.session(progress()).type_text("Who?").press("enter");
+        screen.shows(says);
+    }
+}
+
+#[test]
 fn the_index_that_was_stopped_is_said_to_be_incomplete_and_continues() {
     let mut screen = ready();
     screen.session(report()).press("esc I").shows("12 added");
