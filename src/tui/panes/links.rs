@@ -114,15 +114,26 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
     };
 
     let chosen = &document.chunks[at];
-    linked_row(page, run, lookup, document, chosen, " ");
-    for link in &chosen.links {
-        let other = (link.to as usize)
-            .checked_sub(document.first as usize)
-            .and_then(|at| document.chunks.get(at));
-        if let Some(other) = other {
-            let weight = format!("   {} ", words::score(link.weight, 2));
-            linked_row(page, run, lookup, document, other, &weight);
-        }
+    let others = chosen.links.iter().filter_map(|link| {
+        let at = (link.to as usize).checked_sub(document.first as usize)?;
+        let weight = words::score(link.weight, 2);
+        Some((format!("{weight:>7} "), document.chunks.get(at)?))
+    });
+    let chunks: Vec<(String, &LinkedChunk)> = std::iter::once((" ".to_owned(), chosen))
+        .chain(others)
+        .collect();
+    let label_of = |chunk: &LinkedChunk| {
+        let label = lookup.label(chunk.chunk);
+        label.map_or_else(String::new, |label| format!("[{label}] "))
+    };
+    // the labels are a column of their own, beside the chosen chunk too
+    let labels = chunks
+        .iter()
+        .map(|(_, chunk)| text::width(&label_of(chunk)));
+    let labels = labels.max().unwrap_or(0);
+    for (before, chunk) in &chunks {
+        let label = text::left(&label_of(chunk), labels);
+        linked_row(page, run, document, chunk, [before, &label]);
     }
     page.gap();
     if page.scene.ui.panes.zoomed {
@@ -172,13 +183,10 @@ fn first_part(chunk: &ChunkText) -> u64 {
 fn linked_row(
     page: &mut Page<'_>,
     run: &Run,
-    lookup: &Lookup,
     document: &DocumentLinks,
     chunk: &LinkedChunk,
-    before: &str,
+    [before, label]: [&str; 2],
 ) {
-    let label = lookup.label(chunk.chunk);
-    let label = label.map_or_else(String::new, |label| format!("[{label}] "));
     let location = words::location(&document.document, chunk.lines, chunk.place.as_ref());
 
     let mut line = Line::from(page.span(Tone::Strong, before));
@@ -311,8 +319,10 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
     if page.scene.ui.panes.zoomed {
         attention_matrix(page, run, &attended);
     } else {
+        let labels = attended.iter().flat_map(|(_, step)| &step.attended);
+        let digits = labels.map(|chunk| chunk.label.to_string().len()).max();
         for (row, step) in attended {
-            attention_rows_of(page, row, step);
+            attention_rows_of(page, row, step, digits.unwrap_or(1));
         }
     }
     let attention = "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause";
@@ -379,9 +389,9 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
 
 /// Writes the shares of a sentence's chunks, and the sentence beside them or, where it does not
 /// fit, below.
-fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
+fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step, digits: usize) {
     let item = Item::new(row, 0);
-    let mut line = attention_row(page, step);
+    let mut line = attention_row(page, step, digits);
     let sentence = text::one_line(step.text.trim());
     if line.width() + text::width(&sentence) <= page.cells {
         line.push_span(page.span(Tone::Quiet, sentence));
@@ -401,13 +411,14 @@ fn ablation_row(page: &mut Page<'_>, row: usize, step: &Step) {
     }
 }
 
-fn attention_row(page: &Page<'_>, step: &Step) -> Line<'static> {
+fn attention_row(page: &Page<'_>, step: &Step, digits: usize) -> Line<'static> {
     let name = format!("s{}", step.step);
     let mut line = Line::from(page.span(Tone::Strong, format!(" {name:<4}")));
     line.push_span(page.span(Tone::Quiet, "← "));
     for (rank, attended) in step.attended.iter().take(CHUNKS_SHOWN).enumerate() {
         let tone = if rank == 0 { Tone::Text } else { Tone::Quiet };
-        let share = format!("[{}] {:.2}  ", attended.label, attended.share);
+        let label = text::right(&format!("[{}]", attended.label), digits + 2);
+        let share = format!("{label} {:.2}  ", attended.share);
         if line.width() + share.trim_end().len() > page.cells {
             break;
         }
