@@ -97,7 +97,11 @@ impl App {
             Request::Close => self.close_overlay(),
             Request::Refuse(reason) => self.refuse(reason),
             Request::Set { key, value } => {
-                self.notify(format!("{key} = {value}"));
+                let shown = match key {
+                    "preset" => words::preset_name(&value),
+                    _ => &value,
+                };
+                self.notify(format!("{key} = {shown}"));
                 self.override_setting(key, &value);
             }
             Request::Reset(key) => self.reset_setting(key),

@@ -1,6 +1,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{AnswerPrompt, Config, SETTINGS, Setting, SettingReader};
+use crate::story::words;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::theme::Tone;
@@ -189,7 +190,7 @@ fn setting_rows(page: &mut Page<'_>, scroll: &Scroll, row: usize, setting: &Sett
     page.item_text(item, Tone::Quiet, "      ", &setting.doc());
     for (name, doc) in explained_choices(page.scene, setting) {
         let mark = if name == value { '▸' } else { ' ' };
-        let words = format!("{mark} {name}: {doc}");
+        let words = format!("{mark} {}: {doc}", shown_value(setting, &name));
         page.item_hanging(item, Tone::Quiet, "      ", "  ", &words);
     }
 }
@@ -224,7 +225,7 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
         more.push_str(&format!("   {chunks} with prompt sources"));
     }
     if changed && !is_fixed {
-        more.push_str(&format!("   was {before}"));
+        more.push_str(&format!("   was {}", shown_value(setting, &before)));
     }
     if setting.is_read_by(SettingReader::Index) {
         more.push_str("   needs re-indexing");
@@ -246,6 +247,7 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
     let room = page
         .cells
         .saturating_sub(names + MARGINS + text::width(sign));
+    let value = shown_value(setting, value);
     let value = text::clip(if value.is_empty() { "\"\"" } else { value }, room).into_owned();
     let more = text::clip(&more, room.saturating_sub(text::width(&value))).into_owned();
     Line::from(vec![
@@ -255,6 +257,14 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
         page.span(tone, format!("{sign}{value}")),
         page.span(Tone::Quiet, more),
     ])
+}
+
+/// Returns a value as the screen names it.
+fn shown_value<'v>(setting: &Setting, value: &'v str) -> &'v str {
+    match setting.key {
+        "preset" => words::preset_name(value),
+        _ => value,
+    }
 }
 
 /// Returns the number of chunks that the next run chooses by itself where it has the prompt

@@ -188,7 +188,7 @@ fn a_changed_setting_goes_with_the_next_question() {
         .press("s / c h u n k s space s h o w n esc esc")
         .hides("Settings");
     // the first row is the preset: it is a choice
-    screen.press("s enter").shows("was naive").press("r");
+    screen.press("s enter").shows("was plain search").press("r");
     let Some(Command::Ask(Ask { overrides, .. })) = screen.commands().pop() else {
         panic!("no question")
     };
@@ -1116,7 +1116,7 @@ fn presets_and_choices_are_listed_with_their_sentences() {
     let mut screen = answered();
     screen
         .press("s")
-        .shows("▸ naive: Retrieves once for the question and answers from the best chunks.")
+        .shows("▸ plain search: Retrieves once for the question and answers from the best chunks.")
         .shows("closed-book: Answers from the model's own memory, without documents.");
     screen
         .press("/ c h u n k e r . k i n d")
@@ -2738,6 +2738,10 @@ fn the_screen_has_one_name_for_a_preset() {
         .hides("naive")
         .press("c")
         .shows("    plain search   asked");
+    screen
+        .press("esc s")
+        .shows("▸ plain search: Retrieves once")
+        .hides("naive");
     screen.press("esc ctrl-p").type_text("plain");
     screen
         .shows("plain search, for the next run")
