@@ -8,7 +8,7 @@ use crate::tui::view::{Request, Scene, Size, View};
 use crate::tui::viewport::Scroll;
 
 /// The signs in front of the sentences of an answer.
-const SIGNS: &str = "Signs in front of a sentence: ✓ a source holds it, ○ none does, ? the model was unsure, ≠ another source says \
+const SIGNS: &str = "Signs in front of a sentence: ✓ a source holds it, ≈ a source has some of its words, ○ none does, ? the model was unsure, ≠ another source says \
      otherwise, · not judged: while it is written, or where the whole answer is uncertain.";
 
 /// The keys that work where help was called.

@@ -195,7 +195,12 @@ fn short_answer_rows(page: &mut Page<'_>, run: &Run) {
     let room = page.cells.saturating_sub(INDENT.len());
     let answer = run.turn().answer;
     if !answer.is_empty() {
-        page.text_behind(vec![sign], Tone::Quiet, &answer, room);
+        let mut before = sign;
+        for line in sentences::quiet_lines(page, &answer, room) {
+            let mut spans = vec![std::mem::replace(&mut before, Span::raw(INDENT))];
+            spans.extend(line.spans);
+            page.line(spans);
+        }
     }
     if run.outcome != Some(Outcome::Completed) {
         let ended = format!("■ {}", words::outcome(run.outcome.as_ref()));
@@ -215,7 +220,7 @@ fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
         None => format!("understood as: {}", follow_up.text),
     };
     let edits = page.scene.keys_from_here(Action::EditWording);
-    // during the run the way out of the question line stops it
+    // during the run an edit would replace it
     let edits = if follow_up.text.is_empty() || page.scene.ui.is_in_progress(run) {
         String::new()
     } else {

@@ -21,6 +21,8 @@ use crate::tui::viewport::{Item, patch_line, plain};
 /// Before the text of a sentence: selection, number, sign of its support, space.
 pub const INDENT: &str = "     ";
 
+/// The share of words that is no more than most of them.
+const ALL_WORDS: f32 = 0.995;
 /// Cells of a label behind a row of a table.
 const LABEL: usize = 6;
 
@@ -61,6 +63,14 @@ pub fn rows(page: &mut Page<'_>, run: &Run) -> Range<usize> {
     }
     let end = page.content.rows.len();
     first.unwrap_or(end)..end
+}
+
+/// Returns the lines of an answer of another run, quietly.
+pub fn quiet_lines(page: &Page<'_>, answer: &str, cells: usize) -> Vec<Line<'static>> {
+    let drawn = document::render_markdown(&Lines::from_text(answer), &[], cells);
+    let rows = drawn.into_iter().flat_map(|line| line.rows);
+    rows.map(|row| with_labels(page, &row).patch_style(page.scene.style(Tone::Quiet)))
+        .collect()
 }
 
 /// Returns the rows of each sentence; rows between sentences have none.
@@ -214,6 +224,8 @@ impl<'a> Sentence<'a> {
             // what is quoted below a refusal supports nothing, and a sign of support beside an
             // answer that is in question or not yet judged would be read as its verdict
             (Tone::Quiet, "·")
+        } else if self.step.citations.iter().all(is_in_part) {
+            (Tone::Good, "≈")
         } else {
             (Tone::Good, "✓")
         }
@@ -371,6 +383,11 @@ impl<'a> Sentence<'a> {
     }
 }
 
+/// Returns whether a source has some of the words of its sentence, and that is all that is known.
+fn is_in_part(citation: &Citation) -> bool {
+    matches!(citation.evidence, Evidence::Overlap { share } if share <= ALL_WORDS)
+}
+
 /// Returns a row with its labels in their colour, but for those in code.
 fn with_labels(page: &Page<'_>, row: &Row) -> Line<'static> {
     let mut spans = Vec::new();
@@ -412,7 +429,9 @@ fn citation_rows(page: &mut Page<'_>, item: Item, citation: &Citation) {
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
         Evidence::Marked => "cited by the model".to_owned(),
-        Evidence::Overlap { share } if share > 0.995 => "has all words of the sentence".to_owned(),
+        Evidence::Overlap { share } if share > ALL_WORDS => {
+            "has all words of the sentence".to_owned()
+        }
         Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),
         Evidence::Judged { share } => format!("the model finds it here, {:.0} %", share * 100.0),
     };

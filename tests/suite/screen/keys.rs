@@ -1160,7 +1160,7 @@ fn saving_asks_for_files() {
         "{markdown}"
     );
     assert!(
-        text.contains("╭▸1 Answer") && text.contains("│  3✓ So the answer is Aldmouth.  [2]"),
+        text.contains("╭▸1 Answer") && text.contains("│  3≈ So the answer is Aldmouth.  [2]"),
         "{text}"
     );
 }
@@ -1974,6 +1974,15 @@ fn an_earlier_turn_has_the_sign_of_its_verdict_and_says_that_it_was_stopped() {
     );
     let text = screen.press("G").text(60, 16);
     assert!(text.contains("partly supported"), "{text}");
+
+    // its table is drawn as that of the run on the screen
+    let mut screen = document();
+    screen
+        .shows("part               │   every")
+        .apply(&next(recorded(), &recorded()[0].run))
+        .press("g")
+        .shows("part               │   every")
+        .hides("| part |");
 
     // the run that another question replaced
     let mut screen = ended(Outcome::Stopped);
