@@ -206,8 +206,12 @@ impl Worker {
                 self.words_read += read.saturating_sub(before);
                 Ok(false)
             }
-            Update::Finished(report) => {
+            Update::Finished(mut report) => {
                 let corpus = report.corpus.clone();
+                // a question came between the words and their vectors
+                if let Some(of_words) = self.words_report.take() {
+                    count_words(&mut report, &of_words);
+                }
                 self.words_report = Some(*report);
                 Ok(emit(SessionEvent::CorpusOpened { corpus }) == Flow::Continue)
             }
