@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::engine::error::WorkerError;
 use crate::engine::stages::utility::FinishedRun;
 use crate::event::{Advice, Command, Flow, Operation, Record, SessionEvent, is_stop};
-use crate::index::Search as _;
+use crate::index::{Collection, Search as _};
 
 use super::background::{BackgroundTasks, Overrides, Task};
 use super::inbox::{Inbox, Next};
@@ -29,7 +29,13 @@ impl Worker {
 
             match next {
                 Next::Command(command) => {
-                    tasks.extend(self.obey(command, publish));
+                    let had_none = self.has_no_vectors();
+                    let follows = self.obey(command, publish);
+                    // a question of the demo waited for what was pending
+                    if had_none && !self.has_no_vectors() {
+                        tasks.remove(&Task::Update);
+                    }
+                    tasks.extend(follows);
                     if self.index.is_none() {
                         tasks.retain(|task, _| *task == Task::Load);
                     }
@@ -42,6 +48,10 @@ impl Worker {
                 Next::Gone => return,
             }
         }
+    }
+
+    fn has_no_vectors(&self) -> bool {
+        self.index.as_ref().is_some_and(Collection::has_no_vectors)
     }
 
     /// Carries out one command and returns the background tasks that follow from it.
@@ -170,7 +180,7 @@ impl Worker {
     ) -> Result<bool, WorkerError> {
         let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_ref();
-        let is_demo = index.is_some_and(|index| index.card().demo && index.lacks_vectors());
+        let is_demo = index.is_some_and(|index| index.card().demo) && self.has_no_vectors();
         if !is_demo || !config.retriever.kind.has_vectors() {
             return Ok(true);
         }
