@@ -212,9 +212,11 @@ impl Header {
         let width = *widths.get(widths.len().checked_sub(1)? / 2)?;
 
         let is_wide = above.iter().all(|row| row.len() < names.len()) && width <= names.len() + 1;
-        let has_words = names
-            .iter()
-            .any(|(_, name)| name.contains(char::is_alphabetic));
+        // a row that begins behind the first column has no name for its labels
+        let has_words = names[0].0 > 0
+            || names
+                .iter()
+                .any(|(_, name)| name.contains(char::is_alphabetic));
         let are_named = names.len() * 2 > names.last()?.0 + 1;
         let is_header = is_wide && has_words && are_named && are_words(&names, below);
         is_header.then(|| Self {
@@ -274,15 +276,45 @@ fn are_pairs(rows: &[&Cells]) -> bool {
     count > 2 && numbers > 0 && numbers * 2 <= count && rows.iter().all(|row| row.len() <= 2)
 }
 
-/// Returns whether the cells are words. A column may have the name of a year or a day, where it
-/// does not hold such.
+/// Returns whether the cells are words, or name a column in digits that holds no such.
 fn are_words(cells: &Cells, below: &[&Cells]) -> bool {
     cells.iter().all(|(column, name)| {
-        let is_time = is_time(name);
-        let mut values = below.iter().filter_map(|row| cell(row, *column));
-        let is_name = !is_number(name) || (is_time && !values.any(self::is_time));
+        let is_name = !is_number(name)
+            || is_time_of_column(*column, name, below)
+            || is_unit_of_column(*column, cells, below);
         is_name && name.len() <= MAX_NAME_BYTES
     })
+}
+
+/// Returns whether a cell is a year, a month or a day above other values.
+fn is_time_of_column(column: usize, name: &str, below: &[&Cells]) -> bool {
+    let mut values = below.iter().filter_map(|row| cell(row, column));
+    // a rate has four digits behind its point, as a year has behind its month
+    let is_rate = |value: &str| {
+        value
+            .split_once('.')
+            .is_some_and(|(_, part)| part.len() == 4)
+    };
+    match (is_time(name), is_period(name)) {
+        (true, _) => !values.any(|value| is_time(value) || (is_rate(name) && is_rate(value))),
+        (false, true) => !values.any(has_unit),
+        (false, false) => false,
+    }
+}
+
+/// Returns whether a cell of several, the first of which is a word, is a size, a share or an hour
+/// (`10 m`, `19 %`, `08:00`): above bare numbers, or beside others of its unit above words.
+fn is_unit_of_column(column: usize, cells: &Cells, below: &[&Cells]) -> bool {
+    let Some(name) = cell(cells, column).filter(|name| has_unit(name)) else {
+        return false;
+    };
+    let is_below_word = cell(cells, 0).is_none_or(|first| !is_number(first));
+    let beside = cells.iter().filter(|(_, other)| unit(other) == unit(name));
+    let mut values = below.iter().filter_map(|row| cell(row, column));
+    cells.len() > 2
+        && is_below_word
+        && !values.any(has_unit)
+        && (beside.count() > 1 || is_above_numbers(column, name, below))
 }
 
 /// Returns whether most values of a column are numbers, and the first one is. The name itself is
@@ -308,17 +340,43 @@ fn line(columns: &Columns, cells: &Cells) -> String {
     columns.line(cells.iter().map(|(column, cell)| (*column, cell.as_str())))
 }
 
-/// Returns whether a cell is a year, or a day or month in digits.
+/// Returns whether a cell is a year, or a day, a month or a span of years in digits.
 fn is_time(cell: &str) -> bool {
-    let mut parts = cell.split(['-', '/', '.']);
-    let are_digits = parts.all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    let is_year = |cell: &str| {
-        let year = cell.get(..4).and_then(|year| year.parse().ok());
-        year.is_some_and(|year: u32| (1900..2100).contains(&year))
+    let parts: Vec<&str> = cell.split(['-', '–', '/', '.']).collect();
+    let is_full = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_month = |part: &str| part.len() == 2 && ("01"..="12").contains(&part);
+    let is_figure = match parts.as_slice() {
+        [year] => is_year(year),
+        [year, next] if is_year(year) => (next.len() == 2 || is_year(next)) && !cell.contains('.'),
+        [month, year] => is_month(month) && is_year(year),
+        parts => parts.len() == 3,
     };
-    let is_month = cell.len() == 7 && cell.as_bytes()[4] == b'-';
-    let is_day = cell.split(['-', '/', '.']).count() == 3;
-    are_digits && (is_day || (is_year(cell) && (cell.len() == 4 || is_month)))
+    is_figure && parts.iter().all(is_full)
+}
+
+fn is_year(cell: &str) -> bool {
+    cell.len() == 4
+        && cell
+            .parse()
+            .is_ok_and(|year: u32| (1900..2100).contains(&year))
+}
+
+/// Returns whether a cell is a month, a quarter or a half of a year in words.
+fn is_period(cell: &str) -> bool {
+    let mut words = cell.split(|c: char| !c.is_alphanumeric());
+    words.any(is_year) && cell.contains(char::is_alphabetic)
+}
+
+/// Returns whether a cell has a figure that is no bare number: with a unit, a share, an hour.
+fn has_unit(cell: &str) -> bool {
+    let is_figure = cell.contains(|c: char| c.is_ascii_digit()) && !cell.starts_with('=');
+    is_figure && !unit(cell).is_empty()
+}
+
+/// Returns the signs of a cell beside its digits.
+fn unit(cell: &str) -> String {
+    let is_sign = |c: &char| c.is_alphabetic() || "%‰°:<>€$£".contains(*c);
+    cell.chars().filter(is_sign).collect()
 }
 
 /// Returns whether a cell is a number, with a unit, too, or a formula for one. `Q1` is none.
@@ -355,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_header_is_found_among_the_rows() {
-        let cases: [(&str, &[&str]); 24] = [
+        let cases: [(&str, &[&str]); 34] = [
             ("Boat|Crew\nGig|7", &["[Boat; Crew]", "Boat: Gig; Crew: 7"]),
             // a table of two columns, whose second one holds a number
             (
@@ -416,6 +474,55 @@ mod tests {
                 &["[Boat; 2026-05]", "Boat: Gig; 2026-05: 9"],
             ),
             ("Q1|T2\n12|red", &["[Q1; T2]", "Q1: 12; T2: red"]),
+            (
+                "Konto|Jan 2024|Q1 2024|2024 €\nGas|7|8|9\nOil|1|2|3",
+                &[
+                    "[Konto; Jan 2024; Q1 2024; 2024 €]",
+                    "Konto: Gas; Jan 2024: 7; Q1 2024: 8; 2024 €: 9",
+                    "Konto: Oil; Jan 2024: 1; Q1 2024: 2; 2024 €: 3",
+                ],
+            ),
+            (
+                "Boat|01/2024|2024/25\nGig|7|8",
+                &[
+                    "[Boat; 01/2024; 2024/25]",
+                    "Boat: Gig; 01/2024: 7; 2024/25: 8",
+                ],
+            ),
+            (
+                "|2023|2024\nGas|7|8",
+                &["[2023; 2024]", "Gas; 2023: 7; 2024: 8"],
+            ),
+            (
+                "Net|19 %|Sum\n100|=A2*0.19|119",
+                &["[Net; 19 %; Sum]", "Net: 100; 19 %: =A2*0.19; Sum: 119"],
+            ),
+            (
+                "Pier|10 m|20 m\nBray|4,1|3",
+                &["[Pier; 10 m; 20 m]", "Pier: Bray; 10 m: 4,1; 20 m: 3"],
+            ),
+            (
+                "Day|08:00|12:00\nMon|Ida|Ann\nTue|Bo|Eli",
+                &[
+                    "[Day; 08:00; 12:00]",
+                    "Day: Mon; 08:00: Ida; 12:00: Ann",
+                    "Day: Tue; 08:00: Bo; 12:00: Eli",
+                ],
+            ),
+            // values with units, a size of a form, a rate
+            (
+                "Gig|7 m|08:30\nYawl|4 m|9:15",
+                &["Gig; 7 m; 08:30", "Yawl; 4 m; 9:15"],
+            ),
+            ("Length|12 m\nCrew|4", &["Length; 12 m", "Crew; 4"]),
+            (
+                "Gig|12 m|May\nYawl|none|June",
+                &["Gig; 12 m; May", "Yawl; none; June"],
+            ),
+            (
+                "Krone|11.2050\nYen|0.0061",
+                &["Krone; 11.2050", "Yen; 0.0061"],
+            ),
             // lines above
             (
                 "Log|of May\nIBAN|NO55\nSaldo|9,50|NOK\n\nNote\n\nDay|Payee|Sum|Unit\n3.5.|Kiosk|-2|NOK",
