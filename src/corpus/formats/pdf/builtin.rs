@@ -1,5 +1,6 @@
 //! The pages of a PDF, read by unpdf.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use unpdf::{
@@ -9,7 +10,7 @@ use unpdf::{
 
 use super::super::builder::MAX_TEXT_BYTES;
 use super::super::columns::Columns;
-use super::pages::{Block, Page, Pages};
+use super::pages::{Block, Page, Pages, pattern};
 use super::titles::Title;
 use crate::corpus::sentence::fold_white_space;
 use crate::event::Metadata;
@@ -32,6 +33,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, String> {
     let mut pages = Pages::default();
     let mut failed = Vec::new();
     let mut text_bytes = 0;
+    let mut open = None;
     let stream = PageStreamOptions {
         parallel: false,
         ..PageStreamOptions::default()
@@ -45,7 +47,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, String> {
                 pages.outline = outline.as_ref().map(titles).unwrap_or_default();
             }
             ParseEvent::PageParsed(page) => {
-                let page = read_page(&page);
+                let page = read_page(&page, &mut open);
                 text_bytes += page.text_bytes();
                 pages.pages.push(page);
             }
@@ -152,8 +154,8 @@ fn titles(outline: &Outline) -> Vec<Title> {
     titles
 }
 
-fn read_page(page: &unpdf::Page) -> Page {
-    let blocks: Vec<Block> = page.elements.iter().filter_map(block).collect();
+fn read_page(page: &unpdf::Page, open: &mut Option<OpenTable>) -> Page {
+    let blocks = blocks(&page.elements, open);
     let has_picture = page.image_op_count > 0 || page.ocr_text_suppressed;
     Page {
         number: page.number,
@@ -164,66 +166,241 @@ fn read_page(page: &unpdf::Page) -> Page {
     }
 }
 
-fn block(part: &Part) -> Option<Block> {
-    let (text, level) = match part {
-        Part::Paragraph(paragraph) => (paragraph.plain_text(), paragraph.heading_level()),
-        Part::Table(table) => (rows(table), None),
-        Part::Code { content } => (content.clone(), None),
-        _ => return None,
-    };
-    let text = text.trim_end();
-    (!text.trim().is_empty()).then(|| Block {
-        text: text.to_owned(),
-        level,
-        is_table: matches!(part, Part::Table(_)),
-    })
+/// The last table of a page, which the next page may continue.
+struct OpenTable {
+    /// The names of its columns, and its last row.
+    names: Vec<String>,
+    last: Vec<String>,
+    /// The patterns of the paragraphs below it, and of all on its page: what is on both pages is a
+    /// header or a footer.
+    below: Vec<Option<String>>,
+    on_page: HashSet<String>,
 }
 
-/// Returns a table with one row per line, each cell with the header of its column. A first row that
-/// is too long for a header is a row like the others.
-fn rows(table: &Table) -> String {
-    let announced = usize::from(table.header_rows).min(table.rows.len());
-    let last = announced.checked_sub(1).map(|last| &table.rows[last]);
-    let header_rows = if last.is_some_and(is_header) {
-        announced
-    } else {
-        0
-    };
-    let (header, body) = table.rows.split_at(header_rows);
-    let mut columns = Columns::default();
-    for (column, name) in header.last().map(cells).iter().flatten().enumerate() {
-        columns.set(column, name);
-    }
-    if body.is_empty() {
-        return header.iter().map(line_of).collect::<Vec<_>>().join("\n");
+impl OpenTable {
+    /// Returns whether a row on the next page may be one of this table, and not its header or that
+    /// of another: figures are below figures.
+    fn is_continued_by(&self, row: &[String]) -> bool {
+        let has_figure = |cell: &String| cell.contains(|c: char| c.is_ascii_digit());
+        let mut pairs = self.last.iter().zip(row);
+        !self.names.is_empty()
+            && self.names.len() == row.len()
+            && self.names != row
+            && pairs.all(|(above, cell)| !has_figure(above) || has_figure(cell) || cell.is_empty())
     }
 
-    let named = |row: &TableRow| columns.line(cells(row).iter().map(String::as_str).enumerate());
+    /// Returns whether a paragraph is a row of it that the reader found no lines around.
+    fn is_row(&self, words: &[String]) -> bool {
+        let has_figure = |cell: &String| cell.contains(|c: char| c.is_ascii_digit());
+        let figures = |row: &[String]| row.iter().map(has_figure).collect::<Vec<_>>();
+        self.is_continued_by(words)
+            && self.last.iter().any(has_figure)
+            && figures(&self.last) == figures(words)
+    }
+}
+
+/// Returns the blocks of a page, and notes its last table.
+fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
+    let pattern_of = |part: &Part| match part {
+        Part::Paragraph(paragraph) => pattern(&paragraph.plain_text()),
+        _ => None,
+    };
+    let on_page: HashSet<String> = parts.iter().filter_map(pattern_of).collect();
+    let is_on = |page: &HashSet<String>, pattern: &Option<String>| {
+        pattern
+            .as_ref()
+            .is_some_and(|pattern| page.contains(pattern))
+    };
+    let mut above = open.take();
+    above = above.filter(|table| table.below.iter().all(|part| is_on(&on_page, part)));
+
+    let mut blocks = Vec::new();
+    for part in parts {
+        let pattern = pattern_of(part);
+        let table = above.take();
+        let block = match part {
+            Part::Table(found) => {
+                let (text, names) = rows(found, table);
+                *open = found.rows.last().map(|last| OpenTable {
+                    names,
+                    last: cells(last),
+                    below: Vec::new(),
+                    on_page: on_page.clone(),
+                });
+                Block {
+                    text,
+                    is_table: true,
+                    ..Block::default()
+                }
+            }
+            Part::Paragraph(paragraph) => {
+                let text = paragraph.plain_text();
+                let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+                let row = table.as_ref().filter(|table| table.is_row(&words));
+                let row = row.map(|table| columns(&table.names).line(numbered_cells(&words)));
+                above = table.filter(|table| is_on(&table.on_page, &pattern));
+                Block {
+                    level: paragraph.heading_level(),
+                    is_table: row.is_some(),
+                    text: row.unwrap_or(text),
+                }
+            }
+            Part::Code { content } => Block {
+                text: content.clone(),
+                ..Block::default()
+            },
+            _ => {
+                above = table;
+                continue;
+            }
+        };
+        if !matches!(part, Part::Table(_)) {
+            let below = open.iter_mut().map(|table| &mut table.below);
+            below.for_each(|below| below.push(pattern.clone()));
+        }
+        let text = block.text.trim_end().to_owned();
+        if !text.trim().is_empty() {
+            blocks.push(Block { text, ..block });
+        }
+    }
+    blocks
+}
+
+/// Returns a table with one row per line, each cell with the name of its column, and the names.
+/// They are those of the table above that it continues, or its first row, unless that is too long
+/// for a header.
+fn rows(table: &Table, above: Option<OpenTable>) -> (String, Vec<String>) {
+    let rows: Vec<Vec<String>> = table.rows.iter().map(cells).collect();
+    let first = rows.first().map_or([].as_slice(), Vec::as_slice);
+    let above = above.filter(|above| above.is_continued_by(first));
+    let announced = usize::from(table.header_rows).min(rows.len());
+    let last = announced.checked_sub(1).map(|last| &rows[last]);
+    let (header_rows, names) = match (above, last) {
+        (Some(above), _) => (0, above.names),
+        (None, Some(last)) if is_header(last) => (announced, last.clone()),
+        (None, _) => (0, Vec::new()),
+    };
+    let (header, body) = rows.split_at(header_rows);
+    let columns = columns(if body.is_empty() { &[] } else { &names });
     // what stands above the last row of a header spans columns
-    let above = header[..header_rows.saturating_sub(1)].iter().map(line_of);
+    let above = if body.is_empty() {
+        header_rows
+    } else {
+        header_rows.saturating_sub(1)
+    };
+    let plain = Columns::default();
+    let above = header[..above]
+        .iter()
+        .map(|row| plain.line(numbered_cells(row)));
     let lines: Vec<String> = above
-        .chain(body.iter().map(named))
+        .chain(body.iter().map(|row| columns.line(numbered_cells(row))))
         .filter(|line| !line.is_empty())
         .collect();
-    lines.join("\n")
+    (lines.join("\n"), names)
+}
+
+fn columns(names: &[String]) -> Columns {
+    let mut columns = Columns::default();
+    for (column, name) in names.iter().enumerate() {
+        columns.set(column, name);
+    }
+    columns
 }
 
 /// Returns whether a row names its columns: several, in a few words each.
-fn is_header(row: &TableRow) -> bool {
-    let cells = cells(row);
+fn is_header(row: &[String]) -> bool {
     let is_name = |cell: &String| cell.chars().count() <= MAX_NAME_CHARS && !cell.ends_with('.');
-    cells.len() > 1 && cells.iter().all(is_name)
+    row.len() > 1 && row.iter().all(is_name)
 }
 
-fn line_of(row: &TableRow) -> String {
-    let cells = cells(row).into_iter();
-    let cells: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
-    cells.join("; ")
+fn numbered_cells(row: &[String]) -> impl Iterator<Item = (usize, &str)> + Clone {
+    row.iter().map(String::as_str).enumerate()
 }
 
 fn cells(row: &TableRow) -> Vec<String> {
-    row.cells
-        .iter()
-        .map(|cell| fold_white_space(&cell.plain_text()))
-        .collect()
+    let cells = row.cells.iter();
+    let cells = cells.map(|cell| fold_white_space(&cell.plain_text()));
+    cells.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unpdf::Paragraph;
+
+    fn paragraph(text: &str) -> Part {
+        Part::Paragraph(Paragraph::with_text(text))
+    }
+
+    /// Returns a table by its rows, of which the first one is announced as its header.
+    fn table(rows: &[&str]) -> Part {
+        let mut table = Table::with_header(1);
+        table.rows = rows
+            .iter()
+            .map(|row| TableRow::from_strings(row.split('|')))
+            .collect();
+        Part::Table(table)
+    }
+
+    #[test]
+    fn a_table_continues_on_the_next_page() {
+        let first = || table(&["Code|Boat", "K1|gig", "K2|yawl"]);
+        let words = || table(&["Boat|Port", "gig|Bray"]);
+        let cases = [
+            // the next page, and its text
+            (
+                vec![first()],
+                vec![table(&["K3|cog", "K4|cog"])],
+                "Code: K3; Boat: cog\nCode: K4; Boat: cog",
+            ),
+            (
+                vec![first()],
+                vec![first()],
+                "Code: K1; Boat: gig\nCode: K2; Boat: yawl",
+            ),
+            (
+                vec![first()],
+                vec![table(&["Name|Port", "Ida|Bray"])],
+                "Name: Ida; Port: Bray",
+            ),
+            (vec![first()], vec![table(&["K3|cog|7"])], "K3; cog; 7"),
+            (
+                vec![words()],
+                vec![table(&["cog|Bray", "hulk|Lorby"])],
+                "Boat: cog; Port: Bray\nBoat: hulk; Port: Lorby",
+            ),
+            // a row without lines, and no row
+            (
+                vec![first()],
+                vec![paragraph("K3 cog"), paragraph("After.")],
+                "Code: K3; Boat: cog\nAfter.",
+            ),
+            (vec![first()], vec![paragraph("After that.")], "After that."),
+            // a header and a footer, and other text
+            (
+                vec![paragraph("Log 1"), first(), paragraph("p. 1")],
+                vec![paragraph("Log 2"), table(&["K3|cog"]), paragraph("p. 2")],
+                "Log 2\nCode: K3; Boat: cog\np. 2",
+            ),
+            (
+                vec![first()],
+                vec![paragraph("Ports"), table(&["K3|cog", "K4|hulk"])],
+                "Ports\nK3: K4; cog: hulk",
+            ),
+            (
+                vec![first(), paragraph("Ports")],
+                vec![table(&["K3|cog", "K4|hulk"])],
+                "K3: K4; cog: hulk",
+            ),
+        ];
+        for (before, next, expected) in cases {
+            let mut open = None;
+            blocks(&before, &mut open);
+            let found: Vec<String> = blocks(&next, &mut open)
+                .into_iter()
+                .map(|block| block.text)
+                .collect();
+            assert_eq!(found.join("\n"), expected);
+        }
+    }
 }

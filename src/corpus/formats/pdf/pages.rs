@@ -223,7 +223,7 @@ fn edges(count: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the text of a possible header, the same for every page number.
-fn pattern(text: &str) -> Option<String> {
+pub(super) fn pattern(text: &str) -> Option<String> {
     if text.chars().count() > MAX_HEADER_CHARS {
         return None;
     }
