@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use unpdf::{
-    Block as Part, ErrorKind, ExtractionQuality, Outline, PageStreamOptions, ParseEvent,
-    ParseOptions, PdfParser, Table, TableRow,
+    Block as Part, ErrorKind, ExtractionQuality, InlineContent, Outline, PageStreamOptions,
+    Paragraph, ParseEvent, ParseOptions, PdfParser, Table, TableRow, TextStyle,
 };
 
 use super::super::builder::MAX_TEXT_BYTES;
 use super::super::columns::Columns;
+use super::super::script::{RaisedText, ScriptKind};
 use super::pages::{Block, Page, Pages, pattern};
 use super::titles::Title;
 use crate::corpus::sentence::fold_white_space;
@@ -20,6 +21,9 @@ const MAX_PAGES: usize = 100_000;
 
 /// A longer cell does not name its column.
 const MAX_NAME_CHARS: usize = 32;
+
+/// Longer small text is none that is raised or lowered.
+const MAX_SCRIPT_CHARS: usize = 8;
 
 /// Reads all pages.
 ///
@@ -234,7 +238,7 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
                 }
             }
             Part::Paragraph(paragraph) => {
-                let text = paragraph.plain_text();
+                let text = text_of(paragraph);
                 let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
                 let row = table.as_ref().filter(|table| table.is_row(&words));
                 let row = row.map(|table| columns(&table.names).line(numbered_cells(&words)));
@@ -264,6 +268,39 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// Returns the text of a paragraph, with raised and lowered signs as such.
+fn text_of(paragraph: &Paragraph) -> String {
+    let plain = paragraph.plain_text();
+    let mut text = RaisedText::default();
+    let mut bytes = 0;
+    for part in &paragraph.content {
+        let (piece, kind) = match part {
+            InlineContent::Text(run) => (run.text.as_str(), script(&run.text, &run.style)),
+            InlineContent::Link { text, style, .. } => (text.as_str(), script(text, style)),
+            InlineContent::LineBreak => ("\n", None),
+            InlineContent::Image { alt_text, .. } => {
+                (alt_text.as_deref().unwrap_or_default(), None)
+            }
+        };
+        bytes += piece.len();
+        text.push(piece, kind);
+    }
+    // the mark of a list item is no part of its content
+    let mark = plain.len().saturating_sub(bytes);
+    format!("{}{}", &plain[..mark], text.finish())
+}
+
+fn script(text: &str, style: &TextStyle) -> Option<ScriptKind> {
+    let kind = match (style.superscript, style.subscript) {
+        (true, _) => ScriptKind::Above,
+        (false, true) => ScriptKind::Below,
+        (false, false) => return None,
+    };
+    let text = text.trim();
+    let is_short = text.chars().count() <= MAX_SCRIPT_CHARS && !text.contains(char::is_whitespace);
+    is_short.then_some(kind)
 }
 
 /// Returns a table with one row per line, each cell with the name of its column, and the names.
@@ -318,15 +355,17 @@ fn numbered_cells(row: &[String]) -> impl Iterator<Item = (usize, &str)> + Clone
 }
 
 fn cells(row: &TableRow) -> Vec<String> {
-    let cells = row.cells.iter();
-    let cells = cells.map(|cell| fold_white_space(&cell.plain_text()));
+    let cells = row.cells.iter().map(|cell| {
+        let texts: Vec<String> = cell.content.iter().map(text_of).collect();
+        fold_white_space(&texts.join(" "))
+    });
     cells.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unpdf::Paragraph;
+    use unpdf::TextRun;
 
     fn paragraph(text: &str) -> Part {
         Part::Paragraph(Paragraph::with_text(text))
@@ -402,5 +441,28 @@ mod tests {
                 .collect();
             assert_eq!(found.join("\n"), expected);
         }
+    }
+
+    #[test]
+    fn raised_signs_stay_apart() {
+        let mut raised = Paragraph::new();
+        for (text, superscript) in [
+            ("10", false),
+            ("6", true),
+            (" l since 1931", false),
+            ("3", true),
+            (" in", false),
+            (" a small line", true),
+        ] {
+            let style = TextStyle {
+                superscript,
+                ..TextStyle::default()
+            };
+            raised.add_run(TextRun {
+                text: text.to_owned(),
+                style,
+            });
+        }
+        assert_eq!(text_of(&raised), "10⁶ l since 1931 ³ in a small line");
     }
 }
