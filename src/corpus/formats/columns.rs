@@ -4,8 +4,10 @@
 use std::ops::Range;
 
 use super::format::Extract;
+use super::unseen::{picture_data, unseen_marks};
 use crate::corpus::offsets::{Offsets, Traced};
 use crate::corpus::sentence::trim_range;
+use crate::event::saturating_u32;
 
 /// Maximum size of the names that a row has with it: the values count.
 const MAX_NAMES_BYTES: usize = 600;
@@ -72,11 +74,12 @@ impl Columns {
     }
 }
 
-/// The tables of a text that stay as they are, but for the names in front of their cells.
+/// The tables of a text that stays as it is, but for the names in front of their cells, and for
+/// what a reader of it does not see.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    /// The texts to insert, with their positions.
-    labels: Vec<(usize, String)>,
+    /// The texts that take the place of a part; that of a name is empty.
+    labels: Vec<(Range<usize>, String)>,
     labels_bytes: usize,
     rows: Vec<Range<usize>>,
 }
@@ -86,8 +89,25 @@ impl Tables {
     pub fn insert(&mut self, at: usize, cells: String) {
         self.labels_bytes += cells.len();
         if self.labels_bytes <= MAX_LABELS_BYTES {
-            self.labels.push((at, cells));
+            self.labels.push((at..at, cells));
         }
+    }
+
+    /// Leaves out a part of the text.
+    pub fn leave_out(&mut self, part: Range<usize>) {
+        self.replace(part, String::new());
+    }
+
+    /// Leaves out the marks inside of the words of a line that begins at a position.
+    pub fn leave_out_marks(&mut self, at: usize, line: &str, marks: &[&str]) {
+        for mark in unseen_marks(line, marks) {
+            self.leave_out(at + mark.start..at + mark.end);
+        }
+    }
+
+    /// Puts other text in the place of a part.
+    pub fn replace(&mut self, part: Range<usize>, text: String) {
+        self.labels.push((part, text));
     }
 
     /// Adds the row at a range of the text, by the ranges of its cells with their columns.
@@ -107,7 +127,7 @@ impl Tables {
         for ((_, start, _), label) in words.zip(labels) {
             self.labels_bytes += label.len();
             if !label.is_empty() && self.labels_bytes <= MAX_LABELS_BYTES {
-                self.labels.push((start, label));
+                self.labels.push((start..start, label));
             }
         }
 
@@ -118,18 +138,22 @@ impl Tables {
     /// Adds the tables of a text that was read of this one from `start` on.
     pub fn append(&mut self, other: Self, start: usize, origin: &Offsets) {
         let position = |at: u64| start + usize::try_from(at).unwrap_or(usize::MAX);
-        for (at, label) in other.labels {
-            self.insert(position(origin.source(at)), label);
+        for (part, label) in other.labels.into_iter().filter(|(part, _)| part.is_empty()) {
+            self.insert(position(origin.source(part.start)), label);
         }
         let rows = other.rows.into_iter().map(|row| origin.source_range(row));
         self.rows
             .extend(rows.map(|row| position(row.start)..position(row.end)));
     }
 
-    /// Inserts the names into the text of a file, and gives it the rows.
+    /// Inserts the names into the text of a file, leaves out the data of pictures in it, and gives
+    /// it the rows.
     pub fn label(mut self, mut extract: Extract) -> Extract {
+        for data in picture_data(&extract.text) {
+            self.leave_out(data);
+        }
         // one table may be inside another
-        self.labels.sort_by_key(|(at, _)| *at);
+        self.labels.sort_by_key(|(at, _)| (at.start, at.end));
         self.rows.sort_by_key(|row| row.start);
         self.rows.dedup_by(|next, row| next.start < row.end);
 
@@ -147,29 +171,42 @@ impl Tables {
         }
 
         let mut traced = Traced::with_capacity(from.text.len() + self.labels_bytes);
-        // the bytes that are inserted up to a label
-        let mut inserted = vec![0];
+        // the parts that are kept, with their starts in the new text
+        let mut kept: Vec<(Range<usize>, usize)> = Vec::new();
         let mut at = 0;
-        for (position, label) in &self.labels {
-            traced.copy_part(&from, at..*position);
-            traced.stand_for(label, from.origin.source(*position), 0);
-            at = *position;
-            inserted.push(traced.text.len() - at);
+        let end = from.text.len();
+        let last = std::iter::once((end..end, String::new()));
+        for (part, label) in self.labels.into_iter().chain(last) {
+            // what is left out may hold names
+            if part.start >= at {
+                kept.push((at..part.start, traced.text.len()));
+                traced.copy_part(&from, at..part.start);
+                traced.stand_for(
+                    &label,
+                    from.origin.source(part.start),
+                    saturating_u32(part.len()),
+                );
+            }
+            at = at.max(part.end);
         }
-        traced.copy_part(&from, at..from.text.len());
 
         let shift = |at: usize| {
-            let before = self.labels.partition_point(|(position, _)| *position < at);
-            at + inserted[before]
+            let after = kept.partition_point(|(part, _)| part.start < at);
+            let (part, start) = &kept[after.saturating_sub(1)];
+            start + at.min(part.end).saturating_sub(part.start)
         };
         let moved = |range: Range<usize>| shift(range.start)..shift(range.end);
-        for heading in &mut extract.headings {
+        let rows = self.rows.into_iter().map(moved);
+        let rows = rows.filter(|row| !row.is_empty()).collect();
+        extract.headings.retain_mut(|heading| {
+            let was_empty = heading.range.is_empty();
             heading.range = moved(heading.range.clone());
-        }
+            was_empty || !heading.range.is_empty()
+        });
         Extract {
             text: traced.text,
             origin: traced.origin,
-            rows: self.rows.into_iter().map(moved).collect(),
+            rows,
             ..extract
         }
     }
@@ -178,6 +215,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::outline::Heading;
 
     #[test]
     fn names_are_inserted_and_traced() {
@@ -211,6 +249,30 @@ mod tests {
         let at = found.text.find("Age: 7").expect("a label");
         let source = found.origin.source_range(at..at + "Age: 7".len());
         assert_eq!(&text[source.start as usize..source.end as usize], "7");
+    }
+
+    #[test]
+    fn parts_are_left_out_and_traced() {
+        let text = "# A<!-- b -->c\n| 1 |\n![](data:image/png;base64,AAAA/+=) <x>d";
+        let mut columns = Columns::default();
+        columns.set(0, "N");
+        let mut tables = Tables::default();
+        tables.add_row(text, 15..20, &[(0, 16..19)], &columns);
+        tables.leave_out(3..13);
+        tables.replace(text.len() - 4..text.len() - 1, "X".to_owned());
+        let headings = vec![Heading::new(0..14, 1, "A")];
+        let found = tables.label(Extract {
+            headings,
+            ..Extract::verbatim(text.to_owned())
+        });
+        assert_eq!(found.text, "# Ac\n| N: 1 |\n![]() Xd");
+        assert_eq!(&found.text[found.headings[0].range.clone()], "# Ac");
+        assert_eq!(&found.text[found.rows[0].clone()], "| N: 1 |");
+        for (word, source) in [("c\n", "c\n"), ("X", "<x>"), ("d", "d")] {
+            let at = found.text.find(word).expect(word);
+            let range = found.origin.source_range(at..at + word.len());
+            assert_eq!(&text[range.start as usize..range.end as usize], source);
+        }
     }
 
     #[test]

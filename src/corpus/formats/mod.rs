@@ -4,6 +4,7 @@
 mod format;
 mod unread;
 mod lines;
+mod unseen;
 mod columns;
 mod header;
 mod builder;
