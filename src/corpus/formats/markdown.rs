@@ -1,5 +1,6 @@
-//! Markdown as it is in the file, with its headings. The rows of a table have the names of its
-//! columns: of Markdown, of HTML as converters write it, and in a block of code.
+//! Markdown as it is in the file, with its headings, without comments and what HTML in it hides.
+//! The rows of a table have the names of its columns: of Markdown, of HTML as converters write it,
+//! and in a block of code.
 
 use std::ops::Range;
 
@@ -11,6 +12,7 @@ use super::html;
 use super::lines::lines;
 use super::markup_tables::{Line, add_bar_tables};
 use crate::corpus::outline::Heading;
+use crate::corpus::terminal::is_invisible;
 use crate::event::Metadata;
 
 pub(super) const FORMAT: Format = Format {
@@ -35,6 +37,7 @@ pub(super) fn extract(mut text: String) -> Extract {
     let mut front_matter_end = 0;
     let mut open: Option<Heading> = None;
     let mut tables = TableReader::default();
+    let mut html = HtmlReader::default();
 
     for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
         match event {
@@ -48,18 +51,33 @@ pub(super) fn extract(mut text: String) -> Extract {
                 front_matter_end = range.end;
             }
             Event::Text(words) | Event::Code(words) => {
-                if let Some(heading) = &mut open {
+                let words = words.replace(is_invisible, "");
+                if let Some(heading) = open.as_mut().filter(|_| html.hidden.is_none()) {
                     heading.title.push_str(&words);
                 }
                 tables.add_words(&words);
+                // a reference that a word would end at
+                if text[range.clone()].starts_with('&') && !words.contains(|c: char| c.is_ascii()) {
+                    tables.tables.replace(range, words);
+                }
             }
-            Event::Start(Tag::HtmlBlock) => tables.add_html(range, &text),
+            Event::InlineHtml(_) => html.add(range, true, &text, &mut tables.tables),
+            Event::Start(Tag::HtmlBlock) => {
+                tables.add_html(range.clone(), &text);
+                html.add(range, false, &text, &mut tables.tables);
+            }
+            Event::Start(Tag::Emphasis) => tables.join_word(range, 1, &text),
+            Event::Start(Tag::Strong) => tables.join_word(range, 2, &text),
             Event::Start(Tag::CodeBlock(_)) => tables.add_code(range, &text),
             Event::Start(tag) => tables.open(&tag, range),
-            Event::End(tag) => tables.close(tag, range, &text),
+            Event::End(tag) => {
+                html.end_block(tag, range.end, &text, &mut tables.tables);
+                tables.close(tag, range, &text);
+            }
             _ => {}
         }
     }
+    html.end(text.len(), &text, &mut tables.tables);
 
     let mut metadata = Metadata::default();
     metadata.set_front_matter(&text[..front_matter_end]);
@@ -71,6 +89,7 @@ pub(super) fn extract(mut text: String) -> Extract {
         headings,
         front_matter_end,
         metadata,
+        hidden: html.count,
         ..Extract::verbatim(text)
     })
 }
@@ -86,6 +105,87 @@ fn properties_start(text: &str) -> Option<usize> {
             .is_some_and(|(name, _)| !name.contains(' '))
     };
     (last.starts_with("type_: ") && properties.all(is_property)).then_some(start)
+}
+
+/// The HTML of a text while it is read: comments and what it hides are left out, and the tags that
+/// words have inside of them.
+#[derive(Default)]
+struct HtmlReader {
+    elements: html::Elements,
+    /// The tag that hides what follows, and whether it ends with its paragraph.
+    hidden: Option<(Range<usize>, bool)>,
+    /// The number of parts with words that are hidden.
+    count: u32,
+}
+
+impl HtmlReader {
+    fn add(&mut self, part: Range<usize>, is_inline: bool, text: &str, tables: &mut Tables) {
+        let mut at = part.start;
+        while let Some(start) = text[at..part.end].find('<').map(|start| at + start) {
+            let is_comment = text[start..].starts_with("<!--");
+            let mark = if is_comment { "-->" } else { ">" };
+            let Some(length) = text[start..part.end].find(mark) else {
+                break;
+            };
+            at = start + length + mark.len();
+            let tag = start..at;
+            let is_hidden = self.elements.hide_after(&text[tag.clone()]);
+            if is_hidden {
+                self.hidden.get_or_insert((tag, is_inline));
+            } else if self.hidden.is_some() {
+                self.end(at, text, tables);
+            } else if is_comment || (is_inline && is_in_word(text, tag.clone())) {
+                tables.leave_out(tag);
+            }
+        }
+        if !is_inline {
+            tables.leave_out_marks(part.start, &text[part], &[]);
+        }
+    }
+
+    /// Ends what an element inside of a block hides.
+    fn end_block(&mut self, block: TagEnd, end: usize, text: &str, tables: &mut Tables) {
+        let holds_words = matches!(
+            block,
+            TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::TableCell | TagEnd::Item
+        );
+        if holds_words
+            && self
+                .hidden
+                .as_ref()
+                .is_some_and(|(_, is_inline)| *is_inline)
+        {
+            self.end(text[..end].trim_end().len(), text, tables);
+        }
+    }
+
+    /// Leaves out what is hidden up to a position.
+    fn end(&mut self, end: usize, text: &str, tables: &mut Tables) {
+        if let Some((tag, _)) = self.hidden.take() {
+            let inside = text[tag.end..end].rsplit_once("</");
+            let inside = inside.map_or(&text[tag.end..end], |(inside, _)| inside);
+            self.count += u32::from(inside.contains(char::is_alphanumeric));
+            self.elements = html::Elements::default();
+            tables.leave_out(tag.start..end);
+        }
+    }
+}
+
+/// Returns whether a tag sets a part of a word, or does nothing by itself.
+fn is_in_word(text: &str, tag: Range<usize>) -> bool {
+    let name = text[tag.clone()].trim_start_matches(['<', '/']);
+    let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
+    match name.unwrap_or_default().to_ascii_lowercase().as_str() {
+        "wbr" | "span" | "font" => true,
+        "b" | "strong" | "i" | "em" | "u" => is_beside_letters(text, tag),
+        _ => false,
+    }
+}
+
+/// Returns whether letters are on both sides of a part of a text.
+fn is_beside_letters(text: &str, part: Range<usize>) -> bool {
+    text[..part.start].ends_with(char::is_alphanumeric)
+        && text[part.end..].starts_with(char::is_alphanumeric)
 }
 
 /// The tables of a text while it is read.
@@ -116,6 +216,16 @@ impl TableReader {
                 self.name.clear();
             }
             _ => {}
+        }
+    }
+
+    /// Leaves out the marks around a part that is set off, of some bytes each, inside of a word.
+    fn join_word(&mut self, part: Range<usize>, bytes: usize, text: &str) {
+        let [inner_start, inner_end] = [part.start + bytes, part.end.saturating_sub(bytes)];
+        for mark in [part.start..inner_start, inner_end..part.end] {
+            if is_beside_letters(text, mark.clone()) {
+                self.tables.leave_out(mark);
+            }
         }
     }
 
@@ -250,6 +360,45 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(extract(text.to_owned()).text, expected);
+        }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        let cases = [
+            (
+                "light&shy;ho&#173;use Caf&eacute; &lt;b>",
+                "lighthouse Café &lt;b>",
+                0,
+            ),
+            (
+                "elec<wbr>tro<span>lys</span>is <b>D</b>rop un*bel*iev **a** `&shy;`",
+                "electrolysis <b>Drop unbeliev **a** `&shy;`",
+                0,
+            ),
+            ("a <span style=\"display:none\">b **c**</span> d", "a  d", 1),
+            ("a <span hidden>b\n\nc", "a \n\nc", 1),
+            (
+                "a\n\n<div hidden>\n\n# b\n\n<div>c</div>\n\n</div>\n\nd",
+                "a\n\n\n\nd",
+                1,
+            ),
+            (
+                "a <!-- b --> c\n\n<!-- d\n\n<p> -->\ne&shy;f <template> g",
+                "a  c\n\n\nef <template> g",
+                0,
+            ),
+            (
+                "`<!-- a -->`\n\n    <p hidden>",
+                "`<!-- a -->`\n\n    <p hidden>",
+                0,
+            ),
+        ];
+        for (text, expected, hidden) in cases {
+            let found = extract(text.to_owned());
+            assert_eq!(found.text, expected);
+            assert_eq!(found.hidden, hidden, "{text}");
+            assert!(found.headings.is_empty());
         }
     }
 

@@ -235,6 +235,7 @@ fn add_source(extract: &mut Extract, cell: &Value, source: &str) {
     };
 
     extract.text.push_str(&cell_text.text);
+    extract.hidden += cell_text.hidden;
     extract.take_marks(cell_text, start);
 }
 
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn cells_of_both_formats() {
         let current = br##"{"nbformat": 4, "metadata": {"title": "T", "authors": [{"name": "Ann"}]}, "cells": [
-            {"cell_type": "markdown", "source": ["# Data\n", "It is *here*."]},
+            {"cell_type": "markdown", "source": ["# Data\n", "It is *h&shy;ere*.<!-- no -->"]},
             {"cell_type": "code", "source": "x = 1\nprint(x)", "outputs": []},
             {"cell_type": "code", "source": []},
             {"cell_type": "raw", "source": "# raw"}]}"##;

@@ -61,20 +61,35 @@ pub(super) fn add_tables(source: &str, start: usize, tables: &mut Tables) {
     tables.append(read, start, &page.traced.origin);
 }
 
+/// The elements of HTML that are open in a text of another format.
+#[derive(Debug, Default)]
+pub(super) struct Elements(Page);
+
+impl Elements {
+    /// Adds a tag, and returns whether what follows it is hidden.
+    pub(super) fn hide_after(&mut self, tag: &str) -> bool {
+        scan(tag, &mut self.0);
+        self.0.hides()
+    }
+}
+
 fn read(source: &str) -> Page {
     let mut page = Page::default();
-    let without_declarations = without_declarations(source);
-    let source = without_declarations.as_deref().unwrap_or(source);
-    let scanner = Scanner::new(source, &mut page);
-    let reader = PausingReader::new(source);
-    let tokenizer = Tokenizer::<PausingReader<'_>, Scanner<'_>>::new_with_emitter(reader, scanner);
-    // there are no tokens, since the scanner takes them: an item is a pause
-    tokenizer.for_each(drop);
-
+    scan(source, &mut page);
     page.end_formula(0);
     page.end_script();
     page.end_heading();
     page
+}
+
+fn scan(source: &str, page: &mut Page) {
+    let without_declarations = without_declarations(source);
+    let source = without_declarations.as_deref().unwrap_or(source);
+    let scanner = Scanner::new(source, page);
+    let reader = PausingReader::new(source);
+    let tokenizer = Tokenizer::<PausingReader<'_>, Scanner<'_>>::new_with_emitter(reader, scanner);
+    // there are no tokens, since the scanner takes them: an item is a pause
+    tokenizer.for_each(drop);
 }
 
 /// Returns a page with spaces in the place of the declarations inside of its document type, which

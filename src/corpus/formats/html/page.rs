@@ -130,6 +130,11 @@ impl Page {
         }
     }
 
+    /// Returns whether the attributes of an open element hide its content.
+    pub(super) fn hides(&self) -> bool {
+        self.open.is_hidden() && self.hides_words
+    }
+
     /// Adds an element without content.
     pub(super) fn empty_element(&mut self, element: &str) {
         if !self.open.is_hidden() {
