@@ -1,5 +1,5 @@
-//! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file,
-//! and LaTeX without its preamble and comments.
+//! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file but
+//! for comments and marks inside of words, and LaTeX, also without its preamble.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,6 +8,7 @@ use super::columns::Tables;
 use super::format::{Extract, Format};
 use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
+use super::unseen::unseen_marks;
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::{field, fold_white_space};
@@ -24,8 +25,20 @@ pub(super) const ORG: Format = Format::for_lines("Org", &["org"], org);
 pub(super) const LATEX: Format =
     Format::for_lines("LaTeX", &["tex", "ltx", "latex"], |source| latex(&source));
 
+/// The marks of each that show where a word may break, or that it does not end.
+const ASCIIDOC_MARKS: &[&str] = &["{zwsp}", "{wj}", "{empty}"];
+const RESTRUCTURED_MARKS: &[&str] = &["\\ **", "\\ *", "**\\ ", "*\\ ", "\\ "];
+const ORG_MARKS: &[&str] = &["\\shy{}", "\\-"];
+const LATEX_MARKS: &[&str] = &["\\-", "\\/", "\\allowbreak{}"];
+
 /// The fields of a document are in its first lines.
 const HEADER_LINES: usize = 50;
+
+/// Returns the range of a line with its end.
+fn whole_line(text: &str, start: usize, line: &str) -> Range<usize> {
+    let end = text[start + line.len()..].find('\n');
+    start..end.map_or(text.len(), |end| start + line.len() + end + 1)
+}
 
 /// Finds titles (`== Title`), outside of delimited blocks, and the fields of the header.
 fn asciidoc(text: String) -> Extract {
@@ -40,7 +53,18 @@ fn asciidoc(text: String) -> Extract {
     let mut inside = Vec::new();
     for (number, (start, line)) in lines(&text).enumerate() {
         let content = line.trim_end();
-        if is_delimiter(content) {
+        if block.is_none_or(|block| !block.starts_with(['-', '.', '+', '`'])) {
+            tables.leave_out_marks(start, line, ASCIIDOC_MARKS);
+        }
+        let is_delimiter = is_delimiter(content);
+        let is_comment = content.starts_with("//") && (is_delimiter || !content.starts_with("///"));
+        if block.map_or(is_comment, |block| block.starts_with('/')) {
+            tables.leave_out(whole_line(&text, start, line));
+            if !is_delimiter {
+                continue;
+            }
+        }
+        if is_delimiter {
             if block == Some(content) {
                 if let Some(attributes) = table_attributes(content, attributes) {
                     add_asciidoc_table(&text, &attributes, &inside, &mut tables);
@@ -168,12 +192,42 @@ fn restructured_text(text: String) -> Extract {
         headings.push(heading(*start..end, level + 1, title));
         next = last + 1;
     }
-    let tables = restructured_tables(&text, &all);
+    let mut tables = restructured_tables(&text, &all);
+    let mut is_comment = false;
+    for (index, (start, line)) in all.iter().enumerate() {
+        let below = all.get(index + 1).map_or("", |(_, line)| line);
+        if !line.starts_with(char::is_whitespace) && !line.is_empty() {
+            is_comment = is_restructured_comment(line, below);
+        }
+        if is_comment {
+            tables.leave_out(whole_line(&text, *start, line));
+        }
+        for mark in unseen_marks(line, RESTRUCTURED_MARKS) {
+            let [before, after] = [&line[..mark.start], &line[mark.end..]];
+            // a role stays apart from its word
+            if !before.ends_with('`') && !after.starts_with(':') && !before.trim().is_empty() {
+                tables.leave_out(start + mark.start..start + mark.end);
+            }
+        }
+    }
     tables.label(Extract {
         headings,
         metadata,
         ..Extract::verbatim(text)
     })
+}
+
+/// Returns whether a line begins a comment: no directive, note, target or substitution.
+fn is_restructured_comment(line: &str, below: &str) -> bool {
+    if line.trim_end() == ".." {
+        return !below.trim().is_empty();
+    }
+    let Some(content) = line.strip_prefix(".. ").map(str::trim_start) else {
+        return false;
+    };
+    let name = content.split_once("::").map_or(" ", |(name, _)| name);
+    let is_directive = !name.contains(char::is_whitespace);
+    !content.starts_with(['[', '_', '|']) && !is_directive
 }
 
 /// Returns the sign of a line that is nothing but a run of it.
@@ -194,7 +248,16 @@ fn org(text: String) -> Extract {
     let mut metadata = Metadata::default();
     let mut is_in_block = false;
     let mut outside = Vec::new();
+    let mut tables = Tables::default();
+    let mut is_in_comment = false;
     for (start, line) in lines(&text) {
+        let marker = line.trim();
+        let is_end = marker.eq_ignore_ascii_case("#+end_comment");
+        is_in_comment |= !is_in_block && marker.eq_ignore_ascii_case("#+begin_comment");
+        if is_in_comment || (!is_in_block && (marker == "#" || marker.starts_with("# "))) {
+            tables.leave_out(whole_line(&text, start, line));
+        }
+        is_in_comment &= !is_end;
         let lower = line
             .trim_start()
             .get(..8)
@@ -214,6 +277,7 @@ fn org(text: String) -> Extract {
         if is_in_block {
             continue;
         }
+        tables.leave_out_marks(start, line, ORG_MARKS);
 
         let title = line.trim_start_matches('*');
         let stars = line.len() - title.len();
@@ -221,7 +285,6 @@ fn org(text: String) -> Extract {
             headings.push(heading(start..start + line.len(), stars, org_title(title)));
         }
     }
-    let mut tables = Tables::default();
     add_bar_tables(&text, &outside, &mut tables);
     tables.label(Extract {
         headings,
@@ -289,9 +352,19 @@ fn latex(source: &str) -> Extract {
             traced.stand_for("\n", (begin + start) as u64, 0);
         }
         let at = traced.text.len();
-        traced.copy(kept, (begin + start) as u64);
+        let mut from = 0;
+        let marks = if is_listing {
+            Vec::new()
+        } else {
+            unseen_marks(kept, LATEX_MARKS)
+        };
+        for mark in marks {
+            traced.copy(&kept[from..mark.start], (begin + start + from) as u64);
+            from = mark.end;
+        }
+        traced.copy(&kept[from..], (begin + start + from) as u64);
         if let Some((level, title)) = latex_section(&body[start..]).filter(|_| !is_listing) {
-            headings.push(heading(at..at + kept.len(), level, &title));
+            headings.push(heading(at..traced.text.len(), level, &title));
         }
     }
     Extract {
@@ -340,6 +413,7 @@ fn argument(text: &str) -> Option<&str> {
 
 /// Returns a title without the names of commands, braces and backslashes.
 fn without_commands(title: &str) -> String {
+    let title = without_marks(title);
     let mut parts = title.split('\\');
     let first = parts.next().unwrap_or_default().to_owned();
     let plain = parts.fold(first, |plain, part| {
@@ -360,7 +434,12 @@ fn comment_start(line: &str) -> Option<usize> {
 
 fn heading(range: Range<usize>, level: usize, title: &str) -> Heading {
     let level = u8::try_from(level).unwrap_or(u8::MAX);
-    Heading::new(range, level, fold_white_space(title))
+    Heading::new(range, level, fold_white_space(&without_marks(title)))
+}
+
+fn without_marks(title: &str) -> String {
+    let marks = ASCIIDOC_MARKS.iter().chain(ORG_MARKS).chain(LATEX_MARKS);
+    marks.fold(title.to_owned(), |title, mark| title.replace(mark, ""))
 }
 
 #[cfg(test)]
@@ -430,6 +509,38 @@ mod tests {
         }
         for torn in ["\\section{never closed", "\\", "%", "\\begin{document}"] {
             assert!(latex(torn).headings.is_empty(), "{torn}");
+        }
+    }
+
+    #[test]
+    fn comments_and_marks_are_left_out() {
+        let cases = [
+            (
+                &ASCIIDOC,
+                "= A\n// no\na&shy;b{zwsp}c\n////\nno\n////\n----\n// yes {wj}\n----\n",
+                "= A\nabc\n----\n// yes {wj}\n----\n",
+            ),
+            (
+                &RESTRUCTURED_TEXT,
+                "a\\ *b*\\ c 10\\ :sup:`6`\\ d\n\n.. no\n   no\n\n   no\n..\n   no\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
+                "abc 10\\ :sup:`6`\\ d\n\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
+            ),
+            (
+                &ORG,
+                "a\\shy{}b\\-c\n# no\n#+begin_comment\nno\n#+end_comment\n#+begin_src\n# yes\n#+end_src\n",
+                "abc\n#+begin_src\n# yes\n#+end_src\n",
+            ),
+            (
+                &LATEX,
+                "a\\-b\\/c \\\\- d\n\\begin{verbatim}\n\\-\n\\end{verbatim}",
+                "abc \\\\- d\n\\begin{verbatim}\n\\-\n\\end{verbatim}",
+            ),
+        ];
+        for (format, text, expected) in cases {
+            let Reader::Text(read) = format.reader else {
+                panic!("{} is read as text", format.name);
+            };
+            assert_eq!(read(text.to_owned()).text, expected, "{}", format.name);
         }
     }
 

@@ -1,12 +1,12 @@
 //! YAML, TOML and INI as they are in the file, comments included, with the path of their sections
 //! as headings.
 
+use super::columns::Tables;
 use super::format::{Extract, Format};
 use super::lines::lines;
 use crate::corpus::outline::Heading;
 
-pub(super) const YAML: Format =
-    Format::for_lines("YAML", &["yaml", "yml"], |text| with_headings(text, yaml));
+pub(super) const YAML: Format = Format::for_lines("YAML", &["yaml", "yml"], without_marks);
 
 pub(super) const TOML: Format =
     Format::for_lines("TOML", &["toml"], |text| with_headings(text, sections));
@@ -17,10 +17,21 @@ pub(super) const INI: Format = Format::for_lines(
     |text| with_headings(text, sections),
 );
 
+/// The escapes of the characters inside of a word that nobody sees.
+const MARKS: &[&str] = &[
+    "\\u00AD", "\\u00ad", "\\xAD", "\\xad", "\\u200B", "\\u200b", "\\u2060",
+];
+
 /// Keys this deep are headings: those below are close to their values.
 const HEADING_LEVELS: usize = 2;
 /// Maximum size of a key that is a heading.
 const MAX_TITLE_BYTES: usize = 100;
+
+fn without_marks(text: String) -> Extract {
+    let mut tables = Tables::default();
+    tables.leave_out_marks(0, &text, MARKS);
+    tables.label(with_headings(text, yaml))
+}
 
 fn with_headings(text: String, find: fn(&str) -> Vec<Heading>) -> Extract {
     Extract {
@@ -173,6 +184,12 @@ mod tests {
             })
             .collect();
         assert_eq!(headings, expected, "{}", format.name);
+    }
+
+    #[test]
+    fn escapes_inside_of_words_are_left_out() {
+        let found = without_marks("a: \"light\\u00ADhouse\"\n".to_owned());
+        assert_eq!(found.text, "a: \"lighthouse\"\n");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::format::{Extract, Format};
 use super::lines::lines;
+use super::unseen::reference_length;
 use crate::corpus::offsets::Traced;
 use crate::event::saturating_u32;
 
@@ -123,22 +124,16 @@ impl Spoken {
             ("&lt;", "<"),
             ("&gt;", ">"),
             ("&nbsp;", " "),
-            ("&lrm;", ""),
-            ("&rlm;", ""),
         ];
 
-        match entities
-            .into_iter()
-            .find(|(entity, _)| text.starts_with(entity))
-        {
-            Some((entity, character)) => {
-                self.traced
-                    .stand_for(character, at as u64, saturating_u32(entity.len()));
-                self.traced
-                    .copy(&text[entity.len()..], (at + entity.len()) as u64);
-            }
-            None => self.traced.copy(text, at as u64),
-        }
+        let mut named = entities.into_iter();
+        let named = named.find(|(entity, _)| text.starts_with(entity));
+        let unseen = || Some((reference_length(text)?, ""));
+        let known = named.map(|(entity, character)| (entity.len(), character));
+        let (length, character) = known.or_else(unseen).unwrap_or_default();
+        self.traced
+            .stand_for(character, at as u64, saturating_u32(length));
+        self.traced.copy(&text[length..], (at + length) as u64);
     }
 
     fn separate(&mut self, at: usize, begins_turn: bool) {
@@ -191,7 +186,7 @@ mod tests {
                 "The lamp burns until dawn.\n- Really?\n\nLater.",
             ),
             (
-                "WEBVTT\n\nNOTE no\n\nSTYLE\n::cue {}\n\nintro\n00:01.000 --> 00:02.000 align:start\n<v Ann>Cats &amp; dogs</v>\n\n00:02.000 --> 00:03.000\n<v.loud Bob Lee>2 < 3 <00:02.500><c>yes</c>\n",
+                "WEBVTT\n\nNOTE no\n\nSTYLE\n::cue {}\n\nintro\n00:01.000 --> 00:02.000 align:start\n<v Ann>Ca&shy;ts &amp; &lrm;dogs</v>\n\n00:02.000 --> 00:03.000\n<v.loud Bob Lee>2 < 3 <00:02.500><c>yes</c>\n",
                 "Ann: Cats & dogs\nBob Lee: 2 < 3 yes",
             ),
             (
