@@ -2,6 +2,7 @@
 //! The rows of a table have the names of its columns: of Markdown, of HTML as converters write it,
 //! and in a block of code.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -39,7 +40,8 @@ pub(super) fn extract(mut text: String) -> Extract {
     let mut tables = TableReader::default();
     let mut html = HtmlReader::default();
 
-    for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
+    let separated = with_tables_apart(&text);
+    for (event, range) in Parser::new_ext(&separated, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 open = Some(Heading::new(range, level as u8, ""));
@@ -92,6 +94,35 @@ pub(super) fn extract(mut text: String) -> Extract {
         hidden: html.count,
         ..Extract::verbatim(text)
     })
+}
+
+/// Returns a text whose tables are apart from the line above: a line end is in the place of its
+/// last sign, so that all positions stay. Without bars at its ends, a table would be a part of it.
+fn with_tables_apart(text: &str) -> Cow<'_, str> {
+    let is_rule = |line: &str| {
+        line.contains('|') && line.contains("--") && line.bytes().all(|b| b"|-: \t".contains(&b))
+    };
+    let is_row = |line: &str| line.contains('|') && !line.trim_start().starts_with('|');
+    let mut apart = Cow::Borrowed(text);
+    let mut above: [Line<'_>; 2] = [(0, ""); 2];
+    for line in lines(text) {
+        let [(start, prose), (_, header)] = above;
+        let prose = prose.trim_end();
+        let last = prose
+            .chars()
+            .next_back()
+            .filter(|c| c.is_alphanumeric() || ".,:;!?)".contains(*c));
+        let is_prose = !prose.contains('|') && !prose.starts_with(['#', '>']);
+        if let Some(last) = last.filter(|_| is_prose && is_row(header) && is_rule(line.1)) {
+            let end = start + prose.len();
+            let blank = "\n".repeat(last.len_utf8());
+            apart
+                .to_mut()
+                .replace_range(end - last.len_utf8()..end, &blank);
+        }
+        above = [above[1], line];
+    }
+    apart
 }
 
 /// Returns where the properties begin that Joplin writes below a note: `id: ...` to `type_: 1`.
@@ -328,6 +359,11 @@ mod tests {
             (
                 "Name | Age\n-|-\nAnn | 7\nafter",
                 "Name | Age\n-|-\nName: Ann | Age: 7\nName: after",
+            ),
+            // right below a line
+            (
+                "Ages, e\nof é\nName | Age\n---|---\nAnn | 7\n",
+                "Ages, e\nof é\nName | Age\n---|---\nName: Ann | Age: 7\n",
             ),
             (
                 "> | A | B |\n> |---|:-:|\n> | 1 | 2 |\n",
