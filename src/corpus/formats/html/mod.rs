@@ -335,6 +335,13 @@ mod tests {
             .map(|heading| (heading.level, heading.title.as_str()))
             .collect();
         assert_eq!(found, [(0, "Page"), (1, "One"), (2, "Two x")]);
+        let roles = extract("<div role=heading aria-level=3>One</div>x<p role=heading>Two<p>y");
+        let found: Vec<_> = roles
+            .headings
+            .iter()
+            .map(|h| (h.level, &*h.title))
+            .collect();
+        assert_eq!(found, [(3, "One"), (2, "Two")]);
         let two = &page.headings[2];
         assert_eq!(&page.text[two.range.clone()], "Two x");
     }

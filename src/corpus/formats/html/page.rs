@@ -14,6 +14,9 @@ use super::super::script::{Script, ScriptKind};
 use super::formula::{OpenFormula, needs_space};
 use super::open_elements::{OpenElements, line_ends_around};
 
+/// The level of a heading whose attributes name none, as the ARIA standard has it.
+const DEFAULT_LEVEL: u8 = 2;
+
 /// The text of a page and its headings.
 #[derive(Debug, Default)]
 pub(in crate::corpus) struct Page {
@@ -50,6 +53,9 @@ pub(in crate::corpus) struct Page {
 pub(super) struct Look {
     pub is_hidden: bool,
     pub script: Option<ScriptKind>,
+    /// Whether it is a heading by its role, and the level of such.
+    pub is_heading: bool,
+    pub level: Option<u8>,
 }
 
 /// A heading whose end tag is yet to come.
@@ -93,7 +99,9 @@ impl Page {
         self.formula.open(element, self.open.depth());
         self.tables.open(element, span, &self.traced.text);
 
-        if let Some(level) = heading_level(element) {
+        let level = look.level.unwrap_or(DEFAULT_LEVEL);
+        let level = Some(level).filter(|_| look.is_heading);
+        if let Some(level) = heading_level(element).or(level) {
             self.end_heading();
             self.heading = Some(OpenHeading { level, start: None });
         }

@@ -92,6 +92,8 @@ impl Tag {
             b"role" | b"epub:type" | b"class" if value.split(' ').any(is_note_mark) => {
                 look.script = Some(ScriptKind::Above);
             }
+            b"role" if value == "heading" => look.is_heading = true,
+            b"aria-level" => look.level = value.trim().parse().ok().filter(|level| *level > 0),
             b"role" | b"epub:type" => self.is_note |= value.split(' ').any(is_note),
             b"alt" => self.alternative = written.into_owned(),
             b"content" if is_meta => self.content = written.into_owned(),
