@@ -24,6 +24,17 @@ pub(super) const FORMAT: Format = Format {
 /// training is long, and its result is at its end.
 const MAX_END_BYTES: usize = 4 << 10;
 
+/// The forms of a value that are text, the best ones first, with those of Visual Studio Code.
+const FORMS_OF_TEXT: [&str; 7] = [
+    "text/markdown",
+    "text/plain",
+    "text",
+    "text/latex",
+    "application/vnd.code.notebook.stdout",
+    "application/vnd.code.notebook.stderr",
+    "application/vnd.code.notebook.error",
+];
+
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
     // some editors begin a file with its mark
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -192,7 +203,7 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             // `<Figure size 640x480 with 1 Axes>` names an object
             let is_name =
                 |text: &str| text.starts_with('<') && text.ends_with('>') && !text.contains('\n');
-            let plain = ["text/markdown", "text/plain", "text", "text/latex"].map(form);
+            let plain = FORMS_OF_TEXT.map(form);
             let mut plain = plain.into_iter().map(show_as_printed);
             let text = plain.find(|text| !text.trim().is_empty() && !is_name(text.trim()));
             let data = || forms.get("application/json").map(Value::to_string);
@@ -308,6 +319,7 @@ mod tests {
                 {"output_type": "execute_result", "data": {"text/html": "<p>", "text/plain": ["a  b\n", "1  2"]}},
                 {"output_type": "display_data", "data": {"text/latex": "$x$", "text/plain": "<IPython.Math object>"}},
                 {"output_type": "display_data", "data": {"text/html": ["<b>", "done</b>"]}},
+                {"output_type": "display_data", "data": {"application/vnd.code.notebook.stdout": "said"}},
                 {"output_type": "display_data", "data": {"application/json": {"knots": [7]}, "text/plain": "<IPython.JSON object>"}},
                 {"output_type": "execute_result", "data": {"text/html": "<table><tr><th>A<th>B<tr><td>1<td>2</table>", "text/plain": ["   A  B\n", "0  1  2"]}}]},
             {"cell_type": "code", "source": [], "outputs": [
@@ -317,7 +329,7 @@ mod tests {
                 {"output_type": "pyout", "text": [format!("first {long} last")]}]}]});
         let bytes = notebook.to_string();
         let found = extract(bytes.as_bytes()).expect("a notebook");
-        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n$x$\ndone\n{\"knots\":[7]}\n| A | B\n| A: 1 | B: 2\n\nOutput:\nOSError: read-only\n\nlog()";
+        let start = "fit()\n\nOutput:\n2 of 2\naccuracy 0.9\na  b\n1  2\n$x$\ndone\nsaid\n{\"knots\":[7]}\n| A | B\n| A: 1 | B: 2\n\nOutput:\nOSError: read-only\n\nlog()";
         assert!(found.text.starts_with(start), "{}", &found.text[..200]);
         assert!(found.text.contains("first x") && found.text.ends_with("x last"));
         assert!(found.text.len() < 9000);
