@@ -12,6 +12,7 @@ use super::drawings::chart_texts;
 use super::format::{Extract, Format, Reader};
 use super::html;
 use super::office_parts;
+use super::office_runs::OUTLINE_STYLE;
 use super::package::{ENCRYPTED, Package, Relationship, hidden_slides_note, property_kind};
 use super::script::{RaisedText, ScriptKind};
 use super::xml::{Node, walk_all};
@@ -36,6 +37,8 @@ pub(super) const POWERPOINT: Format = Format {
 
 /// Tables in cells of tables beyond this depth are left out.
 const MAX_TABLE_DEPTH: u8 = 8;
+/// The level in an outline, from 0, of text that is no heading.
+const BODY_LEVEL: u8 = 9;
 const ZIP: &[u8] = b"PK";
 
 fn read_word(bytes: &[u8]) -> Result<Extract, String> {
@@ -263,8 +266,8 @@ fn add_blocks(section: &Section, continues_table: bool, rows: &mut Rows, builder
 
 fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
     let text = text(paragraph);
-    if paragraph.is_heading() {
-        builder.heading(paragraph.heading.level(), &text);
+    if let Some(level) = heading_level(paragraph) {
+        builder.heading(level, &text);
     } else if let Some(list) = &paragraph.list_info {
         let mark = list.number.map_or("-".to_owned(), |n| format!("{n}."));
         if !text.trim().is_empty() {
@@ -277,6 +280,15 @@ fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
     for image in &paragraph.images {
         builder.paragraph(image.alt_text.as_deref().unwrap_or_default());
     }
+}
+
+/// Returns the level of a heading, by its style or by its own properties.
+fn heading_level(paragraph: &Paragraph) -> Option<u8> {
+    let own = paragraph.style_id.as_deref();
+    let own = own.and_then(|style| style.strip_prefix(OUTLINE_STYLE)?.parse::<u8>().ok());
+    let own = own.filter(|level| *level < BODY_LEVEL);
+    let named = || paragraph.is_heading().then(|| paragraph.heading.level());
+    own.map(|level| level + 1).or_else(named)
 }
 
 /// Returns the text of a paragraph, without the numbers of its notes.

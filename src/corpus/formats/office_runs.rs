@@ -11,7 +11,7 @@ use super::script::{Script, ScriptKind, partner};
 use super::xml::{Node, reason, walk_all};
 
 /// Tags of what undoc does not read as Word shows it.
-const REWRITTEN: [&str; 9] = [
+const REWRITTEN: [&str; 10] = [
     "<m:oMath",
     "<w:moveFrom ",
     "<w:vanish",
@@ -21,7 +21,10 @@ const REWRITTEN: [&str; 9] = [
     "<w:position ",
     "<w:ffData",
     "<w:sym ",
+    "<w:outlineLvl ",
 ];
+/// The style that a paragraph has whose own properties make it a heading, before its level from 0.
+pub(super) const OUTLINE_STYLE: &str = "outlineLvl ";
 /// The namespaces whose elements undoc knows by a prefix, by their ends: strict files have other
 /// beginnings. Programs may choose any prefix.
 const PREFIXES: [(&str, &str); 10] = [
@@ -312,6 +315,11 @@ impl PlainRuns {
                 let symbol = symbol(tag);
                 return Ok(write_text(writer, symbol.encode_utf8(&mut [0; 4]))?);
             }
+            Event::Empty(tag) if tag.name().as_ref() == "w:outlineLvl" && self.is_own(level) => {
+                let style = OUTLINE_STYLE.to_owned() + &value(tag, "w:val").unwrap_or_default();
+                let style = BytesStart::new("w:pStyle").with_attributes([("w:val", &*style)]);
+                return Ok(writer.write_event(Event::Empty(style))?);
+            }
             Event::Empty(tag) => self.note_property(tag, level),
             Event::End(tag) => {
                 self.close(tag.name().as_ref(), level);
@@ -366,6 +374,11 @@ impl PlainRuns {
             }
             // the reading of a word stands above it
             "w:moveFrom" | "w:rt" => self.left_out = Some(level),
+            // some programs leave the text of what is deleted as it was
+            "w:del" => {
+                self.left_out = Some(level);
+                self.note_property(tag, level);
+            }
             "m:oMath" if self.hidden_paragraph.is_some() => self.left_out = Some(level),
             _ => self.note_property(tag, level),
         }
@@ -398,16 +411,18 @@ impl PlainRuns {
         }
     }
 
+    /// Returns whether a property is one of the innermost run, paragraph, row or cell.
+    fn is_own(&self, level: usize) -> bool {
+        let holder = self.holders.last();
+        holder.is_some_and(|holder| level == holder + 2)
+    }
+
     /// Notes that a property hides what has it, or says that it is deleted or raised.
     fn note_property(&mut self, tag: &BytesStart<'_>, level: usize) {
         let name = tag.name();
         let value = value(tag, "w:val");
         FormField::note(&mut self.field, name.as_ref(), value.as_deref());
-        let is_own = self
-            .holders
-            .last()
-            .is_some_and(|holder| level == holder + 2);
-        if !is_own {
+        if !self.is_own(level) {
             return;
         }
 

@@ -371,6 +371,20 @@ fn a_large_word_document_is_read_in_pieces() {
 }
 
 #[test]
+fn a_paragraph_is_a_heading_by_its_own_level() {
+    let paragraph = |level: u8, text: &str| {
+        format!(
+            "<w:p><w:pPr><w:outlineLvl w:val='{level}'/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+        )
+    };
+    let body = [(0, "Rain"), (1, "Floods"), (9, "It rains.")];
+    let body = body.map(|(level, text)| paragraph(level, text)).concat();
+    let document = Document::new("a.docx", docx(&body)).expect("a document");
+    let at = document.text.find("It rains").expect("a sentence");
+    assert_eq!(document.headings_at(at), ["A title", "Rain", "Floods"]);
+}
+
+#[test]
 fn text_places_and_metadata_of_word_files_and_slides() {
     check(Case {
         name: "a.docx",

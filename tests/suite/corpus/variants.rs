@@ -62,7 +62,14 @@ fn a_word_file_of_any_program_is_read_as_word_shows_it() {
         format!("<w:tr>{properties}{}</w:tr>", cells.concat())
     };
     let body = [
-        paragraph(&[run("", "A roof."), run("<w:rStyle w:val='More'/>", "Hidden.")].concat()),
+        paragraph(
+            &[
+                run("", "A roof."),
+                run("<w:rStyle w:val='More'/>", "Hidden."),
+                format!("<w:del w:id='3'>{}</w:del>", run("", "Gone.")),
+            ]
+            .concat(),
+        ),
         format!(
             "<w:p><w:pPr><w:pStyle w:val='Veiled'/></w:pPr>{}</w:p>",
             run("", "Hidden, too.")
