@@ -54,7 +54,7 @@ const KEYS: [&str; 2] = [
 ];
 
 fn read_message(input: &Input<'_>) -> Result<Extract, String> {
-    let bytes = input.bytes.trim_ascii_start();
+    let bytes = mailbox::without_mark(input.bytes).trim_ascii_start();
     // Apple Mail writes the size of the message into a line before it, and a list of flags behind
     let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
     let size = std::str::from_utf8(first_line).ok();

@@ -26,6 +26,7 @@ const MAX_HEAD_LINES: usize = 200;
 /// it has a date and a field of a head follows, or all of a head: the sentence of a message may
 /// begin so, too, and so may any line of a text whose length its head names.
 pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
+    let mailbox = without_mark(mailbox);
     let mut messages = Vec::new();
     let mut start = None;
     let mut is_after_blank = true;
@@ -50,6 +51,11 @@ pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
 
     messages.extend(start.map(|start| unquote(&mailbox[start..])));
     messages
+}
+
+/// Returns bytes without the mark of UTF-8 in front, which editors write.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// Returns the size of a message whose head names that of its text, as the form mboxcl has it; 0 of

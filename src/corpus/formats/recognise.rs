@@ -89,6 +89,7 @@ fn mail_format(path: &str, bytes: &[u8]) -> Option<&'static Format> {
     if text::FORMAT.extensions.contains(&extension(path).as_str()) {
         return None;
     }
+    let bytes = mailbox::without_mark(bytes);
     if mailbox::is_mailbox(bytes) {
         return Some(&mail::MAILBOX);
     }
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn formats_by_name_and_content() {
         type Expected = Result<(&'static str, bool), ()>;
-        let cases: [(&str, &[u8], Expected); 27] = [
+        let cases: [(&str, &[u8], Expected); 28] = [
             ("a.pdf", b"%PDF-1.4\n", Ok(("PDF", false))),
             ("a.txt", b"%PDF-1.4\n", Ok(("PDF", true))),
             ("a.pdf", b"\x01\x02junk\n%PDF-1.4 \0", Ok(("PDF", false))),
@@ -260,6 +261,11 @@ mod tests {
             ("a.doc", MESSAGE, Ok(("mail", true))),
             ("mail.txt", MESSAGE, Ok(("text", false))),
             ("Inbox", MAILBOX, Ok(("mailbox", false))),
+            (
+                "Sent",
+                b"\xef\xbb\xbfFrom a@b Tue Mar  3 06:10:00 2026\nSubject: x\n\nbody",
+                Ok(("mailbox", false)),
+            ),
             ("a.docx", b"PK\x03\x04....", Ok(("Word", false))),
             (
                 "a.pptx",
