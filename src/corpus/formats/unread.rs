@@ -26,6 +26,9 @@ const MIN_TEXT_BYTES: usize = 16;
 /// The kind whose files are text, of lines and curves.
 const DRAWING: &str = "a drawing";
 
+/// The beginning of the databases of Mozilla, which are text that nobody writes.
+const MORK: &[u8] = b"// <!-- <mdb:mork";
+
 /// The kinds that are not read.
 pub static UNREAD: &[Unread] = &[
     Unread {
@@ -57,6 +60,11 @@ pub static UNREAD: &[Unread] = &[
         kind: "an Outlook mailbox",
         way_out: Some("convert it to MBOX (readpst)"),
         extensions: &["pst", "ost"],
+    },
+    Unread {
+        kind: "the index of a mailbox",
+        way_out: None,
+        extensions: &["msf"],
     },
     Unread {
         kind: "an Outlook message",
@@ -137,8 +145,9 @@ impl Unread {
             .iter()
             .find(|unread| unread.extensions.contains(&extension.as_str()))?;
         let is_text = |head: Vec<u8>| {
-            let decoded = decode(head);
-            decoded.is_ok_and(|decoded| decoded.traced.text.trim().len() >= MIN_TEXT_BYTES)
+            let decoded = decode(head.clone());
+            !head.starts_with(MORK)
+                && decoded.is_ok_and(|decoded| decoded.traced.text.trim().len() >= MIN_TEXT_BYTES)
         };
         (unread.kind == DRAWING || !is_text(head())).then_some(unread)
     }
@@ -160,4 +169,27 @@ pub(in crate::corpus) fn read_head(file: &Path) -> Vec<u8> {
         let _ = file.take(HEAD_BYTES as u64).read_to_end(&mut bytes);
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_with_the_names_of_other_kinds_are_read() {
+        let cases = [
+            ("a.key", b"a key of some words".as_slice(), None),
+            ("a.key", b"PK\x03\x04\0\0\0\0", Some("an iWork document")),
+            (
+                "Inbox.msf",
+                b"// <!-- <mdb:mork:z v=\"1.4\"/> -->",
+                Some("the index of a mailbox"),
+            ),
+            ("a.msf", b"MSF: 2 sequences of words", None),
+        ];
+        for (path, head, expected) in cases {
+            let found = Unread::for_file(path, || head.to_vec());
+            assert_eq!(found.map(|unread| unread.kind), expected, "{path}");
+        }
+    }
 }
