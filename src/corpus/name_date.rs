@@ -257,12 +257,13 @@ fn has_year_near(tokens: &[DateToken<'_>], at: usize) -> bool {
 
 /// Returns the day that a token begins, and the number of its tokens.
 fn day_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Period)> {
-    // `20240315`
-    if let Some(number) = tokens[at].text.get(..8).filter(|_| tokens[at].is_number()) {
-        let is_date = tokens[at].text.len() == number.len();
+    // `20240315`, `20240315094122`
+    if let Some((day, time)) = tokens[at].text.split_at_checked(8)
+        && tokens[at].is_number()
+    {
         let [year, month, day] =
-            [0..4, 4..6, 6..8].map(|part| number[part].parse().unwrap_or_default());
-        let date = date(year, month, day).filter(|_| is_date)?;
+            [0..4, 4..6, 6..8].map(|part| day[part].parse().unwrap_or_default());
+        let date = date(year, month, day).filter(|_| is_time(time))?;
         return Some((1, Period::new(date, PeriodLength::Day)));
     }
 
@@ -290,6 +291,12 @@ fn day_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Period)> {
         [year, month, day]
     };
     Some((3, Period::new(date(year, month, day)?, PeriodLength::Day)))
+}
+
+/// Returns whether digits are hours and minutes, with or without seconds; no digits are, too.
+fn is_time(digits: &str) -> bool {
+    let pairs = digits.as_bytes().chunks(2).zip([b"24", b"60", b"60"]);
+    matches!(digits.len(), 0 | 4 | 6) && pairs.into_iter().all(|(pair, end)| pair < &end[..])
 }
 
 /// Returns whether numbers behind a year are its month and its day, by the signs before them.
@@ -334,6 +341,13 @@ fn day_and_month(tokens: &[DateToken<'_>], at: usize) -> Option<[i16; 2]> {
 
 /// Returns the week, month or quarter that a token begins, and the number of its tokens.
 fn longer_period_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Period)> {
+    // `202403`; `201203` may be a day of 2020
+    if tokens[at].is_number() && tokens[at].text.len() == 6 {
+        let [year, short, month] =
+            [0..4, 2..4, 4..6].map(|part| tokens[at].text[part].parse().unwrap_or_default());
+        let first = date(year, month, 1).filter(|_| date(YEARS.start, short, month).is_none())?;
+        return Some((1, Period::new(first, PeriodLength::Month)));
+    }
     if !has_year_near(tokens, at) {
         return None;
     }
@@ -352,6 +366,8 @@ fn longer_period_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Perio
     let next = tokens.get(at + 2);
     let (year, month) = if let Some(month) = first.month() {
         // `April 2024`
+        (second.year()?, month)
+    } else if let Some(month) = month_before_year(tokens, at) {
         (second.year()?, month)
     } else {
         // in `2023, April 2024` the month is that of the next year
@@ -376,6 +392,20 @@ fn numbered_period(year: i16, name: DateToken<'_>, number: DateToken<'_>) -> Opt
     (name.text == "q").then(|| Period::new(first, PeriodLength::Quarter))
 }
 
+/// Returns the number in front of a year as its month: `03.2024`, `03/2024`.
+fn month_before_year(tokens: &[DateToken<'_>], at: usize) -> Option<i16> {
+    let [month, year] = *tokens[at..].first_chunk()?;
+    let is_joined = |token: &DateToken<'_>| token.before == year.before;
+    let next = tokens.get(at + 2);
+    let has_more = next.is_some_and(|next| is_joined(next) && next.is_number());
+    // a number behind a letter or another number is a part of a version
+    let is_part =
+        at > 0 && (month.before.is_empty() || is_joined(&month) && tokens[at - 1].is_number());
+    let is_sure = matches!(year.before, "." | "-" | "_" | "/") && !has_more && !is_part;
+    let month = month.number(2..3).filter(|_| is_sure)?;
+    year.year().and(Some(month))
+}
+
 /// Returns the number behind a year as its month. `2011-12` may be two years, and `2024-02-31` is
 /// not a date.
 fn month_behind_year(
@@ -395,7 +425,7 @@ fn month_behind_year(
     let is_sure = match separator {
         // behind a folder or in front of an extension it is
         "/" => !is_next_year || next.is_some_and(|next| matches!(next.before, "/" | ".")),
-        "-" | "_" => !has_more && !is_next_year,
+        "-" | "_" | "." => !has_more && !is_next_year,
         _ => false,
     };
     is_sure.then_some(number)
@@ -465,6 +495,8 @@ mod tests {
             ("journal/2024-02-11.md", "2024-02-11"),
             ("meetings/2024_03_15 supplier.md", "2024-03-15"),
             ("20240315.txt", "2024-03-15"),
+            ("20240315094122-title.org", "2024-03-15"),
+            ("202403150941 zettel.md", "2024-03-15"),
             ("IMG_20240315_101500.eml", "2024-03-15"),
             ("Protokoll 31.12.2023.docx", "2023-12-31"),
             ("2024 02 11 über.md", "2024-02-11"),
@@ -488,6 +520,10 @@ mod tests {
             ("2024/04/2024-04-09 Q2 2024.md", "2024-04-09"),
             // months
             ("2024-03.md", "2024-03-01"),
+            ("2024.03 statement.txt", "2024-03-01"),
+            ("Kontoauszug 03.2024.txt", "2024-03-01"),
+            ("statement-03-2024.txt", "2024-03-01"),
+            ("Rechnung_202403.txt", "2024-03-01"),
             ("report_2024_03_final.md", "2024-03-01"),
             ("2020-01-02/2024-03 report.md", "2024-03-01"),
             ("2024/03/notes.md", "2024-03-01"),
@@ -511,7 +547,9 @@ mod tests {
             ("2024.md", ""),
             ("120240315.md", ""),
             ("202403151.md", ""),
-            ("20240315101500.md", ""),
+            ("20240315259900.md", ""),
+            ("201203.md", ""),
+            ("v03.2024.md", ""),
             ("part 3456-12-01.md", ""),
             ("11-02-2024.md", ""),
             ("v2024.1.3.md", ""),

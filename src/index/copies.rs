@@ -145,8 +145,12 @@ impl Candidate {
     }
 }
 
-/// Returns the lines of a text without the head of a mail, and without what introduces a quotation.
+/// Returns the lines of a text without the head of a mail or of a note, and without what introduces
+/// a quotation.
 fn body_lines(text: &str) -> Vec<&str> {
+    let note = text.trim_start().strip_prefix("---\n");
+    let below = note.and_then(|note| note.split_once("\n---\n"));
+    let text = below.map_or(text, |(_, below)| below);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let mut lines = lines.peekable();
     let mut body = Vec::new();
@@ -207,6 +211,7 @@ struct TextPrint {
 
 impl TextPrint {
     fn new(text: &str) -> Self {
+        let text = &with_minus_words(&letters::normal(text));
         let written: Vec<&str> = split(text).collect();
         let dense = written.iter().filter(|word| word.starts_with(is_dense));
         let having = |is_sought: fn(char) -> bool| {
@@ -265,6 +270,20 @@ impl TextPrint {
         self.shingles
             .get_or_init(|| sort_hashes(self.words.windows(SHINGLE_WORDS).map(hash)))
     }
+}
+
+/// Returns a text with the minus signs of its numbers as letters, which words keep: -40 is not 40.
+fn with_minus_words(text: &str) -> String {
+    let mut signed = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = characters.next() {
+        let is_minus = matches!(c, '-' | '−') && !before.is_alphanumeric();
+        let is_number = characters.peek().is_some_and(|next| next.is_numeric());
+        signed.push(if is_minus && is_number { 'm' } else { c });
+        before = c;
+    }
+    signed
 }
 
 fn hash(value: impl Hash) -> u64 {

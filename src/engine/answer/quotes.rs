@@ -11,7 +11,7 @@ use crate::event::{
     ChunkText, Citation, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
     saturating_u32,
 };
-use crate::index::{content_words, short_text_language};
+use crate::index::{content_words, date_words, place_content_words, short_text_language};
 use crate::methods::cosine;
 
 use super::sources::Supports;
@@ -33,6 +33,11 @@ const MAX_EMBEDDED: usize = 48;
 /// similarity; chosen on 60 answerable questions of SQuAD.
 const OWN_WEIGHT: f32 = 0.6;
 const PASSAGE_WEIGHT: f32 = 0.2;
+/// Weight of the score by which its passage was found: of two sentences that say the same of two
+/// things, the one in the place that was asked for is meant. With the words of the headings it
+/// finds the sentence with the answer first for 53 in place of 44 % of 120 questions of Natural
+/// Questions, among three for 86 in place of 71 %; of SQuAD 76 for 74, and 88 for 86 %.
+const FOUND_WEIGHT: f32 = 0.2;
 /// A longer block of code is quoted by its lines.
 const MAX_CODE_LINES: usize = 24;
 /// The short answer of a refusal, as the prompts of the papers word it.
@@ -51,6 +56,9 @@ struct RankedSentence {
     at: usize,
     /// Weighted share of the question's words in the sentence and in its passage.
     by_words: f32,
+    /// What its place adds, which distinguishes it from other sentences alone: the question's words
+    /// and dates in the headings above it and in its path, and how well its passage was found.
+    by_place: f32,
     /// Cosine similarity to the question.
     similarity: f32,
     /// The block of code that it is a line of, of the best sentences.
@@ -62,8 +70,14 @@ impl RankedSentence {
         self.citation.quote.as_deref().unwrap_or_default().trim()
     }
 
+    /// Returns how near it is to the question by itself.
     fn score(&self) -> f32 {
         self.similarity + self.by_words
+    }
+
+    /// Returns how well it fits the question beside others.
+    fn fit(&self) -> f32 {
+        self.score() + self.by_place
     }
 }
 
@@ -86,12 +100,13 @@ impl RankedSentences {
         let ranked = quotations.filter_map(|(citation, at)| {
             let text = citation.quote.as_deref().unwrap_or_default();
             let mut held = question.find_in(text);
-            let chunk = &passages.hits[citation.label as usize - 1].chunk;
+            let hit = &passages.hits[citation.label as usize - 1];
+            let above = question.find_in(&hit.chunk.headings_at(at).join(" "));
             // what a row or a definition is about stands above them, and what a sentence is about
             // above its section, where several are in a passage
             let is_entry = text.starts_with('|') || is_definition(text);
-            if is_entry || !chunk.sections.is_empty() {
-                held.extend(question.find_in(&chunk.headings_at(at).join(" ")));
+            if is_entry || !hit.chunk.sections.is_empty() {
+                held.extend(above.iter().cloned());
             }
             // in a table of contents it is the text of a link
             if text.trim_end().ends_with(['?', '？']) || text.contains("?](") {
@@ -104,9 +119,13 @@ impl RankedSentences {
             }
 
             let own = question.share(&held);
+            held.extend(above);
+            held.extend(question.find_in_place(&hit.chunk));
+            let placed = question.share(&held) - own + question.dated_share(&hit.chunk);
             let passage = by_passage[citation.label as usize - 1];
             Some(RankedSentence {
                 by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * passage,
+                by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
                 similarity: 0.0,
                 code: None,
                 at,
@@ -139,11 +158,11 @@ impl RankedSentences {
                 && !all.iter().any(|other| is_end(text, other))
                 && seen.insert(text.to_owned())
         });
-        sentences.sort_by(|a, b| b.by_words.total_cmp(&a.by_words));
+        sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
         sentences.truncate(MAX_EMBEDDED);
 
         compare(run, &mut sentences)?;
-        sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
         for one in sentences.iter_mut().take(MAX_QUOTES) {
             let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
             one.code = code_around(chunk, one.text(), one.citation.first_line);
@@ -188,7 +207,7 @@ impl RankedSentences {
     /// Returns the largest score of a sentence: its similarity and its share of the question's
     /// words.
     pub fn score(&self) -> f32 {
-        self.0.first().map_or(0.0, RankedSentence::score)
+        self.0.iter().map(RankedSentence::score).fold(0.0, f32::max)
     }
 }
 
@@ -310,6 +329,8 @@ pub fn hold_subject(question: &str, subject: &str, passages: &Passages) -> Vec<b
 struct QuestionWords {
     language: &'static str,
     weights: BTreeMap<String, f32>,
+    /// The days and months that it names, as the words of a path.
+    dates: Vec<String>,
     /// The words of the question in the text and the place of each passage.
     by_passage: Vec<BTreeSet<String>>,
 }
@@ -324,6 +345,7 @@ impl QuestionWords {
         let mut known = Self {
             language,
             weights: words.map(|word| (word, 1.0)).collect(),
+            dates: date_words(question).collect(),
             by_passage: Vec::new(),
         };
         for hit in &passages.hits {
@@ -348,6 +370,22 @@ impl QuestionWords {
         words
             .filter(|word| self.weights.contains_key(word))
             .collect()
+    }
+
+    /// Returns the words of the question in the path of a chunk and in the headings above it.
+    fn find_in_place(&self, chunk: &ChunkText) -> BTreeSet<String> {
+        let words = place_content_words(&chunk.document, &chunk.headings, self.language);
+        let words = words.into_iter();
+        words
+            .filter(|word| self.weights.contains_key(word))
+            .collect()
+    }
+
+    /// Returns the share of the dates of the question in the path of a chunk; 0 without a date.
+    fn dated_share(&self, chunk: &ChunkText) -> f32 {
+        let words = place_content_words(&chunk.document, &[], self.language);
+        let held = self.dates.iter().filter(|date| words.contains(date));
+        held.count() as f32 / self.dates.len().max(1) as f32
     }
 
     /// Returns the weighted share of the words.
@@ -399,9 +437,10 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, answer: Answer) ->
 /// Adds the sentences, or the blocks of code that they are in where they are an answer; what only
 /// comes near is named by its line.
 fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer: bool) -> Answer {
-    let least = (ranked.score() * MIN_RELATIVE).max(MIN_NEAR);
-    let best = ranked.0.into_iter().take(MAX_QUOTES);
-    let fitting = best.filter(|sentence| sentence.score() >= least);
+    let best = ranked.0.first().map_or(0.0, RankedSentence::fit);
+    let least = (best * MIN_RELATIVE).max(MIN_NEAR);
+    let quoted = ranked.0.into_iter().take(MAX_QUOTES);
+    let fitting = quoted.filter(|sentence| sentence.fit() >= least);
     let mut blocks = BTreeSet::new();
     for sentence in fitting {
         let text = match sentence.code.as_ref().filter(|_| is_answer) {

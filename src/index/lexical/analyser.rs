@@ -95,7 +95,10 @@ pub(in crate::index) fn query_words(text: &str, languages: &BTreeSet<&str>) -> V
 
     let mut seen = HashSet::new();
     let mut distinct = Vec::new();
-    for mut forms in words.into_values().chain(date_words(text)) {
+    for mut forms in words
+        .into_values()
+        .chain(date_words(text).map(|word| vec![word]))
+    {
         forms.retain(|form| seen.len() < MAX_QUERY_WORDS && seen.insert(form.clone()));
         if !forms.is_empty() {
             distinct.push(forms);
@@ -130,11 +133,11 @@ pub(in crate::index) fn spellings(
 }
 
 /// Returns the words of the days and months that a question names, as those of a path are indexed.
-fn date_words(question: &str) -> impl Iterator<Item = QueryWord> {
+pub fn date_words(question: &str) -> impl Iterator<Item = String> {
     let dates = dates(question).into_iter();
     // the first word at a place is the whole expression
     let whole = dates.filter_map(|date| chunk_words(&date, "").into_iter().next());
-    whole.map(|word| vec![word.text])
+    whole.map(|word| word.text)
 }
 
 /// Returns the days and months that a text names, and the month of each day, in one form whatever

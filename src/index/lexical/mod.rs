@@ -32,7 +32,7 @@ use super::error::FileError;
 use super::filter::{Filter, Phrase};
 use crate::corpus::{Format, split_words};
 use crate::event::ChunkText;
-use analyser::QueryWord;
+use analyser::{QueryWord, STOP_MARK};
 pub(in crate::index) use expressions::SIGNS;
 use read_only::ReadOnly;
 use word_scores::{FormScore, form_scores};
@@ -493,6 +493,13 @@ pub(in crate::index) fn place_words(
         headings.join(" ")
     );
     analyser::chunk_words(&place, language)
+}
+
+/// Returns the words of the place of a chunk without stop words, as `content_words` has them.
+pub fn place_content_words(document: &str, headings: &[String], language: &str) -> Vec<String> {
+    let words = place_words(document, headings, language).into_iter();
+    let words = words.map(|word| word.text);
+    words.filter(|word| !word.starts_with(STOP_MARK)).collect()
 }
 
 /// Returns the numbers of a path without the zeros in front, which questions leave out:
