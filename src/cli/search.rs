@@ -143,7 +143,8 @@ fn describe_scores(hit: &Hit) -> String {
     let only = match (hit.bm25, hit.vector) {
         (Some(_), None) => ", by its words alone",
         (None, Some(_)) => ", by its meaning alone",
-        (Some(_), Some(_)) | (None, None) => "",
+        (Some(_), Some(_)) => "",
+        (None, None) => "by its name, which a better hit has",
     };
     let lists: Vec<String> = lists.into_iter().flatten().collect();
     format!("{:.3}: {}{only}", hit.fused.score, lists.join(", "))

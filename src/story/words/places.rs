@@ -149,14 +149,17 @@ pub fn word_scores(hit: &Hit) -> Option<String> {
     (!words.is_empty()).then(|| format!("bm25 {score:.2} = {}{alone}", words.join(" + ")))
 }
 
-/// Returns the better hit that raised a hit, if one did: it names the document.
+/// Returns the better hit that raised a hit, if one did, or by which alone it was found: it names
+/// the document.
 #[must_use]
 pub fn naming_hit(hit: &Hit, lookup: &Lookup) -> Option<String> {
     let by = lookup.hit(hit.named_by?)?;
-    Some(format!(
-        "raised: {} names this document",
-        chunk_location(&by.chunk)
-    ))
+    let location = chunk_location(&by.chunk);
+    Some(if hit.bm25.is_none() && hit.vector.is_none() {
+        format!("found by its name alone: {location} names this document")
+    } else {
+        format!("raised: {location} names this document")
+    })
 }
 
 /// Returns the location of a hit, with the number of its copies: `people/oakes.md:12-14 +2`.
