@@ -43,6 +43,11 @@ static MONTH_BEGINNINGS: LazyLock<Vec<(&str, i16)>> = LazyLock::new(|| {
 const FILLERS: [&str; 12] = [
     "d", "de", "del", "den", "of", "st", "nd", "rd", "th", "er", "e", "o",
 ];
+/// Words in front of the number of something else: `chapter_12_2020`, `ticket-198712`.
+const COUNTED: [&str; 14] = [
+    "article", "chapter", "ch", "issue", "no", "nr", "page", "part", "rfc", "sec", "section",
+    "ticket", "top", "vol",
+];
 const WEEKS: [&str; 3] = ["w", "kw", "week"];
 
 /// The years of documents: other numbers of four digits are no years where nothing else says so.
@@ -345,7 +350,8 @@ fn longer_period_at(tokens: &[DateToken<'_>], at: usize) -> Option<(usize, Perio
     if tokens[at].is_number() && tokens[at].text.len() == 6 {
         let [year, short, month] =
             [0..4, 2..4, 4..6].map(|part| tokens[at].text[part].parse().unwrap_or_default());
-        let first = date(year, month, 1).filter(|_| date(YEARS.start, short, month).is_none())?;
+        let is_month = date(YEARS.start, short, month).is_none() && !is_counted(tokens, at);
+        let first = date(year, month, 1).filter(|_| is_month)?;
         return Some((1, Period::new(first, PeriodLength::Month)));
     }
     if !has_year_near(tokens, at) {
@@ -392,6 +398,11 @@ fn numbered_period(year: i16, name: DateToken<'_>, number: DateToken<'_>) -> Opt
     (name.text == "q").then(|| Period::new(first, PeriodLength::Quarter))
 }
 
+/// Returns whether the word in front of a number says that it counts something.
+fn is_counted(tokens: &[DateToken<'_>], at: usize) -> bool {
+    at > 0 && COUNTED.contains(&tokens[at - 1].text)
+}
+
 /// Returns the number in front of a year as its month: `03.2024`, `03/2024`.
 fn month_before_year(tokens: &[DateToken<'_>], at: usize) -> Option<i16> {
     let [month, year] = *tokens[at..].first_chunk()?;
@@ -401,7 +412,10 @@ fn month_before_year(tokens: &[DateToken<'_>], at: usize) -> Option<i16> {
     // a number behind a letter or another number is a part of a version
     let is_part =
         at > 0 && (month.before.is_empty() || is_joined(&month) && tokens[at - 1].is_number());
-    let is_sure = matches!(year.before, "." | "-" | "_" | "/") && !has_more && !is_part;
+    // of a folder all of its name
+    let is_whole = year.before != "/" || at == 0 || matches!(month.before, "/" | " ");
+    let is_sure = matches!(year.before, "." | "-" | "_" | "/") && is_whole;
+    let is_sure = is_sure && !has_more && !is_part && !is_counted(tokens, at);
     let month = month.number(2..3).filter(|_| is_sure)?;
     year.year().and(Some(month))
 }
@@ -550,6 +564,10 @@ mod tests {
             ("20240315259900.md", ""),
             ("201203.md", ""),
             ("v03.2024.md", ""),
+            ("vol-07/2019/notes.md", ""),
+            ("top-10_2023.md", ""),
+            ("chapter_12_2020.md", ""),
+            ("ticket-198712.md", ""),
             ("part 3456-12-01.md", ""),
             ("11-02-2024.md", ""),
             ("v2024.1.3.md", ""),

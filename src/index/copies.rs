@@ -46,6 +46,11 @@ const MAIL_FIELDS: [&str; 12] = [
     "Gesendet: ", "Datum: ", "Betreff: ",
 ];
 
+/// Properties above a note that differ in its copies.
+const NOTE_FIELDS: [&str; 8] = [
+    "created", "updated", "modified", "lastmod", "date", "id", "uid", "uuid",
+];
+
 /// A hit that may be a copy of a better one.
 struct Candidate {
     hit: Hit,
@@ -145,12 +150,13 @@ impl Candidate {
     }
 }
 
-/// Returns the lines of a text without the head of a mail or of a note, and without what introduces
-/// a quotation.
+/// Returns the lines of a text without the head of a mail, the dates and ids of a note, and what
+/// introduces a quotation.
 fn body_lines(text: &str) -> Vec<&str> {
-    let note = text.trim_start().strip_prefix("---\n");
-    let below = note.and_then(|note| note.split_once("\n---\n"));
-    let text = below.map_or(text, |(_, below)| below);
+    let is_in_head = |line: &str| {
+        line.split_once(':')
+            .is_some_and(|(key, _)| NOTE_FIELDS.contains(&key))
+    };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let mut lines = lines.peekable();
     let mut body = Vec::new();
@@ -159,7 +165,7 @@ fn body_lines(text: &str) -> Vec<&str> {
         // the line above a quotation says who wrote it
         let introduces =
             line.trim_end().ends_with(':') && lines.peek().is_some_and(|next| is_marked(next));
-        let is_head = MAIL_FIELDS.iter().any(|field| line.starts_with(field));
+        let is_head = MAIL_FIELDS.iter().any(|field| line.starts_with(field)) || is_in_head(line);
         if !(introduces || is_head || is_rule(line)) {
             body.push(line);
         }

@@ -44,7 +44,7 @@ pub(super) fn raise_named(
     }
     hits.extend(named);
     let best = hits.iter().take(READ);
-    let texts: Vec<NamingText> = best.map(|hit| NamingText::new(&hit.chunk.text)).collect();
+    let texts: Vec<NamingText> = best.map(|hit| NamingText::new(&hit.chunk)).collect();
     let naming: Vec<Option<usize>> = hits
         .iter()
         .map(|hit| naming_hit(&hit.chunk, &hits, &texts))
@@ -86,36 +86,50 @@ impl DocumentNames {
         Self(named)
     }
 
-    /// Returns the documents that the best hits name, without those that hits are of, in the order
-    /// of the texts.
-    pub fn missing(&self, hits: &[Hit], corpus: &Names) -> Vec<&str> {
-        let documents = hits.iter().map(|hit| hit.chunk.document.as_str());
+    /// Returns the documents that the best hits name, without those that hits and their copies are
+    /// of, in the order of the texts; none where [`raise_named`] raises none.
+    pub fn missing(&self, hits: &[Hit], corpus: &Names, settings: &RetrieverSettings) -> Vec<&str> {
+        if settings.kind != RetrieverKind::Hybrid {
+            return Vec::new();
+        }
+        let documents = hits.iter().flat_map(|hit| {
+            let copies = hit.copies.iter().map(|copy| copy.document.as_str());
+            copies.chain([hit.chunk.document.as_str()])
+        });
         let known: BTreeSet<&str> = documents.collect();
-        let mut missing: Vec<&str> = Vec::new();
 
+        let mut missing: Vec<&str> = Vec::new();
         for hit in hits.iter().take(READ) {
-            let text = NamingText::new(&hit.chunk.text);
-            for (name, path) in self.find_in(&text.spaced) {
-                let is_new =
-                    !known.contains(corpus.document(path).as_str()) && !missing.contains(&path);
-                if is_new && text.has(name, path) {
-                    missing.push(path);
+            let text = NamingText::new(&hit.chunk);
+            for (name, paths) in self.find_in(&text.spaced) {
+                let new = paths.iter().map(String::as_str).filter(|path| {
+                    !known.contains(corpus.document(path).as_str()) && text.has(name, path)
+                });
+                for path in new.collect::<Vec<_>>() {
+                    if !missing.contains(&path) {
+                        missing.push(path);
+                    }
                 }
+            }
+            if missing.len() >= MAX_ADDED {
+                break;
             }
         }
         missing.truncate(MAX_ADDED);
         missing
     }
 
-    /// Returns the names in a text with their documents.
-    fn find_in<'n>(&'n self, spaced: &str) -> Vec<(&'n str, &'n str)> {
+    /// Returns the names in a text with their documents. A name of many documents names none.
+    fn find_in<'n>(&'n self, spaced: &str) -> Vec<(&'n str, &'n [String])> {
         let blanks: Vec<usize> = spaced.match_indices(' ').map(|(at, _)| at).collect();
-        let mut found = Vec::new();
+        let mut found: Vec<(&str, &[String])> = Vec::new();
         for (from, start) in blanks.iter().enumerate() {
             for end in blanks[from + 1..].iter().take(MAX_WORDS) {
-                if let Some((name, paths)) = self.0.get_key_value(&spaced[*start..=*end]) {
-                    found.extend(paths.iter().map(|path| (name.as_str(), path.as_str())));
-                }
+                let named = self.0.get_key_value(&spaced[*start..=*end]);
+                let named = named.filter(|(name, paths)| {
+                    paths.len() <= MAX_NAMING && !found.iter().any(|(known, _)| known == name)
+                });
+                found.extend(named.map(|(name, paths)| (name.as_str(), paths.as_slice())));
             }
         }
         found
@@ -131,8 +145,7 @@ fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[NamingText]) -> Option<u
         return None;
     }
 
-    let title = chunk.headings.first().map(String::as_str);
-    let names: Vec<String> = names(&chunk.document, title).collect();
+    let names = chunk_names(chunk);
     let is_naming = |at: &usize| {
         hits[*at].chunk.document != chunk.document
             && names
@@ -149,13 +162,16 @@ struct NamingText {
     text: String,
     /// The words as [`spaced_words`] has them.
     spaced: String,
+    /// The names of its own document, by which it names no other.
+    own: Vec<String>,
 }
 
 impl NamingText {
-    fn new(text: &str) -> Self {
+    fn new(chunk: &ChunkText) -> Self {
         Self {
-            text: letters::normal(text).into_owned(),
-            spaced: spaced_words(text),
+            text: letters::normal(&chunk.text).into_owned(),
+            spaced: spaced_words(&chunk.text),
+            own: chunk_names(chunk),
         }
     }
 
@@ -164,7 +180,8 @@ impl NamingText {
     fn has(&self, name: &str, document: &str) -> bool {
         let word = name.trim();
         let is_plain = word.chars().all(char::is_lowercase);
-        self.spaced.contains(name) && (!is_plain || self.has_as_name(word, document))
+        let is_own = self.own.iter().any(|own| own == name);
+        !is_own && self.spaced.contains(name) && (!is_plain || self.has_as_name(word, document))
     }
 
     /// Returns whether the text has a word of lower-case letters as a name: in code marks, as the
@@ -197,6 +214,11 @@ impl NamingText {
         }
         is_capital && !is_lower
     }
+}
+
+/// Returns the names of the document of a chunk.
+fn chunk_names(chunk: &ChunkText) -> Vec<String> {
+    names(&chunk.document, chunk.headings.first().map(String::as_str)).collect()
 }
 
 /// Returns the names of a document: that of its file, without a number in front, and its title,
@@ -309,17 +331,24 @@ mod tests {
             ("p17.md", Some("Night Ferry (film)")),
             ("p18.md", Some("Lorbyton, Lund")),
             ("sensors.md", None),
-            ("ferries.md", None),
+            ("ferries.md", Some("Daily log")),
+            ("log2.md", Some("Daily log")),
+            ("a/overview.md", None),
+            ("b/overview.md", None),
+            ("c/overview.md", None),
         ];
         let documents = documents.map(|(path, title)| (path.to_owned(), title));
         let names = DocumentNames::new(documents.into_iter());
         let missing = |text: &str| {
             let hits = [hit(1, "ferries.md", 0, text)];
-            names.missing(&hits, &Names::default()).join(" ")
+            let settings = RetrieverSettings::default();
+            names.missing(&hits, &Names::default(), &settings).join(" ")
         };
 
         assert_eq!(
-            missing("Night Ferry was filmed in Lorbyton, says Mira Oakes; no sensors, no Ferries."),
+            missing(
+                "Night Ferry was filmed in Lorbyton, says Mira Oakes; no sensors. See Overview."
+            ),
             "p17.md p18.md 0003-mira-oakes.md"
         );
         assert_eq!(missing("It was filmed at night. Mira paid."), "");

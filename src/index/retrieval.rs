@@ -83,12 +83,19 @@ impl Searched<'_> {
     }
 
     /// Returns the beginnings of the documents that the best hits name and that no hit is of.
-    fn named_elsewhere(&self, hits: &[Hit]) -> Result<Vec<Hit>, IndexError> {
+    fn named_elsewhere(
+        &self,
+        hits: &[Hit],
+        settings: &RetrieverSettings,
+    ) -> Result<Vec<Hit>, IndexError> {
         let Self {
             part, generation, ..
         } = self;
         let mut beginnings = Vec::new();
-        for path in generation.document_names().missing(hits, part.names) {
+        for path in generation
+            .document_names()
+            .missing(hits, part.names, settings)
+        {
             let ids = generation.lexical.ids_in(&[path.to_owned()]);
             let ids = ids.map_err(|error| part.index.damage_error(error))?;
             let filter = self.filter.as_ref();
@@ -209,7 +216,7 @@ pub(super) fn search(
 
     let mut named = Vec::new();
     for part in &searched {
-        named.extend(part.named_elsewhere(&hits)?);
+        named.extend(part.named_elsewhere(&hits, settings)?);
     }
     let mut hits = raise_named(hits, named, settings);
 

@@ -166,7 +166,7 @@ impl State {
         }
     }
 
-    /// Logs a warning. What each run warns of is in the log once, at the time of the last.
+    /// Logs a warning. What each run warns of is in the log once.
     fn warn(&mut self, text: &str, advice: Option<&str>) {
         let entry = Entry {
             failed: None,
@@ -175,8 +175,9 @@ impl State {
                 advice: advice.map(one_line),
             },
         };
-        self.log.retain(|known| *known != entry);
-        self.log.push(entry);
+        if !self.log.contains(&entry) {
+            self.log.push(entry);
+        }
     }
 
     /// Returns the run at `index`, or the latest one.

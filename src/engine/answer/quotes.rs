@@ -56,8 +56,9 @@ struct RankedSentence {
     at: usize,
     /// Weighted share of the question's words in the sentence and in its passage.
     by_words: f32,
-    /// What its place adds, which distinguishes it from other sentences alone: the question's words
-    /// and dates in the headings above it and in its path, and how well its passage was found.
+    /// The part of its place, which distinguishes it from other sentences alone: the question's
+    /// words and dates in the headings above it and in its path, and how well its passage was
+    /// found.
     by_place: f32,
     /// Cosine similarity to the question.
     similarity: f32,
@@ -120,8 +121,9 @@ impl RankedSentences {
 
             let own = question.share(&held);
             held.extend(above);
-            held.extend(question.find_in_place(&hit.chunk));
-            let placed = question.share(&held) - own + question.dated_share(&hit.chunk);
+            let (named, dated) = question.find_in_path(&hit.chunk.document);
+            held.extend(named);
+            let placed = question.share(&held) - own + dated;
             let passage = by_passage[citation.label as usize - 1];
             Some(RankedSentence {
                 by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * passage,
@@ -372,20 +374,14 @@ impl QuestionWords {
             .collect()
     }
 
-    /// Returns the words of the question in the path of a chunk and in the headings above it.
-    fn find_in_place(&self, chunk: &ChunkText) -> BTreeSet<String> {
-        let words = place_content_words(&chunk.document, &chunk.headings, self.language);
-        let words = words.into_iter();
-        words
-            .filter(|word| self.weights.contains_key(word))
-            .collect()
-    }
-
-    /// Returns the share of the dates of the question in the path of a chunk; 0 without a date.
-    fn dated_share(&self, chunk: &ChunkText) -> f32 {
-        let words = place_content_words(&chunk.document, &[], self.language);
-        let held = self.dates.iter().filter(|date| words.contains(date));
-        held.count() as f32 / self.dates.len().max(1) as f32
+    /// Returns the words of the question in the path of a document, and the share of the dates of
+    /// the question that it has; 0 without a date.
+    fn find_in_path(&self, document: &str) -> (BTreeSet<String>, f32) {
+        let mut words = place_content_words(document, &[], self.language);
+        let dated = self.dates.iter().filter(|date| words.contains(date));
+        let dated = dated.count() as f32 / self.dates.len().max(1) as f32;
+        words.retain(|word| self.weights.contains_key(word));
+        (words.into_iter().collect(), dated)
     }
 
     /// Returns the weighted share of the words.
@@ -440,7 +436,7 @@ fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer
     let best = ranked.0.first().map_or(0.0, RankedSentence::fit);
     let least = (best * MIN_RELATIVE).max(MIN_NEAR);
     let quoted = ranked.0.into_iter().take(MAX_QUOTES);
-    let fitting = quoted.filter(|sentence| sentence.fit() >= least);
+    let fitting = quoted.filter(|one| one.fit() >= least && one.score() >= MIN_NEAR);
     let mut blocks = BTreeSet::new();
     for sentence in fitting {
         let text = match sentence.code.as_ref().filter(|_| is_answer) {

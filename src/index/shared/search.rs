@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use super::corpus::SharedCorpus;
-use crate::config::{FilteredDocument, RetrieverSettings};
+use crate::config::{FilteredDocument, RetrieverKind, RetrieverSettings};
 use crate::event::{
     ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
 };
@@ -57,7 +57,7 @@ impl SharedCorpus {
                 pool *= WIDER;
             };
 
-            let named = self.named_elsewhere(view, &found.hits, allowed)?;
+            let named = self.named_elsewhere(view, &found.hits, settings, allowed)?;
             let Folded { hits, documents } = found.with_named(named, settings);
             Ok(Retrieval {
                 query: query.text.to_owned(),
@@ -112,8 +112,13 @@ impl SharedCorpus {
         &self,
         view: &mut Snapshot<'_>,
         hits: &[Hit],
+        settings: &RetrieverSettings,
         allowed: Option<&Allowed>,
     ) -> Result<Vec<(Hit, Metadata)>, RemoteError> {
+        // neither list alone is changed, and the names of all documents are many
+        if settings.kind != RetrieverKind::Hybrid {
+            return Ok(Vec::new());
+        }
         let mut known = self.document_names.borrow_mut();
         if known.as_ref().is_none_or(|(head, _)| head != view.head()) {
             let documents = view.documents()?;
@@ -132,7 +137,7 @@ impl SharedCorpus {
         };
 
         let mut first = Vec::new();
-        for path in names.missing(hits, &Names::default()) {
+        for path in names.missing(hits, &Names::default(), settings) {
             if let Some((part, path)) = self.holder(path) {
                 let chunks = view.document(part.number, path)?;
                 first.extend(chunks.first().map(|chunk| chunk.id));
