@@ -246,12 +246,20 @@ fn is_end(text: &str, whole: &str) -> bool {
     text.len() < whole.len() && (whole.starts_with(text) || whole.ends_with(text))
 }
 
-/// Returns whether a text of a document says nothing by itself: a heading, marked or underlined, or
-/// the line above a block of code.
+/// Returns whether a text of a document says nothing by itself: a heading, marked or underlined, the
+/// line above a block of code, or the address of a link.
 fn is_heading_or_fence(text: &str) -> bool {
     let underlines = ["===", "---", "~~~", "***", "^^^"];
     let is_fence = text.starts_with("```") && text.lines().count() == 1;
+    let target = text.split_once("]: ").filter(|_| text.starts_with('['));
+    let is_link = target.is_some_and(|(_, address)| {
+        address
+            .split(char::is_whitespace)
+            .next()
+            .is_some_and(|first| first.contains("://"))
+    });
     is_fence
+        || is_link
         || text.starts_with('#')
         || is_heading_line(text)
         || underlines.iter().any(|line| text.contains(line))
