@@ -78,18 +78,19 @@ impl Columns {
 /// what a reader of it does not see.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    /// The texts that take the place of a part; that of a name is empty.
-    labels: Vec<(Range<usize>, String)>,
-    labels_bytes: usize,
+    /// The parts in whose place other text is: none for what is left out, and a name in the place
+    /// of an empty part.
+    edits: Vec<(Range<usize>, String)>,
+    added_bytes: usize,
     rows: Vec<Range<usize>>,
 }
 
 impl Tables {
     /// Inserts the cells of rows above in front of the first cell of a row, before that is added.
     pub fn insert(&mut self, at: usize, cells: String) {
-        self.labels_bytes += cells.len();
-        if self.labels_bytes <= MAX_LABELS_BYTES {
-            self.labels.push((at..at, cells));
+        self.added_bytes += cells.len();
+        if self.added_bytes <= MAX_LABELS_BYTES {
+            self.edits.push((at..at, cells));
         }
     }
 
@@ -107,7 +108,7 @@ impl Tables {
 
     /// Puts other text in the place of a part.
     pub fn replace(&mut self, part: Range<usize>, text: String) {
-        self.labels.push((part, text));
+        self.edits.push((part, text));
     }
 
     /// Adds the row at a range of the text, by the ranges of its cells with their columns.
@@ -125,9 +126,9 @@ impl Tables {
         });
         let labels = columns.labels(words.clone().map(|(column, _, cell)| (column, cell)));
         for ((_, start, _), label) in words.zip(labels) {
-            self.labels_bytes += label.len();
-            if !label.is_empty() && self.labels_bytes <= MAX_LABELS_BYTES {
-                self.labels.push((start..start, label));
+            self.added_bytes += label.len();
+            if !label.is_empty() && self.added_bytes <= MAX_LABELS_BYTES {
+                self.edits.push((start..start, label));
             }
         }
 
@@ -138,7 +139,7 @@ impl Tables {
     /// Adds the tables of a text that was read of this one from `start` on.
     pub fn append(&mut self, other: Self, start: usize, origin: &Offsets) {
         let position = |at: u64| start + usize::try_from(at).unwrap_or(usize::MAX);
-        for (part, label) in other.labels.into_iter().filter(|(part, _)| part.is_empty()) {
+        for (part, label) in other.edits.into_iter().filter(|(part, _)| part.is_empty()) {
             self.insert(position(origin.source(part.start)), label);
         }
         let rows = other.rows.into_iter().map(|row| origin.source_range(row));
@@ -153,7 +154,7 @@ impl Tables {
             self.leave_out(data);
         }
         // one table may be inside another
-        self.labels.sort_by_key(|(at, _)| (at.start, at.end));
+        self.edits.sort_by_key(|(at, _)| (at.start, at.end));
         self.rows.sort_by_key(|row| row.start);
         self.rows.dedup_by(|next, row| next.start < row.end);
 
@@ -161,7 +162,7 @@ impl Tables {
             text: std::mem::take(&mut extract.text),
             origin: std::mem::take(&mut extract.origin),
         };
-        if self.labels.is_empty() {
+        if self.edits.is_empty() {
             return Extract {
                 text: from.text,
                 origin: from.origin,
@@ -170,13 +171,13 @@ impl Tables {
             };
         }
 
-        let mut traced = Traced::with_capacity(from.text.len() + self.labels_bytes);
+        let mut traced = Traced::with_capacity(from.text.len() + self.added_bytes);
         // the parts that are kept, with their starts in the new text
         let mut kept: Vec<(Range<usize>, usize)> = Vec::new();
         let mut at = 0;
         let end = from.text.len();
         let last = std::iter::once((end..end, String::new()));
-        for (part, label) in self.labels.into_iter().chain(last) {
+        for (part, label) in self.edits.into_iter().chain(last) {
             // what is left out may hold names
             if part.start >= at {
                 kept.push((at..part.start, traced.text.len()));
@@ -207,6 +208,7 @@ impl Tables {
             text: traced.text,
             origin: traced.origin,
             rows,
+            front_matter_end: shift(extract.front_matter_end),
             ..extract
         }
     }
@@ -263,10 +265,12 @@ mod tests {
         let headings = vec![Heading::new(0..14, 1, "A")];
         let found = tables.label(Extract {
             headings,
+            front_matter_end: text.len() - 5,
             ..Extract::verbatim(text.to_owned())
         });
         assert_eq!(found.text, "# Ac\n| N: 1 |\n![]() Xd");
         assert_eq!(&found.text[found.headings[0].range.clone()], "# Ac");
+        assert_eq!(&found.text[found.front_matter_end..], " Xd");
         assert_eq!(&found.text[found.rows[0].clone()], "| N: 1 |");
         for (word, source) in [("c\n", "c\n"), ("X", "<x>"), ("d", "d")] {
             let at = found.text.find(word).expect(word);
