@@ -9,6 +9,8 @@ use crate::corpus::terminal::is_invisible;
 const MAX_REFERENCE_BYTES: usize = 30;
 /// Maximum size of the type in front of the data of a picture.
 const MAX_TYPE_BYTES: usize = 100;
+/// Data of another type that is longer says nothing to a reader, either.
+const MAX_DATA_BYTES: usize = 200;
 /// References to characters that nobody sees.
 const REFERENCES: [&str; 9] = [
     "shy",
@@ -54,6 +56,26 @@ pub(super) fn unseen_marks(line: &str, marks: &[&str]) -> Vec<Range<usize>> {
     found
 }
 
+/// Returns where a line has verbatim text between two of a sign, which begin behind no letter.
+pub(super) fn verbatim_parts(line: &str, sign: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut open = None;
+    for (at, _) in line.match_indices(sign) {
+        match open.take() {
+            Some(start) => parts.push(start..at),
+            None if line[..at].ends_with(char::is_alphanumeric) => {}
+            None => open = Some(at),
+        }
+    }
+    parts
+}
+
+/// Returns whether a position is in one of some parts, which are in order.
+pub(super) fn is_within(parts: &[Range<usize>], at: usize) -> bool {
+    let after = parts.partition_point(|part| part.start <= at);
+    after > 0 && at < parts[after - 1].end
+}
+
 /// Returns where the data of pictures is: `data:image/png;base64,iVBO…`.
 pub(super) fn picture_data(text: &str) -> impl Iterator<Item = Range<usize>> {
     const MARK: &str = ";base64,";
@@ -63,8 +85,9 @@ pub(super) fn picture_data(text: &str) -> impl Iterator<Item = Range<usize>> {
         let start = at - (head.len() - head.rfind("data:")?);
         let data = &text[at + MARK.len()..];
         let is_data = |c: char| c.is_ascii_alphanumeric() || "+/=%-_".contains(c);
-        let end = text.len() - data.trim_start_matches(is_data).len();
-        Some(start..end)
+        let length = data.len() - data.trim_start_matches(is_data).len();
+        let is_picture = text[start..].starts_with("data:image/") || length > MAX_DATA_BYTES;
+        is_picture.then_some(start..at + MARK.len() + length)
     })
 }
 
@@ -107,6 +130,10 @@ mod tests {
             (
                 "what ;base64, means, or data: x;base64,AA",
                 "what ;base64, means, or data: x;base64,AA",
+            ),
+            (
+                "`data:text/plain;base64,SGVsbG8=`",
+                "`data:text/plain;base64,SGVsbG8=`",
             ),
         ];
         for (text, expected) in cases {
