@@ -42,6 +42,8 @@ pub(super) fn extract(mut text: String) -> Extract {
 
     let separated = with_tables_apart(&text);
     for (event, range) in Parser::new_ext(&separated, options).into_offset_iter() {
+        // the line end that sets a table apart may be in the place of a longer sign
+        let range = text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end);
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 open = Some(Heading::new(range, level as u8, ""));
@@ -115,7 +117,7 @@ fn with_tables_apart(text: &str) -> Cow<'_, str> {
         let is_prose = !prose.contains('|') && !prose.starts_with(['#', '>']);
         if let Some(last) = last.filter(|_| is_prose && is_row(header) && is_rule(line.1)) {
             let end = start + prose.len();
-            let blank = "\n".repeat(last.len_utf8());
+            let blank = " ".repeat(last.len_utf8() - 1) + "\n";
             apart
                 .to_mut()
                 .replace_range(end - last.len_utf8()..end, &blank);
@@ -155,10 +157,14 @@ impl HtmlReader {
         while let Some(start) = text[at..part.end].find('<').map(|start| at + start) {
             let is_comment = text[start..].starts_with("<!--");
             let mark = if is_comment { "-->" } else { ">" };
-            let Some(length) = text[start..part.end].find(mark) else {
+            // inline, the part is one tag, with any sign in its attributes
+            at = if is_inline {
+                part.end
+            } else if let Some(length) = text[start..part.end].find(mark) {
+                start + length + mark.len()
+            } else {
                 break;
             };
-            at = start + length + mark.len();
             let tag = start..at;
             let is_hidden = self.elements.hide_after(&text[tag.clone()]);
             if is_hidden {
@@ -170,6 +176,15 @@ impl HtmlReader {
             }
         }
         if !is_inline {
+            // a paragraph holds no other block, whether its end is written or not
+            let is_paragraph = |(tag, _): &(Range<usize>, bool)| {
+                let name = text[tag.clone()].trim_start_matches('<');
+                let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
+                name.is_some_and(|name| name.eq_ignore_ascii_case("p"))
+            };
+            if self.hidden.as_ref().is_some_and(is_paragraph) {
+                self.end(text[..part.end].trim_end().len(), text, tables);
+            }
             tables.leave_out_marks(part.start, &text[part], &[]);
         }
     }
@@ -208,15 +223,27 @@ fn is_in_word(text: &str, tag: Range<usize>) -> bool {
     let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
     match name.unwrap_or_default().to_ascii_lowercase().as_str() {
         "wbr" | "span" | "font" => true,
-        "b" | "strong" | "i" | "em" | "u" => is_beside_letters(text, tag),
+        "b" | "strong" | "i" | "em" | "u" => {
+            let is_end = text[tag.clone()].starts_with("</");
+            is_beside_letters(text, tag, is_end)
+        }
         _ => false,
     }
 }
 
-/// Returns whether letters are on both sides of a part of a text.
-fn is_beside_letters(text: &str, part: Range<usize>) -> bool {
-    text[..part.start].ends_with(char::is_alphanumeric)
-        && text[part.end..].starts_with(char::is_alphanumeric)
+/// Returns whether letters are on both sides of a mark that begins or ends what is set off, outside
+/// of it at least two: `a*b*c` is a product.
+fn is_beside_letters(text: &str, mark: Range<usize>, is_end: bool) -> bool {
+    let [before, after] = [&text[..mark.start], &text[mark.end..]];
+    let letters_outside = if is_end {
+        after.chars().take(2).filter(|c| c.is_alphabetic()).count()
+    } else {
+        let near = before.chars().rev().take(2);
+        near.filter(|c| c.is_alphabetic()).count()
+    };
+    before.ends_with(char::is_alphabetic)
+        && after.starts_with(char::is_alphabetic)
+        && letters_outside == 2
 }
 
 /// The tables of a text while it is read.
@@ -253,8 +280,12 @@ impl TableReader {
     /// Leaves out the marks around a part that is set off, of some bytes each, inside of a word.
     fn join_word(&mut self, part: Range<usize>, bytes: usize, text: &str) {
         let [inner_start, inner_end] = [part.start + bytes, part.end.saturating_sub(bytes)];
-        for mark in [part.start..inner_start, inner_end..part.end] {
-            if is_beside_letters(text, mark.clone()) {
+        let marks = [
+            (part.start..inner_start, false),
+            (inner_end..part.end, true),
+        ];
+        for (mark, is_end) in marks {
+            if is_beside_letters(text, mark.clone(), is_end) {
                 self.tables.leave_out(mark);
             }
         }
@@ -360,7 +391,15 @@ mod tests {
                 "Name | Age\n-|-\nAnn | 7\nafter",
                 "Name | Age\n-|-\nName: Ann | Age: 7\nName: after",
             ),
-            // right below a line
+            // right below a line, of a block that holds its last sign, too
+            (
+                "<div>café\nA | B\n---|---\n1 | 2\n",
+                "<div>café\nA | B\n---|---\nA: 1 | B: 2\n",
+            ),
+            (
+                "x\n\n    code é\nA | B\n---|---\n1 | 2\n",
+                "x\n\n    code é\nA | B\n---|---\nA: 1 | B: 2\n",
+            ),
             (
                 "Ages, e\nof é\nName | Age\n---|---\nAnn | 7\n",
                 "Ages, e\nof é\nName | Age\n---|---\nName: Ann | Age: 7\n",
@@ -415,6 +454,22 @@ mod tests {
             ("a <span style=\"display:none\">b **c**</span> d", "a  d", 1),
             ("a <span hidden>b\n\nc", "a \n\nc", 1),
             (
+                "<span hidden>x é\nA | B\n---|---\n1 | 2\n",
+                "\nA | B\n---|---\nA: 1 | B: 2\n",
+                1,
+            ),
+            (
+                "a\n\n<p hidden>b\n\nc\n\n<p hidden={false}>d</p>",
+                "a\n\n\n\nc\n\n<p hidden={false}>d</p>",
+                1,
+            ),
+            ("a <span title=\"x > y\">word</span> b", "a word b", 0),
+            (
+                "24*60*60, 5*3*2. a*b*c 5**2**3 a<b>b</b>c",
+                "24*60*60, 5*3*2. a*b*c 5**2**3 a<b>b</b>c",
+                0,
+            ),
+            (
                 "a\n\n<div hidden>\n\n# b\n\n<div>c</div>\n\n</div>\n\nd",
                 "a\n\n\n\nd",
                 1,
@@ -436,6 +491,18 @@ mod tests {
             assert_eq!(found.hidden, hidden, "{text}");
             assert!(found.headings.is_empty());
         }
+    }
+
+    #[test]
+    fn the_front_matter_ends_behind_what_is_left_out_of_it() {
+        let data = "A".repeat(30);
+        let words = "é".repeat(32);
+        let text = format!("---\nicon: data:image/png;base64,{data}\n---\n{words} là où été\n");
+        let found = extract(text);
+        assert_eq!(
+            &found.text[..found.front_matter_end].trim_end(),
+            &"---\nicon: \n---"
+        );
     }
 
     #[test]

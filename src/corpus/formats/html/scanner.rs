@@ -80,8 +80,8 @@ impl Tag {
         let look = &mut self.look;
 
         match name.as_slice() {
-            // what is hidden until it is searched for is text of the page
-            b"hidden" => look.is_hidden |= value != "until-found",
+            // what is hidden until it is searched for is text of the page; MDX computes a value
+            b"hidden" => look.is_hidden |= value != "until-found" && !value.starts_with('{'),
             b"aria-hidden" => look.is_hidden |= value == "true",
             b"style" => {
                 let style = Style::new(&value);
