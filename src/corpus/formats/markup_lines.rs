@@ -2,13 +2,14 @@
 //! for comments and marks inside of words, and LaTeX, also without its preamble.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::columns::Tables;
 use super::format::{Extract, Format};
 use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
-use super::unseen::unseen_marks;
+use super::unseen::{is_within, unseen_marks, verbatim_parts};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::{field, fold_white_space};
@@ -31,6 +32,9 @@ const RESTRUCTURED_MARKS: &[&str] = &["\\ **", "\\ *", "**\\ ", "*\\ ", "\\ "];
 const ORG_MARKS: &[&str] = &["\\shy{}", "\\-"];
 const LATEX_MARKS: &[&str] = &["\\-", "\\/", "\\allowbreak{}"];
 
+/// The lines around a comment of Org.
+const ORG_COMMENT: [&str; 2] = ["#+begin_comment", "#+end_comment"];
+
 /// The fields of a document are in its first lines.
 const HEADER_LINES: usize = 50;
 
@@ -49,15 +53,25 @@ fn asciidoc(text: String) -> Extract {
     let mut was_author = false;
     let mut tables = Tables::default();
     let mut attributes = "";
+    // whether the paragraph that is read is one of code
+    let mut is_listing = false;
     // the lines of the block that is read
     let mut inside = Vec::new();
     for (number, (start, line)) in lines(&text).enumerate() {
         let content = line.trim_end();
-        if block.is_none_or(|block| !block.starts_with(['-', '.', '+', '`'])) {
+        let is_delimiter = is_delimiter(content);
+        if content.is_empty() || is_delimiter {
+            is_listing = false;
+        } else if content.starts_with('[') && block.is_none() && !is_listing {
+            let styles = ["[source", "[listing", "[literal", "[,"];
+            is_listing = styles.iter().any(|style| content.starts_with(style));
+        }
+        if !is_listing && block.is_none_or(|block| !block.starts_with(['-', '.', '+', '`'])) {
             tables.leave_out_marks(start, line, ASCIIDOC_MARKS);
         }
-        let is_delimiter = is_delimiter(content);
-        let is_comment = content.starts_with("//") && (is_delimiter || !content.starts_with("///"));
+        let is_comment = content.starts_with("//")
+            && (is_delimiter || !content.starts_with("///"))
+            && !is_listing;
         if block.map_or(is_comment, |block| block.starts_with('/')) {
             tables.leave_out(whole_line(&text, start, line));
             if !is_delimiter {
@@ -194,18 +208,35 @@ fn restructured_text(text: String) -> Extract {
     }
     let mut tables = restructured_tables(&text, &all);
     let mut is_comment = false;
+    let mut is_explicit = false;
+    // the indentation of the line above a block of code
+    let mut code: Option<usize> = None;
     for (index, (start, line)) in all.iter().enumerate() {
         let below = all.get(index + 1).map_or("", |(_, line)| line);
         if !line.starts_with(char::is_whitespace) && !line.is_empty() {
-            is_comment = is_restructured_comment(line, below);
+            let above = index.checked_sub(1).map_or("", |above| all[above].1);
+            let can_begin = is_explicit || above.trim().is_empty() || adornment(above).is_some();
+            let has_mark = line.trim_end() == ".." || line.starts_with(".. ");
+            is_explicit = can_begin && (has_mark || line.starts_with("__ "));
+            is_comment = is_explicit && is_restructured_comment(line, below);
         }
         if is_comment {
             tables.leave_out(whole_line(&text, *start, line));
         }
+        let content = line.trim();
+        let indentation = line.len() - line.trim_start().len();
+        code = code.filter(|outside| content.is_empty() || indentation > *outside);
+        if code.is_some() || content.starts_with(">>>") {
+            continue;
+        }
+        code = begins_code(content).then_some(indentation);
+        let verbatim = verbatim_parts(line, "``");
         for mark in unseen_marks(line, RESTRUCTURED_MARKS) {
             let [before, after] = [&line[..mark.start], &line[mark.end..]];
+            let is_code = is_within(&verbatim, mark.start);
             // a role stays apart from its word
-            if !before.ends_with('`') && !after.starts_with(':') && !before.trim().is_empty() {
+            let is_beside_role = before.ends_with('`') || after.starts_with(':');
+            if !is_code && !is_beside_role && !before.trim().is_empty() {
                 tables.leave_out(start + mark.start..start + mark.end);
             }
         }
@@ -225,9 +256,21 @@ fn is_restructured_comment(line: &str, below: &str) -> bool {
     let Some(content) = line.strip_prefix(".. ").map(str::trim_start) else {
         return false;
     };
-    let name = content.split_once("::").map_or(" ", |(name, _)| name);
-    let is_directive = !name.contains(char::is_whitespace);
+    let name = content.split_once("::").map_or("a b", |(name, _)| name);
+    let is_directive = !name.trim_end().contains(char::is_whitespace);
     !content.starts_with(['[', '_', '|']) && !is_directive
+}
+
+/// Returns whether a line of reStructuredText begins a block of code, which is below it.
+fn begins_code(content: &str) -> bool {
+    let directive = content.strip_prefix(".. ").and_then(|directive| {
+        let (name, _) = directive.split_once("::")?;
+        Some(name.trim())
+    });
+    match directive {
+        Some(name) => matches!(name, "code" | "code-block" | "sourcecode" | "raw" | "math"),
+        None => content.ends_with("::") && !content.starts_with(".. "),
+    }
 }
 
 /// Returns the sign of a line that is nothing but a run of it.
@@ -250,10 +293,12 @@ fn org(text: String) -> Extract {
     let mut outside = Vec::new();
     let mut tables = Tables::default();
     let mut is_in_comment = false;
+    let comments = org_comments(&text);
     for (start, line) in lines(&text) {
         let marker = line.trim();
-        let is_end = marker.eq_ignore_ascii_case("#+end_comment");
-        is_in_comment |= !is_in_block && marker.eq_ignore_ascii_case("#+begin_comment");
+        let is_end = marker.eq_ignore_ascii_case(ORG_COMMENT[1]);
+        let begins_comment = marker.eq_ignore_ascii_case(ORG_COMMENT[0]);
+        is_in_comment |= !is_in_block && comments.contains(&start);
         if is_in_comment || (!is_in_block && (marker == "#" || marker.starts_with("# "))) {
             tables.leave_out(whole_line(&text, start, line));
         }
@@ -264,7 +309,7 @@ fn org(text: String) -> Extract {
             .unwrap_or_default()
             .to_ascii_lowercase();
         if lower.starts_with("#+begin_") {
-            is_in_block = true;
+            is_in_block |= !begins_comment || comments.contains(&start);
         } else if lower.starts_with("#+end_") {
             is_in_block = false;
         } else if let Some((name, value)) = line
@@ -277,7 +322,15 @@ fn org(text: String) -> Extract {
         if is_in_block {
             continue;
         }
-        tables.leave_out_marks(start, line, ORG_MARKS);
+        let verbatim = ["=", "~"].map(|sign| verbatim_parts(line, sign));
+        for mark in unseen_marks(line, ORG_MARKS) {
+            let is_code = verbatim.iter().any(|parts| is_within(parts, mark.start));
+            let is_in_number = line[..mark.start].ends_with(|c: char| c.is_ascii_digit())
+                && line[mark.end..].starts_with(|c: char| c.is_ascii_digit());
+            if !is_code && !is_in_number {
+                tables.leave_out(start + mark.start..start + mark.end);
+            }
+        }
 
         let title = line.trim_start_matches('*');
         let stars = line.len() - title.len();
@@ -291,6 +344,24 @@ fn org(text: String) -> Extract {
         metadata,
         ..Extract::verbatim(text)
     })
+}
+
+/// Returns where the blocks of comments begin that end before the next title.
+fn org_comments(text: &str) -> HashSet<usize> {
+    let all: Vec<(usize, &str)> = lines(text).collect();
+    let mut has_end = false;
+    let mut found = HashSet::new();
+    for (start, line) in all.into_iter().rev() {
+        let marker = line.trim();
+        if marker.eq_ignore_ascii_case(ORG_COMMENT[1]) {
+            has_end = true;
+        } else if line.trim_start_matches('*').starts_with(' ') && line.starts_with('*') {
+            has_end = false;
+        } else if has_end && marker.eq_ignore_ascii_case(ORG_COMMENT[0]) {
+            found.insert(start);
+        }
+    }
+    found
 }
 
 /// Returns a title of Org without the state before it and the tags after it.
@@ -358,7 +429,11 @@ fn latex(source: &str) -> Extract {
         } else {
             unseen_marks(kept, LATEX_MARKS)
         };
+        let verbatim = latex_verbatim(kept);
         for mark in marks {
+            if is_within(&verbatim, mark.start) {
+                continue;
+            }
             traced.copy(&kept[from..mark.start], (begin + start + from) as u64);
             from = mark.end;
         }
@@ -373,6 +448,24 @@ fn latex(source: &str) -> Extract {
         origin: traced.origin,
         ..Extract::verbatim(traced.text)
     }
+}
+
+/// Returns where a line has verbatim text: `\verb|...|`, with any sign around it.
+fn latex_verbatim(line: &str) -> Vec<Range<usize>> {
+    const COMMAND: &str = "\\verb";
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while let Some(start) = line[at..].find(COMMAND).map(|start| at + start) {
+        at = start + COMMAND.len();
+        let rest = line[at..].trim_start_matches('*');
+        let sign = rest.chars().next().filter(|c| !c.is_alphanumeric());
+        let end = sign.and_then(|sign| rest[sign.len_utf8()..].find(sign).map(|end| (sign, end)));
+        if let Some((sign, end)) = end {
+            at = line.len() - rest.len() + sign.len_utf8() + end;
+            parts.push(start..at);
+        }
+    }
+    parts
 }
 
 /// Returns the level and the title of a section that begins here.
@@ -521,14 +614,39 @@ mod tests {
                 "= A\nabc\n----\n// yes {wj}\n----\n",
             ),
             (
+                &ASCIIDOC,
+                "[source,c]\n// yes\nint x;\n\n// no\nb",
+                "[source,c]\n// yes\nint x;\n\nb",
+            ),
+            (
                 &RESTRUCTURED_TEXT,
                 "a\\ *b*\\ c 10\\ :sup:`6`\\ d\n\n.. no\n   no\n\n   no\n..\n   no\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
                 "abc 10\\ :sup:`6`\\ d\n\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
             ),
             (
+                &RESTRUCTURED_TEXT,
+                ".. note ::\n   yes\n.. math ::\n   yes\n.. figure :: x.png\n\nwords\n.. and more of it\n",
+                ".. note ::\n   yes\n.. math ::\n   yes\n.. figure :: x.png\n\nwords\n.. and more of it\n",
+            ),
+            (
+                &RESTRUCTURED_TEXT,
+                "``My\\ File`` a\\ b\n\nRun::\n\n   cd /Program\\ Files/App\n\nc\\ d\n\n>>> e\\ f\n\n.. code:: c\n\n   g\\ h\n",
+                "``My\\ File`` ab\n\nRun::\n\n   cd /Program\\ Files/App\n\ncd\n\n>>> e\\ f\n\n.. code:: c\n\n   g\\ h\n",
+            ),
+            (
                 &ORG,
                 "a\\shy{}b\\-c\n# no\n#+begin_comment\nno\n#+end_comment\n#+begin_src\n# yes\n#+end_src\n",
                 "abc\n#+begin_src\n# yes\n#+end_src\n",
+            ),
+            (
+                &ORG,
+                "#+begin_comment\nyes\n* a\\-b =c\\-d= ~e\\-f~ 030\\-123\n",
+                "#+begin_comment\nyes\n* ab =c\\-d= ~e\\-f~ 030\\-123\n",
+            ),
+            (
+                &LATEX,
+                "a\\-b \\verb|x\\-y| \\verb*+x\\-y+ c\\-d",
+                "ab \\verb|x\\-y| \\verb*+x\\-y+ cd",
             ),
             (
                 &LATEX,
