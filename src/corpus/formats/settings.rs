@@ -4,6 +4,7 @@
 use super::columns::Tables;
 use super::format::{Extract, Format};
 use super::lines::lines;
+use super::unseen::unseen_marks;
 use crate::corpus::outline::Heading;
 
 pub(super) const YAML: Format = Format::for_lines("YAML", &["yaml", "yml"], without_marks);
@@ -29,8 +30,29 @@ const MAX_TITLE_BYTES: usize = 100;
 
 fn without_marks(text: String) -> Extract {
     let mut tables = Tables::default();
-    tables.leave_out_marks(0, &text, MARKS);
+    for (start, line) in lines(&text) {
+        let mut is_quoted = false;
+        let mut at = 0;
+        for mark in unseen_marks(line, MARKS) {
+            is_quoted = is_quoted_after(&line[at..mark.start], is_quoted);
+            at = mark.end;
+            // outside of quotes, a backslash is one
+            if is_quoted || !line[mark.clone()].starts_with('\\') {
+                tables.leave_out(start + mark.start..start + mark.end);
+            }
+        }
+    }
     tables.label(with_headings(text, yaml))
+}
+
+/// Returns whether text in double quotes is open after a part of a line.
+fn is_quoted_after(part: &str, mut is_quoted: bool) -> bool {
+    let mut is_escaped = false;
+    for byte in part.bytes() {
+        is_quoted ^= byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && is_quoted && !is_escaped;
+    }
+    is_quoted
 }
 
 fn with_headings(text: String, find: fn(&str) -> Vec<Heading>) -> Extract {
@@ -188,8 +210,9 @@ mod tests {
 
     #[test]
     fn escapes_inside_of_words_are_left_out() {
-        let found = without_marks("a: \"light\\u00ADhouse\"\n".to_owned());
-        assert_eq!(found.text, "a: \"lighthouse\"\n");
+        let source = "a: \"light\\u00ADhouse\"\npath: C:\\xadir\n";
+        let found = without_marks(source.to_owned());
+        assert_eq!(found.text, "a: \"lighthouse\"\npath: C:\\xadir\n");
     }
 
     #[test]
