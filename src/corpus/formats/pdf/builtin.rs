@@ -185,7 +185,6 @@ impl OpenTable {
     /// Returns whether a row on the next page may be one of this table, and not its header or that
     /// of another: figures are below figures.
     fn is_continued_by(&self, row: &[String]) -> bool {
-        let has_figure = |cell: &String| cell.contains(|c: char| c.is_ascii_digit());
         let mut pairs = self.last.iter().zip(row);
         !self.names.is_empty()
             && self.names.len() == row.len()
@@ -193,14 +192,40 @@ impl OpenTable {
             && pairs.all(|(above, cell)| !has_figure(above) || has_figure(cell) || cell.is_empty())
     }
 
-    /// Returns whether a paragraph is a row of it that the reader found no lines around.
-    fn is_row(&self, words: &[String]) -> bool {
-        let has_figure = |cell: &String| cell.contains(|c: char| c.is_ascii_digit());
-        let figures = |row: &[String]| row.iter().map(has_figure).collect::<Vec<_>>();
-        self.is_continued_by(words)
-            && self.last.iter().any(has_figure)
-            && figures(&self.last) == figures(words)
+    /// Returns whether its last row has a figure, by which a row below is known.
+    fn has_figure(&self) -> bool {
+        self.last.iter().any(|cell| has_figure(cell))
     }
+
+    /// Returns how many parts are rows of it that the reader found no lines around. A single one of
+    /// two words may be anything.
+    fn count_rows(&self, parts: &[Part]) -> usize {
+        let is_row = |part: &&Part| match part {
+            Part::Paragraph(paragraph) => {
+                paragraph.heading_level().is_none() && self.is_row(&words(&text_of(paragraph)))
+            }
+            _ => false,
+        };
+        let count = parts.iter().take_while(is_row).count();
+        if count > 1 || self.names.len() > 2 {
+            count
+        } else {
+            0
+        }
+    }
+
+    fn is_row(&self, words: &[String]) -> bool {
+        let figures = |row: &[String]| row.iter().map(|cell| has_figure(cell)).collect::<Vec<_>>();
+        self.is_continued_by(words) && self.has_figure() && figures(&self.last) == figures(words)
+    }
+}
+
+fn has_figure(cell: &str) -> bool {
+    cell.contains(|c: char| c.is_ascii_digit())
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Returns the blocks of a page, and notes its last table.
@@ -219,7 +244,9 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
     above = above.filter(|table| table.below.iter().all(|part| is_on(&on_page, part)));
 
     let mut blocks = Vec::new();
-    for part in parts {
+    // the end of the parts that are rows of the table above
+    let mut rows_end = 0;
+    for (index, part) in parts.iter().enumerate() {
         let pattern = pattern_of(part);
         let table = above.take();
         let block = match part {
@@ -239,10 +266,13 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
             }
             Part::Paragraph(paragraph) => {
                 let text = text_of(paragraph);
-                let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-                let row = table.as_ref().filter(|table| table.is_row(&words));
-                let row = row.map(|table| columns(&table.names).line(numbered_cells(&words)));
-                above = table.filter(|table| is_on(&table.on_page, &pattern));
+                if let Some(table) = table.as_ref().filter(|_| index >= rows_end) {
+                    rows_end = index + table.count_rows(&parts[index..]);
+                }
+                let row = table.as_ref().filter(|_| index < rows_end);
+                let row =
+                    row.map(|table| columns(&table.names).line(numbered_cells(&words(&text))));
+                above = table.filter(|table| row.is_some() || is_on(&table.on_page, &pattern));
                 Block {
                     level: paragraph.heading_level(),
                     is_table: row.is_some(),
@@ -309,8 +339,9 @@ fn script(text: &str, style: &TextStyle) -> Option<ScriptKind> {
 fn rows(table: &Table, above: Option<OpenTable>) -> (String, Vec<String>) {
     let rows: Vec<Vec<String>> = table.rows.iter().map(cells).collect();
     let first = rows.first().map_or([].as_slice(), Vec::as_slice);
-    let above = above.filter(|above| above.is_continued_by(first));
     let announced = usize::from(table.header_rows).min(rows.len());
+    let above = above
+        .filter(|above| above.is_continued_by(first) && (announced == 0 || above.has_figure()));
     let last = announced.checked_sub(1).map(|last| &rows[last]);
     let (header_rows, names) = match (above, last) {
         (Some(above), _) => (0, above.names),
@@ -385,6 +416,14 @@ mod tests {
     fn a_table_continues_on_the_next_page() {
         let first = || table(&["Code|Boat", "K1|gig", "K2|yawl"]);
         let words = || table(&["Boat|Port", "gig|Bray"]);
+        let without_header = |rows: &[&str]| {
+            let Part::Table(mut table) = table(rows) else {
+                unreachable!("a table");
+            };
+            table.header_rows = 0;
+            Part::Table(table)
+        };
+        let heading = Part::Paragraph(Paragraph::heading("Chapter 4", 1));
         let cases = [
             // the next page, and its text
             (
@@ -405,14 +444,38 @@ mod tests {
             (vec![first()], vec![table(&["K3|cog|7"])], "K3; cog; 7"),
             (
                 vec![words()],
-                vec![table(&["cog|Bray", "hulk|Lorby"])],
+                vec![without_header(&["cog|Bray", "hulk|Lorby"])],
                 "Boat: cog; Port: Bray\nBoat: hulk; Port: Lorby",
+            ),
+            (
+                vec![words()],
+                vec![table(&["Captain|Harbour", "Ida|Bergen"])],
+                "Captain: Ida; Harbour: Bergen",
             ),
             // a row without lines, and no row
             (
                 vec![first()],
-                vec![paragraph("K3 cog"), paragraph("After.")],
-                "Code: K3; Boat: cog\nAfter.",
+                vec![
+                    paragraph("K3 cog"),
+                    paragraph("K4 hulk"),
+                    paragraph("After."),
+                ],
+                "Code: K3; Boat: cog\nCode: K4; Boat: hulk\nAfter.",
+            ),
+            (
+                vec![table(&["Code|Boat|Port", "K1|gig|Bray"])],
+                vec![paragraph("K3 cog Lorby")],
+                "Code: K3; Boat: cog; Port: Lorby",
+            ),
+            (
+                vec![table(&["Item|Price", "Total|35"])],
+                vec![paragraph("Chapter 4"), paragraph("After.")],
+                "Chapter 4\nAfter.",
+            ),
+            (
+                vec![table(&["Item|Price", "Total|35"])],
+                vec![heading, paragraph("Part 7"), paragraph("After.")],
+                "Chapter 4\nPart 7\nAfter.",
             ),
             (vec![first()], vec![paragraph("After that.")], "After that."),
             // a header and a footer, and other text
