@@ -280,14 +280,20 @@ fn are_pairs(rows: &[&Cells]) -> bool {
 fn are_words(cells: &Cells, below: &[&Cells]) -> bool {
     cells.iter().all(|(column, name)| {
         let is_name = !is_number(name)
-            || is_time_of_column(*column, name, below)
+            || is_time_of_column(*column, cells, below)
             || is_unit_of_column(*column, cells, below);
         is_name && name.len() <= MAX_NAME_BYTES
     })
 }
 
-/// Returns whether a cell is a year, a month or a day above other values.
-fn is_time_of_column(column: usize, name: &str, below: &[&Cells]) -> bool {
+/// Returns whether a cell is a year, a month or a day above other values. A month in digits is one
+/// of several: a single one may be a date of birth.
+fn is_time_of_column(column: usize, cells: &Cells, below: &[&Cells]) -> bool {
+    let name = cell(cells, column).unwrap_or_default();
+    let times = cells.iter().filter(|(_, name)| is_time(name)).count();
+    if is_time(name) && is_month_of_year(name) && times < 2 {
+        return false;
+    }
     let mut values = below.iter().filter_map(|row| cell(row, column));
     // a rate has four digits behind its point, as a year has behind its month
     let is_rate = |value: &str| {
@@ -303,18 +309,33 @@ fn is_time_of_column(column: usize, name: &str, below: &[&Cells]) -> bool {
 }
 
 /// Returns whether a cell of several, the first of which is a word, is a size, a share or an hour
-/// (`10 m`, `19 %`, `08:00`): above bare numbers, or beside others of its unit above words.
+/// (`10 m`, `19 %`, `08:00`): it or another of its unit is above bare numbers, or several hours are
+/// above words. The same word below all hours is a value of theirs, as in `closed`.
 fn is_unit_of_column(column: usize, cells: &Cells, below: &[&Cells]) -> bool {
     let Some(name) = cell(cells, column).filter(|name| has_unit(name)) else {
         return false;
     };
     let is_below_word = cell(cells, 0).is_none_or(|first| !is_number(first));
-    let beside = cells.iter().filter(|(_, other)| unit(other) == unit(name));
+    let beside: Vec<&(usize, String)> = cells
+        .iter()
+        .filter(|(_, other)| unit(other) == unit(name))
+        .collect();
     let mut values = below.iter().filter_map(|row| cell(row, column));
+    let has_one_value = |row: &&Cells| {
+        let mut values = beside.iter().map(|(column, _)| cell(row, *column));
+        let first = values.next().flatten();
+        first.is_some() && values.all(|value| value == first)
+    };
+    let are_hours =
+        || unit(name).contains(':') && beside.len() > 1 && !below.iter().any(has_one_value);
+    let are_above_numbers = || {
+        let mut beside = beside.iter();
+        beside.any(|(column, name)| is_above_numbers(*column, name, below))
+    };
     cells.len() > 2
         && is_below_word
         && !values.any(has_unit)
-        && (beside.count() > 1 || is_above_numbers(column, name, below))
+        && (are_above_numbers() || are_hours())
 }
 
 /// Returns whether most values of a column are numbers, and the first one is. The name itself is
@@ -352,6 +373,12 @@ fn is_time(cell: &str) -> bool {
         parts => parts.len() == 3,
     };
     is_figure && parts.iter().all(is_full)
+}
+
+/// Returns whether a time is a month with its year, in this order.
+fn is_month_of_year(time: &str) -> bool {
+    let mut parts = time.split(['-', '–', '/', '.']);
+    parts.next().is_some_and(|month| month.len() == 2) && parts.count() == 1
 }
 
 fn is_year(cell: &str) -> bool {
@@ -413,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_header_is_found_among_the_rows() {
-        let cases: [(&str, &[&str]); 34] = [
+        let cases: [(&str, &[&str]); 37] = [
             ("Boat|Crew\nGig|7", &["[Boat; Crew]", "Boat: Gig; Crew: 7"]),
             // a table of two columns, whose second one holds a number
             (
@@ -508,6 +535,23 @@ mod tests {
                     "Day: Mon; 08:00: Ida; 12:00: Ann",
                     "Day: Tue; 08:00: Bo; 12:00: Eli",
                 ],
+            ),
+            // values of a table without a header
+            (
+                "Mon|08:15|12:30\nTue|closed|closed\nWed|by request|closed",
+                &[
+                    "Mon; 08:15; 12:30",
+                    "Tue; closed; closed",
+                    "Wed; by request; closed",
+                ],
+            ),
+            (
+                "Bergen|35 %|55 %\nOslo|-|-\nBodo|n/a|-",
+                &["Bergen; 35 %; 55 %", "Oslo; -; -", "Bodo; n/a; -"],
+            ),
+            (
+                "Ida|01/1990\nBo|unknown\nEva|unknown",
+                &["Ida; 01/1990", "Bo; unknown", "Eva; unknown"],
             ),
             // values with units, a size of a form, a rate
             (
