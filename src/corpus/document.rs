@@ -256,7 +256,7 @@ impl Document {
         }
     }
 
-    /// Returns the title of the document: its first heading, or the one that its metadata has.
+    /// Returns the title of the document: the one that its metadata has, or its first heading.
     pub fn title(&self) -> Option<&str> {
         let first = self.outline.headings().first();
         let first = first.map(|heading| heading.title.as_str());
