@@ -246,8 +246,8 @@ fn is_end(text: &str, whole: &str) -> bool {
     text.len() < whole.len() && (whole.starts_with(text) || whole.ends_with(text))
 }
 
-/// Returns whether a text of a document says nothing by itself: a heading, marked or underlined, the
-/// line above a block of code, or the address of a link.
+/// Returns whether a text of a document says nothing by itself: a heading, marked or underlined,
+/// the line above a block of code, or the address of a link.
 fn is_heading_or_fence(text: &str) -> bool {
     let underlines = ["===", "---", "~~~", "***", "^^^"];
     let is_fence = text.starts_with("```") && text.lines().count() == 1;
