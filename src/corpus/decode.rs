@@ -8,6 +8,8 @@ use encoding_rs::{DecoderResult, Encoding, ISO_2022_JP};
 use super::offsets::{Offsets, Traced};
 use super::terminal::without_controls;
 
+/// The mark of UTF-8, U+FEFF.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A longer line is data, not text: nobody reads it, and every tool that shows it is slow.
 const MAX_LINE_BYTES: usize = 8 << 20;
 /// Maximum share of control characters in text, besides white space and escape sequences.
@@ -171,15 +173,19 @@ fn is_of_text(c: char) -> bool {
     is_sign || c.is_alphanumeric()
 }
 
+/// Returns bytes without the mark of UTF-8 in front, which editors write.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes)
+}
+
 /// Decodes a file, without its byte order mark and without the control sequences of terminals.
 ///
 /// # Errors
 /// The reason why it is not read as text.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
     let marked = Wide::from_mark(&bytes);
-    let decoded = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
-        // the mark of UTF-8, U+FEFF
-        utf8(bytes, 3)?
+    let decoded = if bytes.starts_with(UTF8_MARK) {
+        utf8(bytes, UTF8_MARK.len())?
     } else if let Some(encoding) = marked.or_else(|| Wide::from_zeros(&bytes)) {
         wide(&bytes, encoding, marked.is_some())?
     } else {

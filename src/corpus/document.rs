@@ -256,12 +256,11 @@ impl Document {
         }
     }
 
-    /// Returns the title of the document: the one that its metadata has, or its first heading.
+    /// Returns the title of the document: its first heading, which a title of its metadata has
+    /// become.
     pub fn title(&self) -> Option<&str> {
-        let first = self.outline.headings().first();
-        let first = first.map(|heading| heading.title.as_str());
-        let given = self.metadata.title.as_deref();
-        given.or(first).filter(|title| !title.is_empty())
+        let first = self.outline.headings().first()?;
+        Some(first.title.as_str()).filter(|title| !title.is_empty())
     }
 
     /// Returns the lines of the text, each with its place, its headings and whether it is a row.

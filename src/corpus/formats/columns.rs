@@ -99,10 +99,19 @@ impl Tables {
         self.replace(part, String::new());
     }
 
-    /// Leaves out the marks inside of the words of a line that begins at a position.
-    pub fn leave_out_marks(&mut self, at: usize, line: &str, marks: &[&str]) {
+    /// Leaves out the marks inside of the words of a line that begins at a position, where they are
+    /// no code.
+    pub fn leave_out_marks(
+        &mut self,
+        at: usize,
+        line: &str,
+        marks: &[&str],
+        mut is_code: impl FnMut(&Range<usize>) -> bool,
+    ) {
         for mark in unseen_marks(line, marks) {
-            self.leave_out(at + mark.start..at + mark.end);
+            if !is_code(&mark) {
+                self.leave_out(at + mark.start..at + mark.end);
+            }
         }
     }
 

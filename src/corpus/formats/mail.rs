@@ -19,7 +19,7 @@ use super::mail_head::plain_head;
 use super::member::{read_member, unread_members};
 use super::quotes::{Quotes, Unquoted};
 use super::{html, mailbox};
-use crate::corpus::decode::decode;
+use crate::corpus::decode::{decode, without_mark};
 use crate::corpus::name_date::day_in_field;
 use crate::corpus::sentence::split_words;
 use crate::event::{Metadata, Place, PlaceUnit};
@@ -54,7 +54,7 @@ const KEYS: [&str; 2] = [
 ];
 
 fn read_message(input: &Input<'_>) -> Result<Extract, String> {
-    let bytes = mailbox::without_mark(input.bytes).trim_ascii_start();
+    let bytes = without_mark(input.bytes).trim_ascii_start();
     // Apple Mail writes the size of the message into a line before it, and a list of flags behind
     let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
     let size = std::str::from_utf8(first_line).ok();

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::corpus::decode::without_mark;
+
 /// Fields that mail begins with; three of them make a file a message.
 const FIELDS: &[&str] = &[
     "from",
@@ -51,11 +53,6 @@ pub(super) fn messages(mailbox: &[u8]) -> Vec<Cow<'_, [u8]>> {
 
     messages.extend(start.map(|start| unquote(&mailbox[start..])));
     messages
-}
-
-/// Returns bytes without the mark of UTF-8 in front, which editors write.
-pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// Returns the size of a message whose head names that of its text, as the form mboxcl has it; 0 of

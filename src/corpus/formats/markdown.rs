@@ -185,7 +185,7 @@ impl HtmlReader {
             if self.hidden.as_ref().is_some_and(is_paragraph) {
                 self.end(text[..part.end].trim_end().len(), text, tables);
             }
-            tables.leave_out_marks(part.start, &text[part], &[]);
+            tables.leave_out_marks(part.start, &text[part], &[], |_| false);
         }
     }
 

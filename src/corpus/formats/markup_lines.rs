@@ -67,7 +67,7 @@ fn asciidoc(text: String) -> Extract {
             is_listing = styles.iter().any(|style| content.starts_with(style));
         }
         if !is_listing && block.is_none_or(|block| !block.starts_with(['-', '.', '+', '`'])) {
-            tables.leave_out_marks(start, line, ASCIIDOC_MARKS);
+            tables.leave_out_marks(start, line, ASCIIDOC_MARKS, |_| false);
         }
         let is_comment = content.starts_with("//")
             && (is_delimiter || !content.starts_with("///"))
@@ -231,15 +231,12 @@ fn restructured_text(text: String) -> Extract {
         }
         code = begins_code(content).then_some(indentation);
         let verbatim = verbatim_parts(line, "``");
-        for mark in unseen_marks(line, RESTRUCTURED_MARKS) {
+        tables.leave_out_marks(*start, line, RESTRUCTURED_MARKS, |mark| {
             let [before, after] = [&line[..mark.start], &line[mark.end..]];
-            let is_code = is_within(&verbatim, mark.start);
             // a role stays apart from its word
             let is_beside_role = before.ends_with('`') || after.starts_with(':');
-            if !is_code && !is_beside_role && !before.trim().is_empty() {
-                tables.leave_out(start + mark.start..start + mark.end);
-            }
-        }
+            is_beside_role || before.trim().is_empty() || is_within(&verbatim, mark.start)
+        });
     }
     tables.label(Extract {
         headings,
@@ -323,14 +320,12 @@ fn org(text: String) -> Extract {
             continue;
         }
         let verbatim = ["=", "~"].map(|sign| verbatim_parts(line, sign));
-        for mark in unseen_marks(line, ORG_MARKS) {
-            let is_code = verbatim.iter().any(|parts| is_within(parts, mark.start));
+        tables.leave_out_marks(start, line, ORG_MARKS, |mark| {
             let is_in_number = line[..mark.start].ends_with(|c: char| c.is_ascii_digit())
                 && line[mark.end..].starts_with(|c: char| c.is_ascii_digit());
-            if !is_code && !is_in_number {
-                tables.leave_out(start + mark.start..start + mark.end);
-            }
-        }
+            let mut verbatim = verbatim.iter();
+            is_in_number || verbatim.any(|parts| is_within(parts, mark.start))
+        });
 
         let title = line.trim_start_matches('*');
         let stars = line.len() - title.len();

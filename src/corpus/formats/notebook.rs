@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::format::{Extract, Format, Reader};
 use super::{html, markdown};
+use crate::corpus::decode::without_mark;
 use crate::corpus::offsets::Traced;
 use crate::corpus::sentence::split_words;
 use crate::corpus::terminal::without_controls;
@@ -36,9 +37,7 @@ const FORMS_OF_TEXT: [&str; 7] = [
 ];
 
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
-    // some editors begin a file with its mark
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let notebook: Value = serde_json::from_slice(bytes)
+    let notebook: Value = serde_json::from_slice(without_mark(bytes))
         .map_err(|error| format!("a damaged notebook: {error}; open and save it in Jupyter"))?;
 
     let mut extract = Extract {

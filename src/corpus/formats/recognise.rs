@@ -4,7 +4,7 @@ use super::format::{Format, Input, Reader, Recognised, extension};
 use super::{
     archive, chat, epub, excel, html, json, mail, mailbox, office, pdf, rtf, text, whatsapp,
 };
-use crate::corpus::decode::decode;
+use crate::corpus::decode::{decode, without_mark};
 use crate::corpus::options::ReadOptions;
 
 /// The header of a PDF may follow other bytes, up to here.
@@ -89,7 +89,7 @@ fn mail_format(path: &str, bytes: &[u8]) -> Option<&'static Format> {
     if text::FORMAT.extensions.contains(&extension(path).as_str()) {
         return None;
     }
-    let bytes = mailbox::without_mark(bytes);
+    let bytes = without_mark(bytes);
     if mailbox::is_mailbox(bytes) {
         return Some(&mail::MAILBOX);
     }

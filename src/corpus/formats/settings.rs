@@ -4,7 +4,6 @@
 use super::columns::Tables;
 use super::format::{Extract, Format};
 use super::lines::lines;
-use super::unseen::unseen_marks;
 use crate::corpus::outline::Heading;
 
 pub(super) const YAML: Format = Format::for_lines("YAML", &["yaml", "yml"], without_marks);
@@ -33,14 +32,12 @@ fn without_marks(text: String) -> Extract {
     for (start, line) in lines(&text) {
         let mut is_quoted = false;
         let mut at = 0;
-        for mark in unseen_marks(line, MARKS) {
+        tables.leave_out_marks(start, line, MARKS, |mark| {
             is_quoted = is_quoted_after(&line[at..mark.start], is_quoted);
             at = mark.end;
             // outside of quotes, a backslash is one
-            if is_quoted || !line[mark.clone()].starts_with('\\') {
-                tables.leave_out(start + mark.start..start + mark.end);
-            }
-        }
+            !is_quoted && line[mark.clone()].starts_with('\\')
+        });
     }
     tables.label(with_headings(text, yaml))
 }
