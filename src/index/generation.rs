@@ -104,7 +104,7 @@ impl Generation {
     /// Returns the documents by their names.
     pub fn document_names(&self) -> &DocumentNames {
         let documents = self.manifest.documents.iter();
-        let titled = documents.map(|(path, entry)| (path.clone(), entry.title.as_deref()));
+        let titled = documents.map(|(path, entry)| (path.as_str(), entry.title.as_deref()));
         self.document_names
             .get_or_init(|| DocumentNames::new(titled))
     }

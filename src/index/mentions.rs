@@ -15,7 +15,7 @@ use crate::letters;
 
 /// Number of the best hits whose texts are read for names.
 const READ: usize = 3;
-/// A name that more of them have is a word of the subject.
+/// A name that more of them have, or more documents, is a word of the subject.
 const MAX_NAMING: usize = 2;
 /// The score that the best hit adds to a document that it names, and the factor of each hit behind
 /// it. Chosen on 250 questions of HotpotQA and 300 of Natural Questions: 0.3 finds all evidence in
@@ -31,25 +31,33 @@ const MAX_ADDED: usize = 10;
 /// Bytes of a document before which a chunk is its beginning: front matter may stand above it.
 const BEGINNING: u64 = 256;
 
-/// Raises the beginnings of the documents that better hits name, those `named` in neither list
-/// among them, and orders the hits again, where they are of both lists: either list alone stays as
-/// it is.
+/// Returns the texts of the best hits, in which names are sought; none where the hits are of one
+/// list, which stays as it is.
+pub(super) fn naming_texts(hits: &[Hit], settings: &RetrieverSettings) -> Vec<NamingText> {
+    let read = match settings.kind {
+        RetrieverKind::Hybrid => READ,
+        _ => 0,
+    };
+    let best = hits.iter().take(read);
+    best.map(|hit| NamingText::new(&hit.chunk)).collect()
+}
+
+/// Raises the beginnings of the documents that these texts of the best hits name, those `named` in
+/// neither list among them, and orders the best `count` hits again.
 pub(super) fn raise_named(
     mut hits: Vec<Hit>,
     named: Vec<Hit>,
-    settings: &RetrieverSettings,
+    texts: &[NamingText],
+    count: usize,
 ) -> Vec<Hit> {
-    if settings.kind != RetrieverKind::Hybrid {
-        return hits;
-    }
+    let listed = hits.len();
     hits.extend(named);
-    let best = hits.iter().take(READ);
-    let texts: Vec<NamingText> = best.map(|hit| NamingText::new(&hit.chunk)).collect();
     let naming: Vec<Option<usize>> = hits
         .iter()
-        .map(|hit| naming_hit(&hit.chunk, &hits, &texts))
+        .map(|hit| naming_hit(&hit.chunk, &hits, texts))
         .collect();
     if naming.iter().all(Option::is_none) {
+        hits.truncate(listed);
         return hits;
     }
 
@@ -62,11 +70,13 @@ pub(super) fn raise_named(
             hits[at].fused.score = raised.min(scores[better]).max(scores[at]);
         }
     }
+    // what is in neither list has no rank, and is there by its name alone
+    hits.retain(|hit| hit.fused.rank > 0 || hit.named_by.is_some());
     hits.sort_by(|one, other| other.fused.score.total_cmp(&one.fused.score));
     for (rank, hit) in (1..).zip(&mut hits) {
         hit.fused.rank = rank;
     }
-    hits.truncate(settings.pool as usize);
+    hits.truncate(count);
     hits
 }
 
@@ -75,44 +85,34 @@ pub(super) struct DocumentNames(HashMap<String, Vec<String>>);
 
 impl DocumentNames {
     /// Names documents by their paths and titles.
-    pub fn new<'d>(documents: impl Iterator<Item = (String, Option<&'d str>)>) -> Self {
+    pub fn new<'d>(documents: impl Iterator<Item = (&'d str, Option<&'d str>)>) -> Self {
         let mut named: HashMap<String, Vec<String>> = HashMap::new();
         for (path, title) in documents {
-            let names: BTreeSet<String> = names(&path, title).collect();
+            let names: BTreeSet<String> = names(path, title).collect();
             for name in names {
-                named.entry(name).or_default().push(path.clone());
+                named.entry(name).or_default().push(path.to_owned());
             }
         }
         Self(named)
     }
 
-    /// Returns the documents that the best hits name, without those that hits and their copies are
-    /// of, in the order of the texts; none where [`raise_named`] raises none.
-    pub fn missing(&self, hits: &[Hit], corpus: &Names, settings: &RetrieverSettings) -> Vec<&str> {
-        if settings.kind != RetrieverKind::Hybrid {
-            return Vec::new();
-        }
+    /// Returns the documents that texts of the best hits name, without those that hits and their
+    /// copies are of, in the order of the texts.
+    pub fn missing(&self, hits: &[Hit], texts: &[NamingText], corpus: &Names) -> Vec<&str> {
         let documents = hits.iter().flat_map(|hit| {
             let copies = hit.copies.iter().map(|copy| copy.document.as_str());
             copies.chain([hit.chunk.document.as_str()])
         });
-        let known: BTreeSet<&str> = documents.collect();
+        let mut known: BTreeSet<String> = documents.map(str::to_owned).collect();
 
-        let mut missing: Vec<&str> = Vec::new();
-        for hit in hits.iter().take(READ) {
-            let text = NamingText::new(&hit.chunk);
+        let mut missing = Vec::new();
+        for text in texts {
             for (name, paths) in self.find_in(&text.spaced) {
-                let new = paths.iter().map(String::as_str).filter(|path| {
-                    !known.contains(corpus.document(path).as_str()) && text.has(name, path)
-                });
-                for path in new.collect::<Vec<_>>() {
-                    if !missing.contains(&path) {
-                        missing.push(path);
+                for path in paths {
+                    if text.has(name, path) && known.insert(corpus.document(path)) {
+                        missing.push(path.as_str());
                     }
                 }
-            }
-            if missing.len() >= MAX_ADDED {
-                break;
             }
         }
         missing.truncate(MAX_ADDED);
@@ -158,7 +158,7 @@ fn naming_hit(chunk: &ChunkText, hits: &[Hit], texts: &[NamingText]) -> Option<u
 }
 
 /// The text of a hit that may name a document.
-struct NamingText {
+pub(super) struct NamingText {
     text: String,
     /// The words as [`spaced_words`] has them.
     spaced: String,
@@ -258,6 +258,11 @@ mod tests {
         Hit::new(chunk, Ranked { score, rank })
     }
 
+    fn raise(hits: Vec<Hit>) -> Vec<Hit> {
+        let texts = naming_texts(&hits, &RetrieverSettings::default());
+        raise_named(hits, Vec::new(), &texts, 50)
+    }
+
     #[test]
     fn the_beginning_of_a_named_document_is_raised() {
         let hits = vec![
@@ -282,7 +287,7 @@ mod tests {
             ),
             hit(5, "people/mira_oakes.md", 0, "Born in Lorby."),
         ];
-        let hits = raise_named(hits, Vec::new(), &RetrieverSettings::default());
+        let hits = raise(hits);
 
         let order = hits
             .iter()
@@ -318,7 +323,7 @@ mod tests {
                 hit(1, "minutes.md", 0, text),
                 hit(2, document, 0, "A list."),
             ];
-            let raised = raise_named(hits, Vec::new(), &RetrieverSettings::default());
+            let raised = raise(hits);
             let by = raised.iter().find_map(|hit| hit.named_by);
             assert_eq!(by.is_some(), is_named, "{document}: {text}");
         }
@@ -337,12 +342,12 @@ mod tests {
             ("b/overview.md", None),
             ("c/overview.md", None),
         ];
-        let documents = documents.map(|(path, title)| (path.to_owned(), title));
         let names = DocumentNames::new(documents.into_iter());
         let missing = |text: &str| {
-            let hits = [hit(1, "ferries.md", 0, text)];
-            let settings = RetrieverSettings::default();
-            names.missing(&hits, &Names::default(), &settings).join(" ")
+            let mut hits = [hit(1, "ferries.md", 0, text)];
+            hits[0].chunk.headings = vec!["Daily log".to_owned()];
+            let texts = naming_texts(&hits, &RetrieverSettings::default());
+            names.missing(&hits, &texts, &Names::default()).join(" ")
         };
 
         assert_eq!(
@@ -352,6 +357,7 @@ mod tests {
             "p17.md p18.md 0003-mira-oakes.md"
         );
         assert_eq!(missing("It was filmed at night. Mira paid."), "");
+        assert_eq!(missing("# Daily log"), "");
     }
 
     #[test]
@@ -359,9 +365,12 @@ mod tests {
         let text = "The Lighthouse of Lund.";
         let mut hits: Vec<Hit> = (1..=4).map(|rank| hit(rank, "a.md", 0, text)).collect();
         hits.push(hit(5, "lighthouse.md", 0, "White and red."));
-        assert_eq!(
-            raise_named(hits.clone(), Vec::new(), &RetrieverSettings::default()),
-            hits
-        );
+        assert_eq!(raise(hits.clone()), hits);
+
+        // nor does it find what is in neither list
+        let mut named = hits.pop().expect("a hit");
+        named.fused = Ranked::default();
+        let texts = naming_texts(&hits, &RetrieverSettings::default());
+        assert_eq!(raise_named(hits.clone(), vec![named], &texts, 50), hits);
     }
 }

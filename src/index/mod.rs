@@ -53,7 +53,7 @@ pub use error::IndexError;
 pub use folder::Update;
 pub use health::{Health, health};
 pub use lexical::analyser::{content_words, date_words, is_content_word};
-pub use lexical::place_content_words;
+pub use lexical::path_words;
 pub use lexical::stop_words::{language_name, short_text_language};
 pub use link_api::LinkedState;
 pub use progress::{Position, Progress};

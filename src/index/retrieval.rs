@@ -13,7 +13,7 @@ use super::generation::Generation;
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
 use super::lexical::{Statistics, place_words};
 use super::manifest::DocumentEntry;
-use super::mentions::raise_named;
+use super::mentions::{NamingText, naming_texts, raise_named};
 use super::names::Names;
 use super::vectors::VectorStore;
 use crate::config::RetrieverSettings;
@@ -82,20 +82,15 @@ impl Searched<'_> {
         Ok(Some((hit, entry)))
     }
 
-    /// Returns the beginnings of the documents that the best hits name and that no hit is of.
-    fn named_elsewhere(
-        &self,
-        hits: &[Hit],
-        settings: &RetrieverSettings,
-    ) -> Result<Vec<Hit>, IndexError> {
+    /// Returns the beginnings of the documents that texts of the best hits name and that no hit is
+    /// of.
+    fn named_elsewhere(&self, hits: &[Hit], texts: &[NamingText]) -> Result<Vec<Hit>, IndexError> {
         let Self {
             part, generation, ..
         } = self;
         let mut beginnings = Vec::new();
-        for path in generation
-            .document_names()
-            .missing(hits, part.names, settings)
-        {
+        let names = generation.document_names();
+        for path in names.missing(hits, texts, part.names) {
             let ids = generation.lexical.ids_in(&[path.to_owned()]);
             let ids = ids.map_err(|error| part.index.damage_error(error))?;
             let filter = self.filter.as_ref();
@@ -214,11 +209,12 @@ pub(super) fn search(
         pool *= WIDER;
     };
 
+    let texts = naming_texts(&hits, settings);
     let mut named = Vec::new();
-    for part in &searched {
-        named.extend(part.named_elsewhere(&hits, settings)?);
+    for part in searched.iter().filter(|_| !texts.is_empty()) {
+        named.extend(part.named_elsewhere(&hits, &texts)?);
     }
-    let mut hits = raise_named(hits, named, settings);
+    let mut hits = raise_named(hits, named, &texts, settings.pool as usize);
 
     for part in &searched {
         part.score_words(&words, &mut hits)

@@ -11,7 +11,7 @@ use crate::event::{
     ChunkText, Citation, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
     saturating_u32,
 };
-use crate::index::{content_words, date_words, place_content_words, short_text_language};
+use crate::index::{content_words, date_words, path_words, short_text_language};
 use crate::methods::cosine;
 
 use super::sources::Supports;
@@ -92,6 +92,11 @@ impl RankedSentences {
         let question = QuestionWords::new(run.question, passages);
         let by_passage = question.by_passage.iter().map(|held| question.share(held));
         let by_passage: Vec<f32> = by_passage.collect();
+        let dates: Vec<String> = date_words(run.question).collect();
+        let paths = passages.hits.iter().map(|hit| &hit.chunk.document);
+        let by_path: Vec<_> = paths
+            .map(|path| question.find_in_path(path, &dates))
+            .collect();
 
         let supports = Supports::new(run.question, passages);
         let starts = supports.sources.iter().map(|source| source.at);
@@ -121,8 +126,8 @@ impl RankedSentences {
 
             let own = question.share(&held);
             held.extend(above);
-            let (named, dated) = question.find_in_path(&hit.chunk.document);
-            held.extend(named);
+            let (named, dated) = &by_path[citation.label as usize - 1];
+            held.extend(named.iter().cloned());
             let placed = question.share(&held) - own + dated;
             let passage = by_passage[citation.label as usize - 1];
             Some(RankedSentence {
@@ -152,7 +157,7 @@ impl RankedSentences {
             let text = one.text();
             let words = content_words(text, question.language).len();
             words >= MIN_WORDS
-                && !is_heading_or_fence(text)
+                && !says_nothing(text)
                 // the end of a row that is too long for one
                 && (!text.ends_with('|') || text.starts_with('|'))
                 && !is_name_row(text, &all)
@@ -248,7 +253,7 @@ fn is_end(text: &str, whole: &str) -> bool {
 
 /// Returns whether a text of a document says nothing by itself: a heading, marked or underlined,
 /// the line above a block of code, or the address of a link.
-fn is_heading_or_fence(text: &str) -> bool {
+fn says_nothing(text: &str) -> bool {
     let underlines = ["===", "---", "~~~", "***", "^^^"];
     let is_fence = text.starts_with("```") && text.lines().count() == 1;
     let target = text.split_once("]: ").filter(|_| text.starts_with('['));
@@ -339,8 +344,6 @@ pub fn hold_subject(question: &str, subject: &str, passages: &Passages) -> Vec<b
 struct QuestionWords {
     language: &'static str,
     weights: BTreeMap<String, f32>,
-    /// The days and months that it names, as the words of a path.
-    dates: Vec<String>,
     /// The words of the question in the text and the place of each passage.
     by_passage: Vec<BTreeSet<String>>,
 }
@@ -355,7 +358,6 @@ impl QuestionWords {
         let mut known = Self {
             language,
             weights: words.map(|word| (word, 1.0)).collect(),
-            dates: date_words(question).collect(),
             by_passage: Vec::new(),
         };
         for hit in &passages.hits {
@@ -376,20 +378,21 @@ impl QuestionWords {
 
     /// Returns the words of the question that a text holds.
     fn find_in(&self, text: &str) -> BTreeSet<String> {
-        let words = content_words(text, self.language).into_iter();
-        words
-            .filter(|word| self.weights.contains_key(word))
-            .collect()
+        self.find_among(content_words(text, self.language))
     }
 
-    /// Returns the words of the question in the path of a document, and the share of the dates of
-    /// the question that it has; 0 without a date.
-    fn find_in_path(&self, document: &str) -> (BTreeSet<String>, f32) {
-        let mut words = place_content_words(document, &[], self.language);
-        let dated = self.dates.iter().filter(|date| words.contains(date));
-        let dated = dated.count() as f32 / self.dates.len().max(1) as f32;
+    /// Returns the words of the question in the path of a document, and the share of dates that it
+    /// has; 0 without a date.
+    fn find_in_path(&self, document: &str, dates: &[String]) -> (BTreeSet<String>, f32) {
+        let words = path_words(document, self.language);
+        let dated = dates.iter().filter(|date| words.contains(date));
+        let dated = dated.count() as f32 / dates.len().max(1) as f32;
+        (self.find_among(words), dated)
+    }
+
+    fn find_among(&self, mut words: Vec<String>) -> BTreeSet<String> {
         words.retain(|word| self.weights.contains_key(word));
-        (words.into_iter().collect(), dated)
+        words.into_iter().collect()
     }
 
     /// Returns the weighted share of the words.

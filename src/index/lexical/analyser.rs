@@ -170,9 +170,11 @@ pub(in crate::index) fn phrase_words(text: &str, languages: &BTreeSet<&str>) -> 
 
 /// Returns the words of a text, stemmed, without the stop words of its language.
 pub fn content_words(text: &str, language: &str) -> Vec<String> {
-    let words = chunk_words(text, language)
-        .into_iter()
-        .map(|token| token.text);
+    without_stop_words(chunk_words(text, language))
+}
+
+pub(super) fn without_stop_words(words: Vec<Token>) -> Vec<String> {
+    let words = words.into_iter().map(|token| token.text);
     words.filter(|word| !word.starts_with(STOP_MARK)).collect()
 }
 

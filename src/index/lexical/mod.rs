@@ -32,7 +32,7 @@ use super::error::FileError;
 use super::filter::{Filter, Phrase};
 use crate::corpus::{Format, split_words};
 use crate::event::ChunkText;
-use analyser::{QueryWord, STOP_MARK};
+use analyser::QueryWord;
 pub(in crate::index) use expressions::SIGNS;
 use read_only::ReadOnly;
 use word_scores::{FormScore, form_scores};
@@ -495,11 +495,9 @@ pub(in crate::index) fn place_words(
     analyser::chunk_words(&place, language)
 }
 
-/// Returns the words of the place of a chunk without stop words, as `content_words` has them.
-pub fn place_content_words(document: &str, headings: &[String], language: &str) -> Vec<String> {
-    let words = place_words(document, headings, language).into_iter();
-    let words = words.map(|word| word.text);
-    words.filter(|word| !word.starts_with(STOP_MARK)).collect()
+/// Returns the words of the path of a document without stop words, as it is searched by them.
+pub fn path_words(document: &str, language: &str) -> Vec<String> {
+    analyser::without_stop_words(place_words(document, &[], language))
 }
 
 /// Returns the numbers of a path without the zeros in front, which questions leave out:

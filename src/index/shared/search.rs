@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use super::corpus::SharedCorpus;
-use crate::config::{FilteredDocument, RetrieverKind, RetrieverSettings};
+use crate::config::{FilteredDocument, RetrieverSettings};
 use crate::event::{
     ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
 };
@@ -15,7 +15,7 @@ use crate::index::fusion::{Fused, ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
-use crate::index::mentions::{DocumentNames, raise_named};
+use crate::index::mentions::{DocumentNames, NamingText, naming_texts, raise_named};
 use crate::index::names::Names;
 use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::Query;
@@ -57,8 +57,10 @@ impl SharedCorpus {
                 pool *= WIDER;
             };
 
-            let named = self.named_elsewhere(view, &found.hits, settings, allowed)?;
-            let Folded { hits, documents } = found.with_named(named, settings);
+            let texts = naming_texts(&found.hits, settings);
+            let named = self.named_elsewhere(view, &found.hits, &texts, allowed)?;
+            let Folded { hits, documents } =
+                found.with_named(named, &texts, settings.pool as usize);
             Ok(Retrieval {
                 query: query.text.to_owned(),
                 documents,
@@ -106,17 +108,17 @@ impl SharedCorpus {
         Ok(Folded { hits, documents })
     }
 
-    /// Returns the beginnings of the documents that the best hits name and that no hit is of, with
-    /// what their documents say of themselves.
+    /// Returns the beginnings of the documents that texts of the best hits name and that no hit is
+    /// of, with what their documents say of themselves.
     fn named_elsewhere(
         &self,
         view: &mut Snapshot<'_>,
         hits: &[Hit],
-        settings: &RetrieverSettings,
+        texts: &[NamingText],
         allowed: Option<&Allowed>,
     ) -> Result<Vec<(Hit, Metadata)>, RemoteError> {
-        // neither list alone is changed, and the names of all documents are many
-        if settings.kind != RetrieverKind::Hybrid {
+        // the names of all documents are many
+        if texts.is_empty() {
             return Ok(Vec::new());
         }
         let mut known = self.document_names.borrow_mut();
@@ -129,7 +131,7 @@ impl SharedCorpus {
             }
             let titled = titled
                 .iter()
-                .map(|(path, title)| (path.clone(), title.as_deref()));
+                .map(|(path, title)| (path.as_str(), title.as_deref()));
             *known = Some((view.head().clone(), DocumentNames::new(titled)));
         }
         let Some((_, names)) = known.as_ref() else {
@@ -137,7 +139,7 @@ impl SharedCorpus {
         };
 
         let mut first = Vec::new();
-        for path in names.missing(hits, &Names::default(), settings) {
+        for path in names.missing(hits, texts, &Names::default()) {
             if let Some((part, path)) = self.holder(path) {
                 let chunks = view.document(part.number, path)?;
                 first.extend(chunks.first().map(|chunk| chunk.id));
@@ -292,12 +294,17 @@ struct Folded {
 
 impl Folded {
     /// Adds the beginnings of documents that hits name.
-    fn with_named(mut self, named: Vec<(Hit, Metadata)>, settings: &RetrieverSettings) -> Self {
+    fn with_named(
+        mut self,
+        named: Vec<(Hit, Metadata)>,
+        texts: &[NamingText],
+        count: usize,
+    ) -> Self {
         let (named, metadata): (Vec<Hit>, Vec<Metadata>) = named.into_iter().unzip();
         let given = named.iter().map(|hit| hit.chunk.document.clone());
         let given = given.zip(metadata).filter(|(_, of)| !of.is_empty());
         self.documents.extend(given);
-        let hits = raise_named(self.hits, named, settings);
+        let hits = raise_named(self.hits, named, texts, count);
         let is_found = |path: &String| hits.iter().any(|hit| hit.chunk.document == *path);
         self.documents.retain(|path, _| is_found(path));
         Self { hits, ..self }
