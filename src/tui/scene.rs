@@ -1,7 +1,9 @@
 //! The input of drawing: the state with the run on the screen, and the looks and keys of the user.
 
+use std::ops::Range;
+
 use ratatui::style::Style;
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 use crate::event::Hit;
 use crate::story::Run;
@@ -13,6 +15,7 @@ use super::state::State;
 use super::text;
 use super::theme::{Theme, Tone};
 use super::ui::{Focus, Ui};
+use super::viewport::patch_line;
 
 /// The input of drawing.
 #[derive(Clone, Copy)]
@@ -77,6 +80,21 @@ impl<'a> Scene<'a> {
     /// Text in the look of a role.
     pub fn span(&self, tone: Tone, content: impl Into<String>) -> Span<'static> {
         Span::styled(content.into(), self.theme.style(tone))
+    }
+
+    /// Text in the look of a role, with the words in it that begin with one of `words` highlighted.
+    pub fn highlight_words(&self, text: &str, tone: Tone, words: &[String]) -> Line<'static> {
+        let is_word_start = |range: &Range<usize>| {
+            let is_dense = text[range.clone()].starts_with(text::is_dense);
+            is_dense || !text[..range.start].ends_with(char::is_alphanumeric)
+        };
+        words
+            .iter()
+            .flat_map(|word| text::matches(text, word))
+            .filter(is_word_start)
+            .fold(Line::from(self.span(tone, text)), |line, range| {
+                patch_line(line, range, self.theme.style(Tone::Highlight))
+            })
     }
 
     /// A bar of `cells` cells, filled to `share` in 0..=1.

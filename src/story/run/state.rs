@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use crate::config::{Config, LocationPart, Setting};
 use crate::event::{
     AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
@@ -18,6 +20,22 @@ use crate::story::words;
 
 use super::call::{Call, DecodingClock};
 use super::stage::RunStage;
+
+/// Openings of questions that no name, number or date answers.
+const PROSE: [&str; 12] = [
+    "how do",
+    "how can",
+    "how should",
+    "how to",
+    "how is",
+    "how are",
+    "why",
+    "explain",
+    "describe",
+    "summari",
+    "list",
+    "compare",
+];
 
 /// One question and everything that happened to it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -129,14 +147,15 @@ impl Run {
         }
     }
 
-    /// Returns the short answer, where it is not the whole text, nor all of it but the source
-    /// behind it that says otherwise.
+    /// Returns the short answer to a question for a name, a number or a date, where it is not the
+    /// whole text, nor all of it but the source behind it that says otherwise.
     #[must_use]
     pub fn short_answer(&self) -> Option<&str> {
         let text = one_line(self.text.trim());
         let rest = text.strip_prefix(&self.answer);
         let is_whole = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ≠ "));
-        (!self.answer.is_empty() && !is_whole).then_some(&self.answer)
+        let is_shorter = !self.answer.is_empty() && !is_whole;
+        (is_shorter && !asks_for_prose(&self.question)).then_some(&self.answer)
     }
 
     /// Returns the run as a turn of its thread.
@@ -233,6 +252,14 @@ impl Run {
     pub fn unsure_word(&self, step: &Step) -> Option<&UncertainWord> {
         let word = self.verdict.as_ref()?.unsure_word()?;
         (word.step == step.step).then_some(word)
+    }
+
+    /// Returns the label of the first source that has a word.
+    pub fn source_with_word(&self, word: &str) -> Option<u32> {
+        let has_word = |hit: &Hit| hit.chunk.text.unicode_words().any(|known| known == word);
+        let sources = self.numbered_hits().into_iter();
+        let mut labels = sources.filter_map(|(label, hit)| has_word(hit).then_some(label));
+        labels.next()
     }
 
     /// Returns the part of the documents that it searched.
@@ -366,4 +393,10 @@ impl Run {
             .as_ref()
             .or_else(|| self.utilities.last())
     }
+}
+
+/// Returns whether a question asks for more than a name, a number or a date.
+fn asks_for_prose(question: &str) -> bool {
+    let question = question.trim().to_lowercase();
+    PROSE.iter().any(|start| question.starts_with(start)) || question.ends_with(" about?")
 }

@@ -11,7 +11,7 @@ use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Item, Scroll, patch_line};
+use crate::tui::viewport::{Item, Scroll};
 
 use super::{absence, funnel};
 
@@ -684,7 +684,7 @@ impl LookupRows<'_> {
 
     fn highlight(&self, row: &str) -> Line<'static> {
         let query_words = text::content_words(&self.lookup.query);
-        highlighted_row(self.scene, row, Tone::Quiet, &query_words)
+        self.scene.highlight_words(row, Tone::Quiet, &query_words)
     }
 
     /// Returns the rows about the selected hit: its headings and lines, why it was dropped, its
@@ -699,7 +699,7 @@ impl LookupRows<'_> {
         let mut lines = Vec::new();
         let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
             for range in text::wrap(words, cells) {
-                lines.push(highlighted_row(scene, &words[range], tone, highlighted));
+                lines.push(scene.highlight_words(&words[range], tone, highlighted));
             }
         };
 
@@ -757,23 +757,6 @@ fn in_one_line(chunk: &ChunkText) -> String {
     words.join(" ")
 }
 
-/// Returns a row of text with its highlighted words.
-fn highlighted_row(
-    scene: &Scene<'_>,
-    row: &str,
-    tone: Tone,
-    highlighted: &[String],
-) -> Line<'static> {
-    let line = Line::from(scene.span(tone, row.to_owned()));
-    highlighted
-        .iter()
-        .flat_map(|word| text::matches(row, word))
-        .filter(|range| is_word_start(row, range))
-        .fold(line, |line, range| {
-            patch_line(line, range, scene.style(Tone::Highlight))
-        })
-}
-
 /// Returns what the query of an uncertain sentence was made of: each part by its name, and with its
 /// words where there is room; nothing for the question itself.
 fn origin_words(lookup: &Lookup, is_zoomed: bool) -> String {
@@ -800,10 +783,4 @@ fn origin_words(lookup: &Lookup, is_zoomed: bool) -> String {
         }
     }
     parts.join(" and ")
-}
-
-/// Returns whether a range begins at the start of a word.
-fn is_word_start(text: &str, range: &std::ops::Range<usize>) -> bool {
-    let is_dense = text[range.clone()].starts_with(text::is_dense);
-    is_dense || !text[..range.start].ends_with(char::is_alphanumeric)
 }

@@ -25,6 +25,9 @@ pub const INDENT: &str = "     ";
 const ALL_WORDS: f32 = 0.995;
 /// Cells of a label behind a row of a table.
 const LABEL: usize = 6;
+/// Cells before a quotation below its citation, and its maximum rows: the source viewer has it all.
+const QUOTE_INDENT: usize = 2;
+const MAX_QUOTE_ROWS: usize = 4;
 
 /// Writes the sentences of an answer. Returns the rows of those that stayed, from the first on.
 pub fn rows(page: &mut Page<'_>, run: &Run) -> Range<usize> {
@@ -139,9 +142,35 @@ impl<'a> Sentence<'a> {
             for (at, citation) in self.step.citations.iter().enumerate() {
                 let item = Item::new(self.row, at + 1);
                 citation_rows(page, item, citation);
+                self.quote_rows(page, item, citation);
             }
         }
         first
+    }
+
+    /// Writes what the source of a citation says, with the words that the sentence has, too;
+    /// nothing for a sentence that is the quotation itself.
+    fn quote_rows(&self, page: &mut Page<'_>, item: Item, citation: &Citation) {
+        let is_given = self.step.origin == Origin::Given;
+        let Some(quote) = citation.quote.as_deref().filter(|_| !is_given) else {
+            return;
+        };
+        let quote = format!("“{}”", text::one_line(quote));
+        let shared = text::content_words(&self.step.text);
+        let room = page.cells.saturating_sub(INDENT.len() + QUOTE_INDENT);
+        let rows = text::wrap(&quote, room);
+        for range in rows.iter().take(MAX_QUOTE_ROWS).cloned() {
+            let is_cut = rows.len() > MAX_QUOTE_ROWS && range == rows[MAX_QUOTE_ROWS - 1];
+            let row = if is_cut {
+                text::clip(&quote[range.start..], room)
+            } else {
+                quote[range].into()
+            };
+            let mut line = Line::from(" ".repeat(INDENT.len() + QUOTE_INDENT));
+            let quoted = page.scene.highlight_words(&row, Tone::Text, &shared);
+            line.spans.extend(quoted.spans);
+            page.item(item, line);
+        }
     }
 
     /// The thoughts in front of the sentence: one line, and all of them while it is selected.
@@ -303,7 +332,12 @@ impl<'a> Sentence<'a> {
         let token = tokens.find(|token| token.text.trim() == word.text);
         let others = token.map_or(&[][..], |token| &token.alternatives);
         let others = others.iter().map(|other| other.text.trim());
-        let others: Vec<&str> = others.filter(|other| *other != word.text).take(2).collect();
+        let others = others.filter(|other| *other != word.text).take(2);
+        let with_source = |other: &str| match self.run.source_with_word(other) {
+            Some(label) => format!("{other} [{label}]"),
+            None => other.to_owned(),
+        };
+        let others: Vec<String> = others.map(with_source).collect();
         let others = if others.is_empty() {
             String::new()
         } else {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::config::AnswerPrompt;
 use ragscope::event::{
-    AblatedChunk, AsAsked, Ask, Command, CorpusCard, Decision, Event, Filtered, LeftOut,
-    LocalModel, ModelRole, Operation, OtherFiles, Outcome, Part, Problem, PulledModel, Record,
-    Retrieval, RunEvent, SessionEvent, Thread, Turn, Verdict, VerdictKind,
+    AblatedChunk, Alternative, AsAsked, Ask, Command, CorpusCard, Decision, Event, Filtered,
+    LeftOut, LocalModel, ModelRole, Operation, OtherFiles, Outcome, Part, Problem, PulledModel,
+    Record, Retrieval, RunEvent, SessionEvent, Thread, Turn, UncertainWord, Verdict, VerdictKind,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
@@ -2335,6 +2335,81 @@ fn what_the_model_was_unsure_of_is_said_where_there_is_room() {
     for cells in [60, 70, 80, 100] {
         let text = screen.text(cells, 60);
         assert!(text.contains("41 % likely"), "{text}");
+    }
+}
+
+#[test]
+fn a_selected_sentence_has_the_words_of_its_source_below_it() {
+    let said = "Mira Oakes was a student of Tam Reeve at the harbour school.";
+    let mut records = recorded();
+    for record in &mut records {
+        if let Event::Run(RunEvent::StepFinished { citations, .. }) = &mut record.event {
+            citations[0].quote = Some(said.to_owned());
+        }
+    }
+    let mut screen = ready();
+    screen
+        .apply(&records)
+        .press("esc")
+        .hides(&format!("“{said}"));
+    screen.press("j").shows(&format!("“{said}”"));
+    assert!(
+        screen
+            .text(60, 30)
+            .contains("“Mira Oakes was a student of Tam Reeve at the")
+    );
+}
+
+#[test]
+fn other_likely_words_name_the_source_that_has_them() {
+    let mut records = long_answer();
+    let others = ["notebooks", "drawings"].map(|text| Alternative {
+        text: format!(" {text}"),
+        logprob: -1.5,
+    });
+    for record in &mut records {
+        match &mut record.event {
+            Event::Run(RunEvent::TokenGenerated {
+                text, alternatives, ..
+            }) if text == " student" => *alternatives = others.to_vec(),
+            Event::Run(RunEvent::VerdictGiven { verdict }) => {
+                verdict.least_certain = Some(UncertainWord {
+                    step: 1,
+                    text: "student".to_owned(),
+                    probability: 0.37,
+                });
+            }
+            _ => {}
+        }
+    }
+    let mut screen = ready();
+    screen.apply(&records).press("esc");
+    screen.shows("▂▂▂▂▂▂▂ 37 % likely, or notebooks [1], drawings");
+}
+
+#[test]
+fn only_a_question_for_a_name_has_a_short_answer() {
+    for (question, is_short) in [
+        ("Where was the teacher of Mira Oakes born?", true),
+        ("How many pupils did Tam Reeve have?", true),
+        ("How do I reach the harbour school?", false),
+        ("What is the letter of 1869 about?", false),
+    ] {
+        let mut records = recorded();
+        if let Event::Run(RunEvent::RunStarted {
+            question: asked, ..
+        }) = &mut records[0].event
+        {
+            *asked = question.to_owned();
+        }
+        let mut screen = ready();
+        screen.apply(&records).press("esc");
+        let text = screen.text(100, 30);
+        assert_eq!(
+            text.contains("answer  Aldmouth"),
+            is_short,
+            "{question}: {text}"
+        );
     }
 }
 
