@@ -52,17 +52,43 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, bytes: &[u8]) {
     for (number, dictionary) in objects.pages() {
         if let Some(page) = by_number.get_mut(&number) {
             let texts = labels.page(number);
-            page.annotations = Annotations(objects).blocks(dictionary, &texts);
+            let (blocks, labels) = Annotations(objects).blocks(dictionary, &texts);
+            page.annotations = blocks;
+            leave_out(&mut page.blocks, labels);
         }
     }
+}
+
+/// A field that is filled in.
+struct Field {
+    line: String,
+    /// The label of the page that the line has, too.
+    label: Option<String>,
+}
+
+/// Leaves out the labels that stand before their values elsewhere: without these they say nothing,
+/// and are found for what is asked about a value. A colon ends a text that is of labels alone.
+fn leave_out(blocks: &mut Vec<Block>, mut labels: Vec<String>) {
+    labels.sort_by_key(|label| std::cmp::Reverse(label.len()));
+    blocks.retain_mut(|block| {
+        if block.is_table || !block.text.trim_end().ends_with(':') {
+            return true;
+        }
+        for label in &labels {
+            block.text = block.text.replacen(&format!("{label}:"), "", 1);
+        }
+        block.text = block.text.trim().to_owned();
+        !block.text.is_empty()
+    });
 }
 
 /// Reads annotations from the objects of a file.
 struct Annotations<'a>(Objects<'a>);
 
 impl<'a> Annotations<'a> {
-    /// Returns the filled fields of a page as one block, and each comment as one.
-    fn blocks(&self, page: &'a PdfDict, texts: &PageTexts<'_>) -> Vec<Block> {
+    /// Returns the filled fields of a page as one block, and each comment as one; and the labels of
+    /// the page that the fields have.
+    fn blocks(&self, page: &'a PdfDict, texts: &PageTexts<'_>) -> (Vec<Block>, Vec<String>) {
         let mut shown: Vec<&PdfDict> = self
             .0
             .list(page, b"Annots")
@@ -73,7 +99,8 @@ impl<'a> Annotations<'a> {
         shown.sort_by_key(|annotation| self.position(annotation));
 
         let fields = shown.iter().filter_map(|one| self.field(one, texts));
-        let fields: Vec<String> = fields.collect();
+        let (fields, labels): (Vec<String>, Vec<_>) =
+            fields.map(|field| (field.line, field.label)).unzip();
         let comments = shown.iter().filter_map(|one| self.comment(one));
         let fields = (!fields.is_empty()).then(|| Block {
             text: fields.join("\n"),
@@ -84,11 +111,12 @@ impl<'a> Annotations<'a> {
             text,
             ..Block::default()
         });
-        fields.into_iter().chain(comments).collect()
+        let blocks = fields.into_iter().chain(comments).collect();
+        (blocks, labels.into_iter().flatten().collect())
     }
 
     /// Returns the name and the value of a field that is filled in.
-    fn field(&self, widget: &'a PdfDict, texts: &PageTexts<'_>) -> Option<String> {
+    fn field(&self, widget: &'a PdfDict, texts: &PageTexts<'_>) -> Option<Field> {
         if self.0.name(widget, b"Subtype")? != b"Widget" {
             return None;
         }
@@ -116,13 +144,26 @@ impl<'a> Annotations<'a> {
         if value.is_empty() {
             return None;
         }
+        let beside = match label {
+            Some(_) => None,
+            None => texts.label(self.corners(widget), kind == b"Btn"),
+        };
+        // a label that a person reads as the name of the value
+        let (on_page, beside) = match beside {
+            Some(label) if label.has_colon => (Some(label.text), None),
+            other => (None, other.map(|label| label.text)),
+        };
         let name = self.full_name(widget);
         // given by the author of the form, and not by a program
-        let own = || name.clone().filter(|name| !is_given(name));
-        let beside = || texts.label(self.corners(widget), kind == b"Btn");
-        Some(match label.or_else(own).or_else(beside).or(name.clone()) {
+        let own = name.clone().filter(|name| !is_given(name));
+        let label = label.or(on_page.clone()).or(own).or(beside).or(name);
+        let line = match label {
             Some(label) => format!("{}: {value}", label.trim_end_matches(':')),
             None => value,
+        };
+        Some(Field {
+            line,
+            label: on_page,
         })
     }
 

@@ -27,6 +27,14 @@ pub(super) struct FieldLabels<'a> {
     document: OnceCell<Option<RawBackend>>,
 }
 
+/// The text of the page beside a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Label {
+    pub text: String,
+    /// Whether a colon ends it, so that it is the name of what stands there.
+    pub has_colon: bool,
+}
+
 /// The texts of one page.
 pub(super) struct PageTexts<'a> {
     labels: &'a FieldLabels<'a>,
@@ -60,23 +68,26 @@ pub(super) fn is_given(name: &str) -> bool {
 
 impl PageTexts<'_> {
     /// Returns the text beside a field with these corners, lower left and upper right: in front of
-    /// it, or else above it; behind a button.
-    pub fn label(&self, [left, bottom, right, top]: [f32; 4], is_button: bool) -> Option<String> {
+    /// it, or else above it; behind a button, or in front of it with a colon.
+    pub fn label(&self, [left, bottom, right, top]: [f32; 4], is_button: bool) -> Option<Label> {
         let is_beside = |span: &&TextSpan| (bottom - SLACK..=top).contains(&span.y);
         let mut beside: Vec<&TextSpan> = self.spans().iter().filter(is_beside).collect();
         beside.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let behind = beside.iter().copied();
+        let behind = behind.filter(|span| span.x >= right - SLACK);
+        let before = beside.iter().rev().copied();
+        let before = before.filter(|span| end_of(span) <= left + SLACK);
+        let mut before = take_connected(before, |span| -end_of(span), |span| -span.x, -left);
+        before.reverse();
+        let before = join(&before);
         let found = if is_button {
-            let behind = beside.into_iter().filter(|span| span.x >= right - SLACK);
-            take_connected(behind, |span| span.x, end_of, right)
+            let behind = join(&take_connected(behind, |span| span.x, end_of, right));
+            behind.or_else(|| before.filter(|label| label.has_colon))
         } else {
-            let before = beside.into_iter().rev();
-            let before = before.filter(|span| end_of(span) <= left + SLACK);
-            let mut found = take_connected(before, |span| -end_of(span), |span| -span.x, -left);
-            found.reverse();
-            found
+            before
         };
-        if let Some(label) = join(&found) {
-            return Some(label);
+        if found.is_some() {
+            return found;
         }
 
         let above = self.spans().iter().filter(|span| {
@@ -129,9 +140,14 @@ fn take_connected<'s>(
     found
 }
 
-fn join(spans: &[&TextSpan]) -> Option<String> {
+fn join(spans: &[&TextSpan]) -> Option<Label> {
     let texts: Vec<&str> = spans.iter().map(|span| span.text.trim()).collect();
-    named(one_line(&texts.join(" ")).trim_end_matches([':', '.', '_', ' ']))
+    let text = one_line(&texts.join(" "));
+    let text = text.trim_end_matches(['.', '_', ' ']);
+    Some(Label {
+        text: named(text.trim_end_matches([':', '.', '_', ' ']))?,
+        has_colon: text.ends_with(':'),
+    })
 }
 
 #[cfg(test)]
@@ -158,9 +174,10 @@ mod tests {
             ([120.0, 597.0, 300.0, 612.0], false, Some("Skipper name")),
             ([50.0, 530.0, 300.0, 555.0], false, Some("Remarks")),
             ([55.0, 498.0, 65.0, 508.0], true, Some("insured")),
+            ([120.0, 597.0, 130.0, 607.0], true, Some("Skipper name")),
             ([400.0, 400.0, 500.0, 410.0], false, None),
         ] {
-            let found = page.label(corners, is_button);
+            let found = page.label(corners, is_button).map(|label| label.text);
             assert_eq!(found.as_deref(), expected, "{corners:?}");
         }
         for (name, expected) in [
