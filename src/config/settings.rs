@@ -319,7 +319,7 @@ settings! {
         questions: u32 = 400, in 1..=1_000_000, for ProbeJournal ProbeTraining;
         /// Labels that separate the sentences that a probe is trained to keep from those that it is
         /// trained to retrieve for; auto takes a probe that was trained so.
-        labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeTraining;
+        labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeJournal ProbeTraining;
         /// The sentences that a probe is trained on; auto takes a probe that was trained so.
         turns: ProbeTurns = ProbeTurns::Multi, for ProbeTraining;
         /// Layers of the generator whose hidden states are read; auto takes a probe that reads

@@ -21,7 +21,8 @@ pub struct Sample {
     /// the sentence ended with its first token.
     #[serde(with = "in_base64")]
     pub features: Vec<f16>,
-    /// Discrete semantic entropy of the sampled sentences, nats.
+    /// Discrete semantic entropy of the sampled sentences, nats; the mean token entropy where the
+    /// labels are by accuracy.
     pub entropy: f64,
     /// The entropy of a second, independent set of samples, for held-out questions.
     pub second_entropy: Option<f64>,

@@ -1,6 +1,7 @@
 //! Trains a probe: questions are answered under a gate that measures the semantic entropy of every
 //! sentence, retrieves for uncertain ones, and measures the regenerated sentences too (SEARAG,
-//! section 3.1, the multi-turn variant).
+//! section 3.1, the multi-turn variant). Labels by accuracy need no samples, which take most of the
+//! time: there the token entropy decides on lookups.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -299,6 +300,7 @@ fn answer_questions(
     for (at, question) in questions.iter().enumerate().skip(known) {
         let collecting = Collecting {
             threshold: running_threshold(journal.rows()),
+            labels: tools.config.probe.labels,
             measures_twice: question.held_out,
             last_step: 0,
             samples: Vec::new(),
@@ -388,9 +390,10 @@ fn walk(
     })
 }
 
-/// Measures the semantic entropy of every sentence, and keeps it with the hidden states.
+/// Measures the entropy of every sentence, and keeps it with the hidden states.
 struct Collecting {
     threshold: f64,
+    labels: ProbeLabels,
     /// Whether each sentence is measured a second time, from other samples.
     measures_twice: bool,
     /// The step of the last sentence: a second one of the same step was regenerated.
@@ -414,30 +417,36 @@ impl Gate for Collecting {
             .seed
             .wrapping_add(u64::from(step) << 40)
             .wrapping_add(u64::from(has_passages) << 36);
-        let mut entropy = |seed| {
+        let mut sampled = |seed| {
             let sampling = sampling(config, draft, seed);
             sampled_semantic_entropy(run, question, &draft.prompt, &sampling)
         };
-        let first = entropy(seed)?;
-        let second = if self.measures_twice {
-            Some(entropy(seed.wrapping_add(SECOND_SEED))?)
-        } else {
-            None
+        let token_entropy = mean_token_entropy(&draft.sentence.tokens);
+        let (measure, entropy, second) = match self.labels {
+            ProbeLabels::Accuracy => {
+                let entropy = f64::from(token_entropy);
+                (UncertaintyMeasure::TokenEntropy, entropy, None)
+            }
+            ProbeLabels::SemanticEntropy => {
+                let first = sampled(seed)?;
+                let second = if self.measures_twice {
+                    Some(sampled(seed.wrapping_add(SECOND_SEED))?)
+                } else {
+                    None
+                };
+                (UncertaintyMeasure::SemanticEntropy, first, second)
+            }
         };
 
         let states = draft.hidden.first().map(features);
         self.samples.push(Sample {
             features: states.map(|states| narrow(&states)).unwrap_or_default(),
-            entropy: first,
+            entropy,
             second_entropy: second,
             first_token_entropy: draft.sentence.tokens.first().map(|token| token.entropy),
-            token_entropy: mean_token_entropy(&draft.sentence.tokens),
+            token_entropy,
             has_passages,
         });
-        Ok(decide(
-            UncertaintyMeasure::SemanticEntropy,
-            first as f32,
-            self.threshold as f32,
-        ))
+        Ok(decide(measure, entropy as f32, self.threshold as f32))
     }
 }
