@@ -184,6 +184,10 @@ pub struct Hit {
     /// The better hit that names its document, which raised its score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named_by: Option<u64>,
+    /// The hit of another name that it was put in front of, as its own place has the name that the
+    /// query asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_before: Option<u64>,
 }
 
 /// A word of a query in a chunk.

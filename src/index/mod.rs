@@ -29,6 +29,7 @@ mod names;
 mod fusion;
 mod copies;
 mod mentions;
+mod asked_names;
 mod generation;
 mod draft;
 mod folder;
@@ -45,6 +46,7 @@ mod health;
 mod abandoned;
 
 pub use abandoned::{AbandonedIndex, find_abandoned, indexed_folders};
+pub use asked_names::AskedNames;
 pub use caches::link_store::{ChunkLinks, LinkRecipe};
 pub use caches::rechunk_cache::Rechunked;
 pub use collection::{Collection, CoveredFolder};

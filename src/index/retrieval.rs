@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
+use super::asked_names::put_asked_first;
 use super::copies::{Folding, WIDER, are_crowded};
 use super::error::IndexError;
 use super::filter::Filter;
@@ -215,6 +216,10 @@ pub(super) fn search(
         named.extend(part.named_elsewhere(&hits, &texts)?);
     }
     let mut hits = raise_named(hits, named, &texts, settings.pool as usize);
+    // the hits of one list stay as they are
+    if !texts.is_empty() {
+        put_asked_first(&mut hits, query.text);
+    }
 
     for part in &searched {
         part.score_words(&words, &mut hits)

@@ -63,6 +63,7 @@ impl Shelf {
             words: Vec::new(),
             date: None,
             named_by: None,
+            asked_before: None,
         };
         (1..).zip(&self.0).map(hit).collect()
     }

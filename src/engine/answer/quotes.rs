@@ -11,7 +11,7 @@ use crate::event::{
     ChunkText, Citation, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
     saturating_u32,
 };
-use crate::index::{content_words, date_words, path_words, short_text_language};
+use crate::index::{AskedNames, content_words, date_words, path_words, short_text_language};
 use crate::methods::cosine;
 
 use super::sources::Supports;
@@ -170,6 +170,18 @@ impl RankedSentences {
 
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
+        let asked = AskedNames::new(run.question);
+        let place = |one: &RankedSentence| {
+            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            (chunk.document.as_str(), chunk.headings_at(one.at))
+        };
+        asked.order(
+            &mut sentences,
+            |one| asked.names(place(one).0, place(one).1),
+            |one| asked.find_in(place(one).0, place(one).1, one.text()),
+            // its place is worth as much as that of the one that it passes
+            |one, other| one.by_place += other.fit() - one.fit(),
+        );
         for one in sentences.iter_mut().take(MAX_QUOTES) {
             let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
             one.code = code_around(chunk, one.text(), one.citation.first_line);

@@ -9,6 +9,7 @@ use crate::config::{FilteredDocument, RetrieverSettings};
 use crate::event::{
     ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
 };
+use crate::index::asked_names::put_asked_first;
 use crate::index::copies::{Folding, WIDER, are_crowded};
 use crate::index::filter::date;
 use crate::index::fusion::{Fused, ScoredChunk, fuse};
@@ -60,7 +61,7 @@ impl SharedCorpus {
             let texts = naming_texts(&found.hits, settings);
             let named = self.named_elsewhere(view, &found.hits, &texts, allowed)?;
             let Folded { hits, documents } =
-                found.with_named(named, &texts, settings.pool as usize);
+                found.with_named(named, &texts, query.text, settings.pool as usize);
             Ok(Retrieval {
                 query: query.text.to_owned(),
                 documents,
@@ -298,13 +299,18 @@ impl Folded {
         mut self,
         named: Vec<(Hit, Metadata)>,
         texts: &[NamingText],
+        query: &str,
         count: usize,
     ) -> Self {
         let (named, metadata): (Vec<Hit>, Vec<Metadata>) = named.into_iter().unzip();
         let given = named.iter().map(|hit| hit.chunk.document.clone());
         let given = given.zip(metadata).filter(|(_, of)| !of.is_empty());
         self.documents.extend(given);
-        let hits = raise_named(self.hits, named, texts, count);
+        let mut hits = raise_named(self.hits, named, texts, count);
+        // the hits of one list stay as they are
+        if !texts.is_empty() {
+            put_asked_first(&mut hits, query);
+        }
         let is_found = |path: &String| hits.iter().any(|hit| hit.chunk.document == *path);
         self.documents.retain(|path, _| is_found(path));
         Self { hits, ..self }

@@ -150,9 +150,15 @@ pub fn word_scores(hit: &Hit) -> Option<String> {
 }
 
 /// Returns the better hit that raised a hit, if one did, or by which alone it was found: it names
-/// the document.
+/// the document; or the hit of another name that it was put in front of.
 #[must_use]
 pub fn naming_hit(hit: &Hit, lookup: &Lookup) -> Option<String> {
+    if let Some(other) = hit.asked_before.and_then(|other| lookup.hit(other)) {
+        let location = chunk_location(&other.chunk);
+        return Some(format!(
+            "put in front of {location}: its place has the name that was asked for"
+        ));
+    }
     let by = lookup.hit(hit.named_by?)?;
     let location = chunk_location(&by.chunk);
     Some(if hit.bm25.is_none() && hit.vector.is_none() {

@@ -1,0 +1,227 @@
+//! Asked names: what stands under the very name that a question has comes before what stands under
+//! another that shares words with it. "Ridge 7" is a part of "Ridge 7 Pro" and of "Ridge 6" all but
+//! the number, so that neither words nor vectors tell the three apart.
+
+use std::collections::BTreeSet;
+
+use super::lexical::analyser::{STOP_MARK, chunk_words};
+use crate::corpus::language;
+use crate::event::{Hit, document_stem};
+
+/// Hits beyond this keep their order: the context is of the first.
+const MAX_HITS: usize = 50;
+
+/// The words of a question by which names are compared.
+pub struct AskedNames {
+    language: &'static str,
+    /// Stop words are marked: "pre" is one.
+    words: BTreeSet<String>,
+}
+
+/// The words of each name in the place of a text, stop words marked.
+pub type PlaceNames = Vec<BTreeSet<String>>;
+
+impl AskedNames {
+    pub fn new(question: &str) -> Self {
+        let language = language(question);
+        Self {
+            language,
+            words: separate_words(question, language),
+        }
+    }
+
+    /// Orders items, best first: one comes before those in front of it whose place has another
+    /// name, if it has all their words of the question. `names` gives those of the place of an
+    /// item, and `held` the words; `moved` is told an item and the one that it was put in front of.
+    pub fn order<T>(
+        &self,
+        items: &mut [T],
+        names: impl Fn(&T) -> PlaceNames,
+        held: impl Fn(&T) -> BTreeSet<String>,
+        mut moved: impl FnMut(&mut T, &T),
+    ) {
+        let mut names: Vec<PlaceNames> = items.iter().map(names).collect();
+        for at in 1..items.len() {
+            let is_meant = |before: &usize| {
+                let (own, other) = (&names[at], &names[*before]);
+                self.strength(own, other) > self.strength(other, own)
+                    && held(&items[at]).is_superset(&held(&items[*before]))
+            };
+            if let Some(front) = (0..at).find(is_meant) {
+                items[front..=at].rotate_right(1);
+                names[front..=at].rotate_right(1);
+                let (first, behind) = items[front..].split_at_mut(1);
+                moved(&mut first[0], &behind[0]);
+            }
+        }
+    }
+
+    /// Returns the names of a place, of those that share words with the question.
+    pub fn names(&self, document: &str, headings: &[String]) -> PlaceNames {
+        let folders = document.rsplit_once('/').map_or("", |(folders, _)| folders);
+        let parts = folders.split('/').chain([document_stem(document)]);
+        let names = parts.chain(headings.iter().map(String::as_str));
+        names
+            .map(|name| separate_words(name, self.language))
+            .filter(|name| self.asked(name).next().is_some())
+            .collect()
+    }
+
+    /// Returns the words of the question in a text and in its place.
+    pub fn find_in(&self, document: &str, headings: &[String], text: &str) -> BTreeSet<String> {
+        let whole = format!("{document} {} {text}", headings.join(" "));
+        let words = separate_words(&whole, self.language);
+        self.asked(&words).cloned().collect()
+    }
+
+    /// Returns the words that the question has, too, without stop words.
+    fn asked<'w>(&'w self, words: &'w BTreeSet<String>) -> impl Iterator<Item = &'w String> {
+        let shared = words.intersection(&self.words);
+        shared.filter(|word| !word.starts_with(STOP_MARK))
+    }
+
+    /// Returns the number of words of the question in the best name of a place that is nearer to it
+    /// than one of the other place: it has all the words of the question that the other has, and no
+    /// other word that the other has not. 0 where there is none, and where both have it.
+    fn strength(&self, names: &PlaceNames, other: &PlaceNames) -> usize {
+        let nearer = names.iter().filter(|name| {
+            let is_nearer = |far: &BTreeSet<String>| {
+                let is_in_far = |word| self.words.contains(word) || far.contains(word);
+                self.asked(far).all(|word| name.contains(word)) && name.iter().all(is_in_far)
+            };
+            !other.contains(name) && other.iter().any(is_nearer)
+        });
+        nearer
+            .map(|name| self.asked(name).count())
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// Returns the words of a text, those of `ridge-7` and of `B-100/2` one by one. A name in capitals
+/// would have a form of its own beside its stem.
+fn separate_words(text: &str, language: &str) -> BTreeSet<String> {
+    let separate = text.to_lowercase().replace(['-', '_', '/'], " ");
+    let words = chunk_words(&separate, language).into_iter();
+    words.map(|word| word.text).collect()
+}
+
+/// Puts hits whose place has the name that a query asks for in front of those of others, each with
+/// the score of the one that it passes.
+pub(super) fn put_asked_first(hits: &mut [Hit], query: &str) {
+    let best = hits.len().min(MAX_HITS);
+    let asked = AskedNames::new(query);
+    asked.order(
+        &mut hits[..best],
+        |hit| asked.names(&hit.chunk.document, &hit.chunk.headings),
+        |hit| asked.find_in(&hit.chunk.document, &hit.chunk.headings, &hit.chunk.text),
+        |hit, other| {
+            hit.asked_before = Some(other.chunk.id);
+            hit.fused.score = other.fused.score;
+        },
+    );
+    for (rank, hit) in (1..).zip(hits) {
+        hit.fused.rank = rank;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{ChunkText, Ranked};
+
+    #[test]
+    fn the_name_that_is_asked_for_comes_before_longer_and_other_names() {
+        for (question, places, expected) in [
+            (
+                "How much does the Ridge 7 weigh?",
+                &[("a.md", "Ridge 7 Pro"), ("a.md", "Ridge 7")] as &[_],
+                [2, 1],
+            ),
+            (
+                "How much does the Ridge 7 Pro weigh?",
+                &[("a.md", "Ridge 7"), ("a.md", "Ridge 7 Pro")],
+                [2, 1],
+            ),
+            (
+                "What does the Ridge 7 Pro weigh?",
+                &[("Ridge 7 Pro Max.md", ""), ("Ridge 7 Pro.md", "")],
+                [2, 1],
+            ),
+            (
+                "How much does the Ridge 7 weigh?",
+                &[("ridge-6/data.md", "Weight"), ("ridge-7/data.md", "Weight")],
+                [2, 1],
+            ),
+            (
+                "host of production",
+                &[("env.md", "Pre-production"), ("env.md", "Production")],
+                [2, 1],
+            ),
+            (
+                "What is the outlet pressure of the B-100?",
+                &[("a.md", "Pump B-100/2"), ("a.md", "Pump B-100")],
+                [2, 1],
+            ),
+            (
+                "What is the database host of production?",
+                &[("a.md", "Pre-production"), ("a.md", "Production")],
+                [2, 1],
+            ),
+            // neither is asked for by its name
+            (
+                "How much does the tent weigh?",
+                &[("a.md", "Ridge 7 Pro"), ("a.md", "Ridge 7")],
+                [1, 2],
+            ),
+            // the name that covers more of the question counts
+            (
+                "The weight of the Ridge 7",
+                &[
+                    ("a/Ridge 7.md", "Weight limits"),
+                    ("a/Ridge 7 Pro.md", "Weight"),
+                ],
+                [1, 2],
+            ),
+        ] {
+            let mut hits: Vec<Hit> = (1..)
+                .zip(places)
+                .map(|(rank, (document, heading))| {
+                    let chunk = ChunkText {
+                        id: u64::from(rank),
+                        document: (*document).to_owned(),
+                        headings: vec![(*heading).to_owned()],
+                        text: "It weighs 310 grams.".to_owned(),
+                        ..ChunkText::default()
+                    };
+                    let score = 1.0 / rank as f32;
+                    Hit::new(chunk, Ranked { score, rank })
+                })
+                .collect();
+            put_asked_first(&mut hits, question);
+            let order: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
+            assert_eq!(order, expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_lacks_words_of_the_question_stays_behind() {
+        let hit = |id: u32, document: &str, text: &str| {
+            let chunk = ChunkText {
+                id: u64::from(id),
+                document: document.to_owned(),
+                text: text.to_owned(),
+                ..ChunkText::default()
+            };
+            let score = 1.0 / id as f32;
+            Hit::new(chunk, Ranked { score, rank: id })
+        };
+        let mut hits = vec![
+            hit(1, "Lorby guide.md", "The museum opens at nine."),
+            hit(2, "Lorby.md", "A town of 40,000."),
+        ];
+        let before = hits.clone();
+        put_asked_first(&mut hits, "When does the museum of Lorby open?");
+        assert_eq!(hits, before);
+    }
+}
