@@ -11,7 +11,7 @@ use super::page::Page;
 pub use super::scene::Scene;
 use super::state::State;
 use super::ui::Purpose;
-use super::viewport::{Content, Scroll};
+use super::viewport::{Content, Item, Scroll};
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
 pub trait View {
@@ -61,6 +61,11 @@ pub trait View {
     /// Answers an action with what is to be done; `None` when the action means nothing here.
     fn act(&self, _action: Action, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
         None
+    }
+
+    /// Returns whether a click at this cell of the row of an item chooses it, as the key does.
+    fn is_button(&self, _scene: &Scene<'_>, _item: Item, _cell: usize) -> bool {
+        false
     }
 
     /// Takes in an event while it is open; `state` has it already.

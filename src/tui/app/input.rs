@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::keys::{Action, Key};
 use crate::tui::layout::inside;
 use crate::tui::ui::{Focus, Purpose, TypedText};
+use crate::tui::viewport::Item;
 use crate::tui::waterfall;
 use crate::tui::{chrome, text};
 
@@ -129,7 +130,7 @@ impl App {
         if let Some(open) = &self.overlay {
             let rows = open.rows_area(self.size);
             if rows.contains(position) {
-                self.select_at(rows, position);
+                self.click_row(rows, position);
             } else {
                 // a click beside it stops nothing
                 self.close_overlay();
@@ -154,11 +155,26 @@ impl App {
         }
     }
 
-    fn select_at(&mut self, area: Rect, position: Position) {
+    /// Selects the row of the overlay at a position, and chooses it where that is a button.
+    fn click_row(&mut self, rows: Rect, position: Position) {
+        let clicked = self.select_at(rows, position);
+        let cell = usize::from(position.x.saturating_sub(rows.x));
+        let is_button = self.overlay.as_ref().zip(clicked);
+        let is_button =
+            is_button.is_some_and(|(open, item)| open.view.is_button(&self.scene(), item, cell));
+        if is_button {
+            self.choose();
+        }
+    }
+
+    /// Selects the item at a position of the focused view, and returns it.
+    fn select_at(&mut self, area: Rect, position: Position) -> Option<Item> {
         let row = usize::from(position.y.saturating_sub(area.y));
+        let mut item = None;
         self.change_scroll(|scroll, content, height| {
             let clicked = content.in_sight(scroll, height).nth(row);
             let clicked = clicked.and_then(|row| content.rows[row].item);
+            item = clicked;
             if clicked.is_some() {
                 // the window stays where it is under the pointer
                 scroll.top = content.top(scroll, height);
@@ -166,5 +182,6 @@ impl App {
                 scroll.selected = clicked;
             }
         });
+        item
     }
 }

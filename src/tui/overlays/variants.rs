@@ -22,6 +22,8 @@ const TYPE: Item = Item::new(usize::MAX, 0);
 /// Minimum cells of an answer: where it has less, a verdict is a sign.
 const MIN_ANSWER: usize = 12;
 const INDENT: &str = "  ";
+/// Cells of a box, `[x]`.
+const BOX: usize = 3;
 
 /// The question of a run with one setting changed each.
 pub struct Variants;
@@ -94,6 +96,13 @@ impl View for Variants {
                 _ => Some(Request::ToggleVariant(row)),
             },
         }
+    }
+
+    fn is_button(&self, scene: &Scene<'_>, item: Item, cell: usize) -> bool {
+        let variants = scene.ui.work.variants.as_ref();
+        let variant = variants.and_then(|variants| variants.all.get(item.row));
+        let is_box = (INDENT.len()..INDENT.len() + BOX).contains(&cell);
+        is_box && variant.is_some_and(|variant| variant.run.is_none())
     }
 }
 

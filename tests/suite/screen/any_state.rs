@@ -1,7 +1,7 @@
 //! Any text, any size, any order of events: the screen stays whole and the terminal is never
 //! steered.
 
-use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::MouseEventKind;
 use proptest::prelude::*;
 use ragscope::event::{
     Citation, Event, Evidence, Operation, Problem, Record, RunEvent, SessionEvent,
@@ -193,14 +193,6 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn happens(screen: &mut Screen, size: &mut (u16, u16), happening: &Happening) {
-    let mouse = |kind, column, row| {
-        Input::Mouse(MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        })
-    };
     match happening {
         Happening::Key(key) => _ = screen.press(key),
         Happening::Type(text) => _ = screen.type_text(text),
@@ -210,14 +202,8 @@ fn happens(screen: &mut Screen, size: &mut (u16, u16), happening: &Happening) {
         Happening::Report => _ = screen.session(report()),
         Happening::Source => _ = screen.session(source()),
         Happening::Sessions => _ = screen.session(sessions()),
-        Happening::Click(x, y) => {
-            screen
-                .app
-                .handle(&mouse(MouseEventKind::Down(MouseButton::Left), *x, *y));
-        }
-        Happening::Wheel(x, y) => screen
-            .app
-            .handle(&mouse(MouseEventKind::ScrollDown, *x, *y)),
+        Happening::Click(x, y) => _ = screen.click(*x, *y),
+        Happening::Wheel(x, y) => _ = screen.mouse(MouseEventKind::ScrollDown, *x, *y),
     }
     screen.buffer(size.0, size.1);
 }

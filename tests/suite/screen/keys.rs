@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{Event as Input, MouseEventKind};
 use ragscope::config::AnswerPrompt;
 use ragscope::event::{
     AblatedChunk, Alternative, AsAsked, Ask, Command, CorpusCard, Decision, Event, Filtered,
@@ -326,12 +326,7 @@ fn a_click_on_a_hint_of_the_status_line_does_what_its_key_does() {
     let end = start + "palette".len() as u16;
     // its last cell, and the gap behind it
     for column in [end - 1, end] {
-        screen.app.handle(&Input::Mouse(MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column,
-            row: 59,
-            modifiers: KeyModifiers::NONE,
-        }));
+        screen.click(column, 59);
         screen.shows("rewrite follow ups").press("esc");
     }
 }
@@ -339,37 +334,28 @@ fn a_click_on_a_hint_of_the_status_line_does_what_its_key_does() {
 #[test]
 fn the_mouse_focuses_selects_and_scrolls() {
     let mut screen = answered();
-    let mouse = |kind, column, row| {
-        Input::Mouse(MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        })
-    };
-    let click = MouseEventKind::Down(MouseButton::Left);
     let text = screen.text(200, 60);
     let hit = text.lines().position(|row| row.contains("people/reeve.md"));
     let hit = hit.expect("a hit") as u16;
-    screen.app.handle(&mouse(click, 10, hit));
     screen
+        .click(10, hit)
         .shows("▸3 Retrieval")
         .shows("People › Tam Reeve › Early life");
-    screen.app.handle(&mouse(click, 10, 4));
     screen
+        .click(10, 4)
         .shows("▸1 Answer")
         .shows("└ [1] people/oakes.md:12-14");
     screen.buffer(100, 30);
-    screen
-        .app
-        .handle(&mouse(MouseEventKind::ScrollDown, 10, 20));
+    screen.mouse(MouseEventKind::ScrollDown, 10, 20);
     let text = screen.text(100, 30);
     assert!(
         !text.contains("query \"") && text.contains("ships.md"),
         "{text}"
     );
-    screen.app.handle(&mouse(click, 3, 58));
-    screen.press("m").shows("mouse off (m turns it on)");
+    screen
+        .click(3, 58)
+        .press("m")
+        .shows("mouse off (m turns it on)");
     assert_eq!(screen.app.take_effects(), [Effect::Mouse(false)]);
 }
 
@@ -2462,12 +2448,7 @@ fn the_stages_of_a_run_are_rows_and_a_selected_one_is_shown_in_its_pane() {
         "{text}"
     );
     // by the mouse
-    screen.app.handle(&Input::Mouse(MouseEvent {
-        kind: MouseEventKind::Down(MouseButton::Left),
-        column: 20,
-        row: first as u16 + 2,
-        modifiers: KeyModifiers::NONE,
-    }));
+    screen.click(20, first as u16 + 2);
     let text = screen.text(120, 36);
     assert!(
         text.contains("▸1 Answer") && text.contains("▸rewrite s2"),
@@ -2982,6 +2963,33 @@ fn variants_are_chosen_in_a_list_or_typed() {
         Some("answer.prompt")
     );
     screen.shows("trying quotations alone").shows("esc stops");
+}
+
+#[test]
+fn a_click_on_the_box_of_a_variant_toggles_it() {
+    let mut screen = answered();
+    screen.resize(200, 60).press("v").commands();
+    let boxes = |screen: &mut Screen| {
+        let text = screen.text(200, 60);
+        let row = |row: &str| row.contains("[ ]") || row.contains("[x]");
+        let rows = text.lines().enumerate().filter(|(_, text)| row(text));
+        let place = |(row, text): (usize, &str)| {
+            let at = text.find('[').expect("a box");
+            let column = text[..at].chars().count() as u16;
+            (row as u16, column, text[at..].starts_with("[x]"))
+        };
+        rows.map(place).collect::<Vec<_>>()
+    };
+    let (row, column, was_chosen) = boxes(&mut screen)[1];
+    // beside the box the row is selected alone
+    for (at, chosen) in [
+        (column + 3, was_chosen),
+        (column, !was_chosen),
+        (column + 2, was_chosen),
+    ] {
+        screen.click(at, row);
+        assert_eq!(boxes(&mut screen)[1].2, chosen, "{at}");
+    }
 }
 
 #[test]
