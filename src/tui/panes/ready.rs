@@ -17,6 +17,9 @@ use crate::tui::viewport::Item;
 /// Cells of the name of a folder that has a remark behind it, at least.
 const MIN_FOLDER: usize = 20;
 
+/// Bytes per second of a download, where none was measured.
+const ASSUMED_RATE: f64 = 1e7;
+
 /// The words above the folders to open.
 const WHAT_IT_IS: &str = "ragscope answers questions about a folder of documents with a language model, and shows how it arrived at each answer: what it was unsure of, what it searched for, and which lines support it.";
 
@@ -118,14 +121,16 @@ fn practice_rows(page: &mut Page<'_>) {
         }
         Some(Offer::Download(model)) => {
             let bytes = model.need.file_bytes;
-            let rate = scene.state.pull_rate.filter(|rate| *rate >= 1.0);
-            let time = rate.map_or_else(String::new, |rate| {
-                let ms = (bytes as f64 / rate * 1e3) as u64;
-                format!(", about {} at the rate measured here", text::duration(ms))
-            });
+            let measured = scene.state.pull_rate.filter(|rate| *rate >= 1.0);
+            let rate = measured.unwrap_or(ASSUMED_RATE);
+            let rate_words = match measured {
+                Some(_) => "the rate measured here",
+                None => "an assumed 10 MB/s",
+            };
+            let time = text::duration((bytes as f64 / rate * 1e3) as u64);
             let size = words::bytes(bytes);
             format!(
-                "{take} downloads {} ({size}{time}); {others} lists others",
+                "{take} downloads {} ({size}, about {time} at {rate_words}); {others} lists others",
                 model.name
             )
         }
