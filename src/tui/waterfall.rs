@@ -68,11 +68,29 @@ pub fn stage_at(scene: &Scene<'_>, area: Rect, position: Position) -> Option<usi
     (at < run.stages.len()).then_some(at)
 }
 
-/// Returns the first stage in sight: the end of the run is, or the selected stage.
+/// Returns the first stage in sight: the end of the run is, or the selected stage, or what the
+/// wheel chose.
 fn first_shown(scene: &Scene<'_>, run: &Run, area: Rect) -> usize {
+    let last_first = last_first(run, area);
+    let panes = &scene.ui.panes;
+    let chosen = panes.stages_top.or(panes.stage);
+    chosen.unwrap_or(last_first).min(last_first)
+}
+
+/// Returns the first stage in sight where the last one is.
+fn last_first(run: &Run, area: Rect) -> usize {
     let shown = usize::from(area.height.saturating_sub(1));
-    let last_first = run.stages.len().saturating_sub(shown);
-    scene.ui.panes.stage.unwrap_or(last_first).min(last_first)
+    run.stages.len().saturating_sub(shown)
+}
+
+/// Returns the first stage in sight after the window has moved by rows; `None` where it keeps to
+/// the end, as it does until a stage is selected.
+pub fn first_after(scene: &Scene<'_>, area: Rect, rows: isize) -> Option<usize> {
+    let run = scene.settled_run()?;
+    let last_first = last_first(run, area);
+    let first = first_shown(scene, run, area).saturating_add_signed(rows);
+    let is_at_end = first >= last_first && scene.ui.panes.stage.is_none();
+    (!is_at_end).then_some(first.min(last_first))
 }
 
 /// Draws a rule with the numbers of the run in it, and the stages below; a question that waits to

@@ -108,12 +108,19 @@ impl App {
         self.changed = true;
     }
 
+    /// Scrolls what is under the pointer, and nothing else: the overlay, a pane, or the stages.
     fn wheel_at(&mut self, position: Position, down: bool) {
-        let pane = self
-            .layout()
-            .and_then(|layout| layout.pane_at(position))
-            .map(|(pane, _)| pane);
-        self.wheel(pane, down);
+        let is_in_overlay = self.overlay.as_ref().map(|open| open.frame(self.size));
+        if is_in_overlay.is_some_and(|frame| frame.contains(position)) {
+            self.wheel_overlay(down);
+            return;
+        }
+        let Some(layout) = self.layout() else { return };
+        if let Some((pane, _)) = layout.pane_at(position) {
+            self.wheel_pane(pane, down);
+        } else if layout.stages.contains(position) {
+            self.wheel_stages(layout.stages, down);
+        }
     }
 
     fn click(&mut self, position: Position) {

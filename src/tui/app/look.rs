@@ -1,5 +1,7 @@
 //! Navigation: focus, moving, searching, copying, freezing.
 
+use ratatui::layout::Rect;
+
 use crate::event::Hit;
 use crate::tui::keys::Action;
 use crate::tui::layout::{PaneNeeds, inside};
@@ -14,6 +16,10 @@ use super::effect::Effect;
 
 /// Rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;
+
+fn wheel_rows(down: bool) -> isize {
+    if down { WHEEL_ROWS } else { -WHEEL_ROWS }
+}
 
 /// The match to go to.
 #[derive(Clone, Copy)]
@@ -136,17 +142,24 @@ impl App {
         });
     }
 
-    /// Scrolls the pane below the mouse, or the overlay.
-    pub(super) fn wheel(&mut self, pane: Option<Pane>, down: bool) {
-        let rows = if down { WHEEL_ROWS } else { -WHEEL_ROWS };
-        let Some(pane) = pane.filter(|_| self.overlay.is_none()) else {
-            self.scroll_by(|_| rows);
-            return;
-        };
+    /// Scrolls the overlay by a step of the wheel.
+    pub(super) fn wheel_overlay(&mut self, down: bool) {
+        self.scroll_by(|_| wheel_rows(down));
+    }
+
+    /// Scrolls a pane by a step of the wheel.
+    pub(super) fn wheel_pane(&mut self, pane: Pane, down: bool) {
         if let Some((content, height)) = self.pane_content(pane) {
-            self.ui.panes.scroll_mut(pane).by(rows, &content, height);
+            let scroll = self.ui.panes.scroll_mut(pane);
+            scroll.by(wheel_rows(down), &content, height);
             self.follow_again(pane, &content, height);
         }
+    }
+
+    /// Scrolls the stages of the run by a step of the wheel.
+    pub(super) fn wheel_stages(&mut self, area: Rect, down: bool) {
+        let top = waterfall::first_after(&self.scene(), area, wheel_rows(down));
+        self.ui.panes.stages_top = top;
     }
 
     /// An answer that is being written is followed again when the user has scrolled to its end.

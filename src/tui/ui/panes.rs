@@ -24,6 +24,8 @@ pub struct Panes {
     pub is_chosen: bool,
     /// The stage of the run that is selected.
     pub stage: Option<usize>,
+    /// The first stage in sight, where the wheel chose it.
+    pub stages_top: Option<usize>,
     pub zoomed: bool,
     /// The room that they need, as of the last frame.
     pub needs: PaneNeeds,
@@ -39,6 +41,7 @@ impl Default for Panes {
             alone: Pane::Answer,
             is_chosen: false,
             stage: None,
+            stages_top: None,
             zoomed: false,
             needs: PaneNeeds::default(),
             scrolls: Pane::ALL.map(start_of),
@@ -61,6 +64,7 @@ impl Panes {
         self.focus = Focus::Panes;
         self.focused = pane;
         self.stage = None;
+        self.stages_top = None;
         self.alone = pane;
         self.is_chosen = true;
         if pane != Pane::Answer {
@@ -83,6 +87,7 @@ impl Panes {
     /// Scrolls every pane to its start, for a new run.
     pub fn reset_scrolls(&mut self) {
         self.stage = None;
+        self.stages_top = None;
         self.scrolls = Pane::ALL.map(start_of);
     }
 

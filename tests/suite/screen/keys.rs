@@ -360,6 +360,40 @@ fn the_mouse_focuses_selects_and_scrolls() {
 }
 
 #[test]
+fn the_wheel_scrolls_what_is_under_the_pointer_alone() {
+    let (down, up) = (MouseEventKind::ScrollDown, MouseEventKind::ScrollUp);
+    // the header, the rows of the question and of the state, and a pane that is a line
+    let mut screen = answered();
+    screen.press("esc 3");
+    let before = screen.text(100, 30);
+    for row in [0, 28, 29] {
+        screen.mouse(down, 10, row);
+        assert_eq!(screen.text(100, 30), before, "row {row}");
+    }
+
+    // the stages, which keep to the end of the run where it is in sight
+    let mut screen = repaired();
+    let text = screen.press("5").text(100, 30);
+    let rule = |text: &str| text.lines().position(|row| row.contains(" above ("));
+    let first = rule(&text).expect("stages above") + 1;
+    let pane = |text: &str| text.lines().take(first - 1).collect::<Vec<_>>().join("\n");
+    let scrolled = screen.mouse(up, 10, first as u16).text(100, 30);
+    assert_eq!(pane(&scrolled), pane(&text));
+    assert_ne!(scrolled, text);
+    assert_eq!(screen.mouse(down, 10, first as u16).text(100, 30), text);
+
+    // an overlay; beside it the pane, and no longer the overlay
+    let mut screen = answered();
+    screen.press("esc ?");
+    let top = |text: &str| text.lines().nth(2).map(str::to_owned);
+    let open = screen.text(160, 24);
+    let scrolled = screen.mouse(down, 80, 10).text(160, 24);
+    assert_ne!(top(&scrolled), top(&open), "{scrolled}");
+    let beside = screen.mouse(up, 2, 10).text(160, 24);
+    assert_eq!(top(&beside), top(&scrolled), "{beside}");
+}
+
+#[test]
 fn a_frozen_screen_stays_while_the_run_continues() {
     let mut screen = ready();
     screen
