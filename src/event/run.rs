@@ -208,6 +208,9 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expected_ms: Option<u64>,
     },
+    /// The prompt of a call is read as far as `read` of its tokens, those included that were read
+    /// before the call.
+    PromptProgressed { call: u32, read: u32 },
     /// Texts of the present calls: `begun` are begun.
     CallsProgressed {
         purpose: String,

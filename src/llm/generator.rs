@@ -33,6 +33,9 @@ const SEQUENCES: u32 = 64;
 /// Tokens of a prompt that are evaluated at once: llama.cpp's own number, and more than there are
 /// sequences, each of which has a token in the batches that write.
 const BATCH_TOKENS: u32 = 512;
+/// Tokens of a prompt that the CPU reads between two reports of it: as fast as [`BATCH_TOKENS`],
+/// while half of them took some percent longer with a small model.
+const READING_TOKENS: usize = 256;
 /// Sequences for recurrent and hybrid models: each takes the memory of a whole state, used or not.
 const STATE_SEQUENCES: u32 = 4;
 /// Numbers that ggml's half-precision kernels process per step.
@@ -132,6 +135,12 @@ pub fn load_linker(
         reply_start: "",
         evaluator: Evaluator {
             batch_tokens: context.batch_tokens(),
+            // a GPU takes as long for a part of a batch as for all of it
+            reading_tokens: if loaded.card.gpu_layers == 0 {
+                READING_TOKENS
+            } else {
+                context.batch_tokens()
+            },
             context,
             cells: Cells::new(context_tokens, params.sequences as usize, sharing(&loaded)),
             batch: Batch::default(),
@@ -518,6 +527,8 @@ pub(super) struct Writer<'a> {
     blocks: Blocks,
     /// Attention read with the next row, where it is tapped.
     pub attention: Vec<f32>,
+    /// Sees how many tokens of a single prompt are read.
+    pub read: Option<&'a mut dyn FnMut(usize)>,
     observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
 }
 
@@ -555,6 +566,7 @@ impl<'a> Writer<'a> {
             continuations: continuations.collect(),
             blocks: Blocks::new(),
             attention: Vec::new(),
+            read: None,
             observe,
         }
     }
@@ -625,6 +637,13 @@ fn alternatives(model: &LlamaModel, row: &LogitRow, sampled: usize) -> Vec<Alter
 }
 
 impl RowReader for Writer<'_> {
+    fn before_reading(&mut self, read: usize) -> bool {
+        if let Some(observe) = &mut self.read {
+            observe(read);
+        }
+        self.read.is_some()
+    }
+
     fn draft<'p>(&self, job: usize, path: &'p [i32]) -> &'p [i32] {
         let continuation = &self.continuations[job];
         // what is read of the first word is announced before its row, which no draft can be

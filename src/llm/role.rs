@@ -81,6 +81,22 @@ pub trait Tap {
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError>;
 
+    /// Continues a prompt as [`Tap::complete_tapped`] does. Where the prompt takes several batches,
+    /// `read` is called before each with the number of its tokens that are read.
+    ///
+    /// # Errors
+    /// As [`Generator::complete`].
+    fn complete_watched(
+        &mut self,
+        prompt: &Prompt,
+        decoding: &Decoding,
+        taps: &Taps,
+        _read: &mut dyn FnMut(usize),
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Tapped>, LlmError> {
+        self.complete_tapped(std::slice::from_ref(prompt), decoding, taps, observe)
+    }
+
     /// Returns whether reading attention takes a small part of the time of an answer: on the CPU,
     /// where a second context fits into the memory beside the first.
     fn is_attention_cheap(&self) -> bool {

@@ -64,6 +64,12 @@ pub(super) trait RowReader {
         &[]
     }
 
+    /// Announces how many tokens of the prompt of a single job are read, before each of the batches
+    /// that it takes. Returns whether it wants to know.
+    fn before_reading(&mut self, _read: usize) -> bool {
+        false
+    }
+
     /// Announces that the next batch holds the token of a job at a position whose row is wanted.
     fn before_decode(&mut self, _job: usize, _position: usize, _index: OutputIndex) {}
 
@@ -85,6 +91,8 @@ pub(super) struct Evaluator {
     pub cells: Cells,
     pub batch: Batch,
     pub batch_tokens: usize,
+    /// Tokens of a prompt that are read between two reports of it.
+    pub reading_tokens: usize,
     /// Whether drafts are evaluated.
     pub is_drafting: bool,
 }
@@ -319,12 +327,26 @@ impl Schedule<'_> {
         }
         for branch in 0..self.active.len() {
             if room > 0 && !self.is_generating(branch) {
-                let tokens = self.pending(&self.active[branch]).min(room);
+                let mut tokens = self.pending(&self.active[branch]).min(room);
+                let read = self.evaluator.cells.length(self.active[branch].slot);
+                if let Some(part) = self.reading_part(branch, tokens)
+                    && reader.before_reading(read)
+                {
+                    tokens = part;
+                }
                 self.add_to_batch(branch, tokens, reader);
                 room -= tokens;
             }
         }
         true
+    }
+
+    /// Returns how many of the next tokens of a branch are read until that is reported; `None`
+    /// where one batch reads its prompt, or others are read beside it.
+    fn reading_part(&self, branch: usize, tokens: usize) -> Option<usize> {
+        let part = tokens.min(self.evaluator.reading_tokens);
+        let is_in_parts = part < self.pending(&self.active[branch]) || self.report.evaluated > 0;
+        (self.jobs.len() == 1 && is_in_parts).then_some(part)
     }
 
     /// Returns whether only the last generated token of a branch is pending, with its draft. After

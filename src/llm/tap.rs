@@ -5,6 +5,7 @@
 //! context holds one sequence and nothing else, so that a cell's index is the token's position.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -197,6 +198,10 @@ impl RowReader for TappedWriter<'_> {
         self.writer.draft(job, path)
     }
 
+    fn before_reading(&mut self, read: usize) -> bool {
+        self.writer.before_reading(read)
+    }
+
     fn before_decode(&mut self, job: usize, position: usize, index: OutputIndex) {
         let mut readings = lock(&self.readings.0);
         if let Some(at) = self.tap_at(job, position) {
@@ -258,61 +263,18 @@ impl Tap for LlamaGenerator {
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError> {
-        let started = Instant::now();
-        let jobs = self.jobs(prompts, decoding)?;
-        let parts = self.parts(prompts, &taps.attention)?;
-        let needs_attention = !parts.is_empty();
-        if needs_attention {
-            self.unfused_evaluator(jobs.iter().map(Job::end).max().unwrap_or(0))?;
-        }
-        let evaluator = match &mut self.unfused {
-            Some(unfused) if needs_attention => unfused,
-            // what follows an answer whose attention was read continues in that context
-            Some(unfused)
-                if taps.hidden.is_empty() && has_more_of(&jobs, unfused, &self.evaluator) =>
-            {
-                unfused
-            }
-            _ => &mut self.evaluator,
-        };
-        evaluator.context.keep_threads(decoding.temperature > 0.0);
-        let readings = SharedReadings::default();
-        let mut writer = TappedWriter {
-            writer: Writer::new(&self.model, &self.template, decoding, prompts, observe),
-            jobs: &jobs,
-            hidden: &taps.hidden,
-            parts,
-            readings: readings.clone(),
-            read: vec![Vec::new(); jobs.len()],
-            first_tokens: vec![None; jobs.len()],
-        };
+        self.write(prompts, decoding, taps, None, observe)
+    }
 
-        // with a reader llama.cpp asks about every tensor, which a call without taps does without
-        if *taps != Taps::default() {
-            evaluator.context.set_tensor_reader(Box::new(readings));
-        }
-        let report = schedule::run(evaluator, &jobs, &mut writer);
-        evaluator.context.clear_tensor_reader();
-        let Evaluator { cells, context, .. } = evaluator;
-        cells.limit_kept(KEPT_CELLS, context);
-        let in_use = cells.in_use();
-
-        let TappedWriter { writer, read, .. } = writer;
-        let continuations = writer.continuations;
-        let tokens_of = |one: &Continuation| one.reply.tokens.len() + one.thought_tokens;
-        let generated = continuations.iter().map(tokens_of).sum();
-        self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
-
-        let ends = report?.ends;
-        Ok(continuations
-            .into_iter()
-            .zip(ends)
-            .zip(read)
-            .map(|((continuation, end), hidden)| Tapped {
-                completion: continuation.finish(end),
-                hidden,
-            })
-            .collect())
+    fn complete_watched(
+        &mut self,
+        prompt: &Prompt,
+        decoding: &Decoding,
+        taps: &Taps,
+        read: &mut dyn FnMut(usize),
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Tapped>, LlmError> {
+        self.write(slice::from_ref(prompt), decoding, taps, Some(read), observe)
     }
 
     fn is_attention_cheap(&self) -> bool {
@@ -402,6 +364,76 @@ fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool
 }
 
 impl LlamaGenerator {
+    /// Continues each prompt with taps; `read` sees how many tokens of a single one are read.
+    fn write(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        taps: &Taps,
+        read: Option<&mut dyn FnMut(usize)>,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Tapped>, LlmError> {
+        let started = Instant::now();
+        let jobs = self.jobs(prompts, decoding)?;
+        let parts = self.parts(prompts, &taps.attention)?;
+        let needs_attention = !parts.is_empty();
+        if needs_attention {
+            self.unfused_evaluator(jobs.iter().map(Job::end).max().unwrap_or(0))?;
+        }
+        let evaluator = match &mut self.unfused {
+            Some(unfused) if needs_attention => unfused,
+            // what follows an answer whose attention was read continues in that context
+            Some(unfused)
+                if taps.hidden.is_empty() && has_more_of(&jobs, unfused, &self.evaluator) =>
+            {
+                unfused
+            }
+            _ => &mut self.evaluator,
+        };
+        evaluator.context.keep_threads(decoding.temperature > 0.0);
+        let readings = SharedReadings::default();
+        let mut writer = Writer::new(&self.model, &self.template, decoding, prompts, observe);
+        if let Some(read) = read {
+            writer.read = Some(read);
+        }
+        let mut writer = TappedWriter {
+            writer,
+            jobs: &jobs,
+            hidden: &taps.hidden,
+            parts,
+            readings: readings.clone(),
+            read: vec![Vec::new(); jobs.len()],
+            first_tokens: vec![None; jobs.len()],
+        };
+
+        // with a reader llama.cpp asks about every tensor, which a call without taps does without
+        if *taps != Taps::default() {
+            evaluator.context.set_tensor_reader(Box::new(readings));
+        }
+        let report = schedule::run(evaluator, &jobs, &mut writer);
+        evaluator.context.clear_tensor_reader();
+        let Evaluator { cells, context, .. } = evaluator;
+        cells.limit_kept(KEPT_CELLS, context);
+        let in_use = cells.in_use();
+
+        let TappedWriter { writer, read, .. } = writer;
+        let continuations = writer.continuations;
+        let tokens_of = |one: &Continuation| one.reply.tokens.len() + one.thought_tokens;
+        let generated = continuations.iter().map(tokens_of).sum();
+        self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
+
+        let ends = report?.ends;
+        Ok(continuations
+            .into_iter()
+            .zip(ends)
+            .zip(read)
+            .map(|((continuation, end), hidden)| Tapped {
+                completion: continuation.finish(end),
+                hidden,
+            })
+            .collect())
+    }
+
     /// Returns the context in which attention can be read, with room for a sequence of `tokens`. It
     /// is created when it is first needed, and again where it is too small: llama.cpp fills the
     /// memory of a context with zeros, which takes half a second for each gigabyte.
@@ -431,6 +463,7 @@ impl LlamaGenerator {
                 cells,
                 batch: Batch::default(),
                 batch_tokens: self.evaluator.batch_tokens,
+                reading_tokens: self.evaluator.reading_tokens,
                 is_drafting: self.evaluator.is_drafting,
             });
         }
@@ -578,9 +611,10 @@ mod tests {
     use crate::llm::cells::Memory;
     use crate::llm::ffi::Tensor;
     use crate::llm::generator::{LlamaGenerator, load_generator};
-    use crate::llm::role::Tap;
+    use crate::llm::role::{Generator as _, Tap};
     use crate::llm::runtime::Runtime;
     use crate::llm::template;
+    use crate::llm::values::{Decoding, Prompt, Taps};
 
     fn generator() -> LlamaGenerator {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -684,6 +718,36 @@ mod tests {
         }
         // The KV cache has half precision.
         assert!(largest_error < 3e-3, "{largest_error}");
+    }
+
+    #[test]
+    fn a_long_prompt_is_read_in_parts_that_are_reported() {
+        let mut generator = generator();
+        let read_of = |generator: &mut LlamaGenerator, words: usize| {
+            let prompt = Prompt::user("harbour ".repeat(words));
+            let tokens = generator.render(&prompt).expect("rendered").tokens.len();
+            let mut reads = Vec::new();
+            let watched = generator.complete_watched(
+                &prompt,
+                &Decoding::greedy(4, 1),
+                &Taps::default(),
+                &mut |read| reads.push(read),
+                &mut |_, _| Flow::Continue,
+            );
+            assert_eq!(watched.expect("a reply").len(), 1);
+            (tokens, reads)
+        };
+
+        let (_, short) = read_of(&mut generator, 8);
+        assert!(short.is_empty(), "a batch alone is not reported: {short:?}");
+        generator.clear_cache();
+        let (tokens, long) = read_of(&mut generator, 300);
+        let parts = tokens.div_ceil(generator.evaluator.reading_tokens);
+        assert!(parts > 2 && long.len() == parts, "{tokens}: {long:?}");
+        assert!(long[0] == 0 && long.is_sorted() && long[parts - 1] < tokens);
+        // what is kept of it was read before
+        let (_, again) = read_of(&mut generator, 300);
+        assert!(again.is_empty(), "{again:?}");
     }
 
     #[test]

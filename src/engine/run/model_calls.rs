@@ -1,5 +1,6 @@
 //! The model calls of a run: each is emitted with its exact prompt, and its cost is counted.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::slice;
 
@@ -20,6 +21,9 @@ const JUDGED_AT_ONCE: usize = 8;
 
 /// Tokens of a batch between two reports of it, each of which hears whether the user has stopped.
 const TOKENS_PER_PROGRESS: u32 = 16;
+
+/// Reports of the reading of a prompt, at most, after the first.
+const READING_REPORTS: usize = 8;
 
 /// Log-probability of a token that a model excludes, nats.
 const LEAST_LOGPROB: f32 = -100.0;
@@ -64,24 +68,33 @@ impl Run<'_> {
         let first = self.emit_model_calls(call.purpose, prompts)?;
 
         // the caller may end the completion, but only the observer of the run stops the run
-        let (tools, mut emit) = self.split();
-        let mut observe = |_branch: usize, token: &Token| observe(&mut emit, token);
-        let tapped = if taps == Taps::default() {
-            // reading attention takes flash attention off: without taps, the plain call is faster
-            let completions = tools
-                .generator
-                .complete(prompts, &call.decoding, &mut observe)?;
-            completions.into_iter().map(without_taps).next()
-        } else {
-            let tapped =
-                tools
-                    .generator
-                    .complete_tapped(prompts, &call.decoding, &taps, &mut observe)?;
-            tapped.into_iter().next()
+        let (tools, emit) = self.split();
+        let emit = RefCell::new(emit);
+        let mut observe = |_branch: usize, token: &Token| observe(&mut *emit.borrow_mut(), token);
+        let step = (rendered.tokens.len() / READING_REPORTS).max(1);
+        let mut reported = None;
+        let mut read = |read: usize| {
+            if reported.is_some_and(|reported| read < reported + step) {
+                return;
+            }
+            reported = Some(read);
+            // a stop ends the batch, and is heard with the first token
+            let _ = emit.borrow_mut()(RunEvent::PromptProgressed {
+                call: first,
+                read: saturating_u32(read),
+            });
         };
+        let tapped = tools.generator.complete_watched(
+            call.prompt,
+            &call.decoding,
+            &taps,
+            &mut read,
+            &mut observe,
+        )?;
         drop(emit);
 
         self.emit_usage(first);
+        let tapped = tapped.into_iter().next();
         tapped.ok_or_else(|| LlmError::Backend("no completion for a prompt".to_owned()).into())
     }
 

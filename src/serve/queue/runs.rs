@@ -49,6 +49,7 @@ pub fn is_step(record: &Record) -> bool {
                 | RunEvent::ThoughtGenerated { .. }
                 | RunEvent::ModelCalled { .. }
                 | RunEvent::ModelCallFinished { .. }
+                | RunEvent::PromptProgressed { .. }
                 | RunEvent::CallsProgressed { .. }
                 | RunEvent::JudgementsRead { .. }
         )

@@ -49,7 +49,10 @@ impl Run {
         let work = match call {
             Some(call) if call.purpose == "answer" => {
                 let tokens = words::quantity(call.prompt_tokens.into(), "token");
-                format!("{} of {tokens}", words::call(&call.purpose, None))
+                let read = self.reading.map_or_else(String::new, |reading| {
+                    format!(", {}", words::count(reading.begun.into()))
+                });
+                format!("{}{read} of {tokens}", words::call(&call.purpose, None))
             }
             Some(call) => words::call(&call.purpose, self.begun),
             None if self.is_rechunking() => "re-chunking the documents by meaning".to_owned(),
@@ -59,9 +62,11 @@ impl Run {
         // less is over before it is read
         let expected = call.and_then(|call| call.expected_ms);
         let expected = expected.filter(|expected| *expected >= MIN_EXPECTED_MS);
-        let work = match expected {
-            Some(expected) => format!("{work}, about {} s", (expected + 500) / 1000),
-            None => work,
+        let reading = self.reading.filter(|_| call.is_some());
+        let work = match (reading.and_then(|reading| reading.left_ms()), expected) {
+            (Some(_), _) => format!("{work}{}", words::left(reading)),
+            (None, Some(expected)) => format!("{work}, about {} s", (expected + 500) / 1000),
+            (None, None) => work,
         };
         if self.is_refining() {
             format!("round {}, {work}", self.refinement.round_in_progress())

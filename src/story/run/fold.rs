@@ -184,6 +184,7 @@ impl Run {
                 expected_ms,
             } => {
                 self.decoding.interrupt();
+                self.reading = None;
                 self.calls.push(Call {
                     call: *call,
                     purpose: one_line(purpose),
@@ -197,6 +198,12 @@ impl Run {
                     batch: None,
                     label_mass: None,
                 });
+            }
+            RunEvent::PromptProgressed { call, read } => {
+                if let Some(call) = self.calls.iter().rfind(|known| known.call == *call) {
+                    let total = call.prompt_tokens;
+                    self.reading = Some(TextProgress::new(self.reading, *read, total, t_us));
+                }
             }
             RunEvent::CallsProgressed { begun, total, .. } => {
                 let progress = TextProgress::new(self.begun, *begun, *total, t_us);
@@ -536,6 +543,27 @@ mod tests {
             run.apply(&event, 0);
             assert_eq!(run.activity(), expected, "{event:?}");
         }
+
+        // the prompt is read in parts, the first of which was read before the call
+        for (read, seconds, expected) in [
+            (267, 0, "reading the prompt, 267 of 1,467 tokens"),
+            (
+                667,
+                10,
+                "reading the prompt, 667 of 1,467 tokens, 21 s left",
+            ),
+            (
+                1_067,
+                20,
+                "reading the prompt, 1,067 of 1,467 tokens, 11 s left",
+            ),
+        ] {
+            let event = RunEvent::PromptProgressed { call: 2, read };
+            run.apply(&event, seconds * 1_000_000);
+            assert_eq!(run.activity(), expected);
+        }
+        run.apply(&call(3, "answer"), 0);
+        assert_eq!(run.activity(), "reading the prompt of 1,467 tokens");
     }
 
     #[test]

@@ -40,9 +40,15 @@ pub fn call(purpose: &str, progress: Option<TextProgress>) -> String {
     let Some(progress) = progress else {
         return work.to_owned();
     };
-    let left = progress.left_ms().filter(|left| *left >= SHORT_MS);
-    let left = left.map_or(String::new(), |left| format!(", {}", time_left(left)));
+    let left = left(Some(progress));
     format!("{work} {} of {}{left}", progress.begun, progress.total)
+}
+
+/// Returns the time that is left, behind a comma; nothing where it is short or not known.
+pub fn left(progress: Option<TextProgress>) -> String {
+    let left = progress.and_then(|progress| progress.left_ms());
+    let left = left.filter(|left| *left >= SHORT_MS);
+    left.map_or(String::new(), |left| format!(", {}", time_left(left)))
 }
 
 /// Returns the name of a preset for people, with the word where it would not be taken for one.
