@@ -113,7 +113,8 @@ impl Numbering {
                 let chunks = context.chunks.iter().map(|used| used.chunk).collect();
                 self.contexts.insert(*step, chunks);
             }
-            RunEvent::UnderstandingMeasured { understanding, .. } => {
+            RunEvent::UnderstandingMeasured { understanding, .. }
+            | RunEvent::UnderstandingProgressed { understanding, .. } => {
                 number_all!(self, &mut understanding.chunks);
             }
             RunEvent::UnderstandingSkipped { chunks, .. } => number_all!(self, chunks),

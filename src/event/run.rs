@@ -153,6 +153,12 @@ pub enum RunEvent {
         round: u32,
         understanding: Understanding,
     },
+    /// The first chunks of a context were measured; the others follow, unless the run is stopped.
+    UnderstandingProgressed {
+        step: u32,
+        round: u32,
+        understanding: Understanding,
+    },
     /// A context could not be measured: why, and what became of each of its chunks.
     UnderstandingSkipped {
         step: u32,

@@ -130,24 +130,50 @@ impl Dense<'_> {
     /// Failures of the models. A context that cannot be measured is not an error of these, but an
     /// [`Unmeasurable`].
     pub fn measure(
-        mut self,
+        self,
         passages: &[Passage<'_>],
         rephrasings: &mut Rephrasings,
+    ) -> Result<Result<Measured, Unmeasurable>, LlmError> {
+        self.measure_first(passages, passages.len(), rephrasings, None)
+    }
+
+    /// Measures a context by the rephrasings of its first `count` chunks alone, after what is known
+    /// of fewer of them.
+    ///
+    /// # Errors
+    /// As [`Self::measure`].
+    pub fn measure_first(
+        mut self,
+        passages: &[Passage<'_>],
+        count: usize,
+        rephrasings: &mut Rephrasings,
+        known: Option<&Measured>,
     ) -> Result<Result<Measured, Unmeasurable>, LlmError> {
         let unmeasurable = |reason, rephrased| Ok(Err(Unmeasurable { reason, rephrased }));
         if passages.is_empty() {
             return unmeasurable(Unmeasured::NoChunk, Vec::new());
         }
-        let mut rephrased = self.rephrase(passages, rephrasings)?;
+        let mut rephrased = self.rephrase(&passages[..count], rephrasings)?;
+        let done = known.map_or(0, |known| known.rephrased.len());
+        if let Some(known) = known {
+            rephrased[..done].clone_from_slice(&known.rephrased);
+        }
 
-        let (contexts, varied) = vary_contexts(passages, &rephrased);
+        let (mut contexts, varied) = vary_contexts(passages, &rephrased, done);
+        if known.is_some() {
+            contexts.remove(0);
+        }
         let mut answers = self.answers("understanding", &contexts)?.into_iter();
 
-        let Some(original_answer) = answers.next().flatten() else {
-            return unmeasurable(Unmeasured::TooLong, rephrased);
+        let mut replies = match known {
+            Some(known) => known.replies.clone(),
+            None => match answers.next().flatten() {
+                Some(original_answer) => vec![original_answer],
+                None => return unmeasurable(Unmeasured::TooLong, rephrased),
+            },
         };
-        let mut replies = vec![original_answer];
-        let mut reply_of = vec![None; passages.len()];
+        let mut reply_of = known.map_or_else(Vec::new, |known| known.reply_of.clone());
+        reply_of.resize(count, None);
         for (at, answer) in varied.into_iter().zip(answers) {
             match answer {
                 Some(answer) => {
@@ -370,17 +396,18 @@ impl Dense<'_> {
     }
 }
 
-/// Returns the contexts of equation 4, C0 the context itself and C_i with chunk i rephrased, and
-/// the places of the chunks that were.
+/// Returns the contexts of equation 4, C0 the context itself and C_i with chunk i rephrased from
+/// chunk `first` on, and the places of the chunks that were.
 fn vary_contexts<'a>(
     passages: &[Passage<'a>],
     rephrased: &'a [Rephrased],
+    first: usize,
 ) -> (Vec<Vec<&'a str>>, Vec<usize>) {
     let original: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
     let mut contexts = vec![original.clone()];
     let mut varied = Vec::new();
 
-    for (at, rephrased) in rephrased.iter().enumerate() {
+    for (at, rephrased) in rephrased.iter().enumerate().skip(first) {
         if let Ok(text) = &rephrased.text {
             let mut context = original.clone();
             context[at] = text;

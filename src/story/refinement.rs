@@ -9,6 +9,10 @@ use super::text::{many_lines, one_line};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Refinement {
     pub rounds: Vec<Round>,
+    /// The first chunks of the context that is being measured.
+    unfinished: Option<Round>,
+    /// The chunks of the last round's context, where the run was stopped before all were measured.
+    pub partial: Option<u32>,
     /// The documents that were re-chunked.
     pub rechunked: Vec<RechunkedDocument>,
     /// The best round and why refinement ended, once it has.
@@ -68,12 +72,21 @@ impl Refinement {
     /// Returns the understanding of the context that the answer was written from: of the best
     /// round, or of the last one.
     pub fn answer_understanding(&self) -> Option<&Understanding> {
+        if self.partial.is_some() {
+            return None;
+        }
         let best = self.finished.map(|(best, _)| best);
         let written_from = self
             .rounds
             .iter()
             .rfind(|round| best.is_none_or(|best| round.round == best))?;
         written_from.measured.as_ref().ok()
+    }
+
+    /// Returns how many chunks were measured where the run was stopped before all were.
+    pub fn part_words(&self) -> Option<String> {
+        let measured = self.rounds.last()?.chunks.len();
+        Some(format!("{measured} of {} chunks", self.partial?))
     }
 
     pub(super) fn set_rechunked(&mut self, documents: &[RechunkedDocument]) {
@@ -86,37 +99,41 @@ impl Refinement {
     }
 
     pub(super) fn add_measured(&mut self, step: u32, round: u32, measured: &Understanding) {
+        self.add_part(step, round, measured);
+        self.rounds.extend(self.unfinished.take());
+    }
+
+    /// Takes in what is measured of a context so far.
+    pub(super) fn add_part(&mut self, step: u32, round: u32, measured: &Understanding) {
         let replies = measured.replies.iter();
         let understanding = Understanding {
             replies: replies.map(|reply| one_line(reply.trim())).collect(),
             chunks: Vec::new(),
             ..measured.clone()
         };
-        self.begin(step, round, Ok(understanding), &measured.chunks);
+        let chunks = &measured.chunks;
+        self.unfinished = Some(Round::new(step, round, Ok(understanding), chunks));
     }
 
-    /// Begins a round whose context was measured, or could not be.
-    pub(super) fn begin(
+    /// Keeps what was measured of a context of `chunks` chunks before the run was stopped.
+    pub(super) fn keep_part(&mut self, chunks: Option<u32>) {
+        if let Some(round) = self.unfinished.take() {
+            self.partial = chunks;
+            self.rounds.push(round);
+        }
+    }
+
+    /// Adds a round whose context could not be measured.
+    pub(super) fn add_unmeasured(
         &mut self,
         step: u32,
         round: u32,
-        measured: Result<Understanding, Unmeasured>,
+        reason: Unmeasured,
         chunks: &[VariedChunk],
     ) {
-        let harmless = |chunk: &VariedChunk| VariedChunk {
-            rephrasing: chunk.rephrasing.as_deref().map(many_lines),
-            ..chunk.clone()
-        };
-
-        self.rounds.push(Round {
-            step,
-            round,
-            measured,
-            chunks: chunks.iter().map(harmless).collect(),
-            evaluated: None,
-            classes: Vec::new(),
-            change: None,
-        });
+        self.unfinished = None;
+        self.rounds
+            .push(Round::new(step, round, Err(reason), chunks));
     }
 
     /// Returns a round of a step, to add to.
@@ -128,6 +145,27 @@ impl Refinement {
 }
 
 impl Round {
+    fn new(
+        step: u32,
+        round: u32,
+        measured: Result<Understanding, Unmeasured>,
+        chunks: &[VariedChunk],
+    ) -> Self {
+        let harmless = |chunk: &VariedChunk| VariedChunk {
+            rephrasing: chunk.rephrasing.as_deref().map(many_lines),
+            ..chunk.clone()
+        };
+        Self {
+            step,
+            round,
+            measured,
+            chunks: chunks.iter().map(harmless).collect(),
+            evaluated: None,
+            classes: Vec::new(),
+            change: None,
+        }
+    }
+
     pub(super) fn set_classes(&mut self, chunks: &[ClassifiedChunk]) {
         let harmless = |chunk: &ClassifiedChunk| ClassifiedChunk {
             without: chunk.without.as_deref().map(many_lines),

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use crate::config::RefinerKind;
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Run, Understood};
@@ -12,6 +13,9 @@ use crate::event::{
 };
 use crate::methods::dense::{self, Measured, Passage, Rephrased, Unmeasurable};
 use crate::methods::finite;
+
+/// Chunks that are rephrased and compared at once where the user may stop in between.
+const PART: usize = 2;
 
 /// Measures the retrieved context; `None` where that is switched off.
 pub fn measure_retrieved(run: &mut Run<'_>, passages: &Passages) -> Result<Known, RunError> {
@@ -66,14 +70,48 @@ pub fn measure(
     let step = run.step;
     let round = run.contexts.next_round(step);
 
-    match measure_answers(run, hits)? {
+    // what only the user waits for is measured in parts, since the user may stop
+    let at_once = match run.tools.config.refiner.kind {
+        RefinerKind::Off => PART,
+        RefinerKind::Dense => hits.len(),
+    };
+    let mut known = None;
+    let mut begun = 0;
+    let measured = loop {
+        let count = (begun + at_once).min(hits.len());
+        if at_once < hits.len() {
+            run.emit(RunEvent::CallsProgressed {
+                purpose: "measure".to_owned(),
+                begun: saturating_u32(begun + 1),
+                total: saturating_u32(hits.len()),
+            });
+        }
+        let measured = measure_answers(run, hits, count, known.as_ref())?;
+        if count == hits.len() {
+            break measured;
+        }
+        if let Ok(measured) = measured {
+            // one reworded chunk shows nothing of the others
+            if measured.replies.len() > PART {
+                run.emit(RunEvent::UnderstandingProgressed {
+                    step,
+                    round,
+                    understanding: to_event(hits, &measured, origin, started),
+                });
+            }
+            known = Some(measured);
+        }
+        begun = count;
+    };
+
+    match measured {
         Ok(measured) => {
+            let understanding = to_event(hits, &measured, origin, started);
             let understood = Understood {
                 round,
                 origin,
                 measured,
             };
-            let understanding = to_event(hits, &understood, started);
             run.emit(RunEvent::UnderstandingMeasured {
                 step,
                 round,
@@ -101,6 +139,8 @@ pub fn measure(
 fn measure_answers(
     run: &mut Run<'_>,
     hits: &[Hit],
+    count: usize,
+    known: Option<&Measured>,
 ) -> Result<Result<Measured, Unmeasurable>, RunError> {
     let config = run.tools.config;
     let question = run.question;
@@ -114,16 +154,20 @@ fn measure_answers(
         seed: config.seed,
     };
 
-    let measured = dense.measure(&Lines::new(hits).passages(), &mut rephrasings);
+    let lines = Lines::new(hits);
+    let measured = dense.measure_first(&lines.passages(), count, &mut rephrasings, known);
     run.contexts.rephrasings = rephrasings;
     Ok(measured?)
 }
 
-fn to_event(hits: &[Hit], understood: &Understood, started: Instant) -> Understanding {
-    let measured = &understood.measured;
-
+fn to_event(
+    hits: &[Hit],
+    measured: &Measured,
+    origin: ContextOrigin,
+    started: Instant,
+) -> Understanding {
     Understanding {
-        origin: understood.origin,
+        origin,
         chunks: measured_chunks(hits, measured),
         replies: measured.replies.clone(),
         matrix: measured

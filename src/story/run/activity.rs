@@ -54,7 +54,7 @@ impl Run {
                 });
                 format!("{}{read} of {tokens}", words::call(&call.purpose, None))
             }
-            Some(call) => words::call(&call.purpose, self.begun),
+            Some(call) => words::call(&call.purpose, self.measuring.or(self.begun)),
             None if self.is_rechunking() => "re-chunking the documents by meaning".to_owned(),
             None => self.phase_words(),
         };

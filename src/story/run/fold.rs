@@ -125,13 +125,25 @@ impl Run {
                 step,
                 round,
                 understanding,
-            } => self.refinement.add_measured(*step, *round, understanding),
+            } => {
+                self.measuring = None;
+                self.refinement.add_measured(*step, *round, understanding);
+            }
+            RunEvent::UnderstandingProgressed {
+                step,
+                round,
+                understanding,
+            } => self.refinement.add_part(*step, *round, understanding),
             RunEvent::UnderstandingSkipped {
                 step,
                 round,
                 reason,
                 chunks,
-            } => self.refinement.begin(*step, *round, Err(*reason), chunks),
+            } => {
+                self.measuring = None;
+                self.refinement
+                    .add_unmeasured(*step, *round, *reason, chunks);
+            }
             RunEvent::ContextEvaluated {
                 step,
                 round,
@@ -204,6 +216,14 @@ impl Run {
                     let total = call.prompt_tokens;
                     self.reading = Some(TextProgress::new(self.reading, *read, total, t_us));
                 }
+            }
+            RunEvent::CallsProgressed {
+                purpose,
+                begun,
+                total,
+            } if purpose == "measure" => {
+                let progress = TextProgress::new(self.measuring, *begun, *total, t_us);
+                self.measuring = Some(progress);
             }
             RunEvent::CallsProgressed { begun, total, .. } => {
                 let progress = TextProgress::new(self.begun, *begun, *total, t_us);
@@ -279,6 +299,8 @@ impl Run {
                 citations,
                 usage,
             } => {
+                let chunks = self.measuring.take().map(|measuring| measuring.total);
+                self.refinement.keep_part(chunks);
                 self.outcome = Some(outcome.clone());
                 self.text = many_lines(text);
                 self.answer = one_line(answer.trim());
@@ -317,6 +339,7 @@ impl Run {
             event,
             RunEvent::ContextBuilt { .. }
                 | RunEvent::UnderstandingMeasured { .. }
+                | RunEvent::UnderstandingProgressed { .. }
                 | RunEvent::UnderstandingSkipped { .. }
                 | RunEvent::StepFinished { .. }
                 | RunEvent::StepCited { .. }
@@ -542,6 +565,27 @@ mod tests {
         for (event, expected) in events {
             run.apply(&event, 0);
             assert_eq!(run.activity(), expected, "{event:?}");
+        }
+
+        // the wording of five chunks is measured two by two
+        let mut parts = Run::default();
+        let begun = |begun| RunEvent::CallsProgressed {
+            purpose: "measure".to_owned(),
+            begun,
+            total: 5,
+        };
+        for (event, seconds, expected) in [
+            (begun(1), 0, "starting"),
+            (call(0, "rephrase"), 0, "round 1, rephrasing chunk 1 of 5"),
+            (begun(3), 20, "round 1, rephrasing chunk 3 of 5, 30 s left"),
+            (
+                call(1, "understanding"),
+                20,
+                "round 1, answering from wording 3 of 5, 30 s left",
+            ),
+        ] {
+            parts.apply(&event, seconds * 1_000_000);
+            assert_eq!(parts.activity(), expected, "{event:?}");
         }
 
         // the prompt is read in parts, the first of which was read before the call

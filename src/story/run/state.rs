@@ -85,6 +85,8 @@ pub struct Run {
     pub sampled: Option<AnswerSamples>,
     /// The texts that the present calls have begun to write.
     pub(super) begun: Option<TextProgress>,
+    /// The chunks whose wording is measured, where that is done in parts.
+    pub(super) measuring: Option<TextProgress>,
     /// The tokens of the prompt of the present call that are read.
     pub(super) reading: Option<TextProgress>,
     pub(super) decoding: DecodingClock,

@@ -324,7 +324,7 @@ fn narrowing_words(run: &Run, lookup: usize) -> String {
 }
 
 fn round_words(run: &Run, round: usize) -> String {
-    match run
+    let words = match run
         .refinement
         .rounds
         .get(round)
@@ -338,6 +338,10 @@ fn round_words(run: &Run, round: usize) -> String {
         Some(Ok(measured)) => {
             format!("changes if reworded ({:.2})", measured.dse)
         }
+    };
+    match run.refinement.part_words() {
+        Some(part) => format!("{words}, {part}"),
+        None => words,
     }
 }
 

@@ -104,7 +104,8 @@ impl App {
             self.refuse("nothing has been asked yet");
             return;
         };
-        if run.settings.understanding.kind != UnderstandingKind::Off {
+        let is_measured = run.settings.understanding.kind != UnderstandingKind::Off;
+        if is_measured && run.outcome != Some(Outcome::Stopped) {
             self.refuse("this run measured its context: see Refinement");
             return;
         }

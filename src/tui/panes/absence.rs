@@ -1,6 +1,6 @@
 //! The reason that a pane has nothing to show in a run, in one line.
 
-use crate::config::StageUse;
+use crate::config::{RefinerKind, StageUse};
 use crate::event::{Decision, LeftOut, Outcome, Part, QuestionKind};
 use crate::story::Run;
 use crate::story::words::{self, duration};
@@ -53,10 +53,14 @@ fn unsaid_reason(run: &Run, part: Part) -> &'static str {
         known.any(|known| known.decision == Decision::Retrieve)
     });
     let is_measured = run.calls.iter().any(|call| call.purpose == "rephrase");
+    let is_in_parts = part == Part::Understanding && run.settings.refiner.kind == RefinerKind::Off;
     let is_sure = run.gate.is_some() && !run.steps.is_empty() && !is_searched && !is_uncertain;
     let has_read = run.lookups.iter().any(|lookup| !lookup.hits().is_empty());
 
     match &run.outcome {
+        Some(Outcome::Stopped) if is_measured && is_in_parts => {
+            "stopped before two chunks were reworded and compared"
+        }
         Some(Outcome::Stopped) if is_measured => "stopped while it was measured",
         Some(Outcome::Stopped) => "not reached: the run was stopped before it",
         Some(Outcome::Failed(_)) => "not reached: the run failed before it",

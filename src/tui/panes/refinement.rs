@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 
 use crate::config::{RefinerKind, UnderstandingKind};
 use crate::event::{
-    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, Part, RefinementEnd, Understanding,
-    Unmeasured, VariantFault, VariedChunk,
+    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, Outcome, Part, RefinementEnd,
+    Understanding, Unmeasured, VariantFault, VariedChunk,
 };
 use crate::story::{Change, Evaluated, Round, Run, words};
 use crate::tui::keys::Action;
@@ -87,7 +87,14 @@ impl View for Refinement {
             Some(absence::off(scene, run, "understanding"))
         } else {
             let is_over = !scene.ui.is_in_progress(run);
-            is_over.then(|| absence::skip_reason(run, Part::Understanding))
+            let reason = is_over.then(|| absence::skip_reason(run, Part::Understanding))?;
+            Some(match run.outcome {
+                Some(Outcome::Stopped) => {
+                    let keys = scene.keys_from_here(Action::MeasureContext);
+                    format!("{reason} · {keys} measures again")
+                }
+                Some(_) | None => reason,
+            })
         }
     }
 
@@ -102,7 +109,9 @@ impl View for Refinement {
         if entropies.is_empty() {
             return String::new();
         }
-        format!("rewording {}", entropies.join(" → "))
+        let part = scene.run.and_then(|run| run.refinement.part_words());
+        let part = part.map_or_else(String::new, |part| format!(", {part}"));
+        format!("rewording {}{part}", entropies.join(" → "))
     }
 
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
@@ -174,7 +183,7 @@ fn other_answer_row(page: &mut Page<'_>, run: &Run, measured: &Understanding) {
     let reply = measured.replies.first().map_or("", |reply| reply.trim());
     let short = reply.trim_end_matches('.').to_lowercase();
     let is_short = (1..=MAX_SHORT_WORDS).contains(&short.split_whitespace().count());
-    if run.outcome.is_none() || !is_short || written.contains(&short) {
+    if run.outcome.is_none() || written.is_empty() || !is_short || written.contains(&short) {
         return;
     }
 
@@ -686,6 +695,11 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
             "The answer is written from round {best}: {}.",
             end_words(end)
         ),
+        None if run.refinement.partial.is_some() => {
+            let part = run.refinement.part_words().unwrap_or_default();
+            let again = page.scene.keys_from_here(Action::MeasureContext);
+            format!("Stopped after {part}: a part of the measurement; {again} measures again.")
+        }
         None if !page.scene.ui.is_in_progress(run) && is_uncertain => {
             let reason = match run.settings.refiner.kind {
                 RefinerKind::Off => absence::off(page.scene, run, "refiner"),

@@ -6,6 +6,8 @@ use ragscope::event::{
     Unmeasured, VariantFault,
 };
 
+use ragscope::story::Run;
+
 use super::{SHELF, config, finished, run, run_over};
 use crate::support::find;
 use crate::support::scripted::ScriptedGenerator;
@@ -100,6 +102,52 @@ fn a_context_that_is_understood_is_left_alone() {
     );
     assert_eq!(refined(&events), None);
     assert_eq!(finished(&events).1, "Aldmouth");
+}
+
+/// A run that only measures, and is stopped at its first report of that.
+pub fn stopped_run() -> Vec<RunEvent> {
+    let only = [
+        ("preset", "naive"),
+        ("retriever.k", "4"),
+        ("understanding.kind", "dense"),
+        ("understanding.check_rephrasings", "off"),
+        ("answer.prompt", "qa_short"),
+    ];
+    let measure = |stop_at| run(&config(&only), &mut never_agreeing(), QUESTION, stop_at);
+    let (_, events) = measure(usize::MAX);
+    let is_part = |event: &RunEvent| matches!(event, RunEvent::UnderstandingProgressed { .. });
+    let part = events.iter().position(is_part).expect("a part");
+    let [whole] = measured(&events)[..] else {
+        panic!("measured once")
+    };
+    assert_eq!(whole.replies.len(), 5);
+    let RunEvent::UnderstandingProgressed { understanding, .. } = &events[part] else {
+        panic!("a part")
+    };
+    assert_eq!(understanding.replies, whole.replies[..3]);
+    assert_eq!(events.iter().filter(|event| is_part(event)).count(), 1);
+
+    let (outcome, events) = measure(part + 1);
+    assert_eq!(outcome.expect("it ran"), Outcome::Stopped);
+    events
+}
+
+#[test]
+fn a_measurement_that_is_stopped_keeps_the_chunks_that_were_compared() {
+    let mut run = Run::default();
+    for event in &stopped_run() {
+        run.apply(event, 0);
+    }
+    let [round] = run.refinement.rounds.as_slice() else {
+        panic!("{:?}", run.refinement)
+    };
+    let part = round.measured.as_ref().expect("two rephrasings");
+    assert_eq!(part.replies.len(), 3);
+    assert_eq!(
+        run.refinement.part_words().as_deref(),
+        Some("2 of 4 chunks")
+    );
+    assert_eq!(run.refinement.answer_understanding(), None);
 }
 
 #[test]

@@ -17,7 +17,8 @@ use ratatui::buffer::Cell;
 
 use super::scenes::{
     closed_book, document, ended, first_start, followed_up, listed_sessions, listed_threads,
-    opened, opened_source, regenerated, repaired, repaired_with, replayed, streaming, varied,
+    measured_in_part, opened, opened_source, regenerated, repaired, repaired_with, replayed,
+    streaming, varied,
 };
 use super::stage::*;
 use crate::support::environment::SMALL_GENERATOR;
@@ -2997,6 +2998,23 @@ fn variants_are_chosen_in_a_list_or_typed() {
         Some("answer.prompt")
     );
     screen.shows("trying quotations alone").shows("esc stops");
+}
+
+#[test]
+fn a_measurement_of_the_context_that_was_stopped_shows_its_part_and_can_be_repeated() {
+    let mut screen = measured_in_part();
+    screen
+        .press("5")
+        .shows("Stopped after 2 of 4 chunks: a part of the measurement; d")
+        .hides("which is not in the answer")
+        .shows("changes if reworded")
+        .press("d");
+    let asked = screen.commands();
+    let [Command::Ask(asked)] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    let setting = ("understanding.kind".to_owned(), "dense".to_owned());
+    assert!(asked.overrides.contains(&setting), "{asked:?}");
 }
 
 #[test]

@@ -369,6 +369,15 @@ pub fn repaired() -> Screen {
 }
 
 pub fn repaired_with(change: impl Fn(&mut RunEvent)) -> Screen {
+    played(crate::engine::dense::repaired_run(), change)
+}
+
+/// A run whose measurement was stopped after a part of it.
+pub fn measured_in_part() -> Screen {
+    played(crate::engine::dense::stopped_run(), |_| {})
+}
+
+fn played(events: Vec<RunEvent>, change: impl Fn(&mut RunEvent)) -> Screen {
     let mut screen = ready();
     let record = |(seq, event)| Record {
         seq,
@@ -377,7 +386,7 @@ pub fn repaired_with(change: impl Fn(&mut RunEvent)) -> Screen {
         event: Event::Run(event),
     };
     let records: Vec<Record> = (0..)
-        .zip(timeless(crate::engine::dense::repaired_run()))
+        .zip(timeless(events))
         .map(|(seq, mut event)| {
             change(&mut event);
             record((seq, event))
