@@ -2,7 +2,7 @@
 //! another that shares words with it. "Ridge 7" is a part of "Ridge 7 Pro" and of "Ridge 6" all but
 //! the number, so that neither words nor vectors tell the three apart.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexical::analyser::{STOP_MARK, chunk_words};
 use crate::corpus::language;
@@ -18,8 +18,22 @@ pub struct AskedNames {
     words: BTreeSet<String>,
 }
 
-/// The words of each name in the place of a text, stop words marked.
-pub type PlaceNames = Vec<BTreeSet<String>>;
+/// A name that more documents have is that of a kind of section: "Weight", "Usage".
+const MAX_DOCUMENTS: usize = 2;
+
+/// The names in the place of a text.
+pub struct PlaceNames {
+    document: String,
+    names: Vec<Name>,
+}
+
+/// A name of a folder, a file or a section: its words, and those of its first word where signs join
+/// several, as in `Pre-production`.
+#[derive(PartialEq)]
+struct Name {
+    first: BTreeSet<String>,
+    words: BTreeSet<String>,
+}
 
 impl AskedNames {
     pub fn new(question: &str) -> Self {
@@ -41,6 +55,7 @@ impl AskedNames {
         mut moved: impl FnMut(&mut T, &T),
     ) {
         let mut names: Vec<PlaceNames> = items.iter().map(names).collect();
+        leave_out_kinds(&mut names);
         for at in 1..items.len() {
             let is_meant = |before: &usize| {
                 let (own, other) = (&names[at], &names[*before]);
@@ -61,10 +76,22 @@ impl AskedNames {
         let folders = document.rsplit_once('/').map_or("", |(folders, _)| folders);
         let parts = folders.split('/').chain([document_stem(document)]);
         let names = parts.chain(headings.iter().map(String::as_str));
-        names
-            .map(|name| separate_words(name, self.language))
-            .filter(|name| self.asked(name).next().is_some())
-            .collect()
+        let names = names
+            .map(|name| {
+                // words of the name of a file are joined where there are several signs
+                let is_joined = name.matches(['-', '_']).nth(1).is_some();
+                let mut words =
+                    name.split(|c: char| c.is_whitespace() || is_joined && "-_".contains(c));
+                Name {
+                    first: separate_words(words.next().unwrap_or_default(), self.language),
+                    words: separate_words(name, self.language),
+                }
+            })
+            .filter(|name| self.asked(&name.words).next().is_some());
+        PlaceNames {
+            document: document.to_owned(),
+            names: names.collect(),
+        }
     }
 
     /// Returns the words of the question in a text and in its place.
@@ -82,19 +109,38 @@ impl AskedNames {
 
     /// Returns the number of words of the question in the best name of a place that is nearer to it
     /// than one of the other place: it has all the words of the question that the other has, and no
-    /// other word that the other has not. 0 where there is none, and where both have it.
+    /// other word that the other has not. The other begins as it does: "Music of Lorby" is about
+    /// Lorby, too. 0 where there is none, and where both have it.
     fn strength(&self, names: &PlaceNames, other: &PlaceNames) -> usize {
-        let nearer = names.iter().filter(|name| {
-            let is_nearer = |far: &BTreeSet<String>| {
-                let is_in_far = |word| self.words.contains(word) || far.contains(word);
-                self.asked(far).all(|word| name.contains(word)) && name.iter().all(is_in_far)
+        let nearer = names.names.iter().filter(|name| {
+            let is_nearer = |far: &Name| {
+                let is_in_far = |word| self.words.contains(word) || far.words.contains(word);
+                !far.first.is_disjoint(&name.words)
+                    && self.asked(&far.words).all(|word| name.words.contains(word))
+                    && name.words.iter().all(is_in_far)
             };
-            !other.contains(name) && other.iter().any(is_nearer)
+            !other.names.contains(name) && other.names.iter().any(is_nearer)
         });
         nearer
-            .map(|name| self.asked(name).count())
+            .map(|name| self.asked(&name.words).count())
             .max()
             .unwrap_or(0)
+    }
+}
+
+/// Leaves out the names that more than [`MAX_DOCUMENTS`] have.
+fn leave_out_kinds(places: &mut [PlaceNames]) {
+    let mut documents: BTreeMap<BTreeSet<String>, BTreeSet<String>> = BTreeMap::new();
+    for place in places.iter() {
+        for name in &place.names {
+            let having = documents.entry(name.words.clone()).or_default();
+            having.insert(place.document.clone());
+        }
+    }
+    for place in places {
+        place
+            .names
+            .retain(|name| documents[&name.words].len() <= MAX_DOCUMENTS);
     }
 }
 
@@ -167,6 +213,11 @@ mod tests {
                 "What is the database host of production?",
                 &[("a.md", "Pre-production"), ("a.md", "Production")],
                 [2, 1],
+            ),
+            (
+                "Which rhythm is typical of Lorby?",
+                &[("a.md", "Music of Lorby"), ("a.md", "Lorby")],
+                [1, 2],
             ),
             // neither is asked for by its name
             (
