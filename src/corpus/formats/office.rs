@@ -282,8 +282,13 @@ fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
     }
 }
 
-/// Returns the level of a heading, by its style or by its own properties.
+/// Returns the level of a heading, by its style or by its own properties. The title of a document
+/// is above its first-level headings, of which undoc makes it one.
 fn heading_level(paragraph: &Paragraph) -> Option<u8> {
+    let style = paragraph.style_name.as_deref();
+    if style.is_some_and(|style| style.eq_ignore_ascii_case("title")) {
+        return Some(0);
+    }
     let own = paragraph.style_id.as_deref();
     let own = own.and_then(|style| style.strip_prefix(OUTLINE_STYLE)?.parse::<u8>().ok());
     let own = own.filter(|level| *level < BODY_LEVEL);

@@ -112,8 +112,8 @@ struct Content<'a> {
 
 #[derive(Default)]
 struct Paragraph {
-    /// 0 for text that is not a heading.
-    level: u8,
+    /// `None` for text that is not a heading.
+    level: Option<u8>,
     text: RaisedText,
     /// The way that each span is set that is open in it, the innermost last.
     spans: Vec<Option<ScriptKind>>,
@@ -167,11 +167,12 @@ impl Content<'_> {
 
         match name {
             "spreadsheet" => self.is_spreadsheet = true,
-            "h" => self.begin_heading(count(tag, "outline-level")),
             "frame" => {
                 self.is_title = tag.attribute("presentation:class").as_deref() == Some("title");
             }
             "p" if self.is_title => self.begin_heading(1),
+            "p" | "h" if look.is_title && self.tables.is_empty() => self.begin_heading(0),
+            "h" => self.begin_heading(count(tag, "outline-level").clamp(1, 9) as u8),
             "p" => {
                 let is_item = std::mem::take(&mut self.is_first_of_item);
                 self.paragraphs.push(Paragraph {
@@ -288,9 +289,9 @@ impl Content<'_> {
         })
     }
 
-    fn begin_heading(&mut self, level: usize) {
+    fn begin_heading(&mut self, level: u8) {
         self.paragraphs.push(Paragraph {
-            level: level.clamp(1, 9) as u8,
+            level: Some(level),
             ..Paragraph::default()
         });
     }
@@ -422,12 +423,12 @@ impl Content<'_> {
             return;
         }
 
-        if paragraph.level > 0 {
+        if let Some(level) = paragraph.level {
             if std::mem::take(&mut self.is_title) {
                 let slide = Place::new(PlaceUnit::Slide, self.slides);
                 self.builder.place(slide.with_name(text));
             }
-            self.builder.heading(paragraph.level, text);
+            self.builder.heading(level, text);
         } else if self.notes_page > 0 {
             self.builder.paragraph(&format!("Notes: {text}"));
         } else if paragraph.is_item {

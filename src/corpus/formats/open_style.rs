@@ -9,6 +9,8 @@ use super::xml::{Node, Tag, walk_all};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Look {
     pub is_hidden: bool,
+    /// Whether it is the title of the document, by its style or by the one below that.
+    pub is_title: bool,
     pub script: Option<ScriptKind>,
 }
 
@@ -39,11 +41,10 @@ impl Styles {
                     tag.attributes(["family", "name", "parent-style-name"]);
                 let family = family.unwrap_or_default();
                 let parent = parent.map(|parent| [family.clone(), parent]);
-                let look = parent.and_then(|parent| self.looks.get(&parent).copied());
+                let look = parent.map_or(Look::default(), |parent| self.look_by_name(parent));
                 // the automatic styles of the margins may have the names of those of the content
                 self.style = [family, name.unwrap_or_default()];
-                self.looks
-                    .insert(self.style.clone(), look.unwrap_or_default());
+                self.looks.insert(self.style.clone(), look);
             }
             "text-properties" => {
                 let [display, position] = tag.attributes(["display", "text-position"]);
@@ -62,6 +63,16 @@ impl Styles {
         }
     }
 
+    /// Returns the look of a style by its family and its name. The style of titles has one name in
+    /// all languages.
+    fn look_by_name(&self, style: [String; 2]) -> Look {
+        let look = self.looks.get(&style).copied().unwrap_or_default();
+        Look {
+            is_title: look.is_title || style == ["paragraph", "Title"],
+            ..look
+        }
+    }
+
     /// Returns whether a slide is not shown.
     pub fn is_hidden_page(&self, tag: &Tag<'_>) -> bool {
         let style = tag.attribute("style-name").unwrap_or_default();
@@ -74,10 +85,8 @@ impl Styles {
         match tag.name() {
             name @ ("p" | "h" | "span") => {
                 let family = if name == "span" { "text" } else { "paragraph" };
-                let style = tag.attribute("style-name");
-                let style = style.map(|style| [family.to_owned(), style]);
-                let look = style.and_then(|style| self.looks.get(&style).copied());
-                look.unwrap_or_default()
+                let style = tag.attribute("style-name").unwrap_or_default();
+                self.look_by_name([family.to_owned(), style])
             }
             "section" => {
                 let [display, is_hidden] = tag.attributes(["display", "is-hidden"]);
@@ -87,12 +96,12 @@ impl Styles {
                         Some("condition") => is_hidden.as_deref() == Some("true"),
                         _ => false,
                     },
-                    script: None,
+                    ..Look::default()
                 }
             }
             "hidden-text" | "hidden-paragraph" => Look {
                 is_hidden: tag.attribute("is-hidden").as_deref() != Some("false"),
-                script: None,
+                ..Look::default()
             },
             _ => Look::default(),
         }

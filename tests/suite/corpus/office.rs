@@ -385,6 +385,37 @@ fn a_paragraph_is_a_heading_by_its_own_level() {
 }
 
 #[test]
+fn the_title_of_a_text_is_above_its_headings() {
+    let styles = "<w:styles xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>\
+        <w:style w:type='paragraph' w:styleId='Titel'><w:name w:val='Title'/></w:style></w:styles>";
+    let relationships = relationships(&[("s", "styles", "styles.xml")]);
+    let parts = [
+        ("word/styles.xml", styles),
+        ("word/_rels/document.xml.rels", relationships.as_str()),
+    ];
+    let word = "<w:p><w:pPr><w:pStyle w:val='Titel'/></w:pPr><w:r><w:t>Aqua Two</w:t></w:r></w:p>\
+        <w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr><w:r><w:t>Filter</w:t></w:r></w:p>\
+        <w:p><w:r><w:t>It lasts.</w:t></w:r></w:p>";
+    let open = |style: &str| {
+        open_document(&format!(
+            "<office:automatic-styles><style:style style:family='paragraph' style:name='P1' \
+             style:parent-style-name='Title'/></office:automatic-styles><office:text>\
+             <text:p text:style-name='{style}'>Aqua Two</text:p>\
+             <text:h text:outline-level='1'>Filter</text:h><text:p>It lasts.</text:p></office:text>"
+        ))
+    };
+    for (name, file) in [
+        ("a.docx", docx_with(word, &parts)),
+        ("a.odt", open("Title")),
+        ("a.odt", open("P1")),
+    ] {
+        let document = Document::new(name, file).expect("a document");
+        let at = document.text.find("It lasts").expect("a sentence");
+        assert_eq!(document.headings_at(at), ["Aqua Two", "Filter"], "{name}");
+    }
+}
+
+#[test]
 fn text_places_and_metadata_of_word_files_and_slides() {
     check(Case {
         name: "a.docx",
