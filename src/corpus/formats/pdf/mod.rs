@@ -9,6 +9,7 @@ mod field_labels;
 mod annotations;
 mod attachments;
 mod builtin;
+mod heading_levels;
 mod tools;
 mod images;
 
@@ -31,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let mut pages = builtin::read(input.bytes)?;
+    heading_levels::set(input.bytes, &mut pages);
     if input.options.ocr && pages.scan_count() > 0 {
         let recognised = tools::recognise_text(input.bytes, &mut pages);
         pages.remarks.extend(recognised.err());

@@ -19,8 +19,11 @@ const MAX_HEADER_CHARS: usize = 120;
 const MIN_PAGES: usize = 4;
 /// Share of the pages on which a header is: left and right pages may have different ones.
 const MIN_SHARE: f64 = 0.4;
-/// More of the blocks cannot be headings: then the sizes of the letters mean something else.
+/// More of the blocks and of their text cannot be headings: then the sizes of the letters mean
+/// something else.
 const MAX_HEADING_SHARE: f64 = 0.2;
+/// More headings of one level below each other are lines of a list or of a form.
+const MAX_HEADING_RUN: usize = 2;
 /// Words after a hyphen that stands for the end of the word before.
 const AFTER_HYPHEN: [&str; 12] = [
     "and", "or", "to", "und", "oder", "bis", "sowie", "et", "ou", "y", "o", "e",
@@ -99,6 +102,7 @@ impl Pages {
         for block in self.pages.iter_mut().flat_map(|page| &mut page.blocks) {
             block.text = clean(&block.text);
         }
+        clear_false_headings(&mut self.pages);
         if !options.keep_page_headers {
             drop_repeated(&mut self.pages);
         }
@@ -245,7 +249,6 @@ pub(super) fn pattern(text: &str) -> Option<String> {
 /// Joins pages to a text. A paragraph that continues on the next page stays one.
 fn join_pages(pages: &[Page], outline: &[Title]) -> Extract {
     let mut extract = Extract::default();
-    let sizes = heading_sizes(pages);
     let mut titles = Titles::new(outline);
     for page in pages {
         let continues = page
@@ -281,7 +284,7 @@ fn join_pages(pages: &[Page], outline: &[Title]) -> Extract {
             }
 
             let level = if outline.is_empty() {
-                block.level.filter(|_| sizes.contains(block.text.trim()))
+                block.level
             } else {
                 titles
                     .take(page.number, &block.text)
@@ -313,26 +316,86 @@ fn is_continued(before: &str, first: &Block) -> bool {
     !before.is_empty() && !ended && is_begun && first.level.is_none()
 }
 
-/// Returns the headings by the size of their letters; none where too much would be one. A line of a
-/// table of contents is a heading with a page number behind it.
-fn heading_sizes(pages: &[Page]) -> HashSet<&str> {
+/// Takes the level of blocks that are no headings for all that their letters are large: of all
+/// where too much would be one, of figures, of the lines of a list or of a form, of what is at the
+/// edge of several pages, and of the lines of a table of contents, which are headings with the
+/// numbers of their pages.
+fn clear_false_headings(pages: &mut [Page]) {
     let blocks = || pages.iter().flat_map(|page| &page.blocks);
-    let count = blocks().filter(|block| block.level.is_some()).count();
-    if count as f64 > blocks().count() as f64 * MAX_HEADING_SHARE {
-        return HashSet::new();
-    }
+    let share = |size: fn(&Block) -> usize| {
+        let in_headings = blocks().filter(|block| block.level.is_some()).map(size);
+        in_headings.sum::<usize>() as f64 / blocks().map(size).sum::<usize>().max(1) as f64
+    };
+    let is_too_much =
+        share(|_| 1) > MAX_HEADING_SHARE && share(|block| block.text.len()) > MAX_HEADING_SHARE;
 
-    let mut headings: HashSet<&str> = blocks()
-        .filter(|block| block.level.is_some() && is_short(&block.text))
-        .map(|block| block.text.trim())
-        .collect();
-    let all = headings.clone();
-    headings.retain(|heading| {
-        let words = heading.trim_end_matches(|c: char| c.is_numeric());
-        let words = words.trim_end_matches(|c: char| c == '.' || c.is_whitespace());
-        words.len() == heading.len() || !all.contains(words)
-    });
-    headings
+    let headings = blocks().filter(|block| block.level.is_some());
+    let titles: HashSet<String> = headings.map(|block| block.text.trim().to_owned()).collect();
+    let mut edges: HashMap<String, usize> = HashMap::new();
+    for page in pages.iter() {
+        let edge = [page.blocks.first(), page.blocks.last()];
+        let edge: HashSet<String> = edge
+            .into_iter()
+            .flatten()
+            .map(|at| margin(page, at))
+            .collect();
+        for text in edge {
+            *edges.entry(text).or_default() += 1;
+        }
+    }
+    let runs = heading_runs(blocks());
+
+    let mut runs = runs.into_iter();
+    for page in pages {
+        let mut levels: Vec<Option<u8>> = Vec::with_capacity(page.blocks.len());
+        for (block, run) in page.blocks.iter().zip(&mut runs) {
+            let is_false = is_too_much
+                || run > MAX_HEADING_RUN
+                || !is_short(&block.text)
+                || !is_worded(&block.text)
+                || is_listed(&block.text, &titles)
+                || edges
+                    .get(&margin(page, block))
+                    .is_some_and(|pages| *pages > 1);
+            levels.push(block.level.filter(|_| !is_false));
+        }
+        for (block, level) in page.blocks.iter_mut().zip(levels) {
+            block.level = level;
+        }
+    }
+}
+
+/// Returns of each block how many headings of its level stand directly below each other there.
+fn heading_runs<'p>(blocks: impl Iterator<Item = &'p Block>) -> Vec<usize> {
+    let levels: Vec<Option<u8>> = blocks.map(|block| block.level).collect();
+    let runs = levels.chunk_by(|level, next| level.is_some() && level == next);
+    let runs = runs.flat_map(|run| std::iter::repeat_n(run.len(), run.len()));
+    runs.collect()
+}
+
+/// Returns whether a text has more letters than figures.
+fn is_worded(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let figures = text.chars().filter(|c| c.is_numeric()).count();
+    letters > figures
+}
+
+/// Returns whether a text is another title with the number of a page behind it.
+fn is_listed(text: &str, titles: &HashSet<String>) -> bool {
+    let text = text.trim();
+    let words = text.trim_end_matches(|c: char| c.is_numeric());
+    let words = words.trim_end_matches(|c: char| c == '.' || c.is_whitespace());
+    words.len() < text.len() && titles.contains(words)
+}
+
+/// Returns a block of a page as it would stand in the margin of another: without the number of the
+/// page.
+fn margin(page: &Page, block: &Block) -> String {
+    let number = page.number.to_string();
+    let is_number = |word: &str| word == number || Some(word) == page.label.as_deref();
+    let lower = block.text.to_lowercase();
+    let words = lower.split_whitespace().filter(|word| !is_number(word));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -351,6 +414,19 @@ mod tests {
             is_scanned: false,
             annotations: Vec::new(),
         }
+    }
+
+    /// Returns the headings among the blocks of a page.
+    fn headings(blocks: Vec<Block>) -> Vec<String> {
+        let mut pages = [Page {
+            number: 1,
+            blocks,
+            ..Page::default()
+        }];
+        clear_false_headings(&mut pages);
+        let [Page { blocks, .. }] = pages;
+        let headings = blocks.into_iter().filter(|block| block.level.is_some());
+        headings.map(|block| block.text).collect()
     }
 
     fn extract_pages(pages: Vec<Page>, options: &ReadOptions) -> Extract {
@@ -431,14 +507,40 @@ mod tests {
         };
         let mut blocks = vec![sized("Harbour 7", Some(2)), sized("Harbour", Some(2))];
         blocks.extend((0..9).map(|at| sized(&format!("Ship {at} came."), None)));
-        let pages = [Page {
-            number: 1,
-            label: None,
-            blocks,
-            is_scanned: false,
-            annotations: Vec::new(),
-        }];
-        assert_eq!(heading_sizes(&pages), HashSet::from(["Harbour"]));
+        assert_eq!(headings(blocks), ["Harbour"]);
+    }
+
+    #[test]
+    fn what_is_large_and_no_title_is_no_heading() {
+        let sized = |text: &str, level| Block {
+            text: text.to_owned(),
+            level,
+            ..Block::default()
+        };
+        let text = "The rated power is 980 watts, and the seals are checked once a month.";
+        let cases = [
+            (vec!["Torrent 500", "Power", "980 watts."], vec![]),
+            (vec!["Torrent 500", text, text], vec!["Torrent 500"]),
+            (vec!["1,450.00", "EUR 980", text, text], vec![]),
+            (vec!["Name", "Street", "Town", text, text, text], vec![]),
+        ];
+        for (blocks, expected) in cases {
+            let level = |text: &&str| (!text.ends_with('.')).then_some(2);
+            let blocks = blocks.iter().map(|text| sized(text, level(text)));
+            assert_eq!(headings(blocks.collect()), expected);
+        }
+
+        let mut pages = [
+            page(1, &["Rev. D", "Pumps", text]),
+            page(2, &["Rev. D", text]),
+        ];
+        for block in pages.iter_mut().flat_map(|page| &mut page.blocks) {
+            block.level = (block.text != text).then_some(1);
+        }
+        clear_false_headings(&mut pages);
+        let levels = pages.iter().flat_map(|page| &page.blocks);
+        let levels: Vec<Option<u8>> = levels.map(|block| block.level).collect();
+        assert_eq!(levels, [None, Some(1), None, None, None]);
     }
 
     #[test]
