@@ -16,6 +16,9 @@ use crate::config::ChunkerSettings;
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
 
+/// More names above a text than these are a list.
+const MAX_LEADS: usize = 4;
+
 /// The size of chunks of a fixed size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixedSplit {
@@ -115,15 +118,17 @@ impl<'a> FixedChunker<'a> {
             }
 
             // a heading stays with what is below it
-            let is_under_heading = pieces[next - 1].before == Break::Section;
+            let is_under_heading = pieces[next - 1].is_heading;
             let ends_sentence = !is_under_heading && piece.before >= Break::Sentence;
             sentences += u32::from(ends_sentence);
-            let begins_section = self.max_sentences < u32::MAX && piece.before == Break::Section;
+            let begins_section = self.max_sentences < u32::MAX
+                && piece.before == Break::Section
+                && !is_under_heading;
             if sentences >= self.max_sentences || begins_section {
                 return self.fit_end(pieces, first, start, next);
             }
 
-            let depth = if is_under_heading {
+            let depth = if self.splitter.is_lead(pieces, next - 1) {
                 Break::Character
             } else {
                 piece.before
@@ -171,11 +176,21 @@ impl<'a> FixedChunker<'a> {
     }
 
     /// Returns the end, moved back while the whole has too many tokens: a word that was split into
-    /// pieces can have more tokens than they.
+    /// pieces can have more tokens than they. What names the text behind the end stays with that.
     fn fit_end(&self, pieces: &[Piece], first: usize, start: usize, end: usize) -> usize {
-        (first + 2..=end)
-            .rev()
-            .find(|end| self.splitter.fits(start..pieces[end - 1].range.end))
+        let fitting = || {
+            let ends = (first + 2..=end).rev();
+            ends.filter(|end| self.splitter.fits(start..pieces[end - 1].range.end))
+        };
+        let ends_in_lead = |end: usize| {
+            let next = pieces.get(end);
+            next.is_some_and(|next| next.before != Break::Part)
+                && self.splitter.is_lead(pieces, end - 1)
+        };
+        let mut with_text = fitting().take(MAX_LEADS + 1);
+        with_text
+            .find(|end| !ends_in_lead(*end))
+            .or_else(|| fitting().next())
             .unwrap_or(first + 1)
     }
 

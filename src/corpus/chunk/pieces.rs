@@ -12,6 +12,8 @@ const MIN_CHUNK_TOKENS: u32 = 16;
 /// Limit for text that has few tokens for its length: runs of white space, characters that the
 /// vocabulary does not know.
 const MAX_BYTES_PER_TOKEN: usize = 32;
+/// Longest line that names what is below it without being a heading, bytes.
+const MAX_NAME_BYTES: usize = 60;
 
 /// The break between a piece and the one before it, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +35,8 @@ pub(super) struct Piece {
     pub range: Range<usize>,
     pub tokens: u32,
     pub before: Break,
+    /// Whether it is a heading or a part of one, as in `2.` of `2. Pumps`.
+    pub is_heading: bool,
 }
 
 /// Splits a document into pieces that each fit into a chunk.
@@ -95,9 +99,31 @@ impl<'a> Splitter<'a> {
             .filter(|tokens| *tokens <= limit)?;
         Some(Piece {
             before: self.break_before(pieces, range.start),
+            is_heading: self.document.heading_at(range.start).is_some(),
             range,
             tokens,
         })
+    }
+
+    /// Returns whether a piece belongs to the one behind it: a heading, or a short line that stands
+    /// alone above a paragraph and is no sentence.
+    pub fn is_lead(&self, pieces: &[Piece], at: usize) -> bool {
+        let piece = &pieces[at];
+        if piece.is_heading {
+            return true;
+        }
+        let is_alone = piece.before == Break::Paragraph
+            && pieces
+                .get(at + 1)
+                .is_some_and(|next| next.before == Break::Paragraph);
+        let text = self.document.text[piece.range.clone()].trim_matches(['*', '_']);
+        // lines of names and values are facts
+        is_alone
+            && text.len() <= MAX_NAME_BYTES
+            && !text.contains('\n')
+            && !text.contains(": ")
+            && text.starts_with(char::is_alphabetic)
+            && text.ends_with(|c: char| c.is_alphanumeric() || c == ':')
     }
 
     /// Returns the break between the last of these pieces and a position behind them.
@@ -148,6 +174,7 @@ impl<'a> Splitter<'a> {
                         open.tokens += tokens;
                     }
                     _ => pieces.extend(run.replace(Piece {
+                        is_heading: false,
                         range: part,
                         tokens,
                         before: depth,

@@ -139,7 +139,7 @@ impl Joiner<'_> {
         if self.pieces[at].before == Break::Part {
             return false;
         }
-        let is_under_heading = self.pieces[at - 1].before == Break::Section;
+        let is_under_heading = self.pieces[at - 1].is_heading;
         let similarity = self.similarities.get(at - 1);
         let is_similar = similarity.is_some_and(|similarity| *similarity >= self.min_similarity);
         let is_kept = is_similar || self.begins_with_pronoun(at);

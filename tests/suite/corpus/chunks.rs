@@ -603,6 +603,23 @@ fn check_joins(
 }
 
 #[test]
+fn what_names_a_text_is_not_the_end_of_the_chunk_before() {
+    let sentence = "The seals are checked once a month and the date is written on the card. ";
+    let text = sentence.repeat(4);
+    for name in [
+        "## 2. Torrent 500 Eco\n\n### 2.1 Safety",
+        "**Riga**",
+        "Riga office:",
+    ] {
+        let whole = format!("# Guide\n\n{text}\n\n{name}\n\n{text}\n");
+        for chunk in chunks(&document("a.md", &whole), 96, 16) {
+            let last = chunk.text.lines().next_back().unwrap_or_default();
+            assert!(last.ends_with('.'), "{name}: {last}");
+        }
+    }
+}
+
+#[test]
 fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
     let cut = SemanticSplit {
         tokens: 512,
