@@ -169,6 +169,26 @@ impl Extract {
             .extend(rows.map(|row| row.start + start..row.end + start));
     }
 
+    /// Puts the first heading above all others where nothing is between it and another one of its
+    /// level: the title of a document in which the sections have the same level.
+    pub fn raise_title(&mut self) {
+        let level = self.headings.first().map_or(0, |first| first.level);
+        let mut below = self.headings.iter().skip(1);
+        let Some(next) = below.position(|heading| heading.level == level) else {
+            return;
+        };
+        let mut end = self.front_matter_end;
+        for heading in &self.headings[..next + 2] {
+            let above = self.text.get(end..heading.range.start);
+            let is_below = above.is_some_and(|above| above.trim().is_empty());
+            if !is_below || heading.range.is_empty() {
+                return;
+            }
+            end = heading.range.end;
+        }
+        self.headings[0].level = 0;
+    }
+
     /// Puts the title that a document gives itself above all of its headings, unless one of them is
     /// the same: a chunk further down names nothing that the document is about.
     pub fn add_title(&mut self) {

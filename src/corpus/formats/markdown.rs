@@ -84,18 +84,46 @@ pub(super) fn extract(mut text: String) -> Extract {
     html.end(text.len(), &text, &mut tables.tables);
 
     let mut metadata = Metadata::default();
+    if let Some(end) = title_block(&text, &mut metadata) {
+        front_matter_end = end;
+    }
     metadata.set_front_matter(&text[..front_matter_end]);
     if let Some(properties) = properties {
         metadata.set("title", text.lines().next().unwrap_or_default());
         metadata.set_front_matter(&properties);
     }
-    tables.tables.label(Extract {
+    let mut extract = Extract {
         headings,
         front_matter_end,
         metadata,
         hidden: html.count,
         ..Extract::verbatim(text)
-    })
+    };
+    extract.raise_title();
+    tables.tables.label(extract)
+}
+
+/// Takes the title, the authors and the day that a text of Pandoc begins with, each behind `% `.
+/// Returns where they end. Lines that are indented continue one.
+fn title_block(text: &str, metadata: &mut Metadata) -> Option<usize> {
+    let mut end = 0;
+    let mut fields: Vec<String> = Vec::new();
+    for (start, line) in lines(text) {
+        if let Some(field) = line.strip_prefix('%').filter(|_| fields.len() < 3) {
+            fields.push(field.to_owned());
+        } else if let Some(last) = fields.last_mut().filter(|_| line.starts_with(' ')) {
+            last.push_str(line);
+        } else {
+            break;
+        }
+        end = start + line.len();
+    }
+    let title = fields.first().filter(|title| title.starts_with(' '))?;
+    metadata.set("title", title);
+    for (name, value) in ["author", "date"].into_iter().zip(&fields[1..]) {
+        metadata.set(name, value);
+    }
+    Some(end)
 }
 
 /// Returns a text whose tables are apart from the line above: a line end is in the place of its
@@ -357,6 +385,34 @@ mod tests {
 
         let other = "Types\nid: a number\nand words\ntype_: a number";
         assert_eq!(super::extract(other.to_owned()).text, other);
+    }
+
+    #[test]
+    fn the_title_is_above_the_sections() {
+        let cases = [
+            ("# A\n\n# B\n\ntext\n\n# C\n", "0 A|1 B|1 C"),
+            ("---\nx: y\n---\n# A\n## B\n# C\n", "0 A|2 B|1 C"),
+            ("# A\ntext\n# B\n", "1 A|1 B"),
+            ("text\n# A\n# B\n", "1 A|1 B"),
+            ("% A\n  of\n% Ann; Bob\n% 2024-01-31\n\n# B\n", "1 B"),
+            ("%A\n# B\n", "1 B"),
+        ];
+        for (text, expected) in cases {
+            let found = extract(text.to_owned()).headings.into_iter();
+            let found: Vec<String> = found
+                .map(|heading| format!("{} {}", heading.level, heading.title))
+                .collect();
+            assert_eq!(found.join("|"), expected, "{text:?}");
+        }
+        let pandoc = extract(cases[4].0.to_owned());
+        let Metadata {
+            title,
+            author,
+            date,
+        } = pandoc.metadata;
+        let found = [title, author, date].map(Option::unwrap_or_default);
+        assert_eq!(found, ["A of", "Ann; Bob", "2024-01-31"]);
+        assert_eq!(&pandoc.text[pandoc.front_matter_end..], "\n\n# B\n");
     }
 
     #[test]

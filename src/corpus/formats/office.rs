@@ -158,7 +158,9 @@ fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
     }
 
     read_slides(bytes, &mut builder)?;
-    Ok(builder.finish())
+    let mut extract = builder.finish();
+    extract.raise_title();
+    Ok(extract)
 }
 
 /// Reads the slides of a file since 2007, one after another.

@@ -45,13 +45,15 @@ pub(super) fn extract(source: &str) -> Extract {
     }
 
     let tables = page.tables.finish(&page.traced.text);
-    tables.label(Extract {
+    let mut extract = Extract {
         metadata,
         headings: page.headings,
         origin: page.traced.origin,
         hidden: page.hidden,
         ..Extract::verbatim(page.traced.text)
-    })
+    };
+    extract.raise_title();
+    tables.label(extract)
 }
 
 /// Adds the tables of a page that is a part of another text, from `start` on.
