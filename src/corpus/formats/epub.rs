@@ -10,6 +10,7 @@ use super::format::{Extract, Format, Reader};
 use super::html;
 use super::package::Package;
 use super::xml::{Node, walk_all};
+use crate::corpus::outline::Heading;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const FORMAT: Format = Format {
@@ -73,13 +74,19 @@ fn add_pages(book: &Epub, builder: &mut Builder) -> usize {
             continue;
         };
 
-        let text = html::extract(&source);
+        let mut text = html::extract(&source);
         number += 1;
+        let listed = titles.get(path);
         let own_title = text.headings.iter().find(|heading| heading.level > 0);
-        let title = titles
-            .get(path)
-            .cloned()
-            .or_else(|| own_title.map(|heading| heading.title.clone()));
+        let title = listed
+            .map(|(_, title)| title)
+            .or_else(|| own_title.map(|heading| &heading.title))
+            .cloned();
+        if own_title.is_none()
+            && let Some((level, title)) = listed
+        {
+            add_heading(*level, title, &mut text);
+        }
         builder.part();
         builder.place(Place {
             name: title,
@@ -88,6 +95,21 @@ fn add_pages(book: &Epub, builder: &mut Builder) -> usize {
         builder.append(text);
     }
     unread
+}
+
+/// Adds the title of a page that has no headings of its own: its first line, if that says it.
+fn add_heading(level: u8, title: &str, page: &mut Extract) {
+    let start = page.headings.last().map_or(0, |last| last.range.end);
+    let first = page.text[start..].trim_start();
+    let line = first.lines().next().unwrap_or_default().trim_end();
+    let at = page.text.len() - first.len();
+    let length = if line.to_lowercase() == title.to_lowercase() {
+        line.len()
+    } else {
+        0
+    };
+    page.headings
+        .push(Heading::new(at..at + length, level, title));
 }
 
 /// Returns whether more than the fonts of a book is encrypted.
@@ -111,8 +133,9 @@ fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
     Ok(is_protected)
 }
 
-/// Returns the first title that the table of contents gives each page, by the path of the page.
-fn titles(book: &Epub) -> HashMap<String, String> {
+/// Returns the first title that the table of contents gives each page, by the path of the page, and
+/// its level.
+fn titles(book: &Epub) -> HashMap<String, (u8, String)> {
     let mut titles = HashMap::new();
     let contents = book.toc().contents();
     for entry in contents
@@ -121,7 +144,8 @@ fn titles(book: &Epub) -> HashMap<String, String> {
     {
         if let (Some(href), Some(title)) = (entry.href(), named(entry.label())) {
             let path = href.path().as_str().to_owned();
-            titles.entry(path).or_insert(title);
+            let level = u8::try_from(entry.depth()).unwrap_or(u8::MAX).max(1);
+            titles.entry(path).or_insert((level, title));
         }
     }
     titles

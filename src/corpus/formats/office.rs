@@ -17,6 +17,7 @@ use super::package::{ENCRYPTED, Package, Relationship, hidden_slides_note, prope
 use super::script::{RaisedText, ScriptKind};
 use super::xml::{Node, walk_all};
 use crate::corpus::decode::decode;
+use crate::corpus::outline::Heading;
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {
@@ -39,6 +40,12 @@ pub(super) const POWERPOINT: Format = Format {
 const MAX_TABLE_DEPTH: u8 = 8;
 /// The level in an outline, from 0, of text that is no heading.
 const BODY_LEVEL: u8 = 9;
+/// The level of bold lines, until it is known that the document has no other headings.
+const BOLD_LEVEL: u8 = u8::MAX;
+/// A longer bold line is text.
+const MAX_BOLD_BYTES: usize = 80;
+/// Bold lines that are a larger share of the text are no headings.
+const MAX_BOLD_SHARE: f64 = 0.2;
 const ZIP: &[u8] = b"PK";
 
 fn read_word(bytes: &[u8]) -> Result<Extract, String> {
@@ -67,7 +74,34 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
         add(bytes, false, &mut builder)?;
     }
 
-    Ok(builder.finish())
+    let mut extract = builder.finish();
+    settle_bold_lines(&mut extract);
+    extract.raise_title();
+    Ok(extract)
+}
+
+/// Makes the bold lines of a document headings where it has no others.
+fn settle_bold_lines(extract: &mut Extract) {
+    let bold = || {
+        extract
+            .headings
+            .iter()
+            .filter(|heading| heading.level == BOLD_LEVEL)
+    };
+    let bytes: usize = bold().map(|heading| heading.range.len()).sum();
+    let is_title = |heading: &Heading| heading.level == 0 || heading.level == BOLD_LEVEL;
+    let are_headings = extract.headings.iter().all(is_title)
+        && bytes as f64 <= extract.text.len() as f64 * MAX_BOLD_SHARE;
+    extract
+        .headings
+        .retain(|heading| are_headings || heading.level != BOLD_LEVEL);
+    for heading in &mut extract.headings {
+        heading.level = heading.level.min(if heading.level == BOLD_LEVEL {
+            1
+        } else {
+            BODY_LEVEL
+        });
+    }
 }
 
 /// Adds the header or footer of a section, unless another section has the same.
@@ -275,6 +309,8 @@ fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
         if !text.trim().is_empty() {
             builder.line(&format!("{mark} {}", text.trim()));
         }
+    } else if is_bold_line(paragraph, &text) {
+        builder.heading(BOLD_LEVEL, &text);
     } else {
         builder.paragraph(&text);
     }
@@ -296,6 +332,17 @@ fn heading_level(paragraph: &Paragraph) -> Option<u8> {
     let own = own.filter(|level| *level < BODY_LEVEL);
     let named = || paragraph.is_heading().then(|| paragraph.heading.level());
     own.map(|level| level + 1).or_else(named)
+}
+
+/// Returns whether a paragraph is a short bold line that ends no sentence.
+fn is_bold_line(paragraph: &Paragraph, text: &str) -> bool {
+    let text = text.trim();
+    let mut runs = paragraph.runs.iter();
+    text.len() <= MAX_BOLD_BYTES
+        && !text.contains('\n')
+        && text.contains(char::is_alphabetic)
+        && !text.ends_with(['.', ',', ';', '!', '?'])
+        && runs.all(|run| run.style.bold || run.text.trim().is_empty())
 }
 
 /// Returns the text of a paragraph, without the numbers of its notes.

@@ -257,6 +257,7 @@ fn epub(extra: &[(&str, &str)]) -> Vec<u8> {
         ("OPS/one.xhtml", &one),
         ("OPS/two.xhtml", &two),
     ];
+    members.retain(|(name, _)| extra.iter().all(|(own, _)| own != name));
     members.extend(extra);
     zipped(&members)
 }
@@ -412,6 +413,60 @@ fn the_title_of_a_text_is_above_its_headings() {
         let document = Document::new(name, file).expect("a document");
         let at = document.text.find("It lasts").expect("a sentence");
         assert_eq!(document.headings_at(at), ["Aqua Two", "Filter"], "{name}");
+    }
+}
+
+#[test]
+fn bold_lines_are_headings_where_a_word_file_has_no_others() {
+    let line = |look: &str, text: &str| {
+        format!("<w:p><w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r></w:p>")
+    };
+    let body = [
+        line("<w:b/>", "Riga"),
+        line(
+            "",
+            "The weekly call takes place on Friday, and it takes an hour.",
+        ),
+        line("<w:b/>", "Take the key."),
+        line("", "It lasts."),
+    ]
+    .concat();
+    let heading = "<w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr><w:r><w:t>Calls</w:t></w:r></w:p>";
+    let cases = [
+        (body.clone(), vec!["A title", "Riga"]),
+        (format!("{body}{heading}"), vec!["A title"]),
+        (
+            line("<w:b/>", "All of it") + &line("", "It lasts."),
+            vec!["A title"],
+        ),
+    ];
+    for (body, expected) in cases {
+        let document = Document::new("a.docx", docx(&body)).expect("a document");
+        let at = document.text.find("It lasts").expect("a sentence");
+        assert_eq!(document.headings_at(at), expected);
+    }
+}
+
+#[test]
+fn a_chapter_without_headings_has_the_name_in_the_contents() {
+    let page = "<html xmlns='http://www.w3.org/1999/xhtml'><body><p><b>Dawn</b></p><p>The sun rises.</p></body></html>";
+    let named = |name: &str| {
+        format!(
+            "<html xmlns='http://www.w3.org/1999/xhtml' xmlns:epub='http://www.idpf.org/2007/ops'><body>\
+             <nav epub:type='toc'><ol><li><a href='one.xhtml'>{name}</a></li></ol></nav></body></html>"
+        )
+    };
+    for name in ["Dawn", "Chapter of dawn"] {
+        let contents = named(name);
+        let parts = [
+            ("OPS/one.xhtml", page),
+            ("OPS/nav.xhtml", contents.as_str()),
+        ];
+        let document = Document::new("a.epub", epub(&parts)).expect("a book");
+        let at = document.text.find("The sun rises").expect("a sentence");
+        assert_eq!(document.headings_at(at), ["A title", name]);
+        let at = document.text.find("The sun sets").expect("a sentence");
+        assert_eq!(document.headings_at(at), ["A title", "Dusk"]);
     }
 }
 

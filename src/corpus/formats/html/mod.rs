@@ -346,6 +346,29 @@ mod tests {
         assert_eq!(found, [(3, "One"), (2, "Two")]);
         let two = &page.headings[2];
         assert_eq!(&page.text[two.range.clone()], "Two x");
+
+        let summaries = extract(
+            "<h1>FAQ</h1><details><summary>Canoes</summary><h4>Fee</h4>a<details><summary>Ski\
+             </summary>b</details>c</details>d<h2>End</h2>",
+        );
+        let at = |words: &str| summaries.text.find(words).expect(words);
+        let found: Vec<_> = summaries
+            .headings
+            .iter()
+            .map(|heading| (heading.level, &*heading.title, heading.range.start))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1, "FAQ", at("FAQ")),
+                (2, "Canoes", at("Canoes")),
+                (4, "Fee", at("Fee")),
+                (5, "Ski", at("Ski")),
+                (5, "", at("b") + 1),
+                (2, "", at("c\n") + 1),
+                (2, "End", at("End")),
+            ]
+        );
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(in crate::corpus) struct Page {
     /// Whether the part that is open is hidden by its attributes, and had no words yet.
     hides_words: bool,
     heading: Option<OpenHeading>,
+    /// The levels of the summaries of the `<details>` that are open.
+    details: Vec<u8>,
     /// The number of `<b>` and `<strong>` that are open.
     bold: usize,
     pub(super) tables: OpenTables,
@@ -91,6 +93,7 @@ impl Page {
             "sup" => self.open_script(ScriptKind::Above),
             "sub" => self.open_script(ScriptKind::Below),
             "a" => self.note_link(),
+            "details" => self.details.push(self.level_below()),
             _ => {}
         }
         if let Some(kind) = look.script.filter(|_| line_ends_around(element) == 0) {
@@ -101,6 +104,8 @@ impl Page {
 
         let level = look.level.unwrap_or(DEFAULT_LEVEL);
         let level = Some(level).filter(|_| look.is_heading);
+        let summary = self.details.last().filter(|_| element == "summary");
+        let level = level.or(summary.copied());
         if let Some(level) = heading_level(element).or(level) {
             self.end_heading();
             self.heading = Some(OpenHeading { level, start: None });
@@ -129,13 +134,27 @@ impl Page {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             "li" | "tr" => self.mark = "",
             "b" | "strong" => self.bold = self.bold.saturating_sub(1),
+            "details" => {
+                let level = self.details.pop();
+                let end = self.traced.text.len();
+                self.headings
+                    .extend(level.map(|level| Heading::new(end..end, level, "")));
+            }
             _ => {}
         }
         self.tables.close(element, &self.traced.text);
 
-        if heading_level(element).is_some() {
+        if heading_level(element).is_some() || element == "summary" {
             self.end_heading();
         }
+    }
+
+    /// Returns the level of a heading that is below the one before it, or that ends with it.
+    fn level_below(&self) -> u8 {
+        self.headings.last().map_or(1, |last| {
+            let is_end = last.title.is_empty();
+            last.level.saturating_add(u8::from(!is_end))
+        })
     }
 
     /// Returns whether the attributes of an open element hide its content.
