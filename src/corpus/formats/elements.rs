@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use quick_xml::escape::unescape;
 
+use super::columns::Columns;
 use super::format::{Extract, Format};
 use super::script::{Script, ScriptKind};
 use crate::corpus::offsets::Traced;
@@ -78,6 +79,7 @@ fn extract(source: &str) -> Extract {
         headings: text.headings,
         origin: text.traced.origin,
         metadata: text.metadata,
+        rows: text.rows,
         ..Extract::verbatim(text.traced.text)
     }
 }
@@ -171,6 +173,19 @@ struct Element<'a> {
     has_heading: bool,
 }
 
+/// A row of a table of DocBook: a line with the names of its columns.
+#[derive(Default)]
+struct OpenRow {
+    /// The number of elements that are open around it.
+    depth: usize,
+    /// Whether it names the columns.
+    is_header: bool,
+    start: Option<usize>,
+    /// The cells so far, from the first word of each on, and whether the last one is open.
+    cells: Vec<Option<Range<usize>>>,
+    is_in_cell: bool,
+}
+
 /// The text of a file so far.
 #[derive(Default)]
 struct Text<'a> {
@@ -188,6 +203,10 @@ struct Text<'a> {
     space: bool,
     /// The superscript or subscript that is being read, and the number of elements open in it.
     script: Option<(Script, usize)>,
+    /// The row that is read, the names of the columns of its table, and the rows so far.
+    row: Option<OpenRow>,
+    columns: Columns,
+    rows: Vec<Range<usize>>,
 }
 
 impl<'a> Text<'a> {
@@ -218,7 +237,11 @@ impl<'a> Text<'a> {
             Kind::Open => self.open(markup.range.clone()),
             Kind::Empty => {
                 self.break_line();
-                self.attributes(markup.range.clone());
+                let tag = markup.range.clone();
+                let name = local_name(&self.source[tag.start + 1..tag.end - 1]);
+                self.open_in_table(name, tag.clone());
+                self.close_in_table(name);
+                self.attributes(tag);
             }
             Kind::Close => self.close(markup.range.clone()),
             Kind::Data => {
@@ -281,6 +304,7 @@ impl<'a> Text<'a> {
             parent.has_elements = true;
         }
 
+        self.open_in_table(name, tag.clone());
         self.verbatim += usize::from(VERBATIM.contains(&name));
         self.open.push(Element {
             name,
@@ -309,6 +333,7 @@ impl<'a> Text<'a> {
             let Some(element) = self.open.pop() else {
                 break;
             };
+            self.close_in_table(element.name);
             self.verbatim -= usize::from(VERBATIM.contains(&element.name));
             self.inline -= usize::from(element.has_text);
             if element.has_heading {
@@ -319,6 +344,94 @@ impl<'a> Text<'a> {
                 ));
             }
         }
+    }
+
+    /// Opens a table, a row or a cell of DocBook, before its element is open. Where a cell takes
+    /// several columns or rows, no column is sure.
+    fn open_in_table(&mut self, name: &str, tag: Range<usize>) {
+        match name {
+            "tgroup" => self.columns = Columns::default(),
+            "row" if self.row.is_none() => {
+                let mut around = self.open.iter().rev().map(|element| element.name);
+                let part = around.next().unwrap_or_default();
+                let is_table = part == "tgroup" || around.next() == Some("tgroup");
+                if is_table && self.verbatim == 0 && self.inline == 0 {
+                    self.inline += 1;
+                    self.row = Some(OpenRow {
+                        depth: self.open.len(),
+                        is_header: part == "thead",
+                        ..OpenRow::default()
+                    });
+                }
+            }
+            "entry" => {
+                if let Some(row) = &mut self.row {
+                    row.cells.push(None);
+                    row.is_in_cell = true;
+                    let mut attributes = attributes(self.source, tag).into_iter();
+                    if attributes.any(|(name, _)| ["namest", "morerows"].contains(&name)) {
+                        self.columns = Columns::default();
+                    }
+                }
+            }
+            "para" | "simpara" | "listitem" if self.row.is_some() => self.space = true,
+            _ => {}
+        }
+    }
+
+    /// Closes a row or a cell, once its element is closed.
+    fn close_in_table(&mut self, name: &str) {
+        let end = self.traced.text.len();
+        let Some(row) = &mut self.row else {
+            return;
+        };
+        if name == "entry" {
+            row.is_in_cell = false;
+            if let Some(Some(cell)) = row.cells.last_mut() {
+                cell.end = end;
+            }
+        }
+        if row.depth < self.open.len() {
+            return;
+        }
+        let row = self.row.take().unwrap_or_default();
+        self.inline -= 1;
+        self.space = false;
+        self.break_line();
+        self.rows.extend(row.start.map(|start| start..end));
+        if row.is_header {
+            let cells = row.cells.into_iter().enumerate();
+            for (column, cell) in cells.filter_map(|(column, cell)| Some((column, cell?))) {
+                self.columns.set_below(column, &self.traced.text[cell]);
+            }
+        }
+    }
+
+    /// Begins the cell that is open with its first word: behind another one, and with its name.
+    fn begin_cell(&mut self, at: usize) {
+        let Some(row) = &mut self.row else {
+            return;
+        };
+        let Some(cell) = row.cells.last_mut().filter(|_| row.is_in_cell) else {
+            return;
+        };
+        if cell.is_some() {
+            return;
+        }
+        self.space = false;
+        let begin = self.traced.text.len();
+        if row.start.is_some() {
+            self.traced.stand_for("; ", at as u64, 0);
+        }
+        row.start.get_or_insert(begin);
+        let column = row.cells.len() - 1;
+        if !row.is_header {
+            let name = self.columns.labels([(column, "")].into_iter()).next();
+            self.traced
+                .stand_for(&name.unwrap_or_default(), at as u64, 0);
+        }
+        let start = self.traced.text.len();
+        row.cells[column] = Some(start..start);
     }
 
     /// Ends the line, unless an element is part of a sentence.
@@ -465,6 +578,7 @@ impl<'a> Text<'a> {
         if !self.line_ends.is_empty() || self.traced.text.is_empty() {
             self.begin_line(at);
         }
+        self.begin_cell(at);
         let needs_space = std::mem::take(&mut self.space)
             && !self.traced.text.is_empty()
             && !self.traced.text.ends_with(['\n', ' ']);
@@ -598,6 +712,12 @@ mod tests {
             (
                 "<a><para><subscript>3</subscript>He</para><sup>Ann</sup></a>",
                 "₃He\nsup: Ann",
+            ),
+            (
+                "<table><title>T</title><tgroup><thead><row><entry>A</entry><entry>B</entry></row></thead>\
+                 <tbody><row id='r'><entry>1</entry><entry><para>2 <b>m</b></para><para>x</para></entry></row>\n\
+                 <row><entry/><entry>3</entry></row></tbody></tgroup></table><row><entry>4</entry></row>",
+                "T\n\nA; B\n\nA: 1; B: 2 m x\nB: 3\n\nentry: 4",
             ),
             ("plain", "plain"),
         ];

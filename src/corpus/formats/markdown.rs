@@ -11,7 +11,8 @@ use super::columns::{Columns, Tables};
 use super::format::{Extract, Format, Reader};
 use super::html;
 use super::lines::lines;
-use super::markup_tables::{Line, add_bar_tables};
+use super::markup_tables::{Line, add_bar_tables, add_pandoc_tables};
+use super::unseen::is_within;
 use crate::corpus::outline::Heading;
 use crate::corpus::terminal::is_invisible;
 use crate::event::Metadata;
@@ -82,6 +83,7 @@ pub(super) fn extract(mut text: String) -> Extract {
         }
     }
     html.end(text.len(), &text, &mut tables.tables);
+    tables.add_pandoc(&text, front_matter_end);
 
     let mut metadata = Metadata::default();
     if let Some(end) = title_block(&text, &mut metadata) {
@@ -284,6 +286,8 @@ struct TableReader {
     cells: Vec<(usize, Range<usize>)>,
     /// The words of the last cell of a header.
     name: String,
+    /// The blocks of code.
+    code: Vec<Range<usize>>,
     /// The end of the last table of HTML: blank lines in it end a block of HTML for Markdown.
     html_end: usize,
 }
@@ -337,6 +341,16 @@ impl TableReader {
         let code = lines(&text[block.clone()]).map(|(at, line)| (block.start + at, line));
         let code: Vec<Line<'_>> = code.collect();
         add_bar_tables(text, &code, &mut self.tables);
+        self.code.push(block);
+    }
+
+    /// Adds the tables of Pandoc behind the front matter, which other Markdown has as paragraphs.
+    fn add_pandoc(&mut self, text: &str, front_matter_end: usize) {
+        let is_code = |at: usize| is_within(&self.code, at);
+        let outside = lines(text).filter(|(at, _)| *at >= front_matter_end);
+        let outside = outside.map(|(at, line)| (at, if is_code(at) { "" } else { line }));
+        let outside: Vec<Line<'_>> = outside.collect();
+        add_pandoc_tables(text, &outside, &mut self.tables);
     }
 
     fn add_words(&mut self, words: &str) {

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::columns::Tables;
 use super::format::{Extract, Format};
+use super::latex_tables::add_latex_tables;
 use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
 use super::unseen::{is_within, unseen_marks, verbatim_parts};
@@ -401,6 +402,7 @@ fn latex(source: &str) -> Extract {
     let mut headings = Vec::new();
     let mut traced = Traced::with_capacity(body.len());
     let mut is_listing = false;
+    let mut listings = Vec::new();
     for (start, line) in lines(body) {
         let has = |mark| {
             LISTINGS
@@ -433,16 +435,21 @@ fn latex(source: &str) -> Extract {
             from = mark.end;
         }
         traced.copy(&kept[from..], (begin + start + from) as u64);
+        if is_listing {
+            listings.push(at..traced.text.len());
+        }
         if let Some((level, title)) = latex_section(&body[start..]).filter(|_| !is_listing) {
             headings.push(heading(at..traced.text.len(), level, &title));
         }
     }
-    Extract {
+    let mut tables = Tables::default();
+    add_latex_tables(&traced.text, &listings, without_commands, &mut tables);
+    tables.label(Extract {
         headings,
         metadata,
         origin: traced.origin,
         ..Extract::verbatim(traced.text)
-    }
+    })
 }
 
 /// Returns where a line has verbatim text: `\verb|...|`, with any sign around it.

@@ -1,5 +1,5 @@
-//! The tables of markup whose rows are lines: Org, AsciiDoc and reStructuredText, and of plain text
-//! that is written like them.
+//! The tables of markup whose rows are lines: Org, AsciiDoc, reStructuredText and the Markdown of
+//! Pandoc, and of plain text that is written like them.
 
 use std::ops::Range;
 
@@ -274,6 +274,53 @@ pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
     tables
 }
 
+/// Adds the tables of Pandoc among the lines of Markdown: grids of signs, and columns under a rule
+/// of `-`, with their names above it.
+pub(super) fn add_pandoc_tables(text: &str, lines: &[Line<'_>], tables: &mut Tables) {
+    let mut next = 0;
+    while let Some((_, line)) = lines.get(next) {
+        next += if is_grid_rule(line) {
+            add_grid(text, &lines[next..], tables)
+        } else if next > 0 && is_dashed_rule(line) {
+            add_dashed_columns(text, &lines[next - 1..], tables)
+        } else {
+            1
+        };
+    }
+}
+
+/// Returns whether a line has several runs of dashes, each of at least two.
+fn is_dashed_rule(line: &str) -> bool {
+    let runs = || line.split_whitespace();
+    let is_run = |run: &str| run.len() > 1 && run.bytes().all(|byte| byte == b'-');
+    runs().count() > 1 && runs().all(is_run)
+}
+
+/// Adds a table whose columns are under the runs of dashes on the second line, to a blank line or
+/// another rule. Returns the number of the lines behind the first.
+fn add_dashed_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
+    let is_row = |(_, line): &&Line<'_>| !line.trim().is_empty() && !is_dashed_rule(line);
+    let rows = lines[2..].iter().take_while(is_row).count();
+    let begins = column_begins(lines[1].1, '-');
+    let split = |line: Line<'_>| column_cells(line, &begins);
+    // words that reach across the columns are no row
+    let is_in_columns = |line: &Line<'_>| {
+        let cells = split(*line);
+        let mut inner = cells.iter().skip(1).map(|(_, cell)| cell.start - line.0);
+        inner.all(|at| at == line.1.len() || line.1[..at].ends_with(' '))
+    };
+    let table = &lines[..2 + rows];
+    if lines[0].1.trim().is_empty() || rows == 0 || !table.iter().all(is_in_columns) {
+        return 1;
+    }
+
+    let mut columns = Columns::default();
+    for (index, line) in table.iter().enumerate().filter(|(index, _)| *index != 1) {
+        add_row(text, &[*line], &split, index == 0, &mut columns, tables);
+    }
+    rows + 1
+}
+
 /// A table of reStructuredText by its options and the lines of its content.
 struct Directive<'t, 'l> {
     options: &'l [Line<'t>],
@@ -425,19 +472,8 @@ fn add_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
         return lines.len();
     };
 
-    let signs: Vec<char> = lines[0].1.chars().collect();
-    let begins =
-        (0..signs.len()).filter(|at| signs[*at] == '=' && (*at == 0 || signs[*at - 1] != '='));
-    let begins: Vec<usize> = begins.take(MAX_COLUMNS).collect();
-    let split = |line: Line<'_>| {
-        let mut bytes = bytes_at(line.1, &begins);
-        bytes.push(line.1.len());
-        bytes
-            .windows(2)
-            .enumerate()
-            .map(|(column, pair)| (column, line.0 + pair[0]..line.0 + pair[1]))
-            .collect()
-    };
+    let begins = column_begins(lines[0].1, '=');
+    let split = |line: Line<'_>| column_cells(line, &begins);
     let is_row_begin = |line: Line<'_>| {
         let first: Cells = split(line);
         !text[first[0].1.clone()].trim().is_empty()
@@ -457,6 +493,25 @@ fn add_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
         add_row(text, row, &split, is_header, &mut columns, tables);
     }
     end + 1
+}
+
+/// Returns the numbers of the characters where the runs of a sign begin in a rule.
+fn column_begins(rule: &str, sign: char) -> Vec<usize> {
+    let signs: Vec<char> = rule.chars().collect();
+    let begins =
+        (0..signs.len()).filter(|at| signs[*at] == sign && (*at == 0 || signs[*at - 1] != sign));
+    begins.take(MAX_COLUMNS).collect()
+}
+
+/// Returns the cells of a line whose columns begin at these characters.
+fn column_cells((start, line): Line<'_>, begins: &[usize]) -> Cells {
+    let mut bytes = bytes_at(line, begins);
+    bytes.push(line.len());
+    bytes
+        .windows(2)
+        .enumerate()
+        .map(|(column, pair)| (column, start + pair[0]..start + pair[1]))
+        .collect()
 }
 
 /// Returns the rule below the names of the columns, if there is one, and the one before a blank

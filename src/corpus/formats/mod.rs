@@ -17,6 +17,7 @@ mod script;
 mod html;
 mod code;
 mod markup_tables;
+mod latex_tables;
 mod text;
 mod markdown;
 mod markup_lines;

@@ -278,6 +278,11 @@ mod tests {
                 "<table><tr><th>A<th>B<tr><th colspan=2>North<tr><td>1<td>2<tfoot><tr><th>Sum<th>9</table><table><tr><td>x<td>y</table>",
                 "| A | B\n| A: North\n| A: 1 | B: 2\n| A: Sum | B: 9\n\n| x | y",
             ),
+            // a title above the names
+            (
+                "<table><thead><tr><th colspan=2>Boats<tr><th>A<th>B</thead><tr><td>1<td>2</table>",
+                "| Boats\n| A | B\n| A: 1 | B: 2",
+            ),
             // a page laid out as a table, with one inside
             (
                 "<table><tr><th>Menu<th>Text<tr><td>Home<td><table><tr><th>A<th>B<tr><td>1<td>2</table></table>",

@@ -59,8 +59,8 @@ struct Cell {
     words: Option<Range<usize>>,
     rows: usize,
     is_open: bool,
-    /// Whether it names its column: by its tag, or since all of its words are bold.
-    is_name: bool,
+    /// Whether it names its column by its tag, or since all of its words are bold.
+    is_heading: bool,
     is_bold: bool,
 }
 
@@ -177,7 +177,7 @@ impl OpenTable {
             words: None,
             rows: span.rows,
             is_open: true,
-            is_name: is_heading || self.is_head,
+            is_heading: is_heading || self.is_head,
             is_bold: true,
         });
     }
@@ -205,7 +205,8 @@ impl OpenTable {
             self.name_columns(&row, text);
             return tables.add_row(text, range, &[], &self.columns);
         }
-        self.has_values = true;
+        // a title may stand above the names
+        self.has_values |= !self.columns.is_empty() || !row.is_title();
         for cell in row.cells.iter().filter(|cell| cell.rows > 1) {
             let reaching = self.reaching.get_mut(cell.columns.start);
             if let (Some(reaching), Some(words)) = (reaching, cell.words.clone()) {
@@ -261,7 +262,20 @@ impl OpenTable {
 impl OpenRow {
     /// Returns whether the row names columns: several cells, of which those with words are names.
     fn is_header(&self) -> bool {
-        let names = |cell: &Cell| cell.is_name || cell.is_bold;
-        self.cells.len() > 1 && self.cells.iter().all(names)
+        self.cells.len() > 1 && self.cells.iter().all(Cell::is_name)
+    }
+
+    /// Returns whether the row is a title above several columns.
+    fn is_title(&self) -> bool {
+        match self.cells.as_slice() {
+            [cell] => cell.is_name() && cell.columns.len() > 1,
+            _ => false,
+        }
+    }
+}
+
+impl Cell {
+    fn is_name(&self) -> bool {
+        self.is_heading || self.is_bold
     }
 }
