@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::format::Extract;
-use super::unseen::{picture_data, unseen_marks};
+use super::unseen::{broken_words, picture_data, unseen_marks};
 use crate::corpus::offsets::{Offsets, Traced};
 use crate::corpus::sentence::trim_range;
 use crate::event::saturating_u32;
@@ -156,11 +156,11 @@ impl Tables {
             .extend(rows.map(|row| position(row.start)..position(row.end)));
     }
 
-    /// Inserts the names into the text of a file, leaves out the data of pictures in it, and gives
-    /// it the rows.
+    /// Inserts the names into the text of a file, leaves out the data of pictures in it and what
+    /// breaks its words, and gives it the rows.
     pub fn label(mut self, mut extract: Extract) -> Extract {
-        for data in picture_data(&extract.text) {
-            self.leave_out(data);
+        for part in picture_data(&extract.text).chain(broken_words(&extract.text)) {
+            self.leave_out(part);
         }
         // one table may be inside another
         self.edits.sort_by_key(|(at, _)| (at.start, at.end));

@@ -14,8 +14,20 @@ const REVISION: u32 = 9;
 
 /// Titles that programs give to documents which have none, in lower case, and what they put in
 /// front of the name of a file.
-const PROGRAM_TITLES: [&str; 4] = ["powerpoint presentation", "untitled", "document", "slide 1"];
-const PROGRAM_PREFIXES: [&str; 2] = ["microsoft word - ", "microsoft powerpoint - "];
+const PROGRAM_TITLES: [&str; 7] = [
+    "powerpoint presentation",
+    "untitled",
+    "untitled document",
+    "(anonymous)",
+    "(unspecified)",
+    "document",
+    "slide 1",
+];
+const PROGRAM_PREFIXES: [&str; 3] = [
+    "microsoft word - ",
+    "microsoft powerpoint - ",
+    "microsoft excel - ",
+];
 
 /// A file format.
 #[derive(Debug)]
@@ -192,15 +204,16 @@ impl Extract {
     /// Puts the title that a document gives itself above all of its headings, unless one of them is
     /// the same: a chunk further down names nothing that the document is about.
     pub fn add_title(&mut self) {
-        let Some(title) = self.metadata.title.as_deref().map(str::trim) else {
+        let Metadata { title, author, .. } = &mut self.metadata;
+        title.take_if(|title| is_of_program(title));
+        author.take_if(|author| is_of_program(author));
+        let Some(title) = title.as_deref().map(str::trim) else {
             return;
         };
         let lower = title.to_lowercase();
         let is_said =
             |heading: &Heading| heading.level == 0 || heading.title.to_lowercase() == lower;
-        let is_of_program = PROGRAM_TITLES.contains(&lower.as_str())
-            || PROGRAM_PREFIXES.iter().any(|own| lower.starts_with(own));
-        if !lower.is_empty() && !is_of_program && !self.headings.iter().any(is_said) {
+        if !lower.is_empty() && !self.headings.iter().any(is_said) {
             self.headings.insert(0, Heading::new(0..0, 0, title));
         }
     }
@@ -223,6 +236,13 @@ impl Extract {
             .flatten()
             .for_each(shorten);
     }
+}
+
+/// Returns whether a program put a title or an author where there is none.
+fn is_of_program(title: &str) -> bool {
+    let lower = title.trim().to_lowercase();
+    PROGRAM_TITLES.contains(&lower.as_str())
+        || PROGRAM_PREFIXES.iter().any(|own| lower.starts_with(own))
 }
 
 /// Returns the extension of the name of a file, in lower case; empty when it has none.

@@ -59,14 +59,21 @@ pub(super) struct HiddenParts {
     pub shapes: u32,
 }
 
-/// Returns the XML of a slide, or of notes, with raised and lowered runs as such and without hidden
-/// shapes; `None` where it has none. `path` is noted where the slide is hidden.
+/// Returns the XML of a slide, or of notes, with raised and lowered runs as such, without hidden
+/// shapes and without what stands for others in old programs; `None` where it has none. `path` is
+/// noted where the slide is hidden.
 pub(super) fn shown_runs(
     xml: &str,
     path: &str,
     hidden: &mut HiddenParts,
 ) -> Result<Option<Vec<u8>>, String> {
-    let marks = [" baseline=\"", "<w:vertAlign", " hidden=\"", " show=\""];
+    let marks = [
+        " baseline=\"",
+        "<w:vertAlign",
+        " hidden=\"",
+        " show=\"",
+        "<mc:Fallback",
+    ];
     if !marks.iter().any(|mark| xml.contains(mark)) {
         return Ok(None);
     }
@@ -81,6 +88,8 @@ pub(super) fn shown_runs(
     let mut depth = 0_usize;
     let mut is_hidden = false;
     let mut left_out = None;
+    // whether the choice of programs that know more has text
+    let mut has_choice = false;
     loop {
         let event = reader.read_event().map_err(|error| reason(&error))?;
         depth -= usize::from(matches!(event, Event::End(_)) && depth > 0);
@@ -94,6 +103,9 @@ pub(super) fn shown_runs(
         match &event {
             Event::Eof => return Ok(Some(writer.into_inner())),
             Event::Start(tag) | Event::Empty(tag) => match tag.name().as_ref() {
+                "mc:AlternateContent" => has_choice = false,
+                "mc:Fallback" if has_choice && depth > level => left_out = Some(level),
+                "p:graphicFrame" => has_choice = true,
                 "a:p" | "w:p" => before.clear(),
                 "a:r" | "w:r" => kind = None,
                 "a:rPr" => kind = property(tag, "baseline"),
@@ -102,7 +114,10 @@ pub(super) fn shown_runs(
                     hidden.slides.insert(path.to_owned());
                 }
                 "p:cNvPr" => is_hidden = value(tag, "hidden").is_some_and(|value| !is_off(&value)),
-                name => is_text = matches!(name, "a:t" | "w:t"),
+                name => {
+                    is_text = matches!(name, "a:t" | "w:t");
+                    has_choice |= is_text;
+                }
             },
             Event::End(tag) => {
                 is_text = false;

@@ -1,5 +1,5 @@
 //! The parts of a text of markup that a reader of it does not see: the marks between the letters of
-//! a word that show where a line may break, and the data of pictures.
+//! a word that show where a line may break, also where it does, and the data of pictures.
 
 use std::ops::Range;
 
@@ -91,6 +91,20 @@ pub(super) fn picture_data(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Returns where a soft hyphen ends a line inside of a word, with the white space to its next
+/// letter.
+pub(super) fn broken_words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    const HYPHEN: char = '\u{ad}';
+    text.match_indices(HYPHEN).filter_map(|(at, hyphen)| {
+        let after = &text[at + hyphen.len()..];
+        let line_end = after.trim_start_matches([' ', '\t', '\r']);
+        let next = line_end.strip_prefix('\n')?.trim_start_matches([' ', '\t']);
+        let is_in_word =
+            text[..at].ends_with(char::is_alphabetic) && next.starts_with(char::is_alphabetic);
+        is_in_word.then_some(at..text.len() - next.len())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +131,13 @@ mod tests {
             let marks = unseen_marks(line, &["\\-", "{zwsp}"]);
             assert_eq!(without(line, marks.into_iter()), expected);
         }
+    }
+
+    #[test]
+    fn words_broken_by_soft_hyphens() {
+        let text = "A co\u{ad}\r\n  ordinator\u{ad}\n\nand a light\u{ad}house\u{ad}\n1 day";
+        let expected = "A coordinator\u{ad}\n\nand a light\u{ad}house\u{ad}\n1 day";
+        assert_eq!(without(text, broken_words(text)), expected);
     }
 
     #[test]

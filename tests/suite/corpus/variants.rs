@@ -309,7 +309,9 @@ fn slides_have_their_comments_their_charts_and_powers() {
         xmlns:a='http://schemas.openxmlformats.org/drawingml/2006/main'><p:cSld><p:spTree><p:sp><p:txBody>\
         <a:p><a:r><a:t>It holds 10</a:t></a:r><a:r><a:rPr baseline=\"30000\"/><a:t>6</a:t></a:r><a:r><a:t> litres.</a:t></a:r></a:p>\
         </p:txBody></p:sp><p:sp><p:nvSpPr><p:cNvPr id='2' name='x' hidden=\"1\"/></p:nvSpPr><p:txBody>\
-        <a:p><a:r><a:t>Veiled.</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>";
+        <a:p><a:r><a:t>Veiled.</a:t></a:r></a:p></p:txBody></p:sp>\
+        <mc:AlternateContent xmlns:mc='m'><mc:Choice Requires='p14'><p:graphicFrame/></mc:Choice><mc:Fallback><p:sp><p:txBody>\
+        <a:p><a:r><a:t>Cast</a:t></a:r></a:p></p:txBody></p:sp></mc:Fallback></mc:AlternateContent></p:spTree></p:cSld></p:sld>";
     let diagram = |id: u8, kind: &str, text: &str| {
         format!(
             "<d:pt modelId='{id}' type='{kind}'><d:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></d:t></d:pt>"
@@ -779,6 +781,7 @@ fn a_title_stands_above_the_headings_unless_one_repeats_it_or_a_program_gave_it(
         ),
         ("a.md", notes("guarantee"), "Pumps > Guarantee"),
         ("a.md", notes("Untitled"), "Pumps > Guarantee"),
+        ("a.md", notes("(anonymous)"), "Pumps > Guarantee"),
         (
             "a.md",
             notes("Microsoft Word - osprey.doc"),

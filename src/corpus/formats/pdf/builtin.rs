@@ -136,11 +136,8 @@ fn read_metadata(metadata: &unpdf::Metadata) -> Metadata {
 /// Returns whether a title is none: word processors put the name of the file there.
 fn is_file_name(title: &str) -> bool {
     let lower = title.to_lowercase();
-    lower == "untitled"
-        || lower.starts_with("microsoft word - ")
-        || [".doc", ".docx", ".tex", ".dvi", ".indd", ".odt"]
-            .iter()
-            .any(|ending| lower.ends_with(ending))
+    let endings = [".doc", ".docx", ".tex", ".dvi", ".indd", ".odt"];
+    endings.iter().any(|ending| lower.ends_with(ending))
 }
 
 /// Returns the titles of an outline in the order of the document.
