@@ -148,7 +148,7 @@ impl<'a> Annotations<'a> {
             Some(_) => None,
             None => texts.label(self.corners(widget), kind == b"Btn"),
         };
-        // a label that a person reads as the name of the value
+        // a label that people read as the name of the value
         let (on_page, beside) = match beside {
             Some(label) if label.has_colon => (Some(label.text), None),
             other => (None, other.map(|label| label.text)),
