@@ -3,8 +3,10 @@
 //! the number, so that neither words nor vectors tell the three apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::lexical::analyser::{STOP_MARK, chunk_words};
+use super::lexical::stop_words::short_text_language;
 use crate::corpus::language;
 use crate::event::{Hit, document_stem};
 
@@ -18,7 +20,7 @@ pub struct AskedNames {
     words: BTreeSet<String>,
 }
 
-/// A name that more documents have is that of a kind of section: "Weight", "Usage".
+/// A heading that more documents have is that of a kind of section: "Weight", "Usage".
 const MAX_DOCUMENTS: usize = 2;
 
 /// The names in the place of a text.
@@ -29,15 +31,15 @@ pub struct PlaceNames {
 
 /// A name of a folder, a file or a section: its words, and those of its first word where signs join
 /// several, as in `Pre-production`.
-#[derive(PartialEq)]
 struct Name {
+    is_heading: bool,
     first: BTreeSet<String>,
     words: BTreeSet<String>,
 }
 
 impl AskedNames {
     pub fn new(question: &str) -> Self {
-        let language = language(question);
+        let language = short_text_language(question).unwrap_or_else(|| language(question));
         Self {
             language,
             words: separate_words(question, language),
@@ -56,15 +58,21 @@ impl AskedNames {
     ) {
         let mut names: Vec<PlaceNames> = items.iter().map(names).collect();
         leave_out_kinds(&mut names);
+        let mut known: Vec<Option<Rc<BTreeSet<String>>>> = vec![None; items.len()];
         for at in 1..items.len() {
+            let mut find_held = |item: usize| {
+                let found = known[item].get_or_insert_with(|| Rc::new(held(&items[item])));
+                Rc::clone(found)
+            };
             let is_meant = |before: &usize| {
                 let (own, other) = (&names[at], &names[*before]);
                 self.strength(own, other) > self.strength(other, own)
-                    && held(&items[at]).is_superset(&held(&items[*before]))
+                    && find_held(at).is_superset(&find_held(*before))
             };
             if let Some(front) = (0..at).find(is_meant) {
                 items[front..=at].rotate_right(1);
                 names[front..=at].rotate_right(1);
+                known[front..=at].rotate_right(1);
                 let (first, behind) = items[front..].split_at_mut(1);
                 moved(&mut first[0], &behind[0]);
             }
@@ -75,14 +83,17 @@ impl AskedNames {
     pub fn names(&self, document: &str, headings: &[String]) -> PlaceNames {
         let folders = document.rsplit_once('/').map_or("", |(folders, _)| folders);
         let parts = folders.split('/').chain([document_stem(document)]);
-        let names = parts.chain(headings.iter().map(String::as_str));
-        let names = names
-            .map(|name| {
+        let parts = parts.map(|name| (name, false));
+        let headings = headings.iter().map(|name| (name.as_str(), true));
+        let names = parts
+            .chain(headings)
+            .map(|(name, is_heading)| {
                 // words of the name of a file are joined where there are several signs
                 let is_joined = name.matches(['-', '_']).nth(1).is_some();
                 let mut words =
                     name.split(|c: char| c.is_whitespace() || is_joined && "-_".contains(c));
                 Name {
+                    is_heading,
                     first: separate_words(words.next().unwrap_or_default(), self.language),
                     words: separate_words(name, self.language),
                 }
@@ -119,7 +130,7 @@ impl AskedNames {
                     && self.asked(&far.words).all(|word| name.words.contains(word))
                     && name.words.iter().all(is_in_far)
             };
-            !other.names.contains(name) && other.names.iter().any(is_nearer)
+            !other.has(name) && other.names.iter().any(is_nearer)
         });
         nearer
             .map(|name| self.asked(&name.words).count())
@@ -128,7 +139,13 @@ impl AskedNames {
     }
 }
 
-/// Leaves out the names that more than [`MAX_DOCUMENTS`] have.
+impl PlaceNames {
+    fn has(&self, name: &Name) -> bool {
+        self.names.iter().any(|own| own.words == name.words)
+    }
+}
+
+/// Leaves out the headings that more than [`MAX_DOCUMENTS`] have.
 fn leave_out_kinds(places: &mut [PlaceNames]) {
     let mut documents: BTreeMap<BTreeSet<String>, BTreeSet<String>> = BTreeMap::new();
     for place in places.iter() {
@@ -140,7 +157,7 @@ fn leave_out_kinds(places: &mut [PlaceNames]) {
     for place in places {
         place
             .names
-            .retain(|name| documents[&name.words].len() <= MAX_DOCUMENTS);
+            .retain(|name| !name.is_heading || documents[&name.words].len() <= MAX_DOCUMENTS);
     }
 }
 
@@ -253,6 +270,42 @@ mod tests {
             let order: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
             assert_eq!(order, expected, "{question}");
         }
+    }
+
+    #[test]
+    fn a_heading_of_many_documents_is_no_name_and_a_folder_of_many_is() {
+        let order = |question: &str, places: [(&str, &str); 5]| -> Vec<u32> {
+            let hits = (1..).zip(places).map(|(rank, (document, heading))| {
+                let chunk = ChunkText {
+                    id: u64::from(rank),
+                    document: document.to_owned(),
+                    headings: vec![heading.to_owned()],
+                    text: "It weighs 310 grams.".to_owned(),
+                    ..ChunkText::default()
+                };
+                let score = 1.0 / rank as f32;
+                Hit::new(chunk, Ranked { score, rank })
+            });
+            let mut hits: Vec<Hit> = hits.collect();
+            put_asked_first(&mut hits, question);
+            hits.iter().map(|hit| hit.chunk.id as u32).collect()
+        };
+        let usage = [
+            ("a.md", "Usage notes"),
+            ("b.md", "Other"),
+            ("c.md", "Usage"),
+            ("d.md", "Usage"),
+            ("e.md", "Usage"),
+        ];
+        assert_eq!(order("usage of the pump", usage), [1, 2, 3, 4, 5]);
+        let folders = [
+            ("ridge-7-pro/a.md", "Data"),
+            ("ridge-7-pro/b.md", "Data"),
+            ("ridge-7/a.md", "Data"),
+            ("ridge-7/b.md", "Data"),
+            ("ridge-7/c.md", "Data"),
+        ];
+        assert_eq!(order("weight of the ridge 7", folders), [3, 4, 5, 1, 2]);
     }
 
     #[test]

@@ -206,6 +206,8 @@ struct Text<'a> {
     /// The row that is read, the names of the columns of its table, and the rows so far.
     row: Option<OpenRow>,
     columns: Columns,
+    /// Whether a cell of the table is over several columns or rows: no column is sure then.
+    has_spans: bool,
     rows: Vec<Range<usize>>,
 }
 
@@ -350,7 +352,7 @@ impl<'a> Text<'a> {
     /// several columns or rows, no column is sure.
     fn open_in_table(&mut self, name: &str, tag: Range<usize>) {
         match name {
-            "tgroup" => self.columns = Columns::default(),
+            "tgroup" => (self.columns, self.has_spans) = (Columns::default(), false),
             "row" if self.row.is_none() => {
                 let mut around = self.open.iter().rev().map(|element| element.name);
                 let part = around.next().unwrap_or_default();
@@ -370,7 +372,7 @@ impl<'a> Text<'a> {
                     row.is_in_cell = true;
                     let mut attributes = attributes(self.source, tag).into_iter();
                     if attributes.any(|(name, _)| ["namest", "morerows"].contains(&name)) {
-                        self.columns = Columns::default();
+                        (self.columns, self.has_spans) = (Columns::default(), true);
                     }
                 }
             }
@@ -399,7 +401,7 @@ impl<'a> Text<'a> {
         self.space = false;
         self.break_line();
         self.rows.extend(row.start.map(|start| start..end));
-        if row.is_header {
+        if row.is_header && !self.has_spans {
             let cells = row.cells.into_iter().enumerate();
             for (column, cell) in cells.filter_map(|(column, cell)| Some((column, cell?))) {
                 self.columns.set_below(column, &self.traced.text[cell]);

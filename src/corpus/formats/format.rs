@@ -181,24 +181,22 @@ impl Extract {
             .extend(rows.map(|row| row.start + start..row.end + start));
     }
 
-    /// Puts the first heading above all others where nothing is between it and another one of its
-    /// level: the title of a document in which the sections have the same level.
-    pub fn raise_title(&mut self) {
-        let level = self.headings.first().map_or(0, |first| first.level);
-        let mut below = self.headings.iter().skip(1);
-        let Some(next) = below.position(|heading| heading.level == level) else {
-            return;
-        };
-        let mut end = self.front_matter_end;
-        for heading in &self.headings[..next + 2] {
-            let above = self.text.get(end..heading.range.start);
-            let is_below = above.is_some_and(|above| above.trim().is_empty());
-            if !is_below || heading.range.is_empty() {
-                return;
+    /// Puts the first heading above all others where another one of its level follows at once: the
+    /// title of a document in which the sections have the same level. A part of a document has
+    /// none.
+    pub fn with_raised_title(mut self) -> Self {
+        if let [first, second, ..] = self.headings.as_mut_slice() {
+            let is_blank = |range: Range<usize>| {
+                let between = self.text.get(range);
+                between.is_some_and(|between| between.trim().is_empty())
+            };
+            let follows = is_blank(self.front_matter_end..first.range.start)
+                && is_blank(first.range.end..second.range.start);
+            if follows && first.level == second.level && !second.range.is_empty() {
+                first.level = 0;
             }
-            end = heading.range.end;
         }
-        self.headings[0].level = 0;
+        self
     }
 
     /// Puts the title that a document gives itself above all of its headings, unless one of them is

@@ -68,7 +68,7 @@ pub(super) fn add_latex_tables(
         }
         let end = format!("\\end{{{name}}}");
         let Some(length) = text[at..].find(&end) else {
-            return;
+            continue;
         };
         let begin = at + name.len() + 1;
         let body = begin + arguments_length(&text[begin..at + length])..at + length;
@@ -84,6 +84,16 @@ fn add_table(text: &str, rows: &[Row], plain: fn(&str) -> String, tables: &mut T
     let name = |cell: &Range<usize>| plain(&text[cell.clone()]).trim().to_owned();
     let names =
         |row: &Row| -> Vec<String> { row.cells.iter().map(|(_, cell)| name(cell)).collect() };
+    // rows with numbers above a rule are those of a sum
+    let is_number = |name: &String| {
+        name.contains(|c: char| c.is_ascii_digit()) && !name.contains(char::is_alphabetic)
+    };
+    let has_sum = header_rows > 1
+        && rows[..header_rows]
+            .iter()
+            .flat_map(names)
+            .any(|name| is_number(&name));
+    let header_rows = if has_sum { 0 } else { header_rows };
 
     let mut columns = Columns::default();
     for row in &rows[..header_rows] {
@@ -252,7 +262,11 @@ mod tests {
                 "\\begin{tabular}{lrr} & \\multicolumn{2}{c}{Fee} \\\\ \\cmidrule(lr){2-3} A & May & June \\\\ \\midrule 1 & 2 & 3 \\\\\\end{tabular}",
                 "\\begin{tabular}{lrr} & \\multicolumn{2}{c}{Fee} \\\\ \\cmidrule(lr){2-3} A & May & June \\\\ \\midrule A: 1 & Fee May: 2 & Fee June: 3 \\\\\\end{tabular}",
             ),
-            // no header, no table, no end
+            // rows above the rule of a sum, no header, no table, no end
+            (
+                "\\begin{tabular}{lr} Rent & 900 \\\\ Gas & 80 \\\\ \\midrule All & 980 \\\\\\end{tabular}",
+                "\\begin{tabular}{lr} Rent & 900 \\\\ Gas & 80 \\\\ \\midrule All & 980 \\\\\\end{tabular}",
+            ),
             (
                 "\\begin{tabular}{ll}\\hline a & b \\\\ c & d \\\\ \\hline\\end{tabular}",
                 "\\begin{tabular}{ll}\\hline a & b \\\\ c & d \\\\ \\hline\\end{tabular}",

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     ],
     library: "pulldown-cmark",
     place: "line",
-    reader: Reader::Text(extract),
+    reader: Reader::Text(|text| extract(text).with_raised_title()),
 };
 
 /// Finds the headings, the front matter, which is not a heading, and the rows of tables.
@@ -94,14 +94,13 @@ pub(super) fn extract(mut text: String) -> Extract {
         metadata.set("title", text.lines().next().unwrap_or_default());
         metadata.set_front_matter(&properties);
     }
-    let mut extract = Extract {
+    let extract = Extract {
         headings,
         front_matter_end,
         metadata,
         hidden: html.count,
         ..Extract::verbatim(text)
     };
-    extract.raise_title();
     tables.tables.label(extract)
 }
 
@@ -405,20 +404,22 @@ mod tests {
     fn the_title_is_above_the_sections() {
         let cases = [
             ("# A\n\n# B\n\ntext\n\n# C\n", "0 A|1 B|1 C"),
-            ("---\nx: y\n---\n# A\n## B\n# C\n", "0 A|2 B|1 C"),
+            ("---\nx: y\n---\n# A\n# B\n", "0 A|1 B"),
+            ("# A\n## B\n# C\n", "1 A|2 B|1 C"),
             ("# A\ntext\n# B\n", "1 A|1 B"),
             ("text\n# A\n# B\n", "1 A|1 B"),
             ("% A\n  of\n% Ann; Bob\n% 2024-01-31\n\n# B\n", "1 B"),
             ("%A\n# B\n", "1 B"),
         ];
         for (text, expected) in cases {
-            let found = extract(text.to_owned()).headings.into_iter();
+            let found = extract(text.to_owned()).with_raised_title();
+            let found = found.headings.into_iter();
             let found: Vec<String> = found
                 .map(|heading| format!("{} {}", heading.level, heading.title))
                 .collect();
             assert_eq!(found.join("|"), expected, "{text:?}");
         }
-        let pandoc = extract(cases[4].0.to_owned());
+        let pandoc = extract(cases[5].0.to_owned());
         let Metadata {
             title,
             author,

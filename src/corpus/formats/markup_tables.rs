@@ -281,12 +281,18 @@ pub(super) fn add_pandoc_tables(text: &str, lines: &[Line<'_>], tables: &mut Tab
     while let Some((_, line)) = lines.get(next) {
         next += if is_grid_rule(line) {
             add_grid(text, &lines[next..], tables)
-        } else if next > 0 && is_dashed_rule(line) {
+        } else if next > 0 && is_dashed_rule(line) && is_blank_before(lines, next - 1) {
             add_dashed_columns(text, &lines[next - 1..], tables)
         } else {
             1
         };
     }
+}
+
+/// Returns whether nothing stands above a line: names over several lines have a rule above them.
+fn is_blank_before(lines: &[Line<'_>], at: usize) -> bool {
+    let above = at.checked_sub(1).map(|above| lines[above].1);
+    above.is_none_or(|above| above.trim().is_empty())
 }
 
 /// Returns whether a line has several runs of dashes, each of at least two.
@@ -318,7 +324,11 @@ fn add_dashed_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> us
     for (index, line) in table.iter().enumerate().filter(|(index, _)| *index != 1) {
         add_row(text, &[*line], &split, index == 0, &mut columns, tables);
     }
-    rows + 1
+    // the rule that ends a table begins no other
+    let is_ended = lines
+        .get(2 + rows)
+        .is_some_and(|(_, line)| is_dashed_rule(line));
+    rows + 1 + usize::from(is_ended)
 }
 
 /// A table of reStructuredText by its options and the lines of its content.

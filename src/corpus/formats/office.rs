@@ -42,6 +42,8 @@ const MAX_TABLE_DEPTH: u8 = 8;
 const BODY_LEVEL: u8 = 9;
 /// The level of bold lines, until it is known that the document has no other headings.
 const BOLD_LEVEL: u8 = u8::MAX;
+/// More bold lines one below the other are no headings.
+const MAX_BOLD_RUN: usize = 2;
 /// A longer bold line is text.
 const MAX_BOLD_BYTES: usize = 80;
 /// Bold lines that are a larger share of the text are no headings.
@@ -76,8 +78,7 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
 
     let mut extract = builder.finish();
     settle_bold_lines(&mut extract);
-    extract.raise_title();
-    Ok(extract)
+    Ok(extract.with_raised_title())
 }
 
 /// Makes the bold lines of a document headings where it has no others.
@@ -92,15 +93,25 @@ fn settle_bold_lines(extract: &mut Extract) {
     let is_title = |heading: &Heading| heading.level == 0 || heading.level == BOLD_LEVEL;
     let are_headings = extract.headings.iter().all(is_title)
         && bytes as f64 <= extract.text.len() as f64 * MAX_BOLD_SHARE;
-    extract
-        .headings
-        .retain(|heading| are_headings || heading.level != BOLD_LEVEL);
+    // bold lines one below the other are facts, as on an invoice
+    let is_next = |one: &Heading, next: &Heading| {
+        let between = extract.text.get(one.range.end..next.range.start);
+        between.is_some_and(|between| between.trim().is_empty())
+    };
+    let runs = extract.headings.chunk_by(is_next);
+    let runs: Vec<usize> = runs
+        .flat_map(|run| std::iter::repeat_n(run.len(), run.len()))
+        .collect();
+    let mut runs = runs.into_iter();
+    extract.headings.retain(|heading| {
+        let run = runs.next().unwrap_or_default();
+        heading.level != BOLD_LEVEL || are_headings && run <= MAX_BOLD_RUN
+    });
     for heading in &mut extract.headings {
-        heading.level = heading.level.min(if heading.level == BOLD_LEVEL {
-            1
-        } else {
-            BODY_LEVEL
-        });
+        heading.level = match heading.level {
+            BOLD_LEVEL => 1,
+            level => level.min(BODY_LEVEL),
+        };
     }
 }
 
@@ -192,9 +203,8 @@ fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
     }
 
     read_slides(bytes, &mut builder)?;
-    let mut extract = builder.finish();
-    extract.raise_title();
-    Ok(extract)
+    let extract = builder.finish();
+    Ok(extract.with_raised_title())
 }
 
 /// Reads the slides of a file since 2007, one after another.
@@ -342,6 +352,8 @@ fn is_bold_line(paragraph: &Paragraph, text: &str) -> bool {
         && !text.contains('\n')
         && text.contains(char::is_alphabetic)
         && !text.ends_with(['.', ',', ';', '!', '?'])
+        // a value with its name
+        && !text.contains(": ")
         && runs.all(|run| run.style.bold || run.text.trim().is_empty())
 }
 

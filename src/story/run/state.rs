@@ -22,18 +22,19 @@ use super::call::{Call, DecodingClock};
 use super::stage::RunStage;
 
 /// Openings of questions that no name, number or date answers.
-const PROSE: [&str; 12] = [
+const PROSE: [&str; 13] = [
     "how do",
     "how can",
     "how should",
     "how to",
-    "how is",
-    "how are",
     "why",
     "explain",
     "describe",
-    "summari",
-    "list",
+    "summarise",
+    "summarize",
+    "list all",
+    "list every",
+    "list the",
     "compare",
 ];
 
@@ -402,5 +403,9 @@ impl Run {
 /// Returns whether a question asks for more than a name, a number or a date.
 fn asks_for_prose(question: &str) -> bool {
     let question = question.trim().to_lowercase();
-    PROSE.iter().any(|start| question.starts_with(start)) || question.ends_with(" about?")
+    let asks = |start: &&str| {
+        let behind = question.strip_prefix(*start);
+        behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric))
+    };
+    PROSE.iter().any(asks) || question.ends_with(" about?")
 }

@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
     extensions: &["html", "htm", "xhtml", "xht"],
     library: "html5gum",
     place: "line",
-    reader: Reader::Text(|source| extract(&source)),
+    reader: Reader::Text(|source| extract(&source).with_raised_title()),
 };
 
 /// Returns the text and the headings of a page.
@@ -45,14 +45,13 @@ pub(super) fn extract(source: &str) -> Extract {
     }
 
     let tables = page.tables.finish(&page.traced.text);
-    let mut extract = Extract {
+    let extract = Extract {
         metadata,
         headings: page.headings,
         origin: page.traced.origin,
         hidden: page.hidden,
         ..Extract::verbatim(page.traced.text)
     };
-    extract.raise_title();
     tables.label(extract)
 }
 

@@ -75,7 +75,20 @@ fn leave_out(blocks: &mut Vec<Block>, mut labels: Vec<String>) {
             return true;
         }
         for label in &labels {
-            block.text = block.text.replacen(&format!("{label}:"), "", 1);
+            let label = format!("{label}:");
+            // "Name:" is no part of "Last name:"
+            let begins = |at: &usize| {
+                let before = block.text[..*at].trim_end();
+                before.is_empty() || before.ends_with(':')
+            };
+            let found = block
+                .text
+                .match_indices(&label)
+                .map(|(at, _)| at)
+                .find(begins);
+            if let Some(at) = found {
+                block.text.replace_range(at..at + label.len(), "");
+            }
         }
         block.text = block.text.trim().to_owned();
         !block.text.is_empty()

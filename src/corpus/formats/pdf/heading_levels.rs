@@ -87,6 +87,9 @@ fn join_sizes(looks: &mut [Option<Look>]) {
 }
 
 /// The letters and figures of a page, as its file has them.
+/// A word of capitals up to this many letters is a short form, and not set apart by them.
+const MAX_ACRONYM: usize = 5;
+
 struct PageLetters {
     text: String,
     /// The runs of letters: where they begin, their size in tenths of a point, whether they are
@@ -115,14 +118,20 @@ impl PageLetters {
         if letters.is_empty() {
             return None;
         }
+        let find = |at: usize| self.spans.binary_search_by_key(&at, |(start, ..)| *start);
+        let is_capital = letters.chars().count() > MAX_ACRONYM
+            && letters.contains(char::is_uppercase)
+            && !letters.contains(char::is_lowercase);
         let places = self.text.match_indices(&letters).filter_map(|(at, _)| {
-            let span = self.spans.binary_search_by_key(&at, |(start, ..)| *start);
-            let (_, size, is_bold, _) = self.spans[span.ok()?];
+            // a longer title may begin with the same words
+            let end = at + letters.len();
+            let is_whole = end == self.text.len() || find(end).is_ok();
+            let (_, size, is_bold, _) = self.spans[find(at).ok().filter(|_| is_whole)?];
             Some(Look {
                 size: Reverse(size),
                 number_parts: number_parts(heading),
                 is_plain: !is_bold,
-                is_mixed: heading.contains(char::is_lowercase),
+                is_mixed: !is_capital,
             })
         });
         places.min()

@@ -344,6 +344,7 @@ fn clear_false_headings(pages: &mut [Page]) {
         }
     }
     let runs = heading_runs(blocks());
+    let count = pages.len();
 
     let mut runs = runs.into_iter();
     for page in pages {
@@ -356,7 +357,7 @@ fn clear_false_headings(pages: &mut [Page]) {
                 || is_listed(&block.text, &titles)
                 || edges
                     .get(&margin(page, block))
-                    .is_some_and(|pages| *pages > 1);
+                    .is_some_and(|pages| *pages > 1 && 2 * pages > count);
             levels.push(block.level.filter(|_| !is_false));
         }
         for (block, level) in page.blocks.iter_mut().zip(levels) {
@@ -373,8 +374,9 @@ fn heading_runs<'p>(blocks: impl Iterator<Item = &'p Block>) -> Vec<usize> {
     runs.collect()
 }
 
-/// Returns whether a text has more letters than figures.
+/// Returns whether a text has more letters than figures, without a number of sections in front.
 fn is_worded(text: &str) -> bool {
+    let text = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let figures = text.chars().filter(|c| c.is_numeric()).count();
     letters > figures
@@ -392,8 +394,11 @@ fn is_listed(text: &str, titles: &HashSet<String>) -> bool {
 /// page.
 fn margin(page: &Page, block: &Block) -> String {
     let number = page.number.to_string();
-    let is_number = |word: &str| word == number || Some(word) == page.label.as_deref();
     let lower = block.text.to_lowercase();
+    // "Day 2" on the second page has a number of its own
+    let is_of_page = lower.contains("page") || lower.contains('/') || lower.trim() == number;
+    let is_number =
+        |word: &str| is_of_page && (word == number || Some(word) == page.label.as_deref());
     let words = lower.split_whitespace().filter(|word| !is_number(word));
     words.collect::<Vec<_>>().join(" ")
 }
