@@ -1,6 +1,6 @@
 //! Asked names: what stands under the very name that a question has comes before what stands under
 //! another that shares words with it. "Ridge 7" is a part of "Ridge 7 Pro" and of "Ridge 6" all but
-//! the number, so that neither words nor vectors tell the three apart.
+//! the number, so that neither words nor vectors distinguish the three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -48,7 +48,7 @@ impl AskedNames {
 
     /// Orders items, best first: one comes before those in front of it whose place has another
     /// name, if it has all their words of the question. `names` gives those of the place of an
-    /// item, and `held` the words; `moved` is told an item and the one that it was put in front of.
+    /// item, and `held` the words; `moved` gets an item and the one that it was put in front of.
     pub fn order<T>(
         &self,
         items: &mut [T],
@@ -98,7 +98,7 @@ impl AskedNames {
                     words: separate_words(name, self.language),
                 }
             })
-            .filter(|name| self.asked(&name.words).next().is_some());
+            .filter(|name| self.shared_words(&name.words).next().is_some());
         PlaceNames {
             document: document.to_owned(),
             names: names.collect(),
@@ -109,13 +109,13 @@ impl AskedNames {
     pub fn find_in(&self, document: &str, headings: &[String], text: &str) -> BTreeSet<String> {
         let whole = format!("{document} {} {text}", headings.join(" "));
         let words = separate_words(&whole, self.language);
-        self.asked(&words).cloned().collect()
+        self.shared_words(&words).cloned().collect()
     }
 
     /// Returns the words that the question has, too, without stop words.
-    fn asked<'w>(&'w self, words: &'w BTreeSet<String>) -> impl Iterator<Item = &'w String> {
-        let shared = words.intersection(&self.words);
-        shared.filter(|word| !word.starts_with(STOP_MARK))
+    fn shared_words<'w>(&'w self, words: &'w BTreeSet<String>) -> impl Iterator<Item = &'w String> {
+        let both = words.intersection(&self.words);
+        both.filter(|word| !word.starts_with(STOP_MARK))
     }
 
     /// Returns the number of words of the question in the best name of a place that is nearer to it
@@ -127,13 +127,15 @@ impl AskedNames {
             let is_nearer = |far: &Name| {
                 let is_in_far = |word| self.words.contains(word) || far.words.contains(word);
                 !far.first.is_disjoint(&name.words)
-                    && self.asked(&far.words).all(|word| name.words.contains(word))
+                    && self
+                        .shared_words(&far.words)
+                        .all(|word| name.words.contains(word))
                     && name.words.iter().all(is_in_far)
             };
             !other.has(name) && other.names.iter().any(is_nearer)
         });
         nearer
-            .map(|name| self.asked(&name.words).count())
+            .map(|name| self.shared_words(&name.words).count())
             .max()
             .unwrap_or(0)
     }
