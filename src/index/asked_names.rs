@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::lexical::analyser::{STOP_MARK, chunk_words};
 use super::lexical::stop_words::short_text_language;
+use super::mentions::{NamingText, raise_named};
 use crate::corpus::language;
 use crate::event::{Hit, document_stem};
 
@@ -171,9 +172,26 @@ fn separate_words(text: &str, language: &str) -> BTreeSet<String> {
     words.map(|word| word.text).collect()
 }
 
+/// Orders the best `count` hits by the names in their texts and places: the documents that these
+/// texts name are raised, those `named` in neither list among them, and what has the name that the
+/// query asks for comes first. The hits of one list, which have no such texts, stay as they are.
+pub(super) fn order_by_names(
+    hits: Vec<Hit>,
+    named: Vec<Hit>,
+    texts: &[NamingText],
+    query: &str,
+    count: usize,
+) -> Vec<Hit> {
+    let mut hits = raise_named(hits, named, texts, count);
+    if !texts.is_empty() {
+        put_asked_first(&mut hits, query);
+    }
+    hits
+}
+
 /// Puts hits whose place has the name that a query asks for in front of those of others, each with
 /// the score of the one that it passes.
-pub(super) fn put_asked_first(hits: &mut [Hit], query: &str) {
+fn put_asked_first(hits: &mut [Hit], query: &str) {
     let best = hits.len().min(MAX_HITS);
     let asked = AskedNames::new(query);
     asked.order(
@@ -194,6 +212,29 @@ pub(super) fn put_asked_first(hits: &mut [Hit], query: &str) {
 mod tests {
     use super::*;
     use crate::event::{ChunkText, Ranked};
+
+    const WEIGHT: &str = "It weighs 310 grams.";
+
+    /// Returns the numbers of the hits with these documents, headings and texts, in their order.
+    fn order<'p>(
+        question: &str,
+        hits: impl IntoIterator<Item = (&'p str, &'p str, &'p str)>,
+    ) -> Vec<u32> {
+        let hits = (1..).zip(hits).map(|(rank, (document, heading, text))| {
+            let chunk = ChunkText {
+                id: u64::from(rank),
+                document: document.to_owned(),
+                headings: vec![heading.to_owned()],
+                text: text.to_owned(),
+                ..ChunkText::default()
+            };
+            let score = 1.0 / rank as f32;
+            Hit::new(chunk, Ranked { score, rank })
+        });
+        let mut hits: Vec<Hit> = hits.collect();
+        put_asked_first(&mut hits, question);
+        hits.iter().map(|hit| hit.chunk.id as u32).collect()
+    }
 
     #[test]
     fn the_name_that_is_asked_for_comes_before_longer_and_other_names() {
@@ -254,43 +295,19 @@ mod tests {
                 [1, 2],
             ),
         ] {
-            let mut hits: Vec<Hit> = (1..)
-                .zip(places)
-                .map(|(rank, (document, heading))| {
-                    let chunk = ChunkText {
-                        id: u64::from(rank),
-                        document: (*document).to_owned(),
-                        headings: vec![(*heading).to_owned()],
-                        text: "It weighs 310 grams.".to_owned(),
-                        ..ChunkText::default()
-                    };
-                    let score = 1.0 / rank as f32;
-                    Hit::new(chunk, Ranked { score, rank })
-                })
-                .collect();
-            put_asked_first(&mut hits, question);
-            let order: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
-            assert_eq!(order, expected, "{question}");
+            let places = places.iter();
+            let hits = places.map(|(document, heading)| (*document, *heading, WEIGHT));
+            assert_eq!(order(question, hits), expected, "{question}");
         }
     }
 
     #[test]
     fn a_heading_of_many_documents_is_no_name_and_a_folder_of_many_is() {
-        let order = |question: &str, places: [(&str, &str); 5]| -> Vec<u32> {
-            let hits = (1..).zip(places).map(|(rank, (document, heading))| {
-                let chunk = ChunkText {
-                    id: u64::from(rank),
-                    document: document.to_owned(),
-                    headings: vec![heading.to_owned()],
-                    text: "It weighs 310 grams.".to_owned(),
-                    ..ChunkText::default()
-                };
-                let score = 1.0 / rank as f32;
-                Hit::new(chunk, Ranked { score, rank })
-            });
-            let mut hits: Vec<Hit> = hits.collect();
-            put_asked_first(&mut hits, question);
-            hits.iter().map(|hit| hit.chunk.id as u32).collect()
+        let of_places = |question: &str, places: [(&'static str, &'static str); 5]| {
+            order(
+                question,
+                places.map(|(document, heading)| (document, heading, WEIGHT)),
+            )
         };
         let usage = [
             ("a.md", "Usage notes"),
@@ -299,7 +316,7 @@ mod tests {
             ("d.md", "Usage"),
             ("e.md", "Usage"),
         ];
-        assert_eq!(order("usage of the pump", usage), [1, 2, 3, 4, 5]);
+        assert_eq!(of_places("usage of the pump", usage), [1, 2, 3, 4, 5]);
         let folders = [
             ("ridge-7-pro/a.md", "Data"),
             ("ridge-7-pro/b.md", "Data"),
@@ -307,27 +324,15 @@ mod tests {
             ("ridge-7/b.md", "Data"),
             ("ridge-7/c.md", "Data"),
         ];
-        assert_eq!(order("weight of the ridge 7", folders), [3, 4, 5, 1, 2]);
+        assert_eq!(of_places("weight of the ridge 7", folders), [3, 4, 5, 1, 2]);
     }
 
     #[test]
     fn a_text_that_lacks_words_of_the_question_stays_behind() {
-        let hit = |id: u32, document: &str, text: &str| {
-            let chunk = ChunkText {
-                id: u64::from(id),
-                document: document.to_owned(),
-                text: text.to_owned(),
-                ..ChunkText::default()
-            };
-            let score = 1.0 / id as f32;
-            Hit::new(chunk, Ranked { score, rank: id })
-        };
-        let mut hits = vec![
-            hit(1, "Lorby guide.md", "The museum opens at nine."),
-            hit(2, "Lorby.md", "A town of 40,000."),
+        let hits = [
+            ("Lorby guide.md", "", "The museum opens at nine."),
+            ("Lorby.md", "", "A town of 40,000."),
         ];
-        let before = hits.clone();
-        put_asked_first(&mut hits, "When does the museum of Lorby open?");
-        assert_eq!(hits, before);
+        assert_eq!(order("When does the museum of Lorby open?", hits), [1, 2]);
     }
 }

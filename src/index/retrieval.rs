@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use super::asked_names::put_asked_first;
+use super::asked_names::order_by_names;
 use super::copies::{Folding, WIDER, are_crowded};
 use super::error::IndexError;
 use super::filter::Filter;
@@ -14,7 +14,7 @@ use super::generation::Generation;
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
 use super::lexical::{Statistics, place_words};
 use super::manifest::DocumentEntry;
-use super::mentions::{NamingText, naming_texts, raise_named};
+use super::mentions::{NamingText, naming_texts};
 use super::names::Names;
 use super::vectors::VectorStore;
 use crate::config::RetrieverSettings;
@@ -215,11 +215,7 @@ pub(super) fn search(
     for part in searched.iter().filter(|_| !texts.is_empty()) {
         named.extend(part.named_elsewhere(&hits, &texts)?);
     }
-    let mut hits = raise_named(hits, named, &texts, settings.pool as usize);
-    // the hits of one list stay as they are
-    if !texts.is_empty() {
-        put_asked_first(&mut hits, query.text);
-    }
+    let mut hits = order_by_names(hits, named, &texts, query.text, settings.pool as usize);
 
     for part in &searched {
         part.score_words(&words, &mut hits)

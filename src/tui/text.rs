@@ -128,6 +128,23 @@ pub fn wrap(text: &str, cells: usize) -> Vec<Range<usize>> {
     rows
 }
 
+/// Returns the rows of `text` at `cells` per row, at most `count`: the last one says where more of
+/// it is left out.
+pub fn first_rows(text: &str, cells: usize, count: usize) -> Vec<Cow<'_, str>> {
+    let rows = wrap(text, cells);
+    let is_long = rows.len() > count;
+    let shown = rows.into_iter().take(count).enumerate();
+    shown
+        .map(|(at, range)| {
+            if is_long && at + 1 == count {
+                clip(&text[range.start..], cells)
+            } else {
+                text[range].into()
+            }
+        })
+        .collect()
+}
+
 fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<usize>>) {
     let mut start = line.start;
     let mut used = 0;

@@ -394,6 +394,13 @@ pub(in crate::corpus) fn named(text: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns of each item how many follow each other in its run, where `is_run` joins neighbours.
+pub(super) fn run_lengths<T>(items: &[T], is_run: impl FnMut(&T, &T) -> bool) -> Vec<usize> {
+    let runs = items.chunk_by(is_run);
+    let lengths = runs.flat_map(|run| std::iter::repeat_n(run.len(), run.len()));
+    lengths.collect()
+}
+
 /// Returns what stands in front of a comment: its author, where that has a name.
 pub(super) fn comment_label(author: &str) -> String {
     let by = named(author).map_or_else(String::new, |author| format!(" by {author}"));

@@ -189,7 +189,9 @@ fn arguments_length(text: &str) -> usize {
     length
 }
 
-fn argument_length(text: &str) -> Option<usize> {
+/// Returns the length of the argument that a text begins with, its brackets included; `None`
+/// without one that ends.
+pub(super) fn argument_length(text: &str) -> Option<usize> {
     let open = *text.as_bytes().first()?;
     let close = match open {
         b'{' => b'}',
@@ -198,8 +200,12 @@ fn argument_length(text: &str) -> Option<usize> {
         _ => return None,
     };
     let mut depth = 0_i32;
+    let mut is_escaped = false;
     let end = text.bytes().position(|byte| {
-        depth += i32::from(byte == open) - i32::from(byte == close);
+        if !is_escaped {
+            depth += i32::from(byte == open) - i32::from(byte == close);
+        }
+        is_escaped = byte == b'\\' && !is_escaped;
         depth == 0
     });
     end.map(|end| end + 1)

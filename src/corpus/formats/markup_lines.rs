@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::columns::Tables;
 use super::format::{Extract, Format};
-use super::latex_tables::add_latex_tables;
+use super::latex_tables::{add_latex_tables, argument_length};
 use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
 use super::unseen::{is_within, unseen_marks, verbatim_parts};
@@ -488,22 +488,9 @@ fn argument(text: &str) -> Option<&str> {
         None => text,
     };
 
-    let inner = text.trim_start().strip_prefix('{')?;
-    let mut depth = 1;
-    let mut is_escaped = false;
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'{' if !is_escaped => depth += 1,
-            b'}' if !is_escaped => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(&inner[..at]);
-        }
-        is_escaped = byte == b'\\' && !is_escaped;
-    }
-
-    None
+    let text = text.trim_start();
+    let length = argument_length(text).filter(|_| text.starts_with('{'))?;
+    Some(&text[1..length - 1])
 }
 
 /// Returns a title without the names of commands, braces and backslashes.

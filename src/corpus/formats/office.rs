@@ -7,7 +7,7 @@ use undoc::model::{Block, Document, Paragraph, Section, Table, TextRun};
 use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
-use super::builder::{Builder, Rows, comment_label, day, named, one_line};
+use super::builder::{Builder, Rows, comment_label, day, named, one_line, run_lengths};
 use super::drawings::chart_texts;
 use super::format::{Extract, Format, Reader};
 use super::html;
@@ -98,11 +98,7 @@ fn settle_bold_lines(extract: &mut Extract) {
         let between = extract.text.get(one.range.end..next.range.start);
         between.is_some_and(|between| between.trim().is_empty())
     };
-    let runs = extract.headings.chunk_by(is_next);
-    let runs: Vec<usize> = runs
-        .flat_map(|run| std::iter::repeat_n(run.len(), run.len()))
-        .collect();
-    let mut runs = runs.into_iter();
+    let mut runs = run_lengths(&extract.headings, is_next).into_iter();
     extract.headings.retain(|heading| {
         let run = runs.next().unwrap_or_default();
         heading.level != BOLD_LEVEL || are_headings && run <= MAX_BOLD_RUN

@@ -71,6 +71,11 @@ impl RankedSentence {
         self.citation.quote.as_deref().unwrap_or_default().trim()
     }
 
+    /// Returns the chunk that it is in.
+    fn chunk<'p>(&self, passages: &'p Passages) -> &'p ChunkText {
+        &passages.hits[self.citation.label as usize - 1].chunk
+    }
+
     /// Returns how near it is to the question by itself.
     fn score(&self) -> f32 {
         self.similarity + self.by_words
@@ -145,7 +150,7 @@ impl RankedSentences {
         let all: BTreeSet<String> = all.collect();
         let mut seen = BTreeSet::new();
         let is_title = |one: &RankedSentence| {
-            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            let chunk = one.chunk(passages);
             let last = chunk.sections.iter().filter_map(|one| one.headings.last());
             let mut titles = chunk.headings.iter().chain(last);
             let mut starts = chunk.sections.iter().map(|section| section.at as usize);
@@ -171,19 +176,16 @@ impl RankedSentences {
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
         let asked = AskedNames::new(run.question);
-        let place = |one: &RankedSentence| {
-            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
-            (chunk.document.as_str(), chunk.headings_at(one.at))
-        };
+        let headings = |one: &RankedSentence| one.chunk(passages).headings_at(one.at);
         asked.order(
             &mut sentences,
-            |one| asked.names(place(one).0, place(one).1),
-            |one| asked.find_in(place(one).0, place(one).1, one.text()),
+            |one| asked.names(&one.chunk(passages).document, headings(one)),
+            |one| asked.find_in(&one.chunk(passages).document, headings(one), one.text()),
             // its place is worth as much as that of the one that it passes
             |one, other| one.by_place += other.fit() - one.fit(),
         );
         for one in sentences.iter_mut().take(MAX_QUOTES) {
-            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            let chunk = one.chunk(passages);
             one.code = code_around(chunk, one.text(), one.citation.first_line);
         }
         Ok(Self(sentences))
@@ -210,7 +212,7 @@ impl RankedSentences {
     pub fn best_texts(&self, passages: &Passages, count: usize) -> Vec<(&'static str, String)> {
         let best = self.0.iter().take(count);
         let placed = best.map(|one| {
-            let chunk = &passages.hits[one.citation.label as usize - 1].chunk;
+            let chunk = one.chunk(passages);
             if begins_item(one.text()) {
                 return ("text", chunk.embedded_text());
             }

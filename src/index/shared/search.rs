@@ -9,14 +9,14 @@ use crate::config::{FilteredDocument, RetrieverSettings};
 use crate::event::{
     ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
 };
-use crate::index::asked_names::put_asked_first;
+use crate::index::asked_names::order_by_names;
 use crate::index::copies::{Folding, WIDER, are_crowded};
 use crate::index::filter::date;
 use crate::index::fusion::{Fused, ScoredChunk, fuse};
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
-use crate::index::mentions::{DocumentNames, NamingText, naming_texts, raise_named};
+use crate::index::mentions::{DocumentNames, NamingText, naming_texts};
 use crate::index::names::Names;
 use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::Query;
@@ -306,11 +306,7 @@ impl Folded {
         let given = named.iter().map(|hit| hit.chunk.document.clone());
         let given = given.zip(metadata).filter(|(_, of)| !of.is_empty());
         self.documents.extend(given);
-        let mut hits = raise_named(self.hits, named, texts, count);
-        // the hits of one list stay as they are
-        if !texts.is_empty() {
-            put_asked_first(&mut hits, query);
-        }
+        let hits = order_by_names(self.hits, named, texts, query, count);
         let is_found = |path: &String| hits.iter().any(|hit| hit.chunk.document == *path);
         self.documents.retain(|path, _| is_found(path));
         Self { hits, ..self }

@@ -666,18 +666,10 @@ impl LookupRows<'_> {
         };
 
         // the first row of a text beside the table is that of the hit itself
-        let rows = text::wrap(&words, room);
-        let is_long = rows.len() > ZOOMED_ROWS;
-        let shown = rows.into_iter().take(ZOOMED_ROWS).enumerate();
-        for (at, range) in shown.skip(usize::from(is_beside)) {
-            let is_cut = is_long && at + 1 == ZOOMED_ROWS;
-            let row = if is_cut {
-                text::clip(&words[range.start..], room).into_owned()
-            } else {
-                words[range].to_owned()
-            };
+        let rows = text::first_rows(&words, room, ZOOMED_ROWS);
+        for row in rows.iter().skip(usize::from(is_beside)) {
             let mut line = Line::from(" ".repeat(indent));
-            line.spans.extend(self.highlight(&row).spans);
+            line.spans.extend(self.highlight(row).spans);
             page.item(item, line);
         }
     }

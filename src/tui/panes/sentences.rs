@@ -158,14 +158,7 @@ impl<'a> Sentence<'a> {
         let quote = format!("“{}”", text::one_line(quote));
         let shared = text::content_words(&self.step.text);
         let room = page.cells.saturating_sub(INDENT.len() + QUOTE_INDENT);
-        let rows = text::wrap(&quote, room);
-        for range in rows.iter().take(MAX_QUOTE_ROWS).cloned() {
-            let is_cut = rows.len() > MAX_QUOTE_ROWS && range == rows[MAX_QUOTE_ROWS - 1];
-            let row = if is_cut {
-                text::clip(&quote[range.start..], room)
-            } else {
-                quote[range].into()
-            };
+        for row in text::first_rows(&quote, room, MAX_QUOTE_ROWS) {
             let mut line = Line::from(" ".repeat(INDENT.len() + QUOTE_INDENT));
             let quoted = page.scene.highlight_words(&row, Tone::Text, &shared);
             line.spans.extend(quoted.spans);

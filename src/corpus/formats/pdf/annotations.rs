@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use unpdf::parser::raw::{PdfDict, PdfObject};
 
-use super::field_labels::{FieldLabels, PageTexts, is_given};
+use super::field_labels::{FileTexts, PageTexts, is_given};
 use super::objects::{Objects, decode_text, string};
 use super::pages::{Block, Page, Pages};
 use crate::corpus::formats::builder::{comment_label, named, one_line};
@@ -40,9 +40,8 @@ const PASSWORD: i64 = 1 << 13;
 const RADIO: i64 = 1 << 15;
 const PUSH_BUTTON: i64 = 1 << 16;
 
-/// Adds the annotations to the pages that they are on. `bytes` are those of the file.
-pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, bytes: &[u8]) {
-    let labels = FieldLabels::new(bytes);
+/// Adds the annotations to the pages that they are on.
+pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, texts: &FileTexts<'_>) {
     let mut by_number: HashMap<u32, &mut Page> = pages
         .pages
         .iter_mut()
@@ -51,7 +50,7 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, bytes: &[u8]) {
 
     for (number, dictionary) in objects.pages() {
         if let Some(page) = by_number.get_mut(&number) {
-            let texts = labels.page(number);
+            let texts = texts.page(number);
             let (blocks, labels) = Annotations(objects).blocks(dictionary, &texts);
             page.annotations = blocks;
             leave_out(&mut page.blocks, labels);

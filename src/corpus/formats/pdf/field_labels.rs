@@ -21,8 +21,8 @@ const MAX_GAP: f32 = 1.0;
 /// Distance that a line reaches beyond the edges of its field, points.
 const SLACK: f32 = 3.0;
 
-/// The texts of the pages with their places, read where a field needs them.
-pub(super) struct FieldLabels<'a> {
+/// The texts of the pages with their places, read where they are needed.
+pub(super) struct FileTexts<'a> {
     bytes: &'a [u8],
     document: OnceCell<Option<RawBackend>>,
 }
@@ -37,12 +37,12 @@ pub(super) struct Label {
 
 /// The texts of one page.
 pub(super) struct PageTexts<'a> {
-    labels: &'a FieldLabels<'a>,
+    file: &'a FileTexts<'a>,
     page: u32,
     spans: OnceCell<Vec<TextSpan>>,
 }
 
-impl<'a> FieldLabels<'a> {
+impl<'a> FileTexts<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -52,7 +52,7 @@ impl<'a> FieldLabels<'a> {
 
     pub fn page(&'a self, number: u32) -> PageTexts<'a> {
         PageTexts {
-            labels: self,
+            file: self,
             page: number,
             spans: OnceCell::new(),
         }
@@ -99,10 +99,10 @@ impl PageTexts<'_> {
         join(&line)
     }
 
-    fn spans(&self) -> &[TextSpan] {
+    pub fn spans(&self) -> &[TextSpan] {
         self.spans.get_or_init(|| {
-            let load = || RawBackend::load_bytes(self.labels.bytes).ok();
-            let document = self.labels.document.get_or_init(load).as_ref();
+            let load = || RawBackend::load_bytes(self.file.bytes).ok();
+            let document = self.file.document.get_or_init(load).as_ref();
             let spans = document.map(|document| {
                 let layout = LayoutAnalyzer::new(document);
                 layout.extract_page_spans(self.page).unwrap_or_default()
@@ -160,8 +160,8 @@ mod tests {
             width: 5.0 * text.len() as f32,
             ..TextSpan::new(text.to_owned(), x, y, 10.0, "Helvetica".to_owned())
         };
-        let labels = FieldLabels::new(b"");
-        let page = labels.page(1);
+        let file = FileTexts::new(b"");
+        let page = file.page(1);
         let texts = vec![
             span("Form 7", 50.0, 700.0),
             span("Skipper", 50.0, 600.0),

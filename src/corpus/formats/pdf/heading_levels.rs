@@ -4,15 +4,17 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use unpdf::parser::backend::RawBackend;
-use unpdf::parser::{LayoutAnalyzer, TextSpan};
+use unpdf::parser::TextSpan;
 
+use super::field_labels::FileTexts;
 use super::pages::{Block, Pages};
 
 /// Deeper levels are one.
 const MAX_LEVEL: usize = 6;
 /// Letters of one size may differ by this in a file, tenths of a point.
 const SAME_SIZE: i32 = 5;
+/// A word of capitals up to this many letters is a short form, and not set apart by them.
+const MAX_ACRONYM: usize = 5;
 
 /// The look of a heading: those of one look have one level, those of a greater one are above. Of
 /// the letters of one size, a number of more parts is below.
@@ -27,7 +29,7 @@ struct Look {
 
 /// Gives the headings of a file without an outline their levels. What is smaller than the text is
 /// no heading.
-pub(super) fn set(bytes: &[u8], pages: &mut Pages) {
+pub(super) fn set(texts: &FileTexts<'_>, pages: &mut Pages) {
     let has_heading = pages
         .pages
         .iter()
@@ -35,9 +37,6 @@ pub(super) fn set(bytes: &[u8], pages: &mut Pages) {
     if !has_heading || !pages.outline.is_empty() {
         return;
     }
-    let Ok(backend) = RawBackend::load_bytes(bytes) else {
-        return;
-    };
 
     // the number of letters of each size, and the looks of the headings
     let mut letters: BTreeMap<i32, usize> = BTreeMap::new();
@@ -51,12 +50,11 @@ pub(super) fn set(bytes: &[u8], pages: &mut Pages) {
         if headings.is_empty() {
             continue;
         }
-        let spans = LayoutAnalyzer::new(&backend).extract_page_spans(page.number);
-        let spans = PageLetters::new(&spans.unwrap_or_default());
-        for (_, size, _, count) in &spans.spans {
+        let page = PageLetters::new(texts.page(page.number).spans());
+        for (_, size, _, count) in &page.spans {
             *letters.entry(*size).or_default() += count;
         }
-        looks.extend(headings.into_iter().map(|block| spans.look(&block.text)));
+        looks.extend(headings.into_iter().map(|block| page.look(&block.text)));
     }
 
     let text_size = letters.iter().max_by_key(|(_, count)| **count);
@@ -87,9 +85,6 @@ fn join_sizes(looks: &mut [Option<Look>]) {
 }
 
 /// The letters and figures of a page, as its file has them.
-/// A word of capitals up to this many letters is a short form, and not set apart by them.
-const MAX_ACRONYM: usize = 5;
-
 struct PageLetters {
     text: String,
     /// The runs of letters: where they begin, their size in tenths of a point, whether they are

@@ -19,6 +19,7 @@ use super::builder::Builder;
 use super::format::{Extract, Format, Input, Reader};
 use super::member::{read_member, unread_members};
 use attachments::{Attachment, attachments};
+use field_labels::FileTexts;
 use objects::Objects;
 use pages::{Block, Pages};
 
@@ -32,7 +33,8 @@ pub(super) const FORMAT: Format = Format {
 
 fn extract(input: &Input<'_>) -> Result<Extract, String> {
     let mut pages = builtin::read(input.bytes)?;
-    heading_levels::set(input.bytes, &mut pages);
+    let texts = FileTexts::new(input.bytes);
+    heading_levels::set(&texts, &mut pages);
     if input.options.ocr && pages.scan_count() > 0 {
         let recognised = tools::recognise_text(input.bytes, &mut pages);
         pages.remarks.extend(recognised.err());
@@ -43,7 +45,7 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
         return pages.extract(input.options);
     };
     let objects = Objects::new(&document);
-    annotations::add(objects, &mut pages, input.bytes);
+    annotations::add(objects, &mut pages, &texts);
     labels::add(objects, &mut pages);
     let pictures = images::add(objects, &mut pages, input.options.ocr);
     if is_foreign_form(objects) {

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::titles::{Title, Titles, is_short};
+use crate::corpus::formats::builder::run_lengths;
 use crate::corpus::formats::format::Extract;
 use crate::corpus::formats::lines::lines;
 use crate::corpus::options::ReadOptions;
@@ -343,7 +344,9 @@ fn clear_false_headings(pages: &mut [Page]) {
             *edges.entry(text).or_default() += 1;
         }
     }
-    let runs = heading_runs(blocks());
+    // headings of one level directly below each other
+    let levels: Vec<Option<u8>> = blocks().map(|block| block.level).collect();
+    let runs = run_lengths(&levels, |level, next| level.is_some() && level == next);
     let count = pages.len();
 
     let mut runs = runs.into_iter();
@@ -364,14 +367,6 @@ fn clear_false_headings(pages: &mut [Page]) {
             block.level = level;
         }
     }
-}
-
-/// Returns of each block how many headings of its level stand directly below each other there.
-fn heading_runs<'p>(blocks: impl Iterator<Item = &'p Block>) -> Vec<usize> {
-    let levels: Vec<Option<u8>> = blocks.map(|block| block.level).collect();
-    let runs = levels.chunk_by(|level, next| level.is_some() && level == next);
-    let runs = runs.flat_map(|run| std::iter::repeat_n(run.len(), run.len()));
-    runs.collect()
 }
 
 /// Returns whether a text has more letters than figures, without a number of sections in front.
