@@ -105,19 +105,27 @@ pub(super) fn extract(mut text: String) -> Extract {
 }
 
 /// Takes the title, the authors and the day that a text of Pandoc begins with, each behind `% `.
-/// Returns where they end. Lines that are indented continue one.
+/// Returns where they end. Lines that are indented continue one; a title over several lines alone,
+/// or with text right below, is a text that begins with a percentage.
 fn title_block(text: &str, metadata: &mut Metadata) -> Option<usize> {
     let mut end = 0;
     let mut fields: Vec<String> = Vec::new();
+    let mut count = 0;
     for (start, line) in lines(text) {
         if let Some(field) = line.strip_prefix('%').filter(|_| fields.len() < 3) {
             fields.push(field.to_owned());
         } else if let Some(last) = fields.last_mut().filter(|_| line.starts_with(' ')) {
             last.push_str(line);
-        } else {
+        } else if line.trim().is_empty() {
             break;
+        } else {
+            return None;
         }
+        count += 1;
         end = start + line.len();
+    }
+    if fields.len() == 1 && count > 1 {
+        return None;
     }
     let title = fields.first().filter(|title| title.starts_with(' '))?;
     metadata.set("title", title);
@@ -410,6 +418,8 @@ mod tests {
             ("text\n# A\n# B\n", "1 A|1 B"),
             ("% A\n  of\n% Ann; Bob\n% 2024-01-31\n\n# B\n", "1 B"),
             ("%A\n# B\n", "1 B"),
+            ("% of them\nleft.\n", ""),
+            ("% of them\n  left.\n", ""),
         ];
         for (text, expected) in cases {
             let found = extract(text.to_owned()).with_raised_title();
@@ -418,6 +428,10 @@ mod tests {
                 .map(|heading| format!("{} {}", heading.level, heading.title))
                 .collect();
             assert_eq!(found.join("|"), expected, "{text:?}");
+        }
+        for (text, _) in &cases[7..] {
+            let begun = extract((*text).to_owned());
+            assert_eq!((begun.front_matter_end, begun.metadata.title), (0, None));
         }
         let pandoc = extract(cases[5].0.to_owned());
         let Metadata {

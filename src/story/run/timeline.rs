@@ -339,7 +339,9 @@ fn round_words(run: &Run, round: usize) -> String {
             format!("changes if reworded ({:.2})", measured.dse)
         }
     };
-    match run.refinement.part_words() {
+    // rounds before it were measured whole
+    let is_last = round + 1 == run.refinement.rounds.len();
+    match run.refinement.part_words().filter(|_| is_last) {
         Some(part) => format!("{words}, {part}"),
         None => words,
     }
