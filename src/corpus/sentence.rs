@@ -12,8 +12,22 @@ const MAX_LINES: usize = 8;
 const MAX_ROW_BYTES: usize = 1200;
 /// Lines below a cell among which the next row begins.
 const MAX_CELLS: usize = 64;
+/// Lines of front matter.
+const MAX_FIELDS: usize = 64;
 /// The beginning of a row of a list table of reStructuredText, whose other cells are items below.
 const LISTED_ROW: &str = "* - ";
+/// The longest abbreviation in front of a number, bytes: `approx`.
+const MAX_ABBREVIATION: usize = 6;
+/// Abbreviations in front of names that the splitter does not know, in lower case.
+#[rustfmt::skip]
+const TITLES: [&str; 13] = [
+    "avda", "bldg", "col", "evtl", "exkl", "ft", "ggf", "inkl", "mt", "sra", "srta", "str", "zzgl",
+];
+/// German words in front of an ordinal number that are none in English.
+#[rustfmt::skip]
+const ORDINAL_LEADS: [&str; 10] = [
+    "Am", "Der", "Die", "Im", "am", "der", "des", "im", "vom", "zum",
+];
 /// The longest name of a column.
 const MAX_NAME_BYTES: usize = 40;
 
@@ -98,6 +112,15 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
             sentence = trim_range(text, last.end..sentence.end);
         }
 
+        let is_inside = |last: &&mut Range<usize>| {
+            last.start >= window.start
+                && is_abbreviated(&text[(*last).clone()], &text[sentence.clone()], language)
+        };
+        if let Some(last) = sentences.last_mut().filter(is_inside) {
+            last.end = sentence.end;
+            continue;
+        }
+
         if is_mark(&text[sentence.clone()]) && !text[sentence.end..window.end].trim().is_empty() {
             mark = Some(sentence.start);
             continue;
@@ -117,6 +140,34 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
                     .filter(|line| !line.is_empty()),
             );
         }
+    }
+}
+
+/// Returns whether the full stop at the end of a text is one of an abbreviation or of an ordinal
+/// number, by what comes behind: "inkl. Essen", "approx. 300", "am 3. Oktober".
+fn is_abbreviated(before: &str, behind: &str, language: &str) -> bool {
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    let Some(last) = last.strip_suffix('.').filter(|last| *last != before) else {
+        return false;
+    };
+    let last = last.trim_start_matches(['(', '[', '"', '“', '„']);
+    let is_day = (1..=2).contains(&last.len()) && last.bytes().all(|byte| byte.is_ascii_digit());
+    // the language of a short text is not sure
+    let is_ordinal = is_day && {
+        let lead = before.split_whitespace().rev().nth(1);
+        !["", "en"].contains(&language) || lead.is_some_and(|lead| ORDINAL_LEADS.contains(&lead))
+    };
+    match behind.chars().next() {
+        // who writes in small letters begins sentences with them, too
+        Some(c) if c.is_lowercase() => !before.starts_with(char::is_lowercase),
+        Some(c) if c.is_ascii_digit() => {
+            is_day || last.len() <= MAX_ABBREVIATION && last.chars().all(char::is_alphabetic)
+        }
+        Some(c) if c.is_alphabetic() => {
+            let is_title = TITLES.contains(&last.to_lowercase().as_str());
+            is_title || is_ordinal
+        }
+        _ => false,
     }
 }
 
@@ -140,6 +191,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut paragraph_indent = None;
     let mut last_indent = 0;
     let mut fence = open_fence(text);
+    let front_matter_end = front_matter_end(text);
     // in a table of reStructuredText: where its rows begin
     let mut row_indent = None;
     let mut above = "";
@@ -164,6 +216,9 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
             Line::Fence if fence.is_empty() && underlines(content, above) => Line::Underline,
             kind => kind,
         };
+        if line.start < front_matter_end && kind != Line::Blank {
+            kind = Line::Alone;
+        }
         let continues = kind == Line::Continues;
         let is_entry = continues && begins_with_date(content);
         let is_behind = |own| open && indent <= own && own < last_indent;
@@ -227,6 +282,18 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     }
 
     blocks
+}
+
+/// Returns where the front matter ends that a text begins with: fields between two rules.
+fn front_matter_end(text: &str) -> usize {
+    let rule = text.lines().next().unwrap_or_default().trim_end();
+    if !["---", "+++"].contains(&rule) {
+        return 0;
+    }
+    let mut lines = lines_of(text, 0..text.len()).skip(1).take(MAX_FIELDS);
+    lines
+        .find(|line| text[line.clone()].trim_end() == rule)
+        .map_or(0, |line| line.end)
 }
 
 /// Returns the fence of the code block that a text begins in, as a part of a document may; empty
@@ -363,14 +430,19 @@ fn kind(content: &str, fence: &str) -> Line {
 }
 
 /// Returns whether a line is a row of a table as readers write it, and not prose with such signs:
-/// its first two cells have short names.
+/// its first two cells have short names, or the two behind the name of the row.
 fn is_named_row(content: &str) -> bool {
-    let mut cells = content.split("; ");
-    let mut is_named = || {
-        let name = cells.next().and_then(|cell| cell.split_once(": "));
-        name.is_some_and(|(name, _)| name.len() <= MAX_NAME_BYTES)
+    let is_named = |cell: &str| {
+        let name = cell.split_once(": ").map(|(name, _)| name);
+        name.is_some_and(|name| name.len() <= MAX_NAME_BYTES)
     };
-    is_named() && is_named()
+    let mut cells = content.split("; ").peekable();
+    let first = cells.peek().copied().unwrap_or_default();
+    if first.len() <= MAX_NAME_BYTES && !first.contains(": ") {
+        cells.next();
+    }
+    let mut are_named = cells.take(2).map(is_named);
+    are_named.next() == Some(true) && are_named.next() == Some(true)
 }
 
 /// Returns the names and the values of a row of a table as readers write it, `| name: value | … |`
@@ -597,6 +669,42 @@ mod tests {
             &["# Title", "Text.", "More.", "Last"],
         );
         check("Title\n=====\nText.", "en", &["Title\n=====", "Text."]);
+        check(
+            "---\nowner: Ann\ndue: May\n---\nText.",
+            "en",
+            &["---", "owner: Ann", "due: May", "---", "Text."],
+        );
+        check(
+            "Staff; 2021: 17; 2022: 19\nShips; 2021: 3; 2022: 4",
+            "en",
+            &["Staff; 2021: 17; 2022: 19", "Ships; 2021: 3; 2022: 4"],
+        );
+        for (whole, language) in [
+            ("Das Konzert findet am 3. Oktober in der Aula statt.", "de"),
+            ("Der Kurs kostet inkl. Essen 40 Euro.", "de"),
+            ("The tank holds approx. 300 litres.", "en"),
+            ("Col. Ames commanded Ft. Dunmore.", "en"),
+            ("Max. load is 16 t.", "en"),
+            ("Toget går kl. 7 og d. 5. juni.", "da"),
+            ("Sie sitzt im 2. Stock.", ""),
+            ("Bis 30. 6. 2026.", "en"),
+        ] {
+            check(whole, language, &[whole]);
+        }
+        check(
+            "it rained. we left. 12 people stayed in 2012. They ate.",
+            "en",
+            &[
+                "it rained.",
+                "we left. 12 people stayed in 2012.",
+                "They ate.",
+            ],
+        );
+        check(
+            "She has 12. Then she left.",
+            "en",
+            &["She has 12.", "Then she left."],
+        );
         check(
             "vessel; per day\nvessel: Boat; per day: 12\nvessel: Ferry; per day: 310",
             "en",
