@@ -99,7 +99,11 @@ impl AskedNames {
                     words: separate_words(name, self.language),
                 }
             })
-            .filter(|name| self.shared_words(&name.words).next().is_some());
+            .filter(|name| {
+                // numbers alone are a date, of which a part is another date
+                let is_named = |word: &String| word.contains(char::is_alphabetic);
+                name.words.iter().any(is_named) && self.shared_words(&name.words).next().is_some()
+            });
         PlaceNames {
             document: document.to_owned(),
             names: names.collect(),
@@ -243,6 +247,11 @@ mod tests {
                 "How much does the Ridge 7 weigh?",
                 &[("a.md", "Ridge 7 Pro"), ("a.md", "Ridge 7")] as &[_],
                 [2, 1],
+            ),
+            (
+                "Who kept watch on 5 March 2025?",
+                &[("2025-03-05.md", "Watch"), ("2025-03-03.md", "Watch")],
+                [1, 2],
             ),
             (
                 "How much does the Ridge 7 Pro weigh?",

@@ -10,11 +10,11 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use super::filter::date;
 use super::fusion::ScoredChunk;
 use super::lexical::SIGNS;
-use super::lexical::analyser::is_content_word;
+use super::lexical::analyser::{dates, is_content_word};
 use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
-use crate::corpus::count_negations;
+use crate::corpus::{count_negations, named_dates};
 use crate::event::{ChunkCopy, Hit, Ranked, document_stem};
 use crate::letters::{self, is_dense};
 
@@ -70,16 +70,25 @@ struct Candidate {
     named: usize,
     /// The words that the versions of its file have in their paths, and its headings, both without
     /// numbers.
-    file: Vec<String>,
+    file: FileName,
     headings: Vec<Vec<String>>,
 }
 
 impl Candidate {
-    fn new(hit: Hit, entry: &DocumentEntry, query: &HashSet<u64>) -> Self {
+    fn new(hit: Hit, entry: &DocumentEntry, query: &Query) -> Self {
         let find_in = |text: &str| -> HashSet<u64> {
             let words = words(text).map(hash);
-            words.filter(|word| query.contains(word)).collect()
+            words.filter(|word| query.words.contains(word)).collect()
         };
+        let document = &hit.chunk.document;
+        let of_path = if query.dates.is_empty() {
+            Vec::new()
+        } else {
+            named_dates(document)
+        };
+        let mut dated = query.dates.clone();
+        dated.retain(|date| of_path.contains(date));
+        let dated = || dated.iter().map(hash);
 
         let place = hit.chunk.places.first().map(|from| &from.place);
         let names = place.map(|place| [&place.member, &place.name]);
@@ -94,9 +103,9 @@ impl Candidate {
             date: date(entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,
             text: TextPrint::new(&hit.chunk.text),
-            sought: find_in(&whole),
-            named: find_in(&hit.chunk.document).len(),
-            file: name_of(&hit.chunk.document),
+            sought: find_in(&whole).into_iter().chain(dated()).collect(),
+            named: find_in(document).len() + dated().count(),
+            file: FileName::new(document),
             headings: without_numbers(&hit.chunk.headings),
             hit: Hit {
                 date: entry.metadata.date.clone(),
@@ -126,10 +135,14 @@ impl Candidate {
         }
 
         // forms that differ in a number or a name say different things; versions of a file may
+        let is_version = self.file.is_version_of(&better.file);
+        let is_marked = self.file.is_marked || better.file.is_marked;
+        let [own_body, other_body] = [self.body(), better.body()];
         !is_same_document
             && self.headings == better.headings
-            && (self.body().has_facts_of(better.body()) || self.file == better.file)
-            && self.body().share_in(better.body()) >= MIN_SHARE
+            && (own_body.has_facts_of(other_body) || is_version)
+            && (own_body.share_in(other_body) >= MIN_SHARE
+                || is_version && is_marked && own_body.word_share_in(other_body) >= MIN_SHARE)
     }
 
     fn body(&self) -> &TextPrint {
@@ -147,7 +160,9 @@ impl Candidate {
         } else {
             [&self.text, &better.text]
         };
-        own.words == other.words || other.share_in(own) >= MIN_SHARE
+        own.words == other.words
+            || other.share_in(own) >= MIN_SHARE
+            || self.file.is_version_of(&better.file) && other.word_share_in(own) >= MIN_SHARE
     }
 }
 
@@ -270,6 +285,14 @@ impl TextPrint {
         shared.count() as f32 / own.len().max(1) as f32
     }
 
+    /// Returns the share of the words that another text has, too: in a short text one number is in a
+    /// quarter of the shingles.
+    fn word_share_in(&self, other: &Self) -> f32 {
+        let [own, others] = [self.all_words(), other.all_words()];
+        let shared = own.iter().filter(|one| others.binary_search(one).is_ok());
+        shared.count() as f32 / own.len().max(1) as f32
+    }
+
     fn shingles(&self) -> &[u64] {
         self.shingles
             .get_or_init(|| sort_hashes(self.words.windows(SHINGLE_WORDS).map(hash)))
@@ -341,59 +364,94 @@ fn without_numbers(headings: &[String]) -> Vec<Vec<String>> {
     headings.map(|heading| words(&heading).collect()).collect()
 }
 
-/// Returns the words of a path that the versions of a file share: `report` of
+/// The words of a path that the versions of a file share: `report` of
 /// `old/Report (2) final v3.docx`. A number alone is no mark of a version: `invoice-17`.
-fn name_of(path: &str) -> Vec<String> {
-    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
-    let parts = folders.split('/').chain([document_stem(path)]);
-    let names = parts.map(name_of_part);
-    names.filter(|name| !name.is_empty()).collect()
+struct FileName {
+    words: Vec<String>,
+    /// Whether a word or a number says that it is a version or a copy, and not a date alone.
+    is_marked: bool,
+    /// Whether it is a date alone, as that of a note of each day.
+    is_date: bool,
+}
+
+impl FileName {
+    fn new(path: &str) -> Self {
+        let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+        let mut name = Self {
+            words: Vec::new(),
+            is_marked: false,
+            is_date: false,
+        };
+        for part in folders.split('/') {
+            name.add(part);
+        }
+        let in_folder = name.words.len();
+        name.add(document_stem(path));
+        name.is_date = name.words.len() == in_folder && !name.is_marked;
+        name
+    }
+
+    fn is_version_of(&self, other: &Self) -> bool {
+        self.words == other.words && !self.is_date
+    }
+
+    fn add(&mut self, part: &str) {
+        // file managers name a copy `report (1)`
+        let words: Vec<String> = words(&part.replace('(', " copy ")).collect();
+        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_dated = words.iter().any(|word| {
+            is_number(word) && word.len() >= 4 && (word.starts_with("19") || word.starts_with("20"))
+        });
+
+        let mut is_behind_mark = false;
+        let mut kept = Vec::new();
+        for word in words.iter().map(String::as_str) {
+            let number = word.strip_prefix('v').unwrap_or(word);
+            if VERSION_WORDS.contains(&word) || (number != word && is_number(number)) {
+                is_behind_mark = true;
+                self.is_marked = true;
+            } else if !is_number(word) || !(is_behind_mark || is_dated) {
+                is_behind_mark = false;
+                kept.push(word);
+            }
+        }
+        self.words
+            .extend(Some(kept.join(" ")).filter(|name| !name.is_empty()));
+    }
 }
 
 /// Returns whether two of these documents are versions of one file, by their paths.
 pub fn has_versions<'p>(documents: impl Iterator<Item = &'p str>) -> bool {
     let documents: BTreeSet<&str> = documents.collect();
-    let names: HashSet<Vec<String>> = documents.iter().map(|path| name_of(path)).collect();
-    names.len() < documents.len()
+    let names = documents.iter().map(|path| FileName::new(path));
+    let mut seen = HashSet::new();
+    names
+        .into_iter()
+        .any(|name| !name.is_date && !seen.insert(name.words))
 }
 
 /// Returns how two versions of one file are ordered by the numbers in their paths; `None` for other
 /// files, and where the numbers are the same.
 pub fn compare_versions(one: &str, other: &str) -> Option<Ordering> {
-    let numbers = |path: &str| -> Vec<u64> {
-        let digits = path.split(|c: char| !c.is_ascii_digit());
-        digits.filter_map(|number| number.parse().ok()).collect()
-    };
     let order = numbers(one).cmp(&numbers(other));
-    (order.is_ne() && name_of(one) == name_of(other)).then_some(order)
+    let [one, other] = [one, other].map(FileName::new);
+    (order.is_ne() && one.is_version_of(&other)).then_some(order)
 }
 
-fn name_of_part(part: &str) -> String {
-    // file managers name a copy `report (1)`
-    let words: Vec<String> = words(&part.replace('(', " copy ")).collect();
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_dated = words.iter().any(|word| {
-        is_number(word) && word.len() >= 4 && (word.starts_with("19") || word.starts_with("20"))
-    });
+fn numbers(path: &str) -> Vec<u64> {
+    let digits = path.split(|c: char| !c.is_ascii_digit());
+    digits.filter_map(|number| number.parse().ok()).collect()
+}
 
-    let mut is_marked = false;
-    let mut kept = Vec::new();
-    for word in words.iter().map(String::as_str) {
-        let number = word.strip_prefix('v').unwrap_or(word);
-        if VERSION_WORDS.contains(&word) || (number != word && is_number(number)) {
-            is_marked = true;
-        } else if !is_number(word) || !(is_marked || is_dated) {
-            is_marked = false;
-            kept.push(word);
-        }
-    }
-    kept.join(" ")
+/// The words of a query, by their hashes, and the dates that it names.
+struct Query {
+    words: HashSet<u64>,
+    dates: Vec<String>,
 }
 
 /// A result in which copies are one hit, in the order of the best of them.
 pub(super) struct Folding {
-    /// The words of the query, by their hashes.
-    query: HashSet<u64>,
+    query: Query,
     groups: Vec<Vec<Candidate>>,
     max: usize,
 }
@@ -404,7 +462,10 @@ impl Folding {
         let language = short_text_language(query).unwrap_or_default();
         let words = words(query).filter(|word| is_content_word(word, language));
         Self {
-            query: words.map(hash).collect(),
+            query: Query {
+                words: words.map(hash).collect(),
+                dates: dates(query),
+            },
             groups: Vec::new(),
             max,
         }
@@ -426,8 +487,8 @@ impl Folding {
     }
 
     /// Returns the hits. Of copies the one leads that holds most words of the query, then the one
-    /// whose path does, then the newest, then the one with the shortest path: programs and people
-    /// lengthen that of a copy.
+    /// whose path does, then the newest, of one day the one with the largest number of a version,
+    /// then the one with the shortest path: programs and people lengthen that of a copy.
     pub fn finish(self) -> Vec<Hit> {
         let groups = (1..).zip(self.groups);
         groups.map(|(rank, group)| join(rank, group)).collect()
@@ -464,10 +525,15 @@ fn join(rank: u32, mut group: Vec<Candidate>) -> Hit {
         rank,
         ..group[0].hit.fused
     };
+    let is_one_text = group
+        .iter()
+        .all(|one| one.text.words == group[0].text.words);
     let order = |at: &usize| {
         let one = &group[*at];
-        let length = Reverse(one.hit.chunk.document.len());
-        let time = (&one.date, one.modified_minutes);
+        let document = &one.hit.chunk.document;
+        let version = (!is_one_text).then(|| numbers(document));
+        let time = (&one.date, version, one.modified_minutes);
+        let length = Reverse(document.len());
         (one.sought.len(), one.named, time, length, Reverse(*at))
     };
     let leaders = (0..group.len()).filter(|at| group[*at].can_lead(&group[0]));
@@ -598,7 +664,9 @@ mod tests {
         let ja = "日曜日のルンド島行きフェリーは十時に出て、帰りの最終便は夕方に出る。";
         let password = format!("{FERRY} The password is Kestrel7.");
         let other_case = password.replace("Kestrel7", "kestrel7");
-        let cases: [(Document<'_>, Document<'_>, bool); 21] = [
+        let short = "The daily allowance for travel is 28 euros in all countries.";
+        let risen = short.replace("28", "35");
+        let cases: [(Document<'_>, Document<'_>, bool); 25] = [
             (("a.md", "", "", FERRY), ("b.md", "", "", &other_word), true),
             (
                 ("a.md", "", "", &password),
@@ -630,6 +698,26 @@ mod tests {
                 ("bill-17 (1).md", "", "", FERRY),
                 ("bill-17 draft 2.md", "", "", &other_time),
                 true,
+            ),
+            (
+                ("pay (1).md", "", "", short),
+                ("pay.md", "", "", &risen),
+                true,
+            ),
+            (
+                ("pay 2024.md", "", "", short),
+                ("pay 2025.md", "", "", &risen),
+                false,
+            ),
+            (
+                ("pay v9.md", "", "", short),
+                ("pay v10.md", "", "", &risen),
+                true,
+            ),
+            (
+                ("daily/2024-01-02.md", "", "", FERRY),
+                ("daily/2024-01-03.md", "", "", &other_time),
+                false,
             ),
             // a negation and a name as well
             (("a.md", "", "", FERRY), ("b.md", "", "", &denied), false),
@@ -692,7 +780,7 @@ mod tests {
         let later = FERRY.replace("10:15", "11:15");
         let versions = [("v1.md", "", "", FERRY), ("v2.md", "", "", later.as_str())];
         for (query, leading) in [
-            ("the ferry", &["v1.md"][..]),
+            ("the ferry", &["v2.md"][..]),
             ("ferry at 11:15", &["v2.md"]),
             ("ferry at 10:15 or 11:15", &["v1.md", "v2.md"]),
         ] {
