@@ -3,25 +3,14 @@
 //! a source.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeSet;
 
-use crate::corpus::{is_month, split_words};
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, Conflict};
-use crate::index::{compare_versions, is_content_word};
 
 use super::marks::without_marks;
 use super::quotes::quotation;
-use super::sources::{Source, SourceSentence, Supports};
-use super::wording::{names, numbers, stems};
-
-/// Least share of their words that two sentences about the same thing have in common (Dice's
-/// coefficient): of issues of one document, which say the same in much the same words, and of two
-/// documents of which none is known to be the newer one.
-const MIN_COMMON: f32 = 0.7;
-const MIN_COMMON_UNDATED: f32 = 0.75;
-/// Least number of words in common.
-const MIN_COMMON_WORDS: usize = 2;
+use super::sources::{SourceSentence, Supports};
+use super::wording::numbers;
 
 /// A sentence of a source that says otherwise.
 struct Otherwise {
@@ -96,8 +85,10 @@ impl Supports {
             self.sources.iter().filter_map(move |other| {
                 let age = self.age(other, own);
                 let known = numbers(&other.text);
-                let has_another =
-                    !disputed.is_subset(&known) && !known.is_subset(&numbers(&own.text));
+                let file = |one: &SourceSentence| &self.passages[one.passage].citation.file;
+                let has_another = file(other) != file(own)
+                    && !disputed.is_subset(&known)
+                    && !known.is_subset(&numbers(&own.text));
                 (has_another && self.is_same_subject(own, other, age)).then_some((age, other))
             })
         });
@@ -110,90 +101,6 @@ impl Supports {
             age,
         })
     }
-
-    /// Returns how the document of a sentence is ordered against that of another: by their dates,
-    /// or as versions of one file.
-    fn age(&self, one: &SourceSentence, other: &SourceSentence) -> Option<Ordering> {
-        let [one, other] = [one, other].map(|sentence| &self.passages[sentence.passage]);
-        let dates = one.date.as_ref().zip(other.date.as_ref());
-        let by_date = dates.map(|(one, other)| one.cmp(other));
-        by_date
-            .filter(|order| order.is_ne())
-            .or_else(|| compare_versions(&one.citation.file, &other.citation.file))
-    }
-
-    /// Returns whether sentences of two documents are about the same thing, by their words and by
-    /// those of the question.
-    fn is_same_subject(
-        &self,
-        own: &SourceSentence,
-        other: &SourceSentence,
-        age: Option<Ordering>,
-    ) -> bool {
-        let [from, to] = [own, other].map(|sentence| &self.passages[sentence.passage]);
-        if from.citation.file == to.citation.file || from.language != to.language {
-            return false;
-        }
-
-        // what was asked of one day is not what another day says
-        let is_of_day = |passage: &Source| {
-            let mut days = self.days.iter();
-            days.any(|day| {
-                passage
-                    .date
-                    .as_ref()
-                    .is_some_and(|date| date.starts_with(day))
-            })
-        };
-        if is_of_day(from) && !is_of_day(to) {
-            return false;
-        }
-
-        let language = from.language;
-        let [said, said_there] = [own, other].map(|sentence| subject_words(sentence, language));
-        let common = said.intersection(&said_there).count();
-        let share = 2.0 * common as f32 / (said.len() + said_there.len()).max(1) as f32;
-        let least = match age {
-            Some(_) => MIN_COMMON,
-            None => MIN_COMMON_UNDATED,
-        };
-        let is_asked_of_both = self.asked[language]
-            .iter()
-            .all(|word| !has_word(own, from, word) || has_word(other, to, word));
-        common >= MIN_COMMON_WORDS
-            && share >= least
-            && is_asked_of_both
-            && names_are_in(own, other, to)
-            && names_are_in(other, own, from)
-    }
-}
-
-/// Returns the words of what a sentence is about: neither its numbers nor its months.
-fn subject_words<'s>(sentence: &'s SourceSentence, language: &str) -> BTreeSet<&'s String> {
-    let dates = split_words(&sentence.text).filter(|word| is_month(word));
-    let dates: BTreeSet<String> = dates.flat_map(|word| stems(word, language)).collect();
-    let is_said = |stem: &&String| !stem.contains(|c: char| c.is_ascii_digit());
-    let stems = sentence.stems.iter().filter(is_said);
-    stems.filter(|stem| !dates.contains(*stem)).collect()
-}
-
-fn has_word(sentence: &SourceSentence, passage: &Source, word: &String) -> bool {
-    sentence.stems.contains(word) || passage.place_stems.contains(word)
-}
-
-/// Returns whether the names of a sentence are in another one or in its place: what is said of
-/// another person is no contradiction. German writes every noun as English writes a name.
-fn names_are_in(sentence: &SourceSentence, other: &SourceSentence, passage: &Source) -> bool {
-    let first = split_words(&sentence.text).next().map(str::to_owned);
-    let first = first.filter(|word| is_content_word(word, passage.language));
-    let mut names = names(&sentence.text)
-        .chain(first)
-        .filter(|name| !is_month(name));
-    passage.language == "de"
-        || names.all(|name| {
-            let mut forms = stems(&name, passage.language).into_iter();
-            forms.any(|form| has_word(other, passage, &form))
-        })
 }
 
 #[cfg(test)]
@@ -212,8 +119,7 @@ mod tests {
     fn otherwise(question: &str, answer: &str, sources: &[[&str; 4]]) -> Option<&'static str> {
         let hits = (1..).zip(sources).map(|(id, source)| hit(id, *source));
         let supports = Supports::new(question, &Passages::from_hits(hits.collect()));
-        let mut quotations = supports.quotations().into_iter();
-        let cited = quotations.next().expect("a sentence");
+        let cited = supports.quote(&supports.sources[0]);
         let found = supports.find_otherwise(answer, &cited)?;
         Some(match found.age {
             Some(Ordering::Greater) => "newer",

@@ -5,6 +5,8 @@ mod marks;
 mod wording;
 mod sources;
 mod citations;
+mod leads;
+mod disputes;
 mod quotes;
 mod conflicts;
 mod judged;

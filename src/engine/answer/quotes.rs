@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::corpus::{
-    Format, begins_item, fold_white_space, is_heading as is_heading_line, language, split_words,
+    Format, begins_item, fold_white_space, is_heading as is_heading_line, is_month, language,
+    split_words,
 };
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{
-    ChunkText, Citation, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
+    ChunkText, Citation, Evidence, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
     saturating_u32,
 };
 use crate::index::{AskedNames, content_words, date_words, path_words, short_text_language};
 use crate::methods::cosine;
 
-use super::sources::Supports;
-use super::wording::is_definition;
+use super::leads::units;
+use super::sources::{SourceSentence, Supports};
+use super::wording::{has_digit, is_definition, names};
 
 /// Maximum number of sentences of an answer.
 const MAX_QUOTES: usize = 3;
@@ -38,6 +40,8 @@ const PASSAGE_WEIGHT: f32 = 0.2;
 /// finds the sentence with the answer first for 53 in place of 44 % of 120 questions of Natural
 /// Questions, among three for 86 in place of 71 %; of SQuAD 76 for 74, and 88 for 86 %.
 const FOUND_WEIGHT: f32 = 0.2;
+/// By how much a name or a number that no passage has lowers the score of all sentences.
+const LACKING: f32 = 0.5;
 /// A longer block of code is quoted by its lines.
 const MAX_CODE_LINES: usize = 24;
 /// The short answer of a refusal, as the prompts of the papers word it.
@@ -48,12 +52,16 @@ const UNCLEAR: f32 = 0.25;
 
 /// The sentences of some passages that fit the question, best first.
 #[derive(Default)]
-pub struct RankedSentences(Vec<RankedSentence>);
+pub struct RankedSentences {
+    sentences: Vec<RankedSentence>,
+    /// Whether a name or a number of the question is in no passage: what they say is of another one.
+    lacks_name: bool,
+}
 
 struct RankedSentence {
     citation: Citation,
-    /// The byte of its passage at which it begins.
-    at: usize,
+    /// The sentence, of a list its lead.
+    source: SourceSentence,
     /// Weighted share of the question's words in the sentence and in its passage.
     by_words: f32,
     /// The part of its place, which distinguishes it from other sentences alone: the question's
@@ -95,54 +103,66 @@ impl RankedSentences {
     /// Failures of the embedder.
     pub fn new(run: &mut Run<'_>, passages: &Passages) -> Result<Self, RunError> {
         let question = QuestionWords::new(run.question, passages);
-        let by_passage = question.by_passage.iter().map(|held| question.share(held));
-        let by_passage: Vec<f32> = by_passage.collect();
         let dates: Vec<String> = date_words(run.question).collect();
         let paths = passages.hits.iter().map(|hit| &hit.chunk.document);
         let by_path: Vec<_> = paths
             .map(|path| question.find_in_path(path, &dates))
             .collect();
+        let by_passage = question.by_passage.iter().zip(&by_path);
+        let by_passage = by_passage.map(|(held, (_, dated))| question.share(held, *dated));
+        let by_passage: Vec<f32> = by_passage.collect();
 
         let supports = Supports::new(run.question, passages);
-        let starts = supports.sources.iter().map(|source| source.at);
-        let quotations = supports.quotations().into_iter().zip(starts);
-        // a document that asks answers in the sentence behind: the words asked for are of that one
-        let mut asked = (0, BTreeSet::new());
-        let ranked = quotations.filter_map(|(citation, at)| {
-            let text = citation.quote.as_deref().unwrap_or_default();
+        let units = (0..passages.hits.len()).flat_map(|passage| {
+            let chunk = &passages.hits[passage].chunk;
+            let own: Vec<&SourceSentence> = supports.sources_of(passage).collect();
+            let units = units(chunk, &own).into_iter().filter(|unit| !unit.is_lead);
+            let quoted = units.map(|unit| {
+                let [first, last] = [own[unit.sentences.start], own[unit.sentences.end - 1]];
+                let text = &chunk.text[first.at..last.at + last.text.len()];
+                let leads = unit.leads.iter().map(|lead| own[*lead].text.as_str());
+                let leads: Vec<&str> = leads.collect();
+                (
+                    first.clone(),
+                    [first.lines[0], last.lines[1]],
+                    text,
+                    leads.join(" "),
+                )
+            });
+            quoted.collect::<Vec<_>>()
+        });
+        let ranked = units.map(|(source, lines, text, leads)| {
             let mut held = question.find_in(text);
-            let hit = &passages.hits[citation.label as usize - 1];
-            let above = question.find_in(&hit.chunk.headings_at(at).join(" "));
+            held.extend(question.find_in(&leads));
+            let hit = &passages.hits[source.passage];
+            let above = question.find_in(&hit.chunk.headings_at(source.at).join(" "));
             // what a row or a definition is about stands above them, and what a sentence is about
             // above its section, where several are in a passage
             let is_entry = text.starts_with('|') || is_definition(text);
             if is_entry || !hit.chunk.sections.is_empty() {
                 held.extend(above.iter().cloned());
             }
-            // in a table of contents it is the text of a link
-            if text.trim_end().ends_with(['?', '？']) || text.contains("?](") {
-                asked = (citation.label, held);
-                return None;
-            }
-            let (label, words) = std::mem::take(&mut asked);
-            if label == citation.label {
-                held.extend(words);
-            }
 
-            let own = question.share(&held);
+            let (named, dated) = &by_path[source.passage];
+            let own = question.share(&held, *dated);
             held.extend(above);
-            let (named, dated) = &by_path[citation.label as usize - 1];
             held.extend(named.iter().cloned());
-            let placed = question.share(&held) - own + dated;
-            let passage = by_passage[citation.label as usize - 1];
-            Some(RankedSentence {
-                by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * passage,
+            let placed = question.share(&held, *dated) - own + dated;
+            let citation = Citation {
+                evidence: Evidence::Overlap { share: 1.0 },
+                quote: Some(text.to_owned()),
+                first_line: lines[0],
+                last_line: lines[1],
+                ..supports.quote(&source)
+            };
+            RankedSentence {
+                by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * by_passage[source.passage],
                 by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
                 similarity: 0.0,
                 code: None,
-                at,
+                source,
                 citation,
-            })
+            }
         });
         let mut sentences: Vec<RankedSentence> = ranked.collect();
         // chunks overlap: a sentence of two is one, and an end that a chunk cut off is none
@@ -156,7 +176,7 @@ impl RankedSentences {
             let mut starts = chunk.sections.iter().map(|section| section.at as usize);
             // a heading of Org has its state and its tags, too
             titles.any(|title| split_words(title).eq(split_words(one.text())))
-                || one.text().starts_with('*') && starts.any(|start| start == one.at)
+                || one.text().starts_with('*') && starts.any(|start| start == one.source.at)
         };
         sentences.retain(|one| {
             let text = one.text();
@@ -176,7 +196,7 @@ impl RankedSentences {
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
         let asked = AskedNames::new(run.question);
-        let headings = |one: &RankedSentence| one.chunk(passages).headings_at(one.at);
+        let headings = |one: &RankedSentence| one.chunk(passages).headings_at(one.source.at);
         asked.order(
             &mut sentences,
             |one| asked.names(&one.chunk(passages).document, headings(one)),
@@ -184,18 +204,25 @@ impl RankedSentences {
             // its place is worth as much as that of the one that it passes
             |one, other| one.by_place += other.fit() - one.fit(),
         );
+        put_newest_first(&mut sentences, &supports);
         for one in sentences.iter_mut().take(MAX_QUOTES) {
             let chunk = one.chunk(passages);
             one.code = code_around(chunk, one.text(), one.citation.first_line);
         }
-        Ok(Self(sentences))
+        Ok(Self {
+            sentences,
+            lacks_name: question.lacks_name(run.question),
+        })
     }
 
     /// Returns the sentence of each passage that is nearest to the question by its meaning.
     pub fn nearest(&self, passages: &Passages) -> Vec<NearestSentence> {
         let labelled = (1..).zip(&passages.hits);
         let nearest = labelled.filter_map(|(label, hit)| {
-            let own = self.0.iter().filter(|one| one.citation.label == label);
+            let own = self
+                .sentences
+                .iter()
+                .filter(|one| one.citation.label == label);
             let compared = own.filter(|one| one.similarity > 0.0);
             let best = compared.max_by(|a, b| a.similarity.total_cmp(&b.similarity))?;
             Some(NearestSentence {
@@ -210,13 +237,13 @@ impl RankedSentences {
     /// Returns the best `count` sentences, each behind the names of its place; in place of an item
     /// of a list its whole passage, as a "text": one step is no answer.
     pub fn best_texts(&self, passages: &Passages, count: usize) -> Vec<(&'static str, String)> {
-        let best = self.0.iter().take(count);
+        let best = self.sentences.iter().take(count);
         let placed = best.map(|one| {
             let chunk = one.chunk(passages);
             if begins_item(one.text()) {
                 return ("text", chunk.embedded_text());
             }
-            let above = chunk.headings_at(one.at);
+            let above = chunk.headings_at(one.source.at);
             let text = embedded_text(&chunk.document, above, one.text());
             ("sentence", text)
         });
@@ -225,10 +252,31 @@ impl RankedSentences {
         texts
     }
 
-    /// Returns the largest score of a sentence: its similarity and its share of the question's
-    /// words.
+    /// Returns the largest score of a sentence, its similarity and its share of the question's
+    /// words; less where a name is in no passage.
     pub fn score(&self) -> f32 {
-        self.0.iter().map(RankedSentence::score).fold(0.0, f32::max)
+        let scores = self.sentences.iter().map(RankedSentence::score);
+        let lacking = if self.lacks_name { LACKING } else { 0.0 };
+        (scores.fold(0.0, f32::max) - lacking).max(0.0)
+    }
+}
+
+/// Puts each of the best sentences behind a newer one that says otherwise, with its place.
+fn put_newest_first(sentences: &mut [RankedSentence], supports: &Supports) {
+    for at in 0..sentences.len().min(MAX_QUOTES) {
+        let newer = |from: usize| {
+            let older = &sentences[from].source;
+            let mut behind = at + 1..sentences.len();
+            behind.find(|other| supports.replaces(&sentences[*other].source, older))
+        };
+        // the newer one may have a newer one itself
+        let Some(newest) = std::iter::successors(newer(at), |from| newer(*from)).last() else {
+            continue;
+        };
+        let fit = sentences[at].fit();
+        sentences[at..=newest].rotate_right(1);
+        let newest = &mut sentences[at];
+        newest.by_place += fit - newest.fit();
     }
 }
 
@@ -358,6 +406,8 @@ pub fn hold_subject(question: &str, subject: &str, passages: &Passages) -> Vec<b
 struct QuestionWords {
     language: &'static str,
     weights: BTreeMap<String, f32>,
+    /// Those of them that name its dates.
+    of_dates: BTreeSet<String>,
     /// The words of the question in the text and the place of each passage.
     by_passage: Vec<BTreeSet<String>>,
 }
@@ -369,9 +419,13 @@ impl QuestionWords {
 
     fn in_language(question: &str, language: &'static str, passages: &Passages) -> Self {
         let words = content_words(question, language).into_iter();
+        let begins_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+        let of_dates = split_words(question).filter(|word| is_month(word) || begins_number(word));
+        let of_dates = of_dates.flat_map(|word| content_words(word, language));
         let mut known = Self {
             language,
             weights: words.map(|word| (word, 1.0)).collect(),
+            of_dates: of_dates.collect(),
             by_passage: Vec::new(),
         };
         for hit in &passages.hits {
@@ -388,6 +442,22 @@ impl QuestionWords {
             *weight = (1.0 + all / (1.0 + holding.count() as f32)).ln();
         }
         known
+    }
+
+    /// Returns whether no passage has some name or number of the question.
+    fn lacks_name(&self, question: &str) -> bool {
+        let held: BTreeSet<&String> = self.by_passage.iter().flatten().collect();
+        let is_missing = |name: String| {
+            let forms = content_words(&name, self.language);
+            !forms.is_empty() && !forms.iter().any(|form| held.contains(form))
+        };
+        let numbers = question.split_whitespace().filter(|word| has_digit(word));
+        let mut numbers = numbers.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        // German writes every noun as a name, and a title all of its words
+        let words = split_words(question).count();
+        let has_names = self.language != "de" && names(question).count() * 2 < words;
+        numbers.any(|number| is_missing(number.to_owned()))
+            || has_names && names(question).any(is_missing)
     }
 
     /// Returns the words of the question that a text holds.
@@ -409,10 +479,16 @@ impl QuestionWords {
         words.into_iter().collect()
     }
 
-    /// Returns the weighted share of the words.
-    fn share(&self, words: &BTreeSet<String>) -> f32 {
-        let total: f32 = self.weights.values().sum();
-        let held: f32 = words.iter().map(|word| self.weights[word]).sum();
+    /// Returns the weighted share of the words, in a document with this share of the dates that are
+    /// asked about: one of the very day does not say again which it is.
+    fn share(&self, words: &BTreeSet<String>, dated: f32) -> f32 {
+        let counts = |word: &String| dated < 1.0 || !self.of_dates.contains(word);
+        let counted = self.weights.iter().filter(|(word, _)| counts(word));
+        let (mut total, mut held) = (0.0, 0.0);
+        for (word, weight) in counted {
+            total += weight;
+            held += if words.contains(word) { *weight } else { 0.0 };
+        }
         if total > 0.0 { held / total } else { 0.0 }
     }
 }
@@ -458,9 +534,9 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, answer: Answer) ->
 /// Adds the sentences, or the blocks of code that they are in where they are an answer; what only
 /// comes near is named by its line.
 fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer: bool) -> Answer {
-    let best = ranked.0.first().map_or(0.0, RankedSentence::fit);
+    let best = ranked.sentences.first().map_or(0.0, RankedSentence::fit);
     let least = (best * MIN_RELATIVE).max(MIN_NEAR);
-    let quoted = ranked.0.into_iter().take(MAX_QUOTES);
+    let quoted = ranked.sentences.into_iter().take(MAX_QUOTES);
     let fitting = quoted.filter(|one| one.fit() >= least && one.score() >= MIN_NEAR);
     let mut blocks = BTreeSet::new();
     for sentence in fitting {
@@ -497,6 +573,7 @@ pub fn quotation(text: &str) -> String {
         .filter(|_| is_numbered)
         .map_or(text, |(_, rest)| rest);
     let inner = text.trim().strip_prefix('|');
+    let is_list = text.lines().skip(1).any(|line| begins_item(line.trim()));
     match inner.and_then(|inner| inner.strip_suffix('|')) {
         Some(row) => {
             let cells = row.split(" | ").map(fold_white_space);
@@ -504,8 +581,26 @@ pub fn quotation(text: &str) -> String {
             cells.join(" · ")
         }
         None if is_quoted => fold_white_space(&text.replace("\n>", "\n")),
+        None if is_list => listed(text),
         None => fold_white_space(text),
     }
+}
+
+/// Returns a list with its lead on one line.
+fn listed(text: &str) -> String {
+    let mut listed = String::new();
+    for line in text.lines().map(str::trim) {
+        let separator = match listed.chars().next_back() {
+            None => "",
+            Some(':' | '：') => " ",
+            Some(_) if begins_item(line) => " · ",
+            Some(_) => " ",
+        };
+        let bare = line.trim_start_matches(['*', '-', '+', '•', ' ']);
+        listed.push_str(if bare.is_empty() { "" } else { separator });
+        listed.push_str(bare);
+    }
+    fold_white_space(&listed)
 }
 
 /// Returns that the documents do not say, or, where not all of them were searched, that those which
@@ -612,6 +707,11 @@ mod tests {
             ("|Gate: Arvel\n|Width: 61", "Gate: Arvel · Width: 61"),
             ("* - Gate: Arvel\n  - Width: 61", "Gate: Arvel · Width: 61"),
             ("[2] Paint it.", "Paint it."),
+            (
+                "Baker:\n\n* rye\n  bread\n* rolls",
+                "Baker: rye bread · rolls",
+            ),
+            ("- Bergen\n  - Guide: A", "Bergen · Guide: A"),
             ("|", "|"),
         ] {
             assert_eq!(quotation(text), expected);

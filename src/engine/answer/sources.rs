@@ -35,8 +35,6 @@ pub struct Supports {
 /// A passage, with the words of its text and its place.
 pub struct Source {
     pub citation: Citation,
-    /// The date of its document, as `2024-01-31`.
-    pub date: Option<String>,
     pub language: &'static str,
     /// Text behind the place, in lower case.
     pub text: String,
@@ -50,12 +48,15 @@ pub struct Source {
 }
 
 /// A sentence of a passage.
+#[derive(Clone)]
 pub struct SourceSentence {
     /// Index of its passage in `passages`.
     pub passage: usize,
     /// The byte of the passage at which it begins.
     pub at: usize,
     pub lines: [u32; 2],
+    /// The date in the headings above it, or else of its document, as `2024-01-31`.
+    pub date: Option<String>,
     pub place: Option<Place>,
     pub text: String,
     /// Words of the headings above it, in lower case.
@@ -86,20 +87,23 @@ impl Supports {
 
         for (label, hit) in (1..).zip(&passages.hits) {
             let language = language(&hit.chunk.text);
-            for range in sentences(&hit.chunk.text, "") {
+            for range in sentences(&hit.chunk.text, language) {
                 let text = &hit.chunk.text[range.clone()];
                 let stems = stems(text, language);
                 for stem in &stems {
                     *supports.sources_with.entry(stem.clone()).or_default() += 1;
                 }
                 let lines = lines(&hit.chunk, range.clone());
+                let headings = hit.chunk.headings_at(range.start);
+                let dated = headings.iter().rev().find_map(|one| named_dates(one).pop());
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
                     at: range.start,
                     lines,
+                    date: dated.or_else(|| hit.date.clone()),
                     place: hit.chunk.place(lines),
                     text: text.to_owned(),
-                    above: words(&hit.chunk.headings_at(range.start).join(" ")),
+                    above: words(&headings.join(" ")),
                     words: words(text),
                     stems,
                 });
@@ -111,7 +115,6 @@ impl Supports {
             asked.or_insert_with(|| stems(question, language));
             supports.passages.push(Source {
                 citation: citation(label, hit),
-                date: hit.date.clone(),
                 language,
                 text: fold_white_space(&text.to_lowercase()),
                 words: words(&text),
@@ -133,15 +136,6 @@ impl Supports {
             quote: Some(source.text.clone()),
             ..self.passages[source.passage].citation.clone()
         }
-    }
-
-    /// Returns a citation of each sentence of the passages, in their order.
-    pub fn quotations(&self) -> Vec<Citation> {
-        let cited = |source: &SourceSentence| Citation {
-            evidence: Evidence::Overlap { share: 1.0 },
-            ..self.quote(source)
-        };
-        self.sources.iter().map(cited).collect()
     }
 
     /// Returns a citation of each passage with the sentence that holds most words of the question:
