@@ -142,6 +142,11 @@ fn a_page_of_a_pdf_is_a_picture_as_the_terminal_takes_it() {
         assert!(written.contains(picture), "{setting}: {written:?}");
         terminal.send("\x1b[C");
         terminal.wait_for("people.pdf p. 2");
+        // so does the wheel
+        terminal.send("\x1b[<64;5;5M");
+        terminal.wait_for("people.pdf p. 1");
+        terminal.send("\x1b[<65;5;5M");
+        terminal.wait_for("people.pdf p. 2");
         // there is no third page
         terminal.send("\x1b[Cq");
         terminal.wait_for("page as a picture");

@@ -1,6 +1,6 @@
 //! A page of a PDF, which takes the screen until a key leaves it.
 
-use crossterm::event::{Event, KeyEventKind};
+use crossterm::event::{Event, KeyCode, KeyEventKind, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::widgets::Widget;
 
@@ -18,23 +18,32 @@ impl App {
         self.changed = true;
     }
 
-    /// Turns or leaves the page that is shown. Returns whether there is one, which takes all keys.
+    /// Turns or leaves the page that is shown. Returns whether there is one, which takes all keys
+    /// and the wheel.
     pub(super) fn page_takes(&mut self, event: &Event) -> bool {
         let Some(page) = &self.page else {
             return false;
         };
         let key = match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => key,
+            Event::Key(key) if key.kind != KeyEventKind::Release => key.code,
+            Event::Mouse(mouse) if mouse.kind == MouseEventKind::ScrollDown => KeyCode::PageDown,
+            Event::Mouse(mouse) if mouse.kind == MouseEventKind::ScrollUp => KeyCode::PageUp,
             Event::Resize(..) => return false,
             _ => return true,
         };
 
-        match page.key(key.code) {
+        match page.key(key) {
             PageKey::Turn(number) if number == page.number => {}
-            PageKey::Turn(number) => self.effects.push(Effect::ShowPage {
-                file: page.file.clone(),
-                page: number,
-            }),
+            PageKey::Turn(number) => {
+                let shows = Effect::ShowPage {
+                    file: page.file.clone(),
+                    page: number,
+                };
+                // a turn of the wheel is several events, and a page takes a moment to draw
+                if !self.effects.contains(&shows) {
+                    self.effects.push(shows);
+                }
+            }
             PageKey::Leave => {
                 self.page = None;
                 self.effects.push(Effect::Redraw);
