@@ -22,20 +22,26 @@ use super::call::{Call, DecodingClock};
 use super::stage::RunStage;
 
 /// Openings of questions that no name, number or date answers.
-const PROSE: [&str; 13] = [
-    "how do",
-    "how can",
-    "how should",
-    "how to",
+const PROSE: [&str; 14] = [
     "why",
     "explain",
     "describe",
+    "outline",
     "summarise",
     "summarize",
-    "list all",
-    "list every",
-    "list the",
+    "list",
     "compare",
+    "show",
+    "make",
+    "write",
+    "give an overview",
+    "what is a",
+    "what is an",
+];
+/// Words behind "how" in a question for a number.
+const MEASURES: [&str; 16] = [
+    "many", "much", "long", "old", "far", "often", "big", "large", "tall", "high", "deep", "wide",
+    "heavy", "fast", "late", "early",
 ];
 
 /// One question and everything that happened to it.
@@ -403,9 +409,14 @@ impl Run {
 /// Returns whether a question asks for more than a name, a number or a date.
 fn asks_for_prose(question: &str) -> bool {
     let question = question.trim().to_lowercase();
-    let asks = |start: &&str| {
-        let behind = question.strip_prefix(*start);
-        behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric))
+    let behind = |start: &str| {
+        let behind = question.strip_prefix(start);
+        behind.filter(|behind| !behind.starts_with(char::is_alphanumeric))
     };
-    PROSE.iter().any(asks) || question.ends_with(" about?")
+    let asks_how = behind("how").is_some_and(|behind| {
+        let word = behind.split_whitespace().next();
+        word.is_some_and(|word| !MEASURES.contains(&word))
+    });
+    let asks_for_text = PROSE.iter().any(|start| behind(start).is_some());
+    asks_how || asks_for_text || question.ends_with(" about?")
 }

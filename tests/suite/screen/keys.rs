@@ -2414,6 +2414,10 @@ fn only_a_question_for_a_name_has_a_short_answer() {
         ("Where was the teacher of Mira Oakes born?", true),
         ("How many pupils did Tam Reeve have?", true),
         ("How do I reach the harbour school?", false),
+        ("How does the lamp of the harbour turn?", false),
+        ("What is a tide gauge?", false),
+        ("What is the name of the harbour?", true),
+        ("Show the rules of the school.", false),
         ("What is the letter of 1869 about?", false),
     ] {
         let mut records = recorded();
