@@ -19,7 +19,7 @@ use super::player::Player;
 use super::state::Model;
 use super::text;
 use super::theme::Tone;
-use super::tour::STOPS;
+use super::tour::Tour;
 use super::ui::{Field, Focus, Notice, PROMPT, Purpose};
 use super::view::Scene;
 use super::waterfall;
@@ -307,7 +307,7 @@ pub fn stages(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
 
 /// Returns the rows of the guided tour, with the rule above them; 0 outside of it.
 pub fn tour_rows(scene: &Scene<'_>, width: u16) -> u16 {
-    let stop = scene.ui.tour.and_then(|stop| STOPS.get(stop));
+    let stop = Tour::new(scene).stop();
     let cells = usize::from(width).saturating_sub(2);
     stop.map_or(0, |stop| {
         text::wrap(&stop.words(scene.keymap), cells).len() as u16 + 1
@@ -316,11 +316,12 @@ pub fn tour_rows(scene: &Scene<'_>, width: u16) -> u16 {
 
 /// Draws the stop of the guided tour: a rule with its number and the keys, then what it says.
 pub fn tour(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    let Some((at, stop)) = scene.ui.tour.and_then(|at| Some((at, STOPS.get(at)?))) else {
+    let tour = Tour::new(scene);
+    let Some(stop) = tour.stop() else {
         return;
     };
 
-    let title = format!("── tour, {} of {} ", at + 1, STOPS.len());
+    let title = format!("── {} ", tour.title());
     let mut keys = Line::default();
     for (action, what) in [(Action::Tour, "next"), (Action::Back, "leave the tour")] {
         keys.push_span(Span::raw(" "));

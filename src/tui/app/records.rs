@@ -97,6 +97,7 @@ impl App {
             }
             _ => {}
         }
+        self.leave_empty_stop();
         self.trials_receive(&record.event);
         self.overlay_receives(&record.event);
     }

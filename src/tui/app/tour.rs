@@ -1,7 +1,7 @@
 //! The guided tour: from stop to stop, and out of it.
 
 use crate::tui::keys::Action;
-use crate::tui::tour::{Place, STOPS};
+use crate::tui::tour::{Place, Tour};
 
 use super::base::App;
 
@@ -22,16 +22,15 @@ impl App {
         if !self.has_engine() {
             return;
         }
-        if !self.ui.question.has_prepared() {
-            self.refuse("the tour is about the demo: `ragscope demo` opens it");
+        if self.ui.question.suggestions.is_empty() {
+            self.refuse("the tour asks about documents: open a folder that has some, or the demo");
             return;
         }
 
         self.overlay = None;
         self.ui.panes.zoomed = false;
-        let stop = self.ui.tour.map_or(0, |stop| stop + 1);
-        self.ui.tour = Some(stop).filter(|stop| *stop < STOPS.len());
-        match STOPS.get(stop).map(|stop| stop.place) {
+        self.ui.tour = Tour::new(&self.scene()).next();
+        match self.place_of_tour() {
             Some(Place::Question(number)) => {
                 self.take_suggestion(number);
                 // the stop says what it is about
@@ -56,6 +55,13 @@ impl App {
         was_on
     }
 
+    /// Continues where the run turned out to have nothing that the stop is about.
+    pub(super) fn leave_empty_stop(&mut self) {
+        if self.ui.tour.is_some() && Tour::new(&self.scene()).is_at_nothing() {
+            self.next_stop();
+        }
+    }
+
     /// Continues when the question of the stop is asked.
     pub(super) fn tour_question_asked(&mut self) {
         if self.is_tour_at_question() {
@@ -64,7 +70,10 @@ impl App {
     }
 
     fn is_tour_at_question(&self) -> bool {
-        let stop = self.ui.tour.and_then(|stop| STOPS.get(stop));
-        stop.is_some_and(|stop| matches!(stop.place, Place::Question(_)))
+        matches!(self.place_of_tour(), Some(Place::Question(_)))
+    }
+
+    fn place_of_tour(&self) -> Option<Place> {
+        Tour::new(&self.scene()).stop().map(|stop| stop.place)
     }
 }

@@ -118,7 +118,7 @@ macro_rules! action_list {
             PreviousPane = "previous-pane" Everywhere ["shift-tab"] "previous pane" => |app| app.focus_by(-1);
             Back = "back" Everywhere ["esc"] "close, stop the run, or leave the input" => App::back;
             NewThread = "new-thread" Everywhere ["ctrl-t"] "begin a new thread with the next question" => App::new_thread;
-            Tour = "tour" Everywhere ["ctrl-g"] "take the guided tour of the demo, or go to its next stop" => App::tour;
+            Tour = "tour" Everywhere ["ctrl-g"] "take the guided tour, or go to its next stop" => App::tour;
             Palette = "palette" Everywhere ["ctrl-p"] "find a command by name" => |app| app.open_list(overlays::Palette);
             HelpKey = "help-key" Everywhere ["f1"] "show the keys that work here" => App::open_help;
             Suspend = "suspend" Everywhere ["ctrl-z"] "suspend the program: fg continues it" => |app| app.effects.push(Effect::Suspend);

@@ -396,9 +396,6 @@ fn suggestion_rows(page: &mut Page<'_>) {
         }
     }
 
-    if !scene.ui.question.has_prepared() {
-        return;
-    }
     page.gap();
     page.hint(Action::Tour, "shows you around in two minutes");
 }

@@ -797,6 +797,28 @@ fn the_tour_goes_from_pane_to_pane_and_can_be_left() {
 }
 
 #[test]
+fn the_tour_of_other_documents_leaves_out_what_their_run_does_not_have() {
+    let mut screen = without_questions();
+    screen
+        .session(SessionEvent::CorpusOpened { corpus: corpus() })
+        .press("ctrl-g")
+        .shows("the tour asks about documents");
+    let questions = vec!["How do I replace the lens?".to_owned()];
+    screen
+        .session(SessionEvent::QuestionsSuggested { questions })
+        .press("ctrl-g")
+        .shows("tour of your documents")
+        .shows("ask> How do I replace the lens?");
+
+    screen.press("enter").apply(&recorded());
+    let shown = ["▸3 Retrieval", "▸1 Answer", "▸2 Uncertainty", "▸1 Answer"];
+    for pane in shown {
+        screen.shows(pane).press("ctrl-g");
+    }
+    screen.shows("the tour is over");
+}
+
+#[test]
 fn zooming_shows_more() {
     // the words and tokens of the selected sentence
     let mut screen = answered();
@@ -949,8 +971,8 @@ fn all_that_is_behind_an_overlay_recedes() {
     }
 }
 
-#[test]
-fn questions_from_headings_are_offered_until_one_is_asked() {
+/// A screen with models and no prepared questions.
+fn without_questions() -> Screen {
     let mut screen = Screen::with(|options| {
         let options = Options {
             suggestions: Vec::new(),
@@ -961,6 +983,12 @@ fn questions_from_headings_are_offered_until_one_is_asked() {
     for model in models(&recorded()) {
         screen.session(SessionEvent::ModelLoaded { model, wall_ms: 1 });
     }
+    screen
+}
+
+#[test]
+fn questions_from_headings_are_offered_until_one_is_asked() {
+    let mut screen = without_questions();
     let opened = |folder: &str| SessionEvent::CorpusOpened {
         corpus: CorpusCard {
             folder: folder.to_owned(),
@@ -979,7 +1007,7 @@ fn questions_from_headings_are_offered_until_one_is_asked() {
         })
         .shows(&format!("· {question}"))
         .shows("Summarise report.pdf")
-        .hides("shows you around")
+        .shows("shows you around")
         .press("down")
         .shows(&format!("ask> {question}"))
         .shows("plain search");
