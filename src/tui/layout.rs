@@ -16,6 +16,9 @@ const WIDE: (u16, u16) = (120, 26);
 const TALL: u16 = 24;
 /// Minimum width at which three panes are beside each other.
 const SPACIOUS: u16 = 160;
+/// Minimum height at which two of them are above each other, so that the hits have the width for
+/// their texts.
+const HIGH: u16 = 48;
 /// Minimum rows of a pane.
 const MIN_PANE_ROWS: u16 = 5;
 /// Rows of a pane change by this many, so that a growing text does not move the others at each row.
@@ -138,13 +141,13 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     let panes = if needs.zoomed {
         vec![(needs.focused, body)]
     } else if wide {
-        let open = open_panes(area.width, needs);
+        let open = open_panes(area, needs);
         let closed = Pane::ALL.into_iter().filter(|pane| !open.contains(pane));
         let closed: Vec<Pane> = closed.collect();
         let lines = Constraint::Length(closed.len() as u16);
         let [body, lines] = Split::vertical([Constraint::Min(6), lines]).areas(body);
         folded = closed.into_iter().zip(lines.rows()).collect();
-        all(body, &needs.panes, &open)
+        all(body, &needs.panes, &open, area.height >= HIGH)
     } else if area.height >= TALL && is_folded(needs.beside, needs) {
         let rows = [Constraint::Min(6), Constraint::Length(1)];
         let [body, line] = Split::vertical(rows).areas(body);
@@ -176,11 +179,12 @@ fn is_folded(pane: Pane, needs: Needs) -> bool {
 
 /// Returns the panes that are more than a line on a screen that shows all: those with something to
 /// show, and the focused one. Where there is room for two in the lower row, one is beside the hits.
-fn open_panes(width: u16, needs: Needs) -> Vec<Pane> {
+fn open_panes(area: Rect, needs: Needs) -> Vec<Pane> {
     let is_open = |pane: &Pane| !is_folded(*pane, needs);
     let mut open: Vec<Pane> = Pane::ALL.into_iter().filter(is_open).collect();
     let both = [Pane::Links, Pane::Refinement];
-    if width < SPACIOUS && both.iter().all(|pane| open.contains(pane)) {
+    let has_room = area.width >= SPACIOUS || area.height >= HIGH;
+    if !has_room && both.iter().all(|pane| open.contains(pane)) {
         let wanted = [needs.focused, needs.beside];
         let is_kept = |pane: &Pane| wanted.contains(pane);
         let kept = both.into_iter().find(is_kept).unwrap_or(Pane::Refinement);
@@ -189,8 +193,9 @@ fn open_panes(width: u16, needs: Needs) -> Vec<Pane> {
     open
 }
 
-/// Returns the open panes in their slots: two rows, each divided by the widths of its panes.
-fn all(body: Rect, needs: &PaneNeeds, open: &[Pane]) -> Vec<(Pane, Rect)> {
+/// Returns the open panes in their slots: two rows, each divided by the widths of its panes; on a
+/// high screen the last two of three are one above the other.
+fn all(body: Rect, needs: &PaneNeeds, open: &[Pane], is_high: bool) -> Vec<(Pane, Rect)> {
     let in_row = |row: SlotRow| -> Vec<Pane> {
         let panes = open.iter().copied();
         panes.filter(|pane| pane.slot().0 == row).collect()
@@ -200,10 +205,26 @@ fn all(body: Rect, needs: &PaneNeeds, open: &[Pane]) -> Vec<(Pane, Rect)> {
         return side_by_side(&upper, body, needs);
     }
 
-    let rows = [needs.row(&upper), needs.row(&lower)];
-    let [above, below] = divide(body, ROW_SHARES, rows);
+    let (beside, column) = match lower[..] {
+        [hits, upper, lower] if is_high => (vec![hits, upper], Some([upper, lower])),
+        _ => (lower, None),
+    };
+    let column_needs = column.map(|panes| panes.map(|pane| needs.row(&[pane])));
+    let mut below_needs = needs.row(&beside);
+    if let Some([upper, lower]) = column_needs {
+        below_needs.rows = below_needs.rows.max(upper.rows + lower.rows);
+    }
+
+    let [above, below] = divide(body, ROW_SHARES, [needs.row(&upper), below_needs]);
     let mut panes = side_by_side(&upper, above, needs);
-    panes.extend(side_by_side(&lower, below, needs));
+    panes.extend(side_by_side(&beside, below, needs));
+    if let (Some([_, last]), Some(rows)) = (column, column_needs)
+        && let Some((_, area)) = panes.last_mut()
+    {
+        let [first, second] = divide(*area, [1, 1], rows);
+        *area = first;
+        panes.push((last, second));
+    }
     panes
 }
 
@@ -371,13 +392,13 @@ mod tests {
         // one of them leaves what it does not need, and no more
         assert_eq!(heights([9, 12, 90, 4, 4]), [12, 45]);
         assert_eq!(heights([9, 12, 30, 4, 4]), [27, 30]);
-        assert_eq!(heights([90, 4, 9, 4, 12]), [45, 12]);
+        assert_eq!(heights([90, 4, 9, 4, 12]), [39, 18]);
         assert_eq!(heights([39, 4, 9, 4, 4]), [39, 18]);
     }
 
     #[test]
     fn a_pane_without_content_is_a_line_until_it_is_focused() {
-        let shown = |width, focused, absent| {
+        let shown = |width, height, focused, absent| {
             let panes = PaneNeeds {
                 absent,
                 ..PaneNeeds::default()
@@ -387,7 +408,7 @@ mod tests {
                 panes,
                 ..NEEDS
             };
-            let layout = layout(Rect::new(0, 0, width, 36), needs).expect("a layout");
+            let layout = layout(Rect::new(0, 0, width, height), needs).expect("a layout");
             layout
                 .panes
                 .iter()
@@ -396,23 +417,40 @@ mod tests {
         };
         use Pane::{Answer, Links, Refinement, Retrieval, Uncertainty};
         let off = [false, false, false, true, true];
-        assert_eq!(shown(200, Answer, off), [Answer, Uncertainty, Retrieval]);
         assert_eq!(
-            shown(200, Links, off),
+            shown(200, 36, Answer, off),
+            [Answer, Uncertainty, Retrieval]
+        );
+        assert_eq!(
+            shown(200, 36, Links, off),
             [Answer, Uncertainty, Retrieval, Links]
         );
         let quoted = [false, true, true, true, true];
-        assert_eq!(shown(120, Answer, quoted), [Answer]);
+        assert_eq!(shown(120, 36, Answer, quoted), [Answer]);
         // three beside each other want the width
-        assert_eq!(shown(160, Answer, [false; 5]), Pane::ALL);
+        assert_eq!(shown(160, 36, Answer, [false; 5]), Pane::ALL);
         assert_eq!(
-            shown(159, Answer, [false; 5]),
+            shown(159, 36, Answer, [false; 5]),
             [Answer, Uncertainty, Retrieval, Refinement]
         );
         assert_eq!(
-            shown(159, Links, [false; 5]),
+            shown(159, 36, Links, [false; 5]),
             [Answer, Uncertainty, Retrieval, Links]
         );
+        // or the height
+        assert_eq!(shown(120, 48, Answer, [false; 5]), Pane::ALL);
+    }
+
+    #[test]
+    fn two_panes_beside_the_hits_are_above_each_other_on_a_high_screen() {
+        for (height, hits) in [(47, 105), (48, 138)] {
+            let shown = areas(200, height, PaneNeeds::default());
+            let at = |pane| area(&shown, pane);
+            assert_eq!(at(Pane::Retrieval).width, hits, "{height}");
+            let is_above = at(Pane::Links).x == at(Pane::Refinement).x;
+            assert_eq!(is_above, height == 48, "{height}");
+            assert_eq!(at(Pane::Refinement).bottom(), at(Pane::Retrieval).bottom());
+        }
     }
 
     #[test]

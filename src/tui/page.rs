@@ -10,6 +10,8 @@ use super::viewport::{Content, Item};
 
 /// The indent of a remark.
 const REMARK_INDENT: &str = "   ";
+/// The sign before lines that are beside others.
+pub const RULE: &str = "│ ";
 
 /// The rows of a view so far, with the scene that they show.
 pub struct Page<'a> {
@@ -116,6 +118,30 @@ impl<'a> Page<'a> {
     pub fn clip(&mut self, tone: Tone, words: &str) {
         let words = text::clip(words, self.cells).into_owned();
         self.line(self.scene.span(tone, words));
+    }
+
+    /// Writes lines beside rows that are there, behind a rule at a column: from row `at` on, or
+    /// further up, but not above row `first`, where they would reach below the last one.
+    pub fn write_beside(
+        &mut self,
+        first: usize,
+        at: usize,
+        column: usize,
+        lines: Vec<Line<'static>>,
+    ) {
+        let end = self.content.rows.len();
+        let start = at.min(end.saturating_sub(lines.len())).max(first);
+        for (at, line) in (start..).zip(lines) {
+            if at == self.content.rows.len() {
+                self.gap();
+            }
+            let rule = self.span(Tone::Track, RULE);
+            let row = &mut self.content.rows[at].line;
+            let gap = column.saturating_sub(row.width());
+            row.push_span(Span::raw(" ".repeat(gap)));
+            row.push_span(rule);
+            row.spans.extend(line.spans);
+        }
     }
 
     /// Returns whether nothing has been written yet.

@@ -71,22 +71,32 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// Clips a path to `cells`; `…` replaces the end of its folder, and of a long name the middle.
+/// Returns the name of a file in its path.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Clips a path to `cells`; `…` replaces the end of its folder, then all of it, and of a name that
+/// is longer the middle.
 pub fn clip_middle(path: &str, cells: usize) -> Cow<'_, str> {
     if width(path) <= cells {
         return Cow::Borrowed(path);
     }
     let room = cells.saturating_sub(1);
-    let name = path.rfind('/').map_or(path, |at| &path[at..]);
-    let head_cells = match room.checked_sub(width(name)) {
-        // fewer letters say nothing
-        Some(0..3) => return Cow::Owned(format!("…{name}")),
-        Some(spare) => spare.min(room / 3),
-        None if cells < MIN_MIDDLE => 0,
-        None => room / 3,
+    let name = file_name(path);
+    let folder = &path[..path.len() - name.len()];
+    let (head, tail) = match room.checked_sub(width(name)) {
+        None if width(name) == cells || cells < MIN_MIDDLE => ("", name),
+        None => (&name[..end_of_cells(name, room / 3)], name),
+        Some(0) => ("", path),
+        // fewer letters of the folder say nothing
+        Some(1..4) => return Cow::Owned(format!("…/{name}")),
+        Some(spare) => {
+            let head = end_of_cells(folder, (spare - 1).min(room / 3));
+            (&folder[..head], path)
+        }
     };
-    let head = &path[..end_of_cells(path, head_cells)];
-    let tail = clip_start(path, cells - width(head));
+    let tail = clip_start(tail, cells - width(head));
     Cow::Owned(format!("{head}{tail}"))
 }
 
@@ -163,8 +173,11 @@ fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<
         }
 
         used += wide;
-        if space || wide > 1 || grapheme == "-" {
-            break_at = Some(at + grapheme.len());
+        let end = at + grapheme.len();
+        // the parts of a date or of a number of a kind stay together
+        let is_hyphen = grapheme == "-" && text[end..].starts_with(char::is_alphabetic);
+        if space || wide > 1 || is_hyphen {
+            break_at = Some(end);
         }
     }
 
@@ -300,8 +313,10 @@ mod tests {
             (
                 "letters/a very long name of a letter.md:1-2",
                 30,
-                "letters/a…e of a letter.md:1-2",
+                "a very lo…e of a letter.md:1-2",
             ),
+            ("library/long-name.md:1-2", 17, "…long-name.md:1-2"),
+            ("library/long-name.md:1-2", 16, "long-name.md:1-2"),
             ("people/reeve.md:3-9", 0, ""),
         ] {
             assert_eq!(clip_middle(path, cells), expected, "{path} at {cells}");
@@ -323,6 +338,7 @@ mod tests {
                 &["e\u{301}e\u{301}", "e\u{301}"],
             ),
             ("日", 1, &["", "日"]),
+            ("see by-law 7-12", 7, &["see by-", "law", "7-12"]),
         ];
         for (text, cells, expected) in cases {
             let rows: Vec<&str> = wrap(text, *cells)

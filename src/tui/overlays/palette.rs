@@ -145,7 +145,7 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
 const NAMED_FROM: usize = 70;
 /// Cells of the column of names.
 const NAMES: usize = 18;
-/// Cells of the keys, and of what separates the columns.
+/// Maximum cells of the keys, and what separates the columns.
 const KEYS: usize = 9;
 const MARGINS: usize = 3;
 
@@ -156,7 +156,8 @@ fn entry_row(page: &Page<'_>, entry: &Entry) -> Line<'static> {
             String::new()
         }
     };
-    let room = page.cells.saturating_sub(KEYS + MARGINS);
+    let keys = format!(" {}", text::right(&keys, text::width(&keys).min(KEYS)));
+    let room = page.cells.saturating_sub(text::width(&keys) + MARGINS);
     let words = entry.words();
     let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));
 
@@ -174,6 +175,6 @@ fn entry_row(page: &Page<'_>, entry: &Entry) -> Line<'static> {
         };
         line.push_span(page.span(Tone::Text, text::left(shown, room)));
     }
-    line.push_span(page.span(Tone::Key, text::right(&keys, KEYS)));
+    line.push_span(page.span(Tone::Key, keys));
     line
 }

@@ -26,8 +26,6 @@ const MIN_REPLY: usize = 8;
 const GUTTER: usize = 8;
 /// Cells of the class of a chunk, or of the reason why it was added.
 const CLASS: usize = 13;
-/// Cells of a pane below which the class of a chunk stands below its name.
-const NARROW: usize = 44;
 /// Words of a measured answer up to which another wording of it is another answer.
 const MAX_SHORT_WORDS: usize = 4;
 
@@ -292,9 +290,13 @@ impl RoundRows<'_> {
     }
 
     fn head_row(&self, page: &Page<'_>, measured: &Understanding) -> Line<'static> {
-        let mut line =
-            Line::from(page.span(Tone::Strong, format!(" round {}  ", self.round.round)));
-        if page.cells >= 60 {
+        let finished = self.run.refinement.finished;
+        let is_best = finished.is_some_and(|(best, _)| best == self.round.round);
+        let is_wide = page.cells >= 60;
+        let star = if is_best && !is_wide { "★" } else { " " };
+        let number = format!(" round {}{star} ", self.round.round);
+        let mut line = Line::from(page.span(Tone::Strong, number));
+        if is_wide {
             // the entropy of answers that all differ
             let highest = (measured.replies.len().max(2) as f32).ln();
             line.spans
@@ -315,8 +317,7 @@ impl RoundRows<'_> {
             page.span(Tone::Warning, "changes if reworded")
         });
 
-        let finished = self.run.refinement.finished;
-        if finished.is_some_and(|(best, _)| best == self.round.round) {
+        if is_best && is_wide {
             line.push_span(page.span(Tone::Strong, "  ★ best"));
         }
         if line.width() + 12 <= page.cells {
@@ -384,7 +385,7 @@ impl RoundRows<'_> {
             page.span(Tone::Citation, label),
             page.span(tone, location_column(page, self.run, chunk.chunk)),
         ];
-        with_class(page, name, self.class_span(page, chunk))
+        with_class(page, self.run, name, self.class_span(page, chunk))
     }
 
     /// Returns the class of a chunk in this round, else whether the answer depends on its wording.
@@ -421,7 +422,7 @@ impl RoundRows<'_> {
             page.span(Tone::Strong, text::left("+ new", GUTTER - 1)),
             page.span(Tone::Text, location_column(page, self.run, added.chunk)),
         ];
-        with_class(page, name, page.span(Tone::Quiet, reason))
+        with_class(page, self.run, name, page.span(Tone::Quiet, reason))
     }
 
     /// Writes the rows below a selected chunk: its text, its rephrasing, the answers with and
@@ -536,15 +537,15 @@ fn evaluated_rows(page: &mut Page<'_>, head: Item, evaluated: Evaluated) {
     }
 }
 
-/// Returns the row of a chunk with its class behind the name; below it in a narrow pane, where the
-/// name has no room beside it.
+/// Returns the row of a chunk with its class behind the name, or below it.
 fn with_class(
     page: &Page<'_>,
+    run: &Run,
     name: Vec<Span<'static>>,
     class: Span<'static>,
 ) -> Vec<Line<'static>> {
     let mut line = Line::from(name);
-    if page.cells < NARROW {
+    if class_cells(page, run) == 0 {
         return vec![line, Line::from(vec![Span::raw(" ".repeat(GUTTER)), class])];
     }
     line.push_span(Span::raw(" "));
@@ -552,14 +553,32 @@ fn with_class(
     vec![line]
 }
 
+/// Returns the cells of the classes behind the names of chunks; 0 where a name would be cut beside
+/// its class, which stands below it then.
+fn class_cells(page: &Page<'_>, run: &Run) -> usize {
+    let room = page.cells.saturating_sub(GUTTER + CLASS + 1);
+    let rounds = run.refinement.rounds.iter();
+    let mut chunks = rounds.flat_map(|round| {
+        let added = round.change.iter().flat_map(|change| &change.added);
+        let own = round.chunks.iter().map(|chunk| chunk.chunk);
+        own.chain(added.map(|added| added.chunk))
+    });
+    let is_cut = chunks.any(|chunk| {
+        let location = location(run, chunk);
+        text::width(text::file_name(&location)) > room
+    });
+    if is_cut { 0 } else { CLASS + 1 }
+}
+
 /// The location of a chunk, as wide as its column.
 fn location_column(page: &Page<'_>, run: &Run, chunk: u64) -> String {
-    let class = if page.cells < NARROW { 0 } else { CLASS + 1 };
-    let room = page.cells.saturating_sub(GUTTER + class);
-    let location = run
-        .hit(chunk)
-        .map_or_else(|| "?".to_owned(), |hit| words::chunk_location(&hit.chunk));
-    text::left(&text::clip_middle(&location, room), room)
+    let room = page.cells.saturating_sub(GUTTER + class_cells(page, run));
+    text::left(&text::clip_middle(&location(run, chunk), room), room)
+}
+
+fn location(run: &Run, chunk: u64) -> String {
+    let hit = run.hit(chunk);
+    hit.map_or_else(|| "?".to_owned(), |hit| words::chunk_location(&hit.chunk))
 }
 
 fn shown_reply(reply: &str) -> &str {

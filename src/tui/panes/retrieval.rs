@@ -6,7 +6,7 @@ use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
 use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
-use crate::tui::page::Page;
+use crate::tui::page::{Page, RULE};
 use crate::tui::pane::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -19,19 +19,19 @@ use super::{absence, funnel};
 /// or excluded one.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
-/// Cells of the ranks beside the scores.
+/// Cells of a score, and of the ranks beside the scores.
+const SCORE: usize = 7;
 const RANKS: usize = 8;
 /// Minimum cells of a name that has scores beside it.
 const MIN_NAME: usize = 14;
+/// Cells of the sign before the name of a file whose folder is left out.
+const HIDDEN_FOLDER: usize = 2;
 /// Minimum cells of the text of a hit, in a zoomed pane too, and of the gap before it.
 const MIN_TEXT: usize = 20;
 const MIN_ZOOMED_TEXT: usize = 40;
 const TEXT_GAP: usize = 2;
-/// Cells of the texts from which on a long name is whole beside them.
-const WIDE_TEXT: usize = 60;
-/// Minimum cells of the details of the selected hit beside the table, and the line before them.
-const MIN_BESIDE: usize = 50;
-const RULE: &str = "│ ";
+/// Minimum cells of the details of the selected hit beside the table, and the rule before them.
+const MIN_BESIDE: usize = 36;
 /// Maximum rows of the text of a hit in a zoomed pane.
 const ZOOMED_ROWS: usize = 6;
 
@@ -148,8 +148,7 @@ impl View for Retrieval {
 /// The columns that fit the width.
 struct Columns {
     cells: usize,
-    /// False where a name has no room beside them.
-    scores: bool,
+    scores: Scores,
     ranks: bool,
     /// True when a dropped hit has both its bar and the reason; a narrow table has one or the
     /// other.
@@ -165,20 +164,29 @@ impl Columns {
         let bar = if has_both { BAR + 2 } else { 0 };
         let reason = reason_cells(run);
         let longest = location_cells(run, cells);
-        // names are whole before there are ranks
-        let scores = 7 + 7 + 7;
-        let beside = GUTTER + scores + bar + reason;
-        let has_scores = cells > beside + longest.min(MIN_NAME);
-        let scores = if has_scores { scores } else { 0 };
-        let ranks = has_scores && GUTTER + longest + scores + RANKS + bar + reason < cells;
-        let numbers = scores + if ranks { RANKS } else { 0 };
+        let room = |scores: Scores| {
+            let taken = GUTTER + scores.cells() + bar + reason + 1;
+            cells.saturating_sub(taken)
+        };
+        // names of files are whole before there are scores of both lists, and paths before ranks
+        let names = locations(run).map(|location| text::width(text::file_name(&location)));
+        let usual = usual_cells(names.map(|cells| cells + HIDDEN_FOLDER)).min(longest);
+        let scores = if room(Scores::All) >= usual {
+            Scores::All
+        } else if room(Scores::Fused) >= usual.min(MIN_NAME) {
+            Scores::Fused
+        } else {
+            Scores::None
+        };
+        let location = room(scores);
+        let ranks = scores == Scores::All && location >= longest + RANKS;
 
         let mut columns = Self {
             cells,
-            scores: has_scores,
+            scores,
             ranks,
             has_both,
-            location: cells.saturating_sub(GUTTER + numbers + bar + reason + 1),
+            location: location - if ranks { RANKS } else { 0 },
             text: 0,
         };
         if has_both {
@@ -199,11 +207,11 @@ impl Columns {
     fn fit(&mut self, run: &Run, least: usize) {
         let longest = location_cells(run, self.cells);
         // one long name takes no text from the others
-        let usual = usual_location_cells(run).max(self.cells / 4).min(longest);
+        let paths = locations(run).map(|location| text::width(&location));
+        let usual = usual_cells(paths).max(self.cells / 4).min(longest);
         let text_beside = |location: usize| self.location.checked_sub(location + TEXT_GAP);
-        let has_text =
-            |location: usize, least| text_beside(location).is_some_and(|text| text >= least);
-        let is_cut = !has_text(longest, WIDE_TEXT) && has_text(usual, MIN_ZOOMED_TEXT);
+        let has_text = text_beside(usual).is_some_and(|text| text >= MIN_ZOOMED_TEXT);
+        let is_cut = 2 * longest > 3 * usual && has_text;
         let location = if is_cut { usual } else { longest };
         if let Some(text) = text_beside(location).filter(|text| *text >= least) {
             self.location = location;
@@ -220,25 +228,45 @@ impl Columns {
     }
 }
 
+/// The scores beside the names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scores {
+    /// One per list, and the fused one.
+    All,
+    Fused,
+    None,
+}
+
+impl Scores {
+    fn cells(self) -> usize {
+        match self {
+            Self::All => 3 * SCORE,
+            Self::Fused => SCORE,
+            Self::None => 0,
+        }
+    }
+}
+
 /// Returns the hits of all lookups of a run, each with its lookup.
 fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &Hit)> {
     let lookups = run.lookups.iter();
     lookups.flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, hit)))
 }
 
-/// Returns the cells of each location of a run.
-fn location_widths(run: &Run) -> impl Iterator<Item = usize> {
-    hits(run).map(|(_, hit)| text::width(&words::hit_location(hit)))
+/// Returns the location of each hit of a run.
+fn locations(run: &Run) -> impl Iterator<Item = String> {
+    hits(run).map(|(_, hit)| words::hit_location(hit))
 }
 
 /// Returns the cells of the longest location of a run, at most half of all.
 fn location_cells(run: &Run, cells: usize) -> usize {
-    location_widths(run).max().unwrap_or(0).min(cells / 2)
+    let widths = locations(run).map(|location| text::width(&location));
+    widths.max().unwrap_or(0).min(cells / 2)
 }
 
-/// Returns the cells that three of four locations of a run need.
-fn usual_location_cells(run: &Run) -> usize {
-    let mut widths: Vec<usize> = location_widths(run).collect();
+/// Returns the cells that three of four texts need.
+fn usual_cells(widths: impl Iterator<Item = usize>) -> usize {
+    let mut widths: Vec<usize> = widths.collect();
     widths.sort_unstable();
     widths.get(widths.len() * 3 / 4).copied().unwrap_or(0)
 }
@@ -455,7 +483,7 @@ impl LookupRows<'_> {
 
     fn hit_rows(&self, hits: &[Hit], page: &mut Page<'_>) {
         let scene = self.scene;
-        if self.columns.scores {
+        if self.columns.scores != Scores::None {
             page.line(scene.span(Tone::Quiet, self.head()));
         }
         let best = hits
@@ -524,30 +552,7 @@ impl LookupRows<'_> {
             }
         }
         if let Some((selected, details)) = beside {
-            self.write_beside(page, first, selected, details);
-        }
-    }
-
-    /// Writes the details of the selected hit beside the rows of the table from `first` on: from
-    /// its own row on, or further up where they would reach below the table.
-    fn write_beside(
-        &self,
-        page: &mut Page<'_>,
-        first: usize,
-        selected: usize,
-        details: Vec<Line<'static>>,
-    ) {
-        let end = page.content.rows.len();
-        let start = selected.min(end.saturating_sub(details.len())).max(first);
-        for (at, details) in (start..).zip(details) {
-            if at == page.content.rows.len() {
-                page.gap();
-            }
-            let line = &mut page.content.rows[at].line;
-            let gap = self.columns.text_start().saturating_sub(line.width());
-            line.push_span(Span::raw(" ".repeat(gap)));
-            line.push_span(self.scene.span(Tone::Track, RULE));
-            line.spans.extend(details.spans);
+            page.write_beside(first, selected, self.columns.text_start(), details);
         }
     }
 
@@ -583,15 +588,9 @@ impl LookupRows<'_> {
         let location = scene.span(tone, text::left(&location, columns.location));
         let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), pin, location]);
 
-        let numbers = format!(
-            "{}{}{:>7}",
-            self.in_list(hit.bm25, 2),
-            self.in_list(hit.vector, 3),
-            words::score(hit.fused.score, 3)
-        );
-        if columns.scores {
-            line.push_span(scene.span(tone, numbers));
-        }
+        let lists = [self.in_list(hit.bm25, 2), self.in_list(hit.vector, 3)];
+        let fused = words::score(hit.fused.score, 3);
+        line.push_span(scene.span(tone, self.numbers(lists, &fused)));
         if columns.has_both || dropped.is_none() {
             line.push_span(Span::raw("  "));
             line.spans.extend(scene.bar(hit.fused.score / best, BAR));
@@ -608,13 +607,18 @@ impl LookupRows<'_> {
             (true, true) => "    ",
             (false, _) => "",
         };
-        format!(
-            "{}{:>7}{rank}{:>7}{rank}{:>7}",
-            " ".repeat(GUTTER + self.columns.location),
-            "bm25",
-            "cosine",
-            "fused"
-        )
+        let lists = ["bm25", "cosine"].map(|list| format!("{list:>SCORE$}{rank}"));
+        let names = " ".repeat(GUTTER + self.columns.location);
+        format!("{names}{}", self.numbers(lists, "fused"))
+    }
+
+    /// Returns the columns of the numbers beside a name.
+    fn numbers(&self, [bm25, vectors]: [String; 2], fused: &str) -> String {
+        match self.columns.scores {
+            Scores::All => format!("{bm25}{vectors}{fused:>SCORE$}"),
+            Scores::Fused => format!("{fused:>SCORE$}"),
+            Scores::None => String::new(),
+        }
     }
 
     /// Returns score and rank in one list; a dot where the list does not contain the chunk.
@@ -623,9 +627,9 @@ impl LookupRows<'_> {
         let rank = ranked.filter(|_| !self.has_several_searches);
         let rank = rank.map_or(String::new(), |ranked| ranked.rank.to_string());
         if self.columns.ranks {
-            format!("{score:>7}{rank:>3} ")
+            format!("{score:>SCORE$}{rank:>3} ")
         } else {
-            format!("{score:>7}")
+            format!("{score:>SCORE$}")
         }
     }
 
