@@ -15,7 +15,7 @@ use super::state::State;
 use super::text;
 use super::theme::{Theme, Tone};
 use super::ui::{Focus, Ui};
-use super::viewport::patch_line;
+use super::viewport::{patch_line, plain};
 
 /// The input of drawing.
 #[derive(Clone, Copy)]
@@ -84,15 +84,21 @@ impl<'a> Scene<'a> {
 
     /// Text in the look of a role, with the words in it that begin with one of `words` highlighted.
     pub fn highlight_words(&self, text: &str, tone: Tone, words: &[String]) -> Line<'static> {
+        self.highlight(Line::from(self.span(tone, text)), words)
+    }
+
+    /// A line with the words in it that begin with one of `words` highlighted.
+    pub fn highlight(&self, line: Line<'static>, words: &[String]) -> Line<'static> {
+        let text = plain(&line);
         let is_word_start = |range: &Range<usize>| {
             let is_dense = text[range.clone()].starts_with(text::is_dense);
             is_dense || !text[..range.start].ends_with(char::is_alphanumeric)
         };
         words
             .iter()
-            .flat_map(|word| text::matches(text, word))
+            .flat_map(|word| text::matches(&text, word))
             .filter(is_word_start)
-            .fold(Line::from(self.span(tone, text)), |line, range| {
+            .fold(line, |line, range| {
                 patch_line(line, range, self.theme.style(Tone::Highlight))
             })
     }

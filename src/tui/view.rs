@@ -165,6 +165,8 @@ pub struct Passage {
     pub place: Option<Place>,
     /// The chunk that the run recorded of it.
     pub chunk: u64,
+    /// The sentence of the answer that it supports; empty for none.
+    pub statement: String,
 }
 
 impl Passage {
@@ -176,6 +178,7 @@ impl Passage {
             last_line,
             place: hit.chunk.place(hit.chunk.lines),
             chunk: hit.chunk.id,
+            statement: String::new(),
         }
     }
 }

@@ -8,11 +8,17 @@ use crate::event::{Event, Operation, PlaceUnit, SessionEvent, Source as Document
 use crate::story::{Run, words};
 use crate::tui::document::{self, Cited, Drawn, Lines};
 use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
+use crate::tui::page::{Page, RULE};
 use crate::tui::state::State;
+use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Scroll};
+
+/// Cells of a statement beside the passage that supports it, and of the document from which on it
+/// has them; in a narrower window it stands above.
+const STATEMENT: usize = 38;
+const MIN_DOCUMENT: usize = 64;
 
 /// The document at a passage.
 pub struct Source {
@@ -118,6 +124,17 @@ impl View for Source {
             return;
         };
 
+        let statement = &self.passage.statement;
+        let is_beside = !statement.is_empty() && page.cells > MIN_DOCUMENT + STATEMENT;
+        let column = if is_beside {
+            page.cells - STATEMENT
+        } else {
+            page.cells
+        };
+        if !statement.is_empty() && !is_beside {
+            self.statement_head(page);
+        }
+
         let lines = Lines::from_source(document);
         let last = document.from_line as usize + document.lines.len();
         let gutter = Gutter {
@@ -125,8 +142,10 @@ impl View for Source {
             chunk: self.chunk,
             passage: [document.first_line, document.last_line],
             marks: document::marks(document, &lines, &self.cited),
+            shared: text::content_words(statement),
         };
-        let room = page.cells.saturating_sub(gutter.digits + 5);
+        let room = column.saturating_sub(gutter.digits + 5);
+        let first = page.content.rows.len();
         let drawn = if scene.ui.raw_sources {
             document::draw_raw(&lines, room)
         } else {
@@ -140,6 +159,11 @@ impl View for Source {
             }
             gutter.rows(line, number, shown_number(document, number), page);
             gutter.left_out(lines.omitted_bytes(at), page);
+        }
+        if is_beside {
+            let passage = page.content.row_of_line(document.first_line);
+            let lines = self.statement_lines(page, STATEMENT - text::width(RULE) - 1);
+            page.write_beside(first, passage.unwrap_or(first), column, lines);
         }
     }
 
@@ -192,13 +216,7 @@ impl View for Source {
 
     fn copy(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         let document = self.document.as_ref()?;
-        let lines: Vec<&str> = document
-            .lines
-            .iter()
-            .zip(document.from_line..)
-            .filter(|(_, number)| (document.first_line..=document.last_line).contains(number))
-            .map(|(line, _)| line.as_str())
-            .collect();
+        let lines: Vec<&str> = passage_lines(document).collect();
         Some(Copied::new(
             format!("the cited lines of {}", self.location()),
             lines.join("\n"),
@@ -242,7 +260,8 @@ impl View for Source {
 
         if scroll.top == self.put_at {
             let passage = content.row_of_line(self.passage.first_line).unwrap_or(0);
-            let above = passage.saturating_sub(height / 4);
+            let covered = content.head(passage, height).map_or(0, |head| head.len());
+            let above = passage.saturating_sub(covered.max(height / 4));
             self.put_at = above.min(content.rows.len().saturating_sub(height));
             scroll.top = self.put_at;
         } else if is_rebuilt {
@@ -286,11 +305,51 @@ impl Source {
         }
     }
 
+    /// Returns the rows of the statement, with the words that the passage has, too.
+    fn statement_lines(&self, page: &Page<'_>, cells: usize) -> Vec<Line<'static>> {
+        let statement = &self.passage.statement;
+        let document = self.document.iter();
+        let passage: String = document
+            .flat_map(passage_lines)
+            .collect::<Vec<_>>()
+            .join(" ");
+        let mut shared = text::content_words(statement);
+        shared.retain(|word| !text::matches(&passage, word).is_empty());
+
+        let head = Line::from(page.span(Tone::Quiet, "the answer says"));
+        let rows = text::wrap(statement, cells).into_iter().map(|range| {
+            let row = &statement[range];
+            page.scene.highlight_words(row, Tone::Text, &shared)
+        });
+        std::iter::once(head).chain(rows).collect()
+    }
+
+    /// Writes the statement above the document, where it stays in sight.
+    fn statement_head(&self, page: &mut Page<'_>) {
+        let start = page.content.rows.len();
+        for line in self.statement_lines(page, page.cells.saturating_sub(4)) {
+            let mut row = Line::from("  ");
+            row.spans.extend(line.spans);
+            page.line(row);
+        }
+        page.gap();
+        let end = page.content.rows.len();
+        page.content.heads.push(start..end);
+    }
+
     fn location(&self) -> String {
         let passage = &self.passage;
         let lines = [passage.first_line, passage.last_line];
         words::location(&passage.document, lines, passage.place.as_ref())
     }
+}
+
+/// Returns the lines of a document that were opened.
+fn passage_lines(document: &Document) -> impl Iterator<Item = &str> {
+    let lines = document.lines.iter().zip(document.from_line..);
+    let opened = document.first_line..=document.last_line;
+    let lines = lines.filter(move |(_, number)| opened.contains(number));
+    lines.map(|(line, _)| line.as_str())
 }
 
 fn is_pdf(document: &Document) -> bool {
@@ -326,6 +385,8 @@ struct Gutter {
     passage: [u32; 2],
     /// Bytes of the shown lines.
     marks: Vec<Range<usize>>,
+    /// The words of the statement that the passage supports.
+    shared: Vec<String>,
 }
 
 impl Gutter {
@@ -347,11 +408,17 @@ impl Gutter {
             } else {
                 page.span(Tone::Border, "│ ")
             };
-            let mut spans = vec![page.span(Tone::Quiet, format!("  {shown:>digits$} ")), rule];
+            let mut spans = Vec::new();
             for piece in row {
                 piece.spans(page.scene, &self.marks, &mut spans);
             }
-            page.content.document_line(number, Line::from(spans));
+            let mut text = Line::from(spans);
+            if is_in(self.passage) {
+                text = page.scene.highlight(text, &self.shared);
+            }
+            let number_span = page.span(Tone::Quiet, format!("  {shown:>digits$} "));
+            text.spans.splice(..0, [number_span, rule]);
+            page.content.document_line(number, text);
         }
     }
 

@@ -3,8 +3,8 @@
 use ratatui::text::Span;
 
 use crate::event::{AsAsked, Citation, CorpusCard, Outcome, Verdict, VerdictKind};
-use crate::story::Run;
 use crate::story::words::{self, LOST};
+use crate::story::{Origin, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::offer::{Offer, model_offer};
 use crate::tui::page::Page;
@@ -110,31 +110,32 @@ impl View for Answer {
 
 /// The passage of the selected citation; of the first one when no sentence is selected.
 pub(super) fn cited_passage(scene: &Scene<'_>) -> Option<Passage> {
-    let citation = selected_citation(scene, scene.run?)?;
+    let (step, citation) = selected_citation(scene, scene.run?)?;
+    // a quotation is no sentence to compare with its source
+    let statement = step.filter(|step| step.origin != Origin::Given);
     Some(Passage {
         document: citation.file.clone(),
         first_line: citation.first_line,
         last_line: citation.last_line,
         place: citation.place.clone(),
         chunk: citation.chunk,
+        statement: statement.map_or_else(String::new, |step| text::one_line(step.text.trim())),
     })
 }
 
-/// The selected citation of a run, or the first one of the selected sentence; of the whole answer
-/// when no sentence is selected.
-fn selected_citation<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Citation> {
+/// The selected citation of a run, or the first one of the selected sentence, with that sentence;
+/// the first one of the whole answer when no sentence is selected.
+fn selected_citation<'a>(
+    scene: &Scene<'_>,
+    run: &'a Run,
+) -> Option<(Option<&'a Step>, &'a Citation)> {
+    let of_step = |step: &'a Step, at| Some((Some(step), step.citations.get(at)?));
     match scene.ui.scroll(Pane::Answer).selected {
-        Some(item) => run
-            .steps
-            .get(item.row)?
-            .citations
-            .get(item.part.saturating_sub(1)),
-        None => run
-            .steps
-            .iter()
-            .flat_map(|step| &step.citations)
-            .chain(&run.citations)
-            .next(),
+        Some(item) => of_step(run.steps.get(item.row)?, item.part.saturating_sub(1)),
+        None => {
+            let first = run.steps.iter().find_map(|step| of_step(step, 0));
+            first.or_else(|| Some((None, run.citations.first()?)))
+        }
     }
 }
 
@@ -194,9 +195,16 @@ fn short_answer_rows(page: &mut Page<'_>, run: &Run) {
     let sign = page.span(tone, format!("{}{sign} ", &INDENT[2..]));
     let room = page.cells.saturating_sub(INDENT.len());
     let answer = run.turn().answer;
+    // one that is the whole text has its lines there
+    let text = run.text.trim();
+    let answer = if text::one_line(text) == answer {
+        text
+    } else {
+        &answer
+    };
     if !answer.is_empty() {
         let mut before = sign;
-        for line in sentences::quiet_lines(page, &answer, room) {
+        for line in sentences::quiet_lines(page, answer, room) {
             let mut spans = vec![std::mem::replace(&mut before, Span::raw(INDENT))];
             spans.extend(line.spans);
             page.line(spans);
@@ -305,7 +313,7 @@ fn key_after(scene: &Scene<'_>, verdict: &Verdict, run: &Run) -> Option<(Action,
     }
     let (action, what) = match (verdict.kind, cited) {
         (VerdictKind::NotInDocuments, Some(_)) => (Action::OpenSource, "opens the nearest passage"),
-        (_, Some(cited)) => {
+        (_, Some((_, cited))) => {
             let what = format!("opens {}", words::citation_location(cited));
             return Some((Action::OpenSource, what));
         }

@@ -66,6 +66,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ),
         ("second_run", second_run()),
         ("source", opened_source()),
+        ("source_statement", opened("1 j j j o", source())),
         ("source_page", opened("3 j o", page())),
         ("source_page_raw", at(opened("3 j o", page()), "v")),
         ("source_table", opened("3 j o", table())),
