@@ -432,6 +432,7 @@ impl LookupRows<'_> {
             words.push_str(" by vector search over re-chunked documents");
         } else {
             words.push_str(&match settings.kind {
+                _ if self.run.is_by_words_alone() => " · by words alone".to_owned(),
                 RetrieverKind::Bm25 => " · by words alone".to_owned(),
                 RetrieverKind::Vectors => " · by meaning alone".to_owned(),
                 RetrieverKind::Off | RetrieverKind::Hybrid if by_words == 0.5 => {

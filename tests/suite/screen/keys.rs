@@ -2671,6 +2671,8 @@ fn what_is_said_of_a_run_follows_its_values() {
         }
     });
     early
+        .shows("hits · by words alone")
+        .hides("half meaning")
         .shows("found by words alone in")
         .shows("the vectors are ready now, r asks again");
     let still = CorpusCard {
