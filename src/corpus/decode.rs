@@ -1,10 +1,11 @@
 //! Decodes bytes: UTF-8, UTF-16 and UTF-32 with and without a byte order mark, and the legacy
-//! encodings of the WHATWG standard, as the file names them or as chardetng guesses. Bytes that are
-//! not text are refused.
+//! encodings of the WHATWG standard, as the file names them or as chardetng guesses, and other ones
+//! of Western Europe. Bytes that are not text are refused.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding, ISO_2022_JP};
 
+use super::code_page::western_page;
 use super::offsets::{Offsets, Traced};
 use super::terminal::without_controls;
 
@@ -290,8 +291,11 @@ fn legacy(bytes: &[u8]) -> Result<Decoded, String> {
             at + 1
         ));
     }
-    let note = format!("read as {}: guessed, it is not UTF-8", encoding.name());
-    Ok(with_faults(traced, note, faults))
+    let guessed = |name| format!("read as {name}: guessed, it is not UTF-8");
+    if let Some(page) = western_page(bytes, encoding) {
+        return Ok(with_faults(page.decode(bytes), guessed(page.name), 0));
+    }
+    Ok(with_faults(traced, guessed(encoding.name()), faults))
 }
 
 fn with_faults(traced: Traced, mut note: String, faults: usize) -> Decoded {
@@ -475,6 +479,7 @@ fn is_text_control(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::code_page::CodePage;
 
     fn check(bytes: &[u8], text: &str, last_char_at: std::ops::Range<u64>) {
         let decoded = decode(bytes.to_vec()).expect(text);
@@ -568,6 +573,55 @@ mod tests {
         ];
         for (label, text) in cases {
             check_encoding(label, text);
+        }
+    }
+
+    #[test]
+    fn code_pages_of_western_europe_are_guessed() {
+        let measures = "Volume 40 m³, price £12, temp 20 °C ± 2 — “quoted”.";
+        let german = "Größe und Höhe für die Möwe.";
+        let cases = [
+            ("windows-1252", measures),
+            (
+                "windows-1252",
+                "Name;Abfluss (m³/s);Höhe\nSchöpfwerk;3,2;4\nKöhlbrand;1.190,0;7\n",
+            ),
+            (
+                "windows-1252",
+                "5 ± 2, ½ price, no “if”s, A×B, È vero, don´t.",
+            ),
+            ("windows-1252", "Il est à 5 km d'ici."),
+            ("windows-1252", "Der Text ist „schön“, 1 m² groß."),
+            ("ISO-8859-15", "Der Preis beträgt 30 € für die Möwe."),
+            ("ISO-8859-15", "Le cœur et l'œuvre de la sœur, 5 €."),
+            ("IBM850", german),
+            ("IBM850", "Le garçon a été très gêné à la fête."),
+            ("IBM850", "Il perché è là: non è più così."),
+            ("macintosh", german),
+            ("macintosh", "À la forêt, où est le garçon ? Il coûte 5 €."),
+            ("macintosh", "El niño está aquí, según la “tía” María."),
+            (
+                "windows-1250",
+                "Był to mały dom, 5 zł za metr, a wąż śpi źle.",
+            ),
+            (
+                "ISO-8859-2",
+                "Był to mały dom, 5 zł za metr, a wąż śpi źle.",
+            ),
+        ];
+        for (name, text) in cases {
+            let page = CodePage::from_name(name).expect(name).characters;
+            let encode = |c: char| {
+                let at = page.iter().position(|other| *other == c);
+                at.map_or(c as u8, |at| 0x80 + at as u8)
+            };
+            let bytes: Vec<u8> = text.chars().map(encode).collect();
+            let decoded = decode(bytes).expect(name);
+            assert_eq!(decoded.traced.text, text, "{name}: {:?}", decoded.note);
+            let last = text.char_indices().last().map_or(0, |(at, _)| at);
+            let origin = decoded.traced.origin.source_range(last..text.len());
+            let end = text.chars().count() as u64;
+            assert_eq!(origin, end - 1..end, "{name}");
         }
     }
 

@@ -12,6 +12,7 @@ mod error;
 mod offsets;
 mod outline;
 mod terminal;
+mod code_page;
 mod decode;
 mod language;
 mod sentence;
