@@ -120,6 +120,7 @@ impl Script {
                 "°".to_owned()
             }
             None if is_above && is_abbreviated(before, inner) => text,
+            None if self.is_index(before, inner) => format!("_{inner}"),
             // 1st, Mme
             None if is_word || before.is_empty() || self.kind == ScriptKind::Below => text,
             None if inner.chars().nth(1).is_none() && inner.starts_with(char::is_alphanumeric) => {
@@ -130,6 +131,13 @@ impl Script {
             }
             None => text,
         })
+    }
+
+    /// Returns whether it is a lowered word right behind a letter: the index of a variable.
+    fn is_index(&self, before: &str, inner: &str) -> bool {
+        self.kind == ScriptKind::Below
+            && before.ends_with(char::is_alphabetic)
+            && inner.chars().all(char::is_alphanumeric)
     }
 
     /// Returns the characters as raised or lowered ones, where each has one.
@@ -255,7 +263,9 @@ mod tests {
             let found = script.text_after(before);
             assert_eq!(found.as_deref(), Some(expected), "{before}<sup>{text}");
         }
-        for (before, text, expected) in [("CO", "2", "₂"), ("x", "max", "max")] {
+        for (before, text, expected) in
+            [("CO", "2", "₂"), ("x", "max", "_max"), ("1", "max", "max")]
+        {
             let mut script = Script::new(ScriptKind::Below, false);
             script.add(text, 0..text.len());
             assert_eq!(script.text_after(before).as_deref(), Some(expected));

@@ -7,6 +7,7 @@
 mod table;
 mod open_elements;
 mod formula;
+mod numbered;
 mod page;
 mod scanner;
 mod source;
@@ -127,7 +128,27 @@ mod tests {
             ),
             (
                 "<ol><li><p>one</p></li><li></li><li><div>two</div></li></ol>",
-                "- one\n\n- two",
+                "1. one\n\n3. two",
+            ),
+            (
+                "<ol start=4 type=a><li>one<li value=9>two<ul><li>three</ul><ol type=I><li>four</ol><li>five</ol><li>six",
+                "d. one\ni. two\n\n- three\n\nI. four\n\nj. five\n\n- six",
+            ),
+            (
+                "opens at <del>19:00 <b>sharp</b></del> <ins>20:15</ins>, <s>4 <b>kr</b></s> <strike></strike>5<s>6<p>b",
+                "opens at 20:15, ~~4 kr~~ 5~~6\n\nb",
+            ),
+            (
+                "<h1>One<a class=headerlink href='#one'>¶</a></h1><h2><a href='p.html#x'> &sect; </a>Two</h2><a href=#3># of <b>3</b></a> <a href=#4>&#xa7;&nbsp;4</a> <a href=/>#</a> §",
+                "One\n\nTwo\n\n# of 3 §\u{a0}4 # §",
+            ),
+            (
+                "<label>Name <input value='Ann  Lee'></label> <input type=hidden value=a><input type=submit value=b><label><input type=checkbox checked>lit</label><input type=checkbox checked><ul><li><input type=checkbox disabled>oil</ul><select><option>Day<option selected>Night</select>",
+                "Name Ann Lee ☒ lit\n\n- ☐ oil\n\nDay\n☒ Night",
+            ),
+            (
+                "x<sub>i</sub>, v<sub>max</sub>, H<sub>2</sub>O",
+                "x_i, v_max, H₂O",
             ),
             (
                 "<table><tr><th>Name<th>Age<tr><td>Ann<td>7</table>",

@@ -1,5 +1,6 @@
 //! Lays out the text of a page in blocks, as a browser breaks them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::super::builder::one_line;
@@ -12,10 +13,17 @@ use crate::event::saturating_u32;
 
 use super::super::script::{Script, ScriptKind};
 use super::formula::{OpenFormula, needs_space};
+use super::numbered::{Numerals, OpenLists};
 use super::open_elements::{OpenElements, line_ends_around};
 
 /// The level of a heading whose attributes name none, as the ARIA standard has it.
 const DEFAULT_LEVEL: u8 = 2;
+
+/// The signs of links to the place where they are, which generators of documentation add to
+/// headings, and of links back from a note.
+const PERMALINKS: &str = "¶#§🔗⚓∞↩";
+/// The mark around text that is struck out, as in Markdown.
+const STRUCK: &str = "~~";
 
 /// The text of a page and its headings.
 #[derive(Debug, Default)]
@@ -29,7 +37,11 @@ pub(in crate::corpus) struct Page {
     /// White space of the source that is due before the next word.
     space: Option<Range<usize>>,
     /// The start of the next line: the mark of a list item or a table row.
-    mark: &'static str,
+    mark: Cow<'static, str>,
+    lists: OpenLists,
+    /// The link to a place on a page that is open.
+    link: Option<OpenLink>,
+    struck: Option<OpenStruck>,
     /// Number of open `<pre>`.
     preformatted: usize,
     open: OpenElements,
@@ -58,6 +70,29 @@ pub(super) struct Look {
     /// Whether it is a heading by its role, and the level of such.
     pub is_heading: bool,
     pub level: Option<u8>,
+    /// Whether it is a link to a place on a page.
+    pub is_place_link: bool,
+    /// Whether it is what is chosen of several.
+    pub is_chosen: bool,
+    /// The number of an item of a list, or of the first one of a list.
+    pub number: Option<i32>,
+    pub numerals: Numerals,
+}
+
+/// A link of which no words were read yet.
+#[derive(Debug)]
+struct OpenLink {
+    /// The number of elements that are open with it.
+    depth: usize,
+    /// The first text, with the bytes that stand for it, when that is the sign of a permalink.
+    sign: Option<(String, Range<usize>)>,
+}
+
+/// Text that is struck out, and whether its mark is due before its first word.
+#[derive(Debug)]
+struct OpenStruck {
+    depth: usize,
+    is_due: bool,
 }
 
 /// A heading whose end tag is yet to come.
@@ -79,6 +114,7 @@ impl Page {
         }
         self.break_lines(element);
         self.end_heading_at(element);
+        self.end_inline();
         if self.open.is_hidden() {
             self.hides_words = look.is_hidden;
             return;
@@ -86,13 +122,25 @@ impl Page {
 
         match element {
             "pre" => self.preformatted += 1,
-            "li" => self.mark = "- ",
-            "tr" => self.mark = "| ",
+            "ol" => self
+                .lists
+                .open(Some((look.numerals, look.number.unwrap_or(1)))),
+            "ul" | "menu" => self.lists.open(None),
+            "li" => self.mark = self.lists.mark(look.number).into(),
+            "option" if look.is_chosen => self.mark = "☒ ".into(),
+            "tr" => self.mark = "| ".into(),
             "td" | "th" => self.open_cell(),
+            "s" | "strike" if self.struck.is_none() => {
+                let depth = self.open.depth();
+                self.struck = Some(OpenStruck {
+                    depth,
+                    is_due: true,
+                });
+            }
             "b" | "strong" => self.bold += 1,
             "sup" => self.open_script(ScriptKind::Above),
             "sub" => self.open_script(ScriptKind::Below),
-            "a" => self.note_link(),
+            "a" => self.open_link(look.is_place_link),
             "details" => self.details.push(self.level_below()),
             _ => {}
         }
@@ -104,9 +152,12 @@ impl Page {
 
         let level = look.level.unwrap_or(DEFAULT_LEVEL);
         let level = Some(level).filter(|_| look.is_heading);
-        let summary = self.details.last().filter(|_| element == "summary");
-        let level = level.or(summary.copied());
-        if let Some(level) = heading_level(element).or(level) {
+        // a heading inside of a summary is as deep as that
+        let own = heading_level(element);
+        let is_of_summary =
+            |_: &u8| element == "summary" || (own.is_some() && self.open.has("summary"));
+        let summary = self.details.last().copied().filter(is_of_summary);
+        if let Some(level) = summary.or(own).or(level) {
             self.end_heading();
             self.heading = Some(OpenHeading { level, start: None });
         }
@@ -120,6 +171,7 @@ impl Page {
         if self.open.depth() < self.script_depth {
             self.end_script();
         }
+        self.end_inline();
         let is_still_hidden = self.open.is_hidden();
         if is_still_hidden || hidden.is_some_and(|hidden| hidden == element) {
             if !is_still_hidden {
@@ -132,7 +184,8 @@ impl Page {
         self.end_heading_at(element);
         match element {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
-            "li" | "tr" => self.mark = "",
+            "li" | "tr" | "option" => self.mark = "".into(),
+            "ol" | "ul" | "menu" => self.lists.close(),
             "b" | "strong" => self.bold = self.bold.saturating_sub(1),
             "details" => {
                 let level = self.details.pop();
@@ -162,6 +215,11 @@ impl Page {
         self.open.is_hidden() && self.hides_words
     }
 
+    /// Returns whether an element of this name is open.
+    pub(super) fn is_in(&self, element: &str) -> bool {
+        self.open.has(element)
+    }
+
     /// Adds an element without content.
     pub(super) fn empty_element(&mut self, element: &str) {
         if !self.open.is_hidden() {
@@ -179,6 +237,9 @@ impl Page {
                 self.hides_words = false;
                 self.hidden += 1;
             }
+            return;
+        }
+        if self.hold_sign(text, at..at + text.len()) {
             return;
         }
         if self.formula.is_open() {
@@ -211,7 +272,10 @@ impl Page {
 
     /// Adds the characters that `width` bytes of the source from `at` on stand for.
     pub(super) fn reference(&mut self, characters: &str, at: usize, width: usize) {
-        if self.open.is_hidden() || characters.chars().all(is_invisible) {
+        if self.open.is_hidden()
+            || characters.chars().all(is_invisible)
+            || self.hold_sign(characters, at..at + width)
+        {
             return;
         }
         if self.formula.is_open() {
@@ -227,14 +291,51 @@ impl Page {
             .stand_for(characters, at as u64, saturating_u32(width));
     }
 
-    /// Adds the text that stands for a picture whose tag ends at a position.
-    pub(super) fn picture(&mut self, alternative: &str, at: usize) {
-        if self.open.is_hidden() || alternative.trim().is_empty() {
+    /// Adds the text that stands for a picture or a field of a form whose tag ends at a position.
+    pub(super) fn add_replacement(&mut self, text: &str, at: usize) {
+        if self.open.is_hidden() || text.trim().is_empty() {
             return;
         }
         self.white_space(" ", at);
-        self.reference(&one_line(alternative), at, 0);
+        self.reference(&one_line(text), at, 0);
         self.white_space(" ", at);
+    }
+
+    /// Holds back the sign of a permalink, until the link has other words or ends without them.
+    /// Returns whether the text is one.
+    fn hold_sign(&mut self, text: &str, source: Range<usize>) -> bool {
+        let Some(link) = &mut self.link else {
+            return false;
+        };
+        // a sign may be followed by how it is shown
+        let sign = text.trim().trim_end_matches(['\u{fe0e}', '\u{fe0f}']);
+        let is_sign = sign.chars().count() == 1 && PERMALINKS.contains(sign);
+        if is_sign && link.sign.is_none() {
+            link.sign = Some((sign.to_owned(), source));
+            return true;
+        }
+        if text.trim_ascii().is_empty() {
+            return false;
+        }
+        let sign = self.link.take().and_then(|link| link.sign);
+        if let Some((sign, at)) = sign {
+            self.reference(&sign, at.start, at.len());
+        }
+        false
+    }
+
+    /// Ends the link and the text that is struck out when their elements are no longer open.
+    fn end_inline(&mut self) {
+        let depth = self.open.depth();
+        self.link.take_if(|link| depth < link.depth);
+        if let Some(struck) = self.struck.take_if(|struck| depth < struck.depth)
+            && !struck.is_due
+        {
+            self.end_script();
+            let end = self.traced.text.len();
+            let at = self.traced.origin.source(end);
+            self.traced.stand_for(STRUCK, at, 0);
+        }
     }
 
     fn open_script(&mut self, kind: ScriptKind) {
@@ -243,10 +344,12 @@ impl Page {
         self.script_depth = self.open.depth();
     }
 
-    fn note_link(&mut self) {
+    fn open_link(&mut self, is_place_link: bool) {
         if let Some(script) = &mut self.script {
             script.is_linked = true;
         }
+        let depth = self.open.depth();
+        self.link = is_place_link.then_some(OpenLink { depth, sign: None });
     }
 
     /// Adds the formula that is open, unless it is among `depth` open elements.
@@ -333,7 +436,7 @@ impl Page {
             self.line_ends = 0;
         }
         if self.line_ends == 0 && !self.traced.text.is_empty() {
-            self.mark = " | ";
+            self.mark = " | ".into();
         }
     }
 
@@ -362,13 +465,17 @@ impl Page {
         }
         let start = self.traced.text.len();
         if line_ends > 0 || !mark.is_empty() {
-            self.traced.stand_for(mark, at as u64, 0);
+            self.traced.stand_for(&mark, at as u64, 0);
         } else if let Some(space) = space.filter(|_| !is_first) {
             self.traced
                 .stand_for(" ", space.start as u64, saturating_u32(space.len()));
         }
 
         let word_start = self.traced.text.len();
+        if let Some(struck) = self.struck.as_mut().filter(|struck| struck.is_due) {
+            struck.is_due = false;
+            self.traced.stand_for(STRUCK, at as u64, 0);
+        }
         self.tables
             .begin_word(start, word_start, line_ends > 0, self.bold > 0);
         if let Some(heading) = &mut self.heading {
@@ -393,6 +500,7 @@ fn has_no_text(element: &str) -> bool {
         "script"
             | "style"
             | "template"
+            | "del"
             | "svg"
             | "noscript"
             | "noembed"

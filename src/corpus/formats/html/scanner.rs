@@ -3,6 +3,7 @@
 use html5gum::{Emitter, Error, State, naive_next_state};
 
 use super::super::script::ScriptKind;
+use super::numbered::Numerals;
 use super::page::{Look, Page};
 use super::table::Span;
 
@@ -15,11 +16,16 @@ const FAR_LEFT: f32 = -900.0;
 /// A longer value of an attribute is data.
 const MAX_VALUE_BYTES: usize = 4096;
 
+/// The types of the fields of a form whose value is a text of the page.
+const TEXT_FIELDS: [&str; 10] = [
+    "", "text", "search", "number", "date", "time", "month", "email", "tel", "url",
+];
+
 /// Receives the tokens of html5gum and keeps count of where they are in the source.
 ///
-/// Of attributes only those count that hide an element, raise its text, stand for a picture or say
-/// something of the page, and the columns and rows of a cell; comments and document types are no
-/// text.
+/// Of attributes only those count that hide an element, raise its text, number it, stand for a
+/// picture or the value of a field, or say something of the page, and the columns and rows of a
+/// cell; comments and document types are no text.
 pub(super) struct Scanner<'a> {
     source: &'a str,
     page: &'a mut Page,
@@ -45,8 +51,12 @@ struct Tag {
     look: Look,
     is_open_dialog: bool,
     is_note: bool,
+    is_disabled: bool,
     /// The text that stands for a picture.
     alternative: String,
+    /// The value and the type of a field.
+    field_value: String,
+    kind: String,
     /// The content of a `<meta>`, and its name.
     content: String,
     content_name: String,
@@ -63,7 +73,10 @@ impl Tag {
         self.look = Look::default();
         self.is_open_dialog = false;
         self.is_note = false;
+        self.is_disabled = false;
         self.alternative.clear();
+        self.field_value.clear();
+        self.kind.clear();
         self.content.clear();
         self.content_name.clear();
         self.columns = 0;
@@ -102,12 +115,43 @@ impl Tag {
                 self.content_name = written.into_owned();
             }
             b"open" => self.is_open_dialog = true,
+            b"href" => look.is_place_link = value.contains('#'),
+            b"checked" | b"selected" => look.is_chosen = true,
+            b"disabled" => self.is_disabled = true,
+            b"start" => look.number = value.trim().parse().ok(),
+            b"value" => {
+                look.number = value.trim().parse().ok();
+                self.field_value = written.into_owned();
+            }
+            b"type" => {
+                look.numerals = Numerals::from_type(&written);
+                self.kind = value;
+            }
             b"colspan" => self.columns = parse_span(&value),
             b"rowspan" => self.rows = parse_span(&value),
             _ => {}
         }
 
         self.value.clear();
+    }
+
+    /// Returns the text that is shown in the place of the element, when that has none itself.
+    fn replacement(&self, is_in_label: bool) -> &str {
+        match self.name.as_slice() {
+            b"img" => &self.alternative,
+            // a box without a label is a switch of the page, unless nobody can tick it: a task
+            b"input" if matches!(self.kind.as_str(), "checkbox" | "radio") => {
+                if self.look.is_chosen && (is_in_label || self.is_disabled) {
+                    "☒"
+                } else if self.is_disabled {
+                    "☐"
+                } else {
+                    ""
+                }
+            }
+            b"input" if TEXT_FIELDS.contains(&self.kind.as_str()) => &self.field_value,
+            _ => "",
+        }
     }
 
     fn span(&self) -> Span {
@@ -229,8 +273,10 @@ impl<'a> Scanner<'a> {
     fn start_tag(&mut self) -> Option<State> {
         self.tag.end_attribute();
         let name = String::from_utf8_lossy(&self.tag.name);
-        if self.tag.name == b"img" && !self.tag.look.is_hidden {
-            self.page.picture(&self.tag.alternative, self.position);
+        let has_replacement = matches!(self.tag.name.as_slice(), b"img" | b"input");
+        if has_replacement && !self.tag.look.is_hidden {
+            let text = self.tag.replacement(self.page.is_in("label"));
+            self.page.add_replacement(text, self.position);
         }
 
         if !self.tag.content_name.is_empty() {
