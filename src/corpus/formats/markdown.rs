@@ -1,4 +1,5 @@
-//! Markdown as it is in the file, with its headings, without comments and what HTML in it hides.
+//! Markdown as it is in the file, with its headings, without comments (of HTML, of Obsidian, and
+//! links to nowhere) and what HTML in it hides.
 //! The rows of a table have the names of its columns: of Markdown, of HTML as converters write it,
 //! and in a block of code.
 
@@ -16,6 +17,11 @@ use super::unseen::is_within;
 use crate::corpus::outline::Heading;
 use crate::corpus::terminal::is_invisible;
 use crate::event::Metadata;
+
+/// Maximum number of the lines of a comment that is a definition of a link.
+const MAX_COMMENT_LINES: usize = 20;
+/// A `>` further away ends no tag.
+const MAX_TAG_BYTES: usize = 8 << 10;
 
 pub(super) const FORMAT: Format = Format {
     name: "Markdown",
@@ -40,6 +46,7 @@ pub(super) fn extract(mut text: String) -> Extract {
     let mut open: Option<Heading> = None;
     let mut tables = TableReader::default();
     let mut html = HtmlReader::default();
+    let mut html_headings = html::Headings::default();
 
     let separated = with_tables_apart(&text);
     for (event, range) in Parser::new_ext(&separated, options).into_offset_iter() {
@@ -61,6 +68,9 @@ pub(super) fn extract(mut text: String) -> Extract {
                     heading.title.push_str(&words);
                 }
                 tables.add_words(&words);
+                if text[range.start..].starts_with('`') {
+                    tables.code.push(range.clone());
+                }
                 // a reference that a word would end at
                 if text[range.clone()].starts_with('&') && !words.contains(|c: char| c.is_ascii()) {
                     tables.tables.replace(range, words);
@@ -69,6 +79,7 @@ pub(super) fn extract(mut text: String) -> Extract {
             Event::InlineHtml(_) => html.add(range, true, &text, &mut tables.tables),
             Event::Start(Tag::HtmlBlock) => {
                 tables.add_html(range.clone(), &text);
+                html_headings.add(&text[range.clone()], range.start, &mut headings);
                 html.add(range, false, &text, &mut tables.tables);
             }
             Event::Start(Tag::Emphasis) => tables.join_word(range, 1, &text),
@@ -83,6 +94,7 @@ pub(super) fn extract(mut text: String) -> Extract {
         }
     }
     html.end(text.len(), &text, &mut tables.tables);
+    tables.leave_out_comments(&text, front_matter_end);
     tables.add_pandoc(&text, front_matter_end);
 
     let mut metadata = Metadata::default();
@@ -193,15 +205,17 @@ impl HtmlReader {
         let mut at = part.start;
         while let Some(start) = text[at..part.end].find('<').map(|start| at + start) {
             let is_comment = text[start..].starts_with("<!--");
-            let mark = if is_comment { "-->" } else { ">" };
-            // inline, the part is one tag, with any sign in its attributes
-            at = if is_inline {
-                part.end
-            } else if let Some(length) = text[start..part.end].find(mark) {
-                start + length + mark.len()
-            } else {
+            let rest = &text[start..part.end];
+            let length = match (is_inline, is_comment) {
+                // inline, the part is one tag
+                (true, _) => Some(rest.len()),
+                (false, true) => rest.find("-->").map(|end| end + "-->".len()),
+                (false, false) => tag_length(rest),
+            };
+            let Some(length) = length else {
                 break;
             };
+            at = start + length;
             let tag = start..at;
             let is_hidden = self.elements.hide_after(&text[tag.clone()]);
             if is_hidden {
@@ -252,6 +266,50 @@ impl HtmlReader {
             tables.leave_out(tag.start..end);
         }
     }
+}
+
+/// Returns the length of the tag that a text begins with. A `>` in a quoted value does not end it.
+fn tag_length(text: &str) -> Option<usize> {
+    let near = &text.as_bytes()[..text.len().min(MAX_TAG_BYTES)];
+    let mut quote = None;
+    let mut last = b' ';
+    let end = near.iter().position(|byte| {
+        let is_outside = quote.is_none();
+        if quote == Some(*byte) {
+            quote = None;
+        } else if is_outside && last == b'=' && matches!(byte, b'"' | b'\'') {
+            quote = Some(*byte);
+        }
+        if !byte.is_ascii_whitespace() {
+            last = *byte;
+        }
+        is_outside && *byte == b'>'
+    });
+    // of a quote without an end
+    let end = end.or_else(|| text.find('>'));
+    end.map(|end| end + 1)
+}
+
+/// Returns the length of a definition of a link to nowhere, which is a comment: `[//]: # (words)`.
+fn comment_length(text: &str) -> Option<usize> {
+    let lines = || lines(text).take(MAX_COMMENT_LINES);
+    let paragraph = || lines().take_while(|(_, line)| !line.trim().is_empty());
+    let (_, first) = paragraph().next()?;
+    let (label, rest) = first.strip_prefix('[')?.split_once("]:")?;
+    let rest = rest.trim_start();
+    let words = rest.strip_prefix('#').or_else(|| rest.strip_prefix("<>"))?;
+    let words = words.trim();
+    let close = match words.chars().next()? {
+        '(' => ')',
+        quote @ ('"' | '\'') => quote,
+        _ => return None,
+    };
+    let is_end = |(at, line): &(usize, &str)| {
+        let line = if *at == 0 { &words[1..] } else { line };
+        line.trim_end().ends_with(close)
+    };
+    let (at, last) = paragraph().find(is_end)?;
+    (!label.contains([']', '['])).then_some(at + last.len())
 }
 
 /// Returns whether a tag sets a part of a word, or does nothing by itself.
@@ -349,6 +407,45 @@ impl TableReader {
         let code: Vec<Line<'_>> = code.collect();
         add_bar_tables(text, &code, &mut self.tables);
         self.code.push(block);
+    }
+
+    /// Leaves out the comments behind the front matter: those of Obsidian, `%% … %%`, over lines
+    /// where they are alone on these, and links to nowhere.
+    fn leave_out_comments(&mut self, text: &str, front_matter_end: usize) {
+        const MARK: &str = "%%";
+        let mut next = front_matter_end;
+        for (start, line) in lines(text) {
+            if start < next || is_within(&self.code, start) {
+                continue;
+            }
+            if let Some(length) = comment_length(&text[start..]).filter(|_| line.starts_with('[')) {
+                next = start + length;
+                self.tables.leave_out(start..next);
+                continue;
+            }
+            let end = start + line.len();
+            let mut at = start;
+            while let Some(begin) = text[at..end].find(MARK).map(|found| at + found) {
+                at = begin + MARK.len();
+                let is_word = text[..begin].ends_with(|c: char| c.is_alphanumeric() || c == '%');
+                let is_alone = text[start..begin].trim().is_empty();
+                let close = text[at..].find(MARK).map(|found| at + found);
+                let close = close.filter(|close| {
+                    let rest = text[close + MARK.len()..].lines().next();
+                    *close < end || is_alone && rest.is_none_or(|rest| rest.trim().is_empty())
+                });
+                let is_code = |at: usize| is_within(&self.code, at);
+                let close = close.filter(|close| !is_word && !is_code(begin) && !is_code(*close));
+                if let Some(close) = close {
+                    next = close + MARK.len();
+                    self.tables.leave_out(begin..next);
+                    at = next;
+                    if at > end {
+                        break;
+                    }
+                }
+            }
+        }
     }
 
     /// Adds the tables of Pandoc behind the front matter, which other Markdown has as paragraphs.
@@ -465,6 +562,28 @@ mod tests {
     }
 
     #[test]
+    fn headings_of_html() {
+        let text = "<h1 align=\"center\"><img src=x> The *lamp*</h1>\n\n## One\n\n<details>\n<summary>Oil &amp; wick</summary>\n\ntext\n\n</details>\n\n<details><summary><h4>Two</h4></summary>x</details>\n";
+        let found = extract(text.to_owned());
+        let headings = found.headings.iter().map(|heading| {
+            let range = found.origin.source_range(heading.range.clone());
+            let words = &text[range.start as usize..range.end as usize];
+            format!("{} {}: {words}", heading.level, heading.title)
+        });
+        assert_eq!(
+            headings.collect::<Vec<_>>(),
+            [
+                "1 The *lamp*: The *lamp*",
+                "2 One: ## One\n",
+                "3 Oil & wick: Oil &amp; wick",
+                "3 : ",
+                "3 Two: Two",
+                "3 : ",
+            ]
+        );
+    }
+
+    #[test]
     fn rows_have_the_names_of_their_columns() {
         let cases = [
             (
@@ -563,6 +682,21 @@ mod tests {
                 "a <!-- b --> c\n\n<!-- d\n\n<p> -->\ne&shy;f <template> g",
                 "a  c\n\n\nef <template> g",
                 0,
+            ),
+            (
+                "a %%b%% c%% d `%%e%%`\n\n%%\nf\n\n# g\n%%\n\n%% h\ni %%x\n100 %% j\n\n```\n%% k %%\n```\n",
+                "a  c%% d `%%e%%`\n\n\n\n%% h\ni %%x\n100 %% j\n\n```\n%% k %%\n```\n",
+                0,
+            ),
+            (
+                "[//]: # (a)\nb [c]\n\n[comment]: <> (d\ne)\n[x]: # \"f\"\n[c]: #d 'e'\n[c]: # g\n[//]: # (h\n\ni)",
+                "\nb [c]\n\n\n\n[c]: #d 'e'\n[c]: # g\n[//]: # (h\n\ni)",
+                0,
+            ),
+            (
+                "<p title='a > b'\nhidden=\"\">c</p>\n\n<p title=it's>d</p>",
+                "\n\n<p title=it's>d</p>",
+                1,
             ),
             (
                 "`<!-- a -->`\n\n    <p hidden>",

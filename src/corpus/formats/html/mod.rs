@@ -16,6 +16,7 @@ use html5gum::Tokenizer;
 
 use super::columns::Tables;
 use super::format::{Extract, Format, Reader};
+use crate::corpus::outline::Heading;
 use crate::event::Metadata;
 use page::Page;
 use scanner::Scanner;
@@ -61,6 +62,29 @@ pub(super) fn add_tables(source: &str, start: usize, tables: &mut Tables) {
     let page = read(source);
     let read = page.tables.finish(&page.traced.text);
     tables.append(read, start, &page.traced.origin);
+}
+
+/// The headings of the HTML in a text of another format.
+#[derive(Debug, Default)]
+pub(super) struct Headings(Page);
+
+impl Headings {
+    /// Reads the part of the text from `start` on, and adds its headings to those so far, of which
+    /// the last one is above it.
+    pub(super) fn add(&mut self, source: &str, start: usize, headings: &mut Vec<Heading>) {
+        let Self(page) = self;
+        page.headings = headings.last().cloned().into_iter().collect();
+        let known = page.headings.len();
+        scan(source, page);
+        page.end_heading();
+
+        let position = |at: u64| start + usize::try_from(at).unwrap_or(usize::MAX);
+        for heading in page.headings.drain(known..) {
+            let range = page.traced.origin.source_range(heading.range);
+            let range = position(range.start)..position(range.end);
+            headings.push(Heading::new(range, heading.level, heading.title));
+        }
+    }
 }
 
 /// The elements of HTML that are open in a text of another format.
