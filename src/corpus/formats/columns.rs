@@ -117,7 +117,10 @@ impl Tables {
 
     /// Puts other text in the place of a part.
     pub fn replace(&mut self, part: Range<usize>, text: String) {
-        self.edits.push((part, text));
+        self.added_bytes += text.len();
+        if text.is_empty() || self.added_bytes <= MAX_LABELS_BYTES {
+            self.edits.push((part, text));
+        }
     }
 
     /// Adds the row at a range of the text, by the ranges of its cells with their columns.
@@ -221,6 +224,18 @@ impl Tables {
             ..extract
         }
     }
+}
+
+/// Returns a text with other text in the place of parts of it, which are in order.
+pub(super) fn with_edits(text: &str, edits: &[(Range<usize>, String)]) -> String {
+    let mut edited = String::with_capacity(text.len());
+    let mut at = 0;
+    for (part, words) in edits {
+        edited += &text[at..part.start];
+        edited += words;
+        at = part.end;
+    }
+    edited + &text[at..]
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ struct Row {
 pub(super) fn add_latex_tables(
     text: &str,
     listings: &[Range<usize>],
-    plain: fn(&str) -> String,
+    plain: &dyn Fn(&str) -> String,
     tables: &mut Tables,
 ) {
     const BEGIN: &str = "\\begin{";
@@ -77,7 +77,7 @@ pub(super) fn add_latex_tables(
     }
 }
 
-fn add_table(text: &str, rows: &[Row], plain: fn(&str) -> String, tables: &mut Tables) {
+fn add_table(text: &str, rows: &[Row], plain: &dyn Fn(&str) -> String, tables: &mut Tables) {
     let mut below_first = rows.iter().skip(1).take(MAX_HEADER_ROWS);
     let header_rows = below_first.position(|row| row.is_below_rule);
     let header_rows = header_rows.map_or(0, |below| below + 1);
@@ -289,7 +289,7 @@ mod tests {
         for (text, expected) in cases {
             let mut tables = Tables::default();
             let plain = |name: &str| name.replace("\\textbf", "").replace(['{', '}', '\\'], "");
-            add_latex_tables(text, &[], plain, &mut tables);
+            add_latex_tables(text, &[], &plain, &mut tables);
             let found = tables.label(Extract::verbatim(text.to_owned()));
             assert_eq!(found.text, expected);
         }

@@ -1,5 +1,6 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file but
-//! for comments and marks inside of words, and LaTeX, also without its preamble.
+//! for comments and marks inside of words, and LaTeX, also without its preamble and with the text
+//! that its commands stand for.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,6 +8,7 @@ use std::ops::Range;
 
 use super::columns::Tables;
 use super::format::{Extract, Format};
+use super::latex_commands::{Commands, comment_start};
 use super::latex_tables::{add_latex_tables, argument_length};
 use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
@@ -392,17 +394,21 @@ fn latex(source: &str) -> Extract {
     // the last one: a listing may show it
     let end = source[begin..].rfind("\\end{document}");
     let body = &source[begin..end.map_or(source.len(), |end| begin + end)];
+    let commands = Commands::from_source(source);
+    let plain = |words: &str| without_commands(&commands.fill(words));
     let mut metadata = Metadata::default();
     for field in ["title", "author", "date"] {
         let command = format!("\\{field}");
         let value = source.split(&command).skip(1).find_map(argument);
-        metadata.set(field, &without_commands(value.unwrap_or_default()));
+        let values = value.unwrap_or_default().split("\\and ");
+        let values: Vec<String> = values.map(|value| plain(value.trim())).collect();
+        metadata.set(field, &values.join(", "));
     }
 
     let mut headings = Vec::new();
     let mut traced = Traced::with_capacity(body.len());
     let mut is_listing = false;
-    let mut listings = Vec::new();
+    let mut verbatim = Vec::new();
     for (start, line) in lines(body) {
         let has = |mark| {
             LISTINGS
@@ -426,24 +432,32 @@ fn latex(source: &str) -> Extract {
         } else {
             unseen_marks(kept, LATEX_MARKS)
         };
-        let verbatim = latex_verbatim(kept);
+        let in_line = latex_verbatim(kept);
         for mark in marks {
-            if is_within(&verbatim, mark.start) {
+            if is_within(&in_line, mark.start) {
                 continue;
             }
             traced.copy(&kept[from..mark.start], (begin + start + from) as u64);
             from = mark.end;
         }
         traced.copy(&kept[from..], (begin + start + from) as u64);
+        let end = traced.text.len();
         if is_listing {
-            listings.push(at..traced.text.len());
+            verbatim.push(at..end);
+            continue;
         }
-        if let Some((level, title)) = latex_section(&body[start..]).filter(|_| !is_listing) {
-            headings.push(heading(at..traced.text.len(), level, &title));
+        let in_line = latex_verbatim(&traced.text[at..]).into_iter();
+        verbatim.extend(in_line.map(|part| at + part.start..at + part.end));
+        if let Some((level, title)) = latex_section(&body[start..]) {
+            headings.push(heading(at..end, level, &plain(title)));
         }
     }
+    headings.retain(|heading| !heading.title.is_empty());
     let mut tables = Tables::default();
-    add_latex_tables(&traced.text, &listings, without_commands, &mut tables);
+    add_latex_tables(&traced.text, &verbatim, &plain, &mut tables);
+    for (part, words) in commands.edits(&traced.text, &verbatim) {
+        tables.replace(part, words);
+    }
     tables.label(Extract {
         headings,
         metadata,
@@ -470,13 +484,12 @@ fn latex_verbatim(line: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Returns the level and the title of a section that begins here.
-fn latex_section(text: &str) -> Option<(usize, String)> {
+/// Returns the level and the title of a section that begins here, with its commands.
+fn latex_section(text: &str) -> Option<(usize, &str)> {
     let command = text.trim_start_matches([' ', '\t']).strip_prefix('\\')?;
     let (name, rest) = command.split_at(command.find(|c: char| !c.is_ascii_alphabetic())?);
     let level = SECTIONS.iter().position(|section| *section == name)?;
-    let title = without_commands(argument(rest)?);
-    (!title.trim().is_empty()).then_some((level + 1, title))
+    Some((level + 1, argument(rest)?))
 }
 
 /// Returns the argument in braces of a command, after its star and its options.
@@ -502,16 +515,6 @@ fn without_commands(title: &str) -> String {
         plain + part.trim_start_matches(|c: char| c.is_ascii_alphabetic())
     });
     plain.replace(['{', '}'], "").replace('~', " ")
-}
-
-/// Returns where the comment of a line begins: at a `%` that no backslash escapes.
-fn comment_start(line: &str) -> Option<usize> {
-    let mut is_escaped = false;
-    line.bytes().position(|byte| {
-        let is_comment = byte == b'%' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        is_comment
-    })
 }
 
 fn heading(range: Range<usize>, level: usize, title: &str) -> Heading {
@@ -573,7 +576,7 @@ mod tests {
         let found = latex(source);
         assert_eq!(
             found.text,
-            "\\section*{One}\\label{s}\ntext 5\\% \n\n\\subsection[short]{Two \\& three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore"
+            "\\section*{One}\\label{s}\ntext 5% \n\n\\subsection[short]{Two & three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore"
         );
         let titles: Vec<_> = found
             .headings
@@ -611,6 +614,11 @@ mod tests {
                 &RESTRUCTURED_TEXT,
                 "a\\ *b*\\ c 10\\ :sup:`6`\\ d\n\n.. no\n   no\n\n   no\n..\n   no\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
                 "abc 10\\ :sup:`6`\\ d\n\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
+            ),
+            (
+                &LATEX,
+                "\\newcommand{\\d}{Limpet}\\d{} is 3\\,\\% --- \\verb|a--b| \\iffalse no\\fi\n\\begin{comment}\nno\n\\section{no}\n\\end{comment}\n\\begin{verbatim}\na--b\n\\end{verbatim}",
+                "Limpet is 3 % — \\verb|a--b| \n\\begin{verbatim}\na--b\n\\end{verbatim}",
             ),
             (
                 &RESTRUCTURED_TEXT,

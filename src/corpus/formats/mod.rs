@@ -18,6 +18,7 @@ mod html;
 mod code;
 mod markup_tables;
 mod latex_tables;
+mod latex_commands;
 mod text;
 mod markdown;
 mod markup_lines;
