@@ -1,12 +1,12 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file but
-//! for comments and marks inside of words, and LaTeX, also without its preamble and with the text
-//! that its commands stand for.
+//! for comments, marks inside of words and names that stand for text, and LaTeX, also without its
+//! preamble and with the text that its commands stand for.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::columns::Tables;
+use super::columns::{Tables, with_edits};
 use super::format::{Extract, Format};
 use super::latex_commands::{Commands, comment_start};
 use super::latex_tables::{add_latex_tables, argument_length};
@@ -38,6 +38,13 @@ const LATEX_MARKS: &[&str] = &["\\-", "\\/", "\\allowbreak{}"];
 /// The lines around a comment of Org.
 const ORG_COMMENT: [&str; 2] = ["#+begin_comment", "#+end_comment"];
 
+/// The signs around a name that stands for a text, in AsciiDoc and in reStructuredText.
+const ATTRIBUTE: [char; 2] = ['{', '}'];
+const SUBSTITUTION: [char; 2] = ['|', '|'];
+/// Maximum size of such a name, and of the text.
+const MAX_NAME_BYTES: usize = 60;
+const MAX_VALUE_BYTES: usize = 300;
+
 /// The fields of a document are in its first lines.
 const HEADER_LINES: usize = 50;
 
@@ -46,6 +53,31 @@ fn whole_line(text: &str, start: usize, line: &str) -> Range<usize> {
     let end = text[start + line.len()..].find('\n');
     start..end.map_or(text.len(), |end| start + line.len() + end + 1)
 }
+
+/// The names that stand for a text, with these.
+type Names<'t> = HashMap<&'t str, String>;
+
+/// Returns the parts of a line that are names between two signs, each with its text.
+fn named_texts(line: &str, [open, close]: [char; 2], names: &Names<'_>) -> Vec<Edit> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = line[at..].find(open).filter(|_| !names.is_empty()) {
+        let start = at + start;
+        at = start + 1;
+        let rest = &line[at..line.ceil_char_boundary(at + MAX_NAME_BYTES)];
+        let text = rest
+            .find(close)
+            .and_then(|length| Some((length, names.get(&rest[..length])?)));
+        if let Some((length, text)) = text.filter(|_| !line[..start].ends_with('\\')) {
+            at += length + 1;
+            found.push((start..at, text.clone()));
+        }
+    }
+    found
+}
+
+/// Other text in the place of a part.
+type Edit = (Range<usize>, String);
 
 /// Finds titles (`== Title`), outside of delimited blocks, and the fields of the header.
 fn asciidoc(text: String) -> Extract {
@@ -56,6 +88,7 @@ fn asciidoc(text: String) -> Extract {
     let mut was_author = false;
     let mut tables = Tables::default();
     let mut attributes = "";
+    let mut names = Names::new();
     // whether the paragraph that is read is one of code
     let mut is_listing = false;
     // the lines of the block that is read
@@ -71,6 +104,9 @@ fn asciidoc(text: String) -> Extract {
         }
         if !is_listing && block.is_none_or(|block| !block.starts_with(['-', '.', '+', '`'])) {
             tables.leave_out_marks(start, line, ASCIIDOC_MARKS, |_| false);
+            for (part, text) in named_texts(line, ATTRIBUTE, &names) {
+                tables.replace(start + part.start..start + part.end, text);
+            }
         }
         let is_comment = content.starts_with("//")
             && (is_delimiter || !content.starts_with("///"))
@@ -100,10 +136,16 @@ fn asciidoc(text: String) -> Extract {
         if content.is_empty() || content.starts_with('[') {
             attributes = content;
         }
+        let named = field(content).filter(|(name, _)| !is_listing && !name.contains(' '));
+        if let Some((name, value)) = named.filter(|(_, value)| value.len() <= MAX_VALUE_BYTES) {
+            let value = with_edits(value, &named_texts(value, ATTRIBUTE, &names));
+            names.insert(name, value.trim().to_owned());
+        }
 
         let title = asciidoc_title(content);
         let is_author = was_title && !content.is_empty() && !content.starts_with([':', '/', '[']);
         if let Some((marks, title)) = title {
+            let title = &with_edits(title, &named_texts(title, ATTRIBUTE, &names));
             if marks == 1 {
                 metadata.set("title", title);
             }
@@ -169,6 +211,10 @@ fn restructured_text(text: String) -> Extract {
     let mut metadata = Metadata::default();
     let mut styles: Vec<(u8, bool)> = Vec::new();
     let all: Vec<(usize, &str)> = lines(&text).collect();
+    let names: Names<'_> = all
+        .iter()
+        .filter_map(|(_, line)| substitution(line))
+        .collect();
     let mut next = 0;
     for (index, (start, line)) in all.iter().enumerate() {
         if index < HEADER_LINES
@@ -202,6 +248,7 @@ fn restructured_text(text: String) -> Extract {
             styles.push(style);
             styles.len() - 1
         });
+        let title = &with_edits(title, &named_texts(title, SUBSTITUTION, &names));
         if headings.is_empty() {
             metadata.set("title", title);
         }
@@ -234,6 +281,11 @@ fn restructured_text(text: String) -> Extract {
         }
         code = begins_code(content).then_some(indentation);
         let verbatim = verbatim_parts(line, "``");
+        for (part, text) in named_texts(line, SUBSTITUTION, &names) {
+            if !is_within(&verbatim, part.start) {
+                tables.replace(start + part.start..start + part.end, text);
+            }
+        }
         tables.leave_out_marks(*start, line, RESTRUCTURED_MARKS, |mark| {
             let [before, after] = [&line[..mark.start], &line[mark.end..]];
             // a role stays apart from its word
@@ -248,8 +300,20 @@ fn restructured_text(text: String) -> Extract {
     })
 }
 
-/// Returns whether a line begins a comment: no directive, note, target or substitution.
+/// Returns the name and the text of a substitution: `.. |name| replace:: text`.
+fn substitution(line: &str) -> Option<(&str, String)> {
+    let named = line.strip_prefix(".. |")?;
+    let (name, text) = named.split_once("| replace::")?;
+    let text = text.trim();
+    (!text.is_empty() && text.len() <= MAX_VALUE_BYTES).then(|| (name, text.to_owned()))
+}
+
+/// Returns whether a line begins what is not shown: a comment or the text of a name, and no other
+/// directive, note or target.
 fn is_restructured_comment(line: &str, below: &str) -> bool {
+    if substitution(line).is_some() {
+        return true;
+    }
     if line.trim_end() == ".." {
         return !below.trim().is_empty();
     }
@@ -369,6 +433,11 @@ fn org_title(title: &str) -> &str {
         .into_iter()
         .find_map(|state| title.strip_prefix(state))
         .unwrap_or(title);
+    // the priority: `[#A]`
+    let title = title
+        .strip_prefix("[#")
+        .and_then(|priority| priority.split_once("] "))
+        .map_or(title, |(_, title)| title);
     match title.rsplit_once(' ') {
         Some((words, tags)) if tags.len() > 2 && tags.starts_with(':') && tags.ends_with(':') => {
             words.trim_end()
@@ -616,6 +685,16 @@ mod tests {
                 "abc 10\\ :sup:`6`\\ d\n\n.. _t:\n.. |s| image:: x\n.. note::\n   yes\n",
             ),
             (
+                &ASCIIDOC,
+                ":a: b c\n:d: {a}!\n== {d} e {x}\n|===\n|{a} |\\{a}\n|===\n----\n{a}\n----\n",
+                ":a: b c\n:d: b c!\n== b c! e {x}\n|===\n|b c |\\{a}\n|===\n----\n{a}\n----\n",
+            ),
+            (
+                &RESTRUCTURED_TEXT,
+                "|p| is ``|p|``, |q|\n\n.. |p| replace:: Sluice Ware\n.. |q| image:: x\n\n::\n\n   |p|\n",
+                "Sluice Ware is ``|p|``, |q|\n\n.. |q| image:: x\n\n::\n\n   |p|\n",
+            ),
+            (
                 &LATEX,
                 "\\newcommand{\\d}{Limpet}\\d{} is 3\\,\\% --- \\verb|a--b| \\iffalse no\\fi\n\\begin{comment}\nno\n\\section{no}\n\\end{comment}\n\\begin{verbatim}\na--b\n\\end{verbatim}",
                 "Limpet is 3 % — \\verb|a--b| \n\\begin{verbatim}\na--b\n\\end{verbatim}",
@@ -663,7 +742,7 @@ mod tests {
     fn titles_of_org() {
         check(
             &ORG,
-            "#+TITLE: Guide\n#+author: Ann\n#+DATE: <2024-01-31 Wed>\n* One :tag:\n** TODO Two\n#+begin_src\n* no\n#+end_src\n*bold*\n",
+            "#+TITLE: Guide\n#+author: Ann\n#+DATE: <2024-01-31 Wed>\n* One :tag:\n** TODO [#A] Two\n#+begin_src\n* no\n#+end_src\n*bold*\n",
             &[(1, "One"), (2, "Two")],
             ["Guide", "Ann", "2024-01-31"],
         );
