@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
 const HEAD_BYTES: usize = 16 << 10;
 /// The keys that the beginning of an export of each program has. Slack writes nothing of its own,
 /// so a list that begins with messages is one.
-const TELEGRAM: [&str; 3] = ["\"messages\"", "\"date_unixtime\"", "\"from_id\""];
+const TELEGRAM: [&str; 4] = ["\"messages\"", "\"type\"", "\"date\"", "\"from_id\""];
 const DISCORD: [&str; 3] = ["\"guild\"", "\"channel\"", "\"messages\""];
 const SLACK: [&str; 4] = ["\"type\"", "\"message\"", "\"ts\"", "\"text\""];
 
@@ -379,6 +379,12 @@ mod tests {
               {"id": 4, "type": "message", "date": "2024-02-01T08:00:00", "from": "Bo", "text": "Lit again.\nAt last."}]}"#,
             "Pier, 2024-01-31\n\n10:04 Ann: The lamp is out.\n10:06 : (from Iris) See https://pier.example. [file: oil.pdf]\n\n\
              Pier, 2024-02-01\n\n08:00 Bo: Lit again.\nAt last.",
+        );
+        // before 2021, without times in seconds
+        check(
+            r#"{"name": "Pier", "type": "private_group", "id": 7, "messages": [
+              {"id": 2, "type": "message", "date": "2020-01-31T10:04:09", "from": "Ann", "from_id": 1, "text": ["The mast is ", {"type": "bold", "text": "13.2 m"}, " high."]}]}"#,
+            "Pier, 2020-01-31\n\n10:04 Ann: The mast is 13.2 m high.",
         );
         check(
             r#"[{"type": "message", "subtype": "channel_join", "ts": "1706695440.1", "user": "U1", "text": "<@U1> has joined"},
