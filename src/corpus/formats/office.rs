@@ -38,6 +38,8 @@ pub(super) const POWERPOINT: Format = Format {
 
 /// Tables in cells of tables beyond this depth are left out.
 const MAX_TABLE_DEPTH: u8 = 8;
+/// A longer table in a cell is below its row.
+const MAX_NESTED_BYTES: usize = 400;
 /// The level in an outline, from 0, of text that is no heading.
 const BODY_LEVEL: u8 = 9;
 /// The level of bold lines, until it is known that the document has no other headings.
@@ -381,7 +383,20 @@ fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
     builder.paragraph(table.caption.as_deref().unwrap_or_default());
     let is_layout = table.rows.iter().all(|row| row.cells.len() < 2);
 
-    for (cells, row) in grid(table).into_iter().zip(&table.rows) {
+    for (mut cells, row) in grid(table).into_iter().zip(&table.rows) {
+        let mut below = Vec::new();
+        for (cell, (_, text)) in row.cells.iter().zip(&mut cells) {
+            for nested in &cell.nested_tables {
+                let mut inner = Builder::default();
+                add_table(nested, depth + 1, &mut Rows::default(), &mut inner);
+                let inner = inner.finish();
+                match nested_rows(&inner).filter(|_| !is_layout) {
+                    Some(rows) => *text += &format!("\n{rows}"),
+                    None => below.push(inner),
+                }
+            }
+        }
+
         if is_layout {
             let cells = row.cells.iter();
             cells
@@ -394,10 +409,30 @@ fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
             rows.add(cells, builder);
         }
 
-        for nested in row.cells.iter().flat_map(|cell| &cell.nested_tables) {
-            add_table(nested, depth + 1, &mut Rows::default(), builder);
-        }
+        below.into_iter().for_each(|inner| builder.append(inner));
     }
+}
+
+/// Returns the rows of a small table in a cell as a part of that; `None` for another one.
+fn nested_rows(table: &Extract) -> Option<String> {
+    let mut rows: Vec<&str> = table
+        .rows
+        .iter()
+        .map(|row| &table.text[row.clone()])
+        .collect();
+    let bytes: usize = rows.iter().map(|row| row.len() + 1).sum();
+    if bytes > MAX_NESTED_BYTES || bytes != table.text.len() + 1 {
+        return None;
+    }
+    // the names of the columns are in the rows below them
+    if let [names, first, ..] = rows.as_slice() {
+        let name = names.split("; ").next().unwrap_or_default();
+        let is_header = first
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(": "));
+        rows.drain(..usize::from(is_header));
+    }
+    Some(rows.join("\n").replace("; ", ", "))
 }
 
 /// Returns the text of the cells of a table, each with its column.

@@ -188,11 +188,20 @@ pub(super) fn usual_form(xml: &str) -> Option<String> {
         })
 }
 
-/// The styles that hide or raise text, by their names.
+/// The styles that hide, raise or number text, by their names.
 #[derive(Default)]
 pub(super) struct TextStyles {
     hidden: HashSet<String>,
     raised: HashMap<String, ScriptKind>,
+    /// The lists of the styles of items.
+    lists: HashMap<String, ListLevel>,
+}
+
+/// A level of a list, and the number of the list.
+#[derive(Debug, Clone, Default)]
+struct ListLevel {
+    level: String,
+    list: String,
 }
 
 impl TextStyles {
@@ -200,11 +209,18 @@ impl TextStyles {
     pub fn read(xml: &str) -> Result<Self, String> {
         let mut styles = Self::default();
         let mut id = String::new();
+        let mut level = String::new();
         walk_all(xml, &mut |node| {
             if let Node::Open(tag) = node {
                 let value = || tag.attribute("val").unwrap_or_default();
                 match tag.name() {
                     "style" => id = tag.attribute("styleId").unwrap_or_default(),
+                    "numPr" => level = "0".to_owned(),
+                    "ilvl" => level = value(),
+                    "numId" => {
+                        let (level, list) = (level.clone(), value());
+                        styles.lists.insert(id.clone(), ListLevel { level, list });
+                    }
                     // a style follows the one that it is based on in what programs write
                     "basedOn" => styles.inherit(&id, &value()),
                     "vanish" if is_off(&value()) => {
@@ -224,6 +240,9 @@ impl TextStyles {
         })?;
         styles.hidden.remove("");
         styles.raised.remove("");
+        styles
+            .lists
+            .retain(|id, style| !id.is_empty() && style.list != "0");
         Ok(styles)
     }
 
@@ -234,12 +253,28 @@ impl TextStyles {
         if let Some(kind) = self.raised.get(from).copied() {
             self.raised.insert(id.to_owned(), kind);
         }
+        if let Some(list) = self.lists.get(from).cloned() {
+            self.lists.insert(id.to_owned(), list);
+        }
     }
 
     /// Returns whether XML names one of the styles.
     fn are_in(&self, xml: &str) -> bool {
-        let mut names = self.hidden.iter().chain(self.raised.keys());
+        let hidden = self.hidden.iter();
+        let mut names = hidden.chain(self.raised.keys()).chain(self.lists.keys());
         names.any(|name| xml.contains(&format!("\"{name}\"")))
+    }
+}
+
+impl ListLevel {
+    /// Writes the property of a paragraph that makes it an item.
+    fn write(&self, writer: &mut Writer<Vec<u8>>) -> std::io::Result<()> {
+        writer.write_event(Event::Start(BytesStart::new("w:numPr")))?;
+        for (name, value) in [("w:ilvl", &self.level), ("w:numId", &self.list)] {
+            let property = BytesStart::new(name).with_attributes([("w:val", value.as_str())]);
+            writer.write_event(Event::Empty(property))?;
+        }
+        writer.write_event(Event::End(BytesEnd::new("w:numPr")))
     }
 }
 
@@ -264,6 +299,8 @@ pub(super) struct PlainRuns {
     is_deleted: bool,
     /// The way that its style or its position sets the text of the innermost run.
     script: Option<ScriptKind>,
+    /// The list of the style of the paragraph whose properties are open.
+    list: Option<ListLevel>,
     /// The level of a paragraph whose style hides the runs that do not say otherwise.
     hidden_paragraph: Option<usize>,
     /// The field of a form that begins in the run that is open.
@@ -346,6 +383,11 @@ impl PlainRuns {
                             writer.write_event(Event::Empty(look))?;
                         }
                     }
+                    "w:pPr" if self.is_own(level + 1) => {
+                        if let Some(list) = self.list.take() {
+                            list.write(writer)?;
+                        }
+                    }
                     "w:r" => {
                         self.formulas.write(event, writer)?;
                         let field = self.field.take().and_then(FormField::into_text);
@@ -382,6 +424,7 @@ impl PlainRuns {
                 self.is_hidden = false;
                 self.is_deleted = false;
                 self.script = None;
+                self.list = None;
                 if tag.name().as_ref() == "w:r" && self.hidden_paragraph.is_some() {
                     self.is_hidden = true;
                     self.left_out = Some(level);
@@ -448,11 +491,14 @@ impl PlainRuns {
                 self.is_hidden |= self.styles.hidden.contains(&value);
                 if name.as_ref() == "w:rStyle" {
                     self.script = self.styles.raised.get(&value).copied();
+                } else {
+                    self.list = self.styles.lists.get(&value).cloned();
                 }
             }
             "w:position" => self.script = ScriptKind::from_property(&value),
-            // undoc knows it
+            // undoc knows them
             "w:vertAlign" => self.script = None,
+            "w:numPr" => self.list = None,
             "w:del" | "w:cellDel" => self.is_deleted = true,
             _ => {}
         }

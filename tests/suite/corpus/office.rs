@@ -502,6 +502,82 @@ fn text_places_and_metadata_of_word_files_and_slides() {
         text: "Rain\n\nComment by Bo: Snow,\nrather",
         ..Case::DEFAULT
     });
+    let style =
+        |id: &str, properties: &str| format!("<w:style w:styleId='{id}'>{properties}</w:style>");
+    let number =
+        |list: &str| format!("<w:pPr><w:numPr><w:numId w:val='{list}'/></w:numPr></w:pPr>");
+    let styles = [
+        style("Step", &number("4")),
+        style("Next", "<w:basedOn w:val='Step'/>"),
+        style(
+            "None",
+            &("<w:basedOn w:val='Step'/>".to_owned() + &number("0")),
+        ),
+    ];
+    let item = |style: &str, own: &str, text: &str| {
+        format!(
+            "<w:p><w:pPr><w:pStyle w:val=\"{style}\"/>{own}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+        )
+    };
+    let w = "xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'";
+    let level = "<w:lvl w:ilvl='0'><w:start w:val='3'/><w:numFmt w:val='decimal'/></w:lvl>";
+    check(Case {
+        name: "lists.docx",
+        bytes: docx_with(
+            &[
+                item("Step", "", "Drain"),
+                item("Next", "", "Wait"),
+                item(
+                    "Step",
+                    "<w:numPr><w:ilvl w:val='0'/><w:numId w:val='0'/></w:numPr>",
+                    "Rest",
+                ),
+                item("None", "", "Stop"),
+            ]
+            .concat(),
+            &[
+                (
+                    "word/styles.xml",
+                    &format!("<w:styles {w}>{}</w:styles>", styles.concat()),
+                ),
+                (
+                    "word/numbering.xml",
+                    &format!(
+                        "<w:numbering {w}><w:abstractNum w:abstractNumId='1'>{level}</w:abstractNum>\
+                         <w:num w:numId='4'><w:abstractNumId w:val='1'/></w:num></w:numbering>"
+                    ),
+                ),
+                (
+                    "word/_rels/document.xml.rels",
+                    &relationships(&[
+                        ("s", "styles", "styles.xml"),
+                        ("n", "numbering", "numbering.xml"),
+                    ]),
+                ),
+            ],
+        ),
+        text: "3. Drain\n4. Wait\n\nRest\n\nStop",
+        ..Case::DEFAULT
+    });
+    let cell = |content: &str| format!("<w:tc>{content}</w:tc>");
+    let words = |text: &str| cell(&format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"));
+    let row = |cells: &[String]| format!("<w:tr>{}</w:tr>", cells.concat());
+    let table = |rows: &[String]| format!("<w:tbl>{}</w:tbl><w:p/>", rows.concat());
+    let names = row(&[words("Hour"), words("Tilt")]);
+    let short = table(&[names.clone(), row(&[words("06:00"), words("0.4")])]);
+    let long = table(&[names, row(&[words(&"x".repeat(400)), words("1")])]);
+    let outer = table(&[
+        row(&[words("Pier"), words("Readings")]),
+        row(&[words("P7"), cell(&short)]),
+        row(&[words("P8"), cell(&long)]),
+    ]);
+    let document = Document::new("nested.docx", docx(&outer)).expect("a document");
+    let expected = format!(
+        "Pier; Readings\nPier: P7; Readings: Hour: 06:00, Tilt: 0.4\nPier: P8\n\n\
+         Hour; Tilt\nHour: {}; Tilt: 1",
+        "x".repeat(400)
+    );
+    assert_eq!(document.text, expected);
     check(Case {
         name: "a.pptx",
         bytes: pptx(),
