@@ -285,8 +285,8 @@ impl TextPrint {
         shared.count() as f32 / own.len().max(1) as f32
     }
 
-    /// Returns the share of the words that another text has, too: in a short text one number is in a
-    /// quarter of the shingles.
+    /// Returns the share of the words that another text has, too: in a short text one number is in
+    /// a quarter of the shingles.
     fn word_share_in(&self, other: &Self) -> f32 {
         let [own, others] = [self.all_words(), other.all_words()];
         let shared = own.iter().filter(|one| others.binary_search(one).is_ok());

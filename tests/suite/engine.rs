@@ -54,16 +54,11 @@ impl Shelf {
                 ..ChunkText::default()
             },
             bm25: Some(Ranked { score: 1.0, rank }),
-            vector: None,
             fused: Ranked {
                 score: 1.0 / rank as f32,
                 rank,
             },
-            copies: Vec::new(),
-            words: Vec::new(),
-            date: None,
-            named_by: None,
-            asked_before: None,
+            ..Hit::default()
         };
         (1..).zip(&self.0).map(hit).collect()
     }

@@ -1,5 +1,5 @@
-//! Disputes: what one sentence of the sources says, another says otherwise, about the same thing and
-//! with another number.
+//! Disputes: what one sentence of the sources says, another says otherwise, about the same thing
+//! and with another number.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
