@@ -100,6 +100,11 @@ impl Builder {
         self.notes.push(note.into());
     }
 
+    /// Adds remarks for the index report, or the only one, where there is one.
+    pub fn notes(&mut self, notes: impl IntoIterator<Item = String>) {
+        self.notes.extend(notes);
+    }
+
     /// Returns what was read of a part of the file; nothing of a damaged one, which is noted: it
     /// costs no other.
     pub fn take_or_note<T: Default>(&mut self, part: &str, read: Result<T, String>) -> T {

@@ -54,10 +54,7 @@ fn extract(source: &str) -> Extract {
         return Extract::verbatim(source.to_owned());
     }
 
-    Extract {
-        origin: traced.origin,
-        ..Extract::verbatim(traced.text)
-    }
+    Extract::from_traced(traced)
 }
 
 /// A line of a calendar: `NAME;PARAMETER=x:value`.

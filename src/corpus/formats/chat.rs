@@ -9,18 +9,12 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use super::builder::{Builder, named, one_line};
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::json;
 use crate::corpus::decode::decode;
 use crate::event::{Place, PlaceUnit, saturating_u32};
 
-pub(super) const FORMAT: Format = Format {
-    name: "chat",
-    extensions: &[],
-    library: "ragscope",
-    place: "message",
-    reader: Reader::Binary(read),
-};
+pub(super) const FORMAT: Format = Format::for_binary("chat", &[], "message", read);
 
 /// An export says what it is within this many bytes.
 const HEAD_BYTES: usize = 16 << 10;
@@ -180,14 +174,17 @@ struct TelegramMessage {
 #[serde(untagged)]
 enum TelegramText {
     Plain(String),
-    Pieces(Vec<TelegramPiece>),
+    Marked { text: String },
+    Pieces(Vec<Self>),
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum TelegramPiece {
-    Plain(String),
-    Marked { text: String },
+impl From<TelegramText> for String {
+    fn from(text: TelegramText) -> Self {
+        match text {
+            TelegramText::Plain(text) | TelegramText::Marked { text } => text,
+            TelegramText::Pieces(pieces) => pieces.into_iter().map(Self::from).collect(),
+        }
+    }
 }
 
 impl TelegramMessage {
@@ -197,16 +194,7 @@ impl TelegramMessage {
     }
 
     fn read(self) -> ChatMessage {
-        let text = match self.text {
-            Some(TelegramText::Plain(text)) => text,
-            Some(TelegramText::Pieces(pieces)) => {
-                let texts = pieces.into_iter().map(|piece| match piece {
-                    TelegramPiece::Plain(text) | TelegramPiece::Marked { text } => text,
-                });
-                texts.collect()
-            }
-            None => String::new(),
-        };
+        let text = self.text.map_or_else(String::new, String::from);
         let forwarded = self.forwarded_from.map(|from| format!("(from {from}) "));
         ChatMessage {
             author: self.from.unwrap_or_default(),
@@ -227,18 +215,20 @@ struct SlackMessage {
     /// Seconds since 1970, with a fraction.
     ts: String,
     #[serde(default)]
-    files: Vec<SlackFile>,
+    files: Vec<Named>,
+}
+
+/// A file or a channel.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(alias = "fileName")]
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct SlackProfile {
     real_name: Option<String>,
     display_name: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct SlackFile {
-    name: Option<String>,
 }
 
 /// Returns the names of the users of a file by their ids.
@@ -265,14 +255,11 @@ impl SlackMessage {
         let at = at.map(|at| at.to_zoned(TimeZone::UTC).datetime().to_string());
         let user = self.user.as_ref();
         let user = user.map(|id| names.get(id).unwrap_or(id).clone());
+        let files = self.files.into_iter();
         ChatMessage {
             author: user.or(self.username).unwrap_or_default(),
             text: slack_text(&self.text.unwrap_or_default(), names),
-            files: self
-                .files
-                .into_iter()
-                .filter_map(|file| file.name)
-                .collect(),
+            files: files.filter_map(|file| file.name).collect(),
             ..ChatMessage::at(&at.unwrap_or_default())
         }
     }
@@ -314,13 +301,8 @@ fn slack_text(text: &str, names: &HashMap<String, String>) -> String {
 
 #[derive(Deserialize)]
 struct DiscordExport {
-    channel: DiscordChannel,
+    channel: Named,
     messages: Vec<DiscordMessage>,
-}
-
-#[derive(Deserialize)]
-struct DiscordChannel {
-    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -330,19 +312,13 @@ struct DiscordMessage {
     content: String,
     author: DiscordAuthor,
     #[serde(default)]
-    attachments: Vec<DiscordFile>,
+    attachments: Vec<Named>,
 }
 
 #[derive(Deserialize)]
 struct DiscordAuthor {
     name: Option<String>,
     nickname: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DiscordFile {
-    file_name: Option<String>,
 }
 
 impl DiscordMessage {
@@ -352,7 +328,7 @@ impl DiscordMessage {
         ChatMessage {
             author: names.into_iter().flatten().next().unwrap_or_default(),
             text: self.content,
-            files: files.filter_map(|file| file.file_name).collect(),
+            files: files.filter_map(|file| file.name).collect(),
             ..ChatMessage::at(&self.timestamp)
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn add(
 ) {
     for part in related.iter().filter(|part| part.is("drawing")) {
         let found = package.xml(&part.path);
-        let found = found.and_then(|xml| read(&xml.unwrap_or_default()));
+        let found = found.and_then(|xml| read(&xml));
         let inner = package.relationships(&part.path);
         let inner = builder.take_or_note("a list of parts", inner);
         let path = |id: &str| {
@@ -141,7 +141,7 @@ pub(super) fn chart_texts(
     part: &str,
     with_series: bool,
 ) -> Result<Vec<String>, String> {
-    let xml = package.xml(part)?.unwrap_or_default();
+    let xml = package.xml(part)?;
     let mut texts = read_chart(&xml, with_series)?;
     if !with_series {
         texts.extend(read_points(&xml)?);

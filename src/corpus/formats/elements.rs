@@ -77,10 +77,9 @@ fn extract(source: &str) -> Extract {
     text.end_script();
     Extract {
         headings: text.headings,
-        origin: text.traced.origin,
         metadata: text.metadata,
         rows: text.rows,
-        ..Extract::verbatim(text.traced.text)
+        ..Extract::from_traced(text.traced)
     }
 }
 

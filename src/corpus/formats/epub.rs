@@ -9,7 +9,7 @@ use super::builder::{Builder, day, named};
 use super::format::{Extract, Format, Reader};
 use super::html;
 use super::package::Package;
-use super::xml::{Node, walk_all};
+use super::xml::walk_tags;
 use crate::corpus::outline::Heading;
 use crate::event::{Metadata, Place, PlaceUnit};
 
@@ -118,13 +118,11 @@ fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
     if package.has("META-INF/license.lcpl") {
         return Ok(true);
     }
-    let xml = package.xml("META-INF/encryption.xml")?.unwrap_or_default();
+    let xml = package.xml("META-INF/encryption.xml")?;
 
     let mut is_protected = false;
-    walk_all(&xml, &mut |node| {
-        if let Node::Open(tag) = node
-            && tag.name() == "EncryptionMethod"
-        {
+    walk_tags(&xml, &mut |tag| {
+        if tag.name() == "EncryptionMethod" {
             let algorithm = tag.attribute("Algorithm").unwrap_or_default();
             is_protected |= !FONT_ENCRYPTION.contains(&algorithm.as_str());
         }

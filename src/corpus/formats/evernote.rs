@@ -55,9 +55,7 @@ fn read(bytes: &[u8]) -> Result<Extract, String> {
         !builder.is_full()
     });
 
-    if let Err(reason) = read {
-        builder.note(reason);
-    }
+    builder.notes(read.err());
     Ok(builder.finish())
 }
 

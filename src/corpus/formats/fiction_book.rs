@@ -1,18 +1,12 @@
 //! FictionBook 2: one XML file, with sections in sections.
 
 use super::builder::{Builder, Rows, day, named};
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::script::{Script, ScriptKind};
 use super::xml::{self, Node, Tag, walk};
 use crate::event::{Metadata, Place, PlaceUnit};
 
-pub(super) const FORMAT: Format = Format {
-    name: "FictionBook",
-    extensions: &["fb2"],
-    library: "ragscope",
-    place: "chapter",
-    reader: Reader::Binary(extract),
-};
+pub(super) const FORMAT: Format = Format::for_binary("FictionBook", &["fb2"], "chapter", extract);
 
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let xml = xml::decode(bytes);
@@ -30,10 +24,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         !book.builder.is_full()
     });
 
-    if let Err(reason) = result {
-        book.builder.note(reason);
-    }
-
+    book.builder.notes(result.err());
     Ok(book.finish())
 }
 

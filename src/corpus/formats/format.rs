@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::offsets::Offsets;
+use crate::corpus::offsets::{Offsets, Traced};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place};
@@ -120,6 +120,22 @@ impl Format {
         }
     }
 
+    /// A format of binary files that are read here.
+    pub(super) const fn for_binary(
+        name: &'static str,
+        extensions: &'static [&'static str],
+        place: &'static str,
+        extract: fn(&[u8]) -> Result<Extract, String>,
+    ) -> Self {
+        Self {
+            name,
+            extensions,
+            library: "ragscope",
+            place,
+            reader: Reader::Binary(extract),
+        }
+    }
+
     /// Returns the library and the settings that the text of a binary file depends on; empty for
     /// text, which is read from the file whenever it is needed.
     pub fn reading(&self, options: &ReadOptions) -> String {
@@ -163,6 +179,14 @@ impl Extract {
         Self {
             text,
             ..Self::default()
+        }
+    }
+
+    /// Returns text with its origin.
+    pub fn from_traced(traced: Traced) -> Self {
+        Self {
+            origin: traced.origin,
+            ..Self::verbatim(traced.text)
         }
     }
 
@@ -224,15 +248,9 @@ impl Extract {
         let names = places.flat_map(|(_, place)| [&mut place.name, &mut place.member]);
         names.flatten().for_each(shorten);
 
-        let Metadata {
-            title,
-            author,
-            date,
-        } = &mut self.metadata;
-        [title, author, date]
-            .into_iter()
-            .flatten()
-            .for_each(shorten);
+        let about = &mut self.metadata;
+        let fields = [&mut about.title, &mut about.author, &mut about.date];
+        fields.into_iter().flatten().for_each(shorten);
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) fn extract(source: &str) -> Extract {
                 lines.close();
                 at + 1
             }
-            b',' | b':' => {
-                lines.separate(bytes[at] == b',');
+            b',' => {
+                lines.key = None;
                 at + 1
             }
             b'"' => {
@@ -58,7 +58,7 @@ pub(super) fn extract(source: &str) -> Extract {
                 lines.comment(at..end);
                 end
             }
-            byte if byte.is_ascii_whitespace() => at + 1,
+            byte if byte == b':' || byte.is_ascii_whitespace() => at + 1,
             _ => {
                 let end = scalar_end(source, at);
                 lines.scalar(at..end);
@@ -69,8 +69,7 @@ pub(super) fn extract(source: &str) -> Extract {
 
     Extract {
         headings: lines.headings,
-        origin: lines.traced.origin,
-        ..Extract::verbatim(lines.traced.text)
+        ..Extract::from_traced(lines.traced)
     }
 }
 
@@ -177,12 +176,6 @@ impl<'a> Lines<'a> {
         if container.has_heading {
             self.due.push((self.path.len() as u8 + 1, String::new()));
             self.line_ends = "\n\n";
-        }
-    }
-
-    fn separate(&mut self, is_comma: bool) {
-        if is_comma {
-            self.key = None;
         }
     }
 

@@ -138,30 +138,23 @@ fn rows(text: &str, body: Range<usize>) -> Vec<Row> {
 
 /// Returns where the cells of the first row end, and where the next row begins.
 fn row_end(text: &str, part: Range<usize>) -> (usize, usize) {
+    let text = &text[..part.end];
     let mut depth = 0_i32;
-    let mut bytes = text.as_bytes()[part.clone()].iter().enumerate();
-    while let Some((at, byte)) = bytes.next() {
+    for (at, byte) in unescaped(&text[part.start..]) {
+        let at = part.start + at;
         match byte {
             b'{' => depth += 1,
             b'}' => depth -= 1,
-            b'\\' => match bytes.next() {
-                Some((_, b'\\')) if depth <= 0 => {
-                    let next = part.start + at + 2;
-                    let rest = text[next..part.end].trim_start_matches('*');
-                    let begin = part.end - rest.len();
-                    let space = if rest.starts_with('[') {
-                        rest.find(']').map_or(0, |end| end + 1)
-                    } else {
-                        0
-                    };
-                    return (part.start + at, begin + space);
-                }
-                _ => {}
-            },
+            b'\\' if depth <= 0 && text[at + 1..].starts_with('\\') => {
+                let rest = text[at + 2..].trim_start_matches('*');
+                let space = rest.find(']').filter(|_| rest.starts_with('['));
+                let next = text.len() - rest.len() + space.map_or(0, |end| end + 1);
+                return (at, next);
+            }
             _ => {}
         }
     }
-    (part.end, part.end)
+    (text.len(), text.len())
 }
 
 /// Returns where a row begins behind the commands above it, and whether one of them is a rule.
@@ -200,30 +193,34 @@ pub(super) fn argument_length(text: &str) -> Option<usize> {
         _ => return None,
     };
     let mut depth = 0_i32;
-    let mut is_escaped = false;
-    let end = text.bytes().position(|byte| {
-        if !is_escaped {
-            depth += i32::from(byte == open) - i32::from(byte == close);
-        }
-        is_escaped = byte == b'\\' && !is_escaped;
+    let end = unescaped(text).find(|(_, byte)| {
+        depth += i32::from(*byte == open) - i32::from(*byte == close);
         depth == 0
     });
-    end.map(|end| end + 1)
+    end.map(|(end, _)| end + 1)
+}
+
+/// Returns the bytes of a text that no backslash escapes, with their positions.
+pub(super) fn unescaped(text: &str) -> impl Iterator<Item = (usize, u8)> {
+    let mut is_escaped = false;
+    text.bytes().enumerate().filter(move |(_, byte)| {
+        let was_escaped = is_escaped;
+        is_escaped = *byte == b'\\' && !was_escaped;
+        !was_escaped
+    })
 }
 
 /// Returns the cells of a row with their columns, and the number of these. A cell may take several.
 fn cells(text: &str, row: Range<usize>) -> (Vec<(usize, Range<usize>)>, usize) {
     let mut ends = Vec::new();
     let mut depth = 0_i32;
-    let mut is_escaped = false;
-    for (at, byte) in text[row.clone()].bytes().enumerate() {
+    for (at, byte) in unescaped(&text[row.clone()]) {
         match byte {
-            b'{' if !is_escaped => depth += 1,
-            b'}' if !is_escaped => depth -= 1,
-            b'&' if !is_escaped && depth <= 0 => ends.push(row.start + at),
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            b'&' if depth <= 0 => ends.push(row.start + at),
             _ => {}
         }
-        is_escaped = byte == b'\\' && !is_escaped;
     }
     ends.push(row.end);
 

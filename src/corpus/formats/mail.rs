@@ -77,14 +77,12 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
     let Some(message) = message else {
         return Err("its content is not a message".to_owned());
     };
+    let date = message.date().map(day);
     let mut mail = Mail::new(input);
     mail.builder.metadata(Metadata {
         title: message.subject().and_then(named),
         author: named(&addresses(message.from())),
-        date: message
-            .date()
-            .map(day)
-            .or_else(|| day_in_field(&raw_date(&message)?)),
+        date: date.or_else(|| day_in_field(&raw_date(&message)?)),
     });
     mail.add_message(&message, 1, 0);
     Ok(mail.finish())
@@ -157,18 +155,13 @@ impl<'a> Mail<'a> {
     }
 
     fn add_headers(&mut self, message: &Message<'_>) {
+        let date = message.date().map(date_time);
+        let date = date.or_else(|| raw_date(message));
         let lines = [
             ("From", addresses(message.from())),
             ("To", addresses(message.to())),
             ("Cc", addresses(message.cc())),
-            (
-                "Date",
-                message
-                    .date()
-                    .map(date_time)
-                    .or_else(|| raw_date(message))
-                    .unwrap_or_default(),
-            ),
+            ("Date", date.unwrap_or_default()),
             ("Attachments", attachment_names(message)),
         ];
         for (name, value) in lines {
@@ -285,9 +278,7 @@ impl<'a> Mail<'a> {
     }
 
     fn finish_member(mut self) -> Extract {
-        if let Some(note) = unread_members(&self.unread) {
-            self.builder.note(note);
-        }
+        self.builder.notes(unread_members(&self.unread));
         self.builder.finish()
     }
 
@@ -416,12 +407,9 @@ fn says_more(line: &str, known: &HashSet<String>) -> bool {
 
 /// Returns the names of the attachments of a message.
 fn attachment_names(message: &Message<'_>) -> String {
-    let names = message.attachments().take(MAX_ATTACHMENTS);
-    let names: Vec<String> = names
-        .filter_map(|part| part.attachment_name())
-        .filter_map(named)
-        .collect();
-    names.join(", ")
+    let parts = message.attachments().take(MAX_ATTACHMENTS);
+    let names = parts.filter_map(|part| named(part.attachment_name()?));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether a part holds nothing to read: a style sheet or a script of a saved page, the

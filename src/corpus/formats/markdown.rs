@@ -228,12 +228,8 @@ impl HtmlReader {
         }
         if !is_inline {
             // a paragraph holds no other block, whether its end is written or not
-            let is_paragraph = |(tag, _): &(Range<usize>, bool)| {
-                let name = text[tag.clone()].trim_start_matches('<');
-                let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
-                name.is_some_and(|name| name.eq_ignore_ascii_case("p"))
-            };
-            if self.hidden.as_ref().is_some_and(is_paragraph) {
+            let hidden = self.hidden.as_ref();
+            if hidden.is_some_and(|(tag, _)| tag_name(&text[tag.clone()]) == "p") {
                 self.end(text[..part.end].trim_end().len(), text, tables);
             }
             tables.leave_out_marks(part.start, &text[part], &[], |_| false);
@@ -246,12 +242,8 @@ impl HtmlReader {
             block,
             TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::TableCell | TagEnd::Item
         );
-        if holds_words
-            && self
-                .hidden
-                .as_ref()
-                .is_some_and(|(_, is_inline)| *is_inline)
-        {
+        let hidden = self.hidden.as_ref().filter(|_| holds_words);
+        if hidden.is_some_and(|(_, is_inline)| *is_inline) {
             self.end(text[..end].trim_end().len(), text, tables);
         }
     }
@@ -312,11 +304,16 @@ fn comment_length(text: &str) -> Option<usize> {
     (!label.contains([']', '['])).then_some(at + last.len())
 }
 
+/// Returns the name of the element of a tag, in lower case.
+fn tag_name(tag: &str) -> String {
+    let name = tag.trim_start_matches(['<', '/']);
+    let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
+    name.unwrap_or_default().to_ascii_lowercase()
+}
+
 /// Returns whether a tag sets a part of a word, or does nothing by itself.
 fn is_in_word(text: &str, tag: Range<usize>) -> bool {
-    let name = text[tag.clone()].trim_start_matches(['<', '/']);
-    let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
-    match name.unwrap_or_default().to_ascii_lowercase().as_str() {
+    match tag_name(&text[tag.clone()]).as_str() {
         "wbr" | "span" | "font" => true,
         "b" | "strong" | "i" | "em" | "u" => {
             let is_end = text[tag.clone()].starts_with("</");

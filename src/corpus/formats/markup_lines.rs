@@ -530,8 +530,7 @@ fn latex(source: &str) -> Extract {
     tables.label(Extract {
         headings,
         metadata,
-        origin: traced.origin,
-        ..Extract::verbatim(traced.text)
+        ..Extract::from_traced(traced)
     })
 }
 

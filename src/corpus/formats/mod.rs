@@ -4,6 +4,7 @@
 mod format;
 mod unread;
 mod lines;
+mod roman;
 mod unseen;
 mod columns;
 mod header;

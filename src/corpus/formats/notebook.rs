@@ -77,21 +77,14 @@ fn metadata(notebook: &Value) -> Metadata {
     let field = |name: &str| fields.and_then(|fields| fields.get(name));
 
     for name in ["title", "date"] {
-        metadata.set(
-            name,
-            field(name).and_then(Value::as_str).unwrap_or_default(),
-        );
+        let value = field(name).and_then(Value::as_str);
+        metadata.set(name, value.unwrap_or_default());
     }
 
-    let authors = fields
-        .and_then(|fields| list(fields, "authors"))
-        .unwrap_or_default();
-    let names: Vec<&str> = authors
-        .iter()
-        .filter_map(|author| author.get("name")?.as_str())
-        .collect();
-
-    metadata.set("author", &names.join("; "));
+    let authors = fields.and_then(|fields| list(fields, "authors"));
+    let names = authors.into_iter().flatten();
+    let names = names.filter_map(|author| author.get("name")?.as_str());
+    metadata.set("author", &names.collect::<Vec<_>>().join("; "));
     metadata
 }
 
@@ -104,15 +97,13 @@ struct LeftOut {
 
 impl LeftOut {
     fn note(&self) -> Option<String> {
-        let pictures = (self.pictures > 0)
-            .then(|| format!("pictures in its outputs are not read: {}", self.pictures));
-        let shortened = (self.shortened > 0).then(|| {
-            format!(
-                "only beginning and end of long outputs are read: {}",
-                self.shortened
-            )
-        });
-        let notes: Vec<String> = pictures.into_iter().chain(shortened).collect();
+        let pictures = "pictures in its outputs are not read";
+        let shortened = "only beginning and end of long outputs are read";
+        let counts = [(pictures, self.pictures), (shortened, self.shortened)].into_iter();
+        let counts = counts.filter(|(_, count)| *count > 0);
+        let notes: Vec<String> = counts
+            .map(|(what, count)| format!("{what}: {count}"))
+            .collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 }

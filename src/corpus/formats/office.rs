@@ -15,7 +15,7 @@ use super::office_parts;
 use super::office_runs::OUTLINE_STYLE;
 use super::package::{ENCRYPTED, Package, Relationship, hidden_slides_note, property_kind};
 use super::script::{RaisedText, ScriptKind};
-use super::xml::{Node, walk_all};
+use super::xml::{Node, walk_all, walk_tags};
 use crate::corpus::decode::decode;
 use crate::corpus::outline::Heading;
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
@@ -213,8 +213,7 @@ fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let (changes, hidden) = office_parts::slide_changes(&mut package, builder);
     let mut parts = SlideParts::new(package, builder)?;
     builder.hide(hidden.shapes);
-    let note = hidden_slides_note(&parts.numbers(&hidden.slides));
-    note.into_iter().for_each(|note| builder.note(note));
+    builder.notes(hidden_slides_note(&parts.numbers(&hidden.slides)));
     let copy = office_parts::copy_xml(bytes, None, &changes, &[])?;
     drop(changes);
     let mut parser = PptxParser::from_bytes(copy).map_err(|error| reason(&error))?;
@@ -479,7 +478,7 @@ struct SlideParts<'a> {
 
 impl<'a> SlideParts<'a> {
     fn new(mut package: Package<'a>, builder: &mut Builder) -> Result<Self, String> {
-        let presentation = package.xml("ppt/presentation.xml")?.unwrap_or_default();
+        let presentation = package.xml("ppt/presentation.xml")?;
         let parts = package.relationships("ppt/presentation.xml")?;
 
         let mut authors = HashMap::new();
@@ -490,9 +489,8 @@ impl<'a> SlideParts<'a> {
         }
 
         let mut slides = Vec::new();
-        walk_all(&presentation, &mut |node| {
-            if let Node::Open(tag) = node
-                && tag.name() == "sldId"
+        walk_tags(&presentation, &mut |tag| {
+            if tag.name() == "sldId"
                 && let Some(id) = tag.attribute("r:id")
             {
                 let part = parts.iter().find(|part| part.id == id);
@@ -527,7 +525,7 @@ impl<'a> SlideParts<'a> {
         add_comments(&mut self.package, &related, &self.authors, builder);
         if let Some(page) = related.iter().find(|part| part.is("notesSlide")) {
             let notes = self.package.xml(&page.path);
-            let notes = notes.and_then(|xml| notes_text(&xml.unwrap_or_default()));
+            let notes = notes.and_then(|xml| notes_text(&xml));
             add_notes(&builder.take_or_note(&page.path, notes), builder);
         }
     }

@@ -85,17 +85,6 @@ impl Changes {
     }
 }
 
-/// Returns the path of the document of a Word file.
-///
-/// # Errors
-/// A member that is damaged, encrypted or exceeds the limits.
-fn main_part(package: &mut Package<'_>) -> Result<String, String> {
-    let parts = package.relationships("")?;
-    let main = parts.into_iter().find(|part| part.is("officeDocument"));
-    let main = main.map(|part| part.path).filter(|path| package.has(path));
-    Ok(main.unwrap_or_else(|| DOCUMENT.to_owned()))
-}
-
 /// Adds the text of a Word file, or of a piece of one: whether its first block is the rest of the
 /// table that ends the piece before. Returns whether more is read.
 type Visit<'v> = dyn FnMut(&[u8], bool, &mut Builder) -> Result<bool, String> + 'v;
@@ -113,7 +102,8 @@ pub(super) fn visit_pieces(
     visit: &mut Visit<'_>,
 ) -> Result<Vec<Relationship>, String> {
     package.check_xml()?;
-    let main = main_part(package)?;
+    let main = package.main_part()?.filter(|path| package.has(path));
+    let main = main.unwrap_or_else(|| DOCUMENT.to_owned());
     let moved = Some(main.clone()).filter(|main| main != DOCUMENT);
     let mut changes = Changes::for_damaged(package, moved, builder);
 
@@ -121,7 +111,7 @@ pub(super) fn visit_pieces(
     let mut plain = PlainRuns::default();
     if let Some(styles) = parts.iter().find(|part| part.is("styles")) {
         let xml = package.xml(&styles.path);
-        let read = xml.and_then(|xml| TextStyles::read(&xml.unwrap_or_default()));
+        let read = xml.and_then(|xml| TextStyles::read(&xml));
         plain.styles = changes.take_or_empty(&styles.path, read, builder);
     }
     for part in parts
@@ -129,7 +119,6 @@ pub(super) fn visit_pieces(
         .filter(|part| WITH_TEXT.iter().any(|kind| part.is(kind)))
     {
         let rewritten = package.xml(&part.path).and_then(|xml| {
-            let xml = xml.unwrap_or_default();
             let rewritten = plain.rewrite(&xml)?;
             // undoc takes the letters of notes alone
             if !part.is("footnotes") && !part.is("endnotes") {
@@ -147,13 +136,26 @@ pub(super) fn visit_pieces(
     }
 
     if package.announced_bytes(&main) > PIECE_BYTES as u64 {
-        let pieces = Pieces::new(bytes, changes, plain, builder, visit);
+        let pieces = Pieces {
+            bytes,
+            changes,
+            plain,
+            builder,
+            visit,
+            head: Vec::new(),
+            tail: String::new(),
+            piece: Writer::new(Vec::new()),
+            depth: 0,
+            is_in_body: false,
+            table: None,
+            continues_table: false,
+        };
         let mut head = Vec::new();
         let sample = package.stream(&main, MAX_XML_BYTES)?;
         // what is damaged is reported where it is read
         let _ = sample.take(HEAD_BYTES).read_to_end(&mut head);
         if usual_form(&String::from_utf8_lossy(&head)).is_some() {
-            let xml = package.xml(&main)?.unwrap_or_default();
+            let xml = package.xml(&main)?;
             pieces.visit_all(usual_form(&xml).unwrap_or(xml).as_bytes())?;
         } else {
             pieces.visit_all(package.stream(&main, MAX_XML_BYTES)?)?;
@@ -161,7 +163,7 @@ pub(super) fn visit_pieces(
         return Ok(parts);
     }
 
-    let rewritten = plain.rewrite(&package.xml(&main)?.unwrap_or_default())?;
+    let rewritten = plain.rewrite(&package.xml(&main)?)?;
     let file = copy_xml(bytes, rewritten.as_deref(), &changes, &[])?;
     builder.hide(plain.hidden);
     visit(&file, false, builder)?;
@@ -223,9 +225,7 @@ pub(super) fn slide_changes(
             continue;
         }
         let xml = package.xml(&name);
-        let Some(xml) = changes.take_or_empty(&name, xml, builder) else {
-            continue;
-        };
+        let xml = changes.take_or_empty(&name, xml, builder);
         let usual = usual_form(&xml);
         let xml = usual.as_deref().unwrap_or(&xml);
         // undoc says which slide is damaged
@@ -264,30 +264,7 @@ struct OpenTable {
     end: String,
 }
 
-impl<'a> Pieces<'a> {
-    fn new(
-        bytes: &'a [u8],
-        changes: Changes,
-        plain: PlainRuns,
-        builder: &'a mut Builder,
-        visit: &'a mut Visit<'a>,
-    ) -> Self {
-        Self {
-            bytes,
-            changes,
-            builder,
-            visit,
-            plain,
-            head: Vec::new(),
-            tail: String::new(),
-            piece: Writer::new(Vec::new()),
-            depth: 0,
-            is_in_body: false,
-            table: None,
-            continues_table: false,
-        }
-    }
-
+impl Pieces<'_> {
     fn visit_all(mut self, document: impl BufRead) -> Result<(), String> {
         self.plain.begin();
         let mut reader = Reader::from_reader(document);

@@ -8,7 +8,7 @@ use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer};
 
 use super::script::{Script, ScriptKind, partner};
-use super::xml::{Node, reason, walk_all};
+use super::xml::{reason, walk_tags};
 
 /// Tags of what undoc does not read as Word shows it.
 const REWRITTEN: [&str; 10] = [
@@ -190,15 +190,19 @@ pub(super) fn usual_form(xml: &str) -> Option<String> {
 
 /// The styles that hide, raise or number text, by their names.
 #[derive(Default)]
-pub(super) struct TextStyles {
-    hidden: HashSet<String>,
-    raised: HashMap<String, ScriptKind>,
-    /// The lists of the styles of items.
-    lists: HashMap<String, ListLevel>,
+pub(super) struct TextStyles(HashMap<String, TextStyle>);
+
+/// How a style changes the text that it is set to.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct TextStyle {
+    is_hidden: bool,
+    script: Option<ScriptKind>,
+    /// The list that the text is an item of.
+    list: Option<ListLevel>,
 }
 
 /// A level of a list, and the number of the list.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq)]
 struct ListLevel {
     level: String,
     list: String,
@@ -207,61 +211,46 @@ struct ListLevel {
 impl TextStyles {
     /// Reads the styles of a document, with those that are based on others.
     pub fn read(xml: &str) -> Result<Self, String> {
-        let mut styles = Self::default();
+        let mut styles: HashMap<String, TextStyle> = HashMap::new();
         let mut id = String::new();
         let mut level = String::new();
-        walk_all(xml, &mut |node| {
-            if let Node::Open(tag) = node {
-                let value = || tag.attribute("val").unwrap_or_default();
-                match tag.name() {
-                    "style" => id = tag.attribute("styleId").unwrap_or_default(),
-                    "numPr" => level = "0".to_owned(),
-                    "ilvl" => level = value(),
-                    "numId" => {
-                        let (level, list) = (level.clone(), value());
-                        styles.lists.insert(id.clone(), ListLevel { level, list });
-                    }
-                    // a style follows the one that it is based on in what programs write
-                    "basedOn" => styles.inherit(&id, &value()),
-                    "vanish" if is_off(&value()) => {
-                        styles.hidden.remove(&id);
-                    }
-                    "vanish" => {
-                        styles.hidden.insert(id.clone());
-                    }
-                    "vertAlign" | "position" => {
-                        styles.raised.remove(&id);
-                        let kind = ScriptKind::from_property(&value());
-                        styles.raised.extend(kind.map(|kind| (id.clone(), kind)));
-                    }
-                    _ => {}
+        walk_tags(xml, &mut |tag| {
+            let value = || tag.attribute("val").unwrap_or_default();
+            // a style follows the one that it is based on in what programs write
+            let base = match tag.name() {
+                "basedOn" => styles.get(&value()).cloned(),
+                _ => None,
+            };
+            let style = styles.entry(id.clone()).or_default();
+            match tag.name() {
+                "style" => id = tag.attribute("styleId").unwrap_or_default(),
+                "numPr" => level = "0".to_owned(),
+                "ilvl" => level = value(),
+                "numId" => {
+                    let (level, list) = (level.clone(), value());
+                    style.list = Some(ListLevel { level, list });
                 }
+                "vanish" => style.is_hidden = !is_off(&value()),
+                "vertAlign" | "position" => style.script = ScriptKind::from_property(&value()),
+                _ => {}
+            }
+            if let Some(base) = base {
+                style.is_hidden |= base.is_hidden;
+                style.script = base.script.or(style.script);
+                style.list = base.list.or(style.list.take());
             }
         })?;
-        styles.hidden.remove("");
-        styles.raised.remove("");
-        styles
-            .lists
-            .retain(|id, style| !id.is_empty() && style.list != "0");
-        Ok(styles)
-    }
 
-    fn inherit(&mut self, id: &str, from: &str) {
-        if self.hidden.contains(from) {
-            self.hidden.insert(id.to_owned());
-        }
-        if let Some(kind) = self.raised.get(from).copied() {
-            self.raised.insert(id.to_owned(), kind);
-        }
-        if let Some(list) = self.lists.get(from).cloned() {
-            self.lists.insert(id.to_owned(), list);
-        }
+        styles.retain(|id, style| {
+            style.list.take_if(|list| list.list == "0");
+            !id.is_empty() && *style != TextStyle::default()
+        });
+        Ok(Self(styles))
     }
 
     /// Returns whether XML names one of the styles.
     fn are_in(&self, xml: &str) -> bool {
-        let hidden = self.hidden.iter();
-        let mut names = hidden.chain(self.raised.keys()).chain(self.lists.keys());
+        let mut names = self.0.keys();
         names.any(|name| xml.contains(&format!("\"{name}\"")))
     }
 }
@@ -487,12 +476,13 @@ impl PlainRuns {
         let value = value.unwrap_or_default();
         match name.as_ref() {
             "w:vanish" => self.is_hidden = !is_off(&value),
-            "w:rStyle" | "w:pStyle" => {
-                self.is_hidden |= self.styles.hidden.contains(&value);
-                if name.as_ref() == "w:rStyle" {
-                    self.script = self.styles.raised.get(&value).copied();
+            style @ ("w:rStyle" | "w:pStyle") => {
+                let look = self.styles.0.get(&value).cloned().unwrap_or_default();
+                self.is_hidden |= look.is_hidden;
+                if style == "w:rStyle" {
+                    self.script = look.script;
                 } else {
-                    self.list = self.styles.lists.get(&value).cloned();
+                    self.list = look.list;
                 }
             }
             "w:position" => self.script = ScriptKind::from_property(&value),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::BufRead;
 
 use super::builder::{Builder, Sheet, comment_label, named};
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::open_style::Styles;
 use super::open_table::{SheetTable, count};
 use super::package::{ENCRYPTED, Package, hidden_slides_note};
@@ -13,29 +13,26 @@ use super::sheet_rows::add_notes;
 use super::xml::{Node, Tag, walk, walk_all};
 use crate::event::{Place, PlaceUnit};
 
-pub(super) const TEXT: Format = Format {
-    name: "OpenDocument text",
-    extensions: &["odt", "ott", "fodt"],
-    library: "ragscope",
-    place: "heading",
-    reader: Reader::Binary(extract),
-};
+pub(super) const TEXT: Format = Format::for_binary(
+    "OpenDocument text",
+    &["odt", "ott", "fodt"],
+    "heading",
+    extract,
+);
 
-pub(super) const SHEETS: Format = Format {
-    name: "OpenDocument sheets",
-    extensions: &["ods", "ots", "fods"],
-    library: "ragscope",
-    place: "sheet and row",
-    reader: Reader::Binary(extract),
-};
+pub(super) const SHEETS: Format = Format::for_binary(
+    "OpenDocument sheets",
+    &["ods", "ots", "fods"],
+    "sheet and row",
+    extract,
+);
 
-pub(super) const SLIDES: Format = Format {
-    name: "OpenDocument slides",
-    extensions: &["odp", "otp", "fodp"],
-    library: "ragscope",
-    place: "slide",
-    reader: Reader::Binary(extract),
-};
+pub(super) const SLIDES: Format = Format::for_binary(
+    "OpenDocument slides",
+    &["odp", "otp", "fodp"],
+    "slide",
+    extract,
+);
 
 const CONTENT: &str = "content.xml";
 /// Maximum XML of a document that is read.
@@ -49,7 +46,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut document = Content::default();
     if bytes.starts_with(b"PK") {
         let mut package = Package::open(bytes)?;
-        let manifest = package.xml("META-INF/manifest.xml")?.unwrap_or_default();
+        let manifest = package.xml("META-INF/manifest.xml")?;
         // an encrypted package keeps its names, and has the parameters of its cipher in the
         // manifest
         if manifest.contains("encryption-data") {
@@ -61,7 +58,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         document.builder.metadata(package.metadata("meta.xml")?);
         document.package = Some(package);
         let mut package = Package::open(bytes)?;
-        let styles = package.xml("styles.xml")?.unwrap_or_default();
+        let styles = package.xml("styles.xml")?;
         document.styles.read(&styles)?;
         document.read(package.stream(CONTENT, MAX_XML_BYTES)?);
         document.add_margins(&styles)?;
@@ -72,9 +69,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     }
 
     add_notes(&[], document.uncomputed, &mut document.builder);
-    let note = hidden_slides_note(&document.hidden_slides);
-    note.into_iter()
-        .for_each(|note| document.builder.note(note));
+    let hidden = hidden_slides_note(&document.hidden_slides);
+    document.builder.notes(hidden);
     Ok(document.builder.finish())
 }
 
@@ -137,10 +133,7 @@ impl Content<'_> {
             !self.builder.is_full()
         });
 
-        if let Err(reason) = result {
-            self.builder.note(reason);
-        }
-
+        self.builder.notes(result.err());
         while !self.paragraphs.is_empty() {
             self.end_paragraph();
         }
@@ -347,10 +340,11 @@ impl Content<'_> {
 
         // an object that cannot be read costs no other text
         let content = package.xml(&format!("{path}/content.xml"));
-        content
-            .ok()
-            .flatten()
-            .map_or_else(String::new, |xml| object_text(&xml))
+        let content = content.unwrap_or_default();
+        if content.is_empty() {
+            return content;
+        }
+        object_text(&content)
     }
 
     /// Returns whether an element has the date of a comment, or the letters of its author.

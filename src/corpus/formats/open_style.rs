@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::script::ScriptKind;
-use super::xml::{Node, Tag, walk_all};
+use super::xml::{Tag, walk_tags};
 
 /// The look of a text, as far as it counts for the meaning.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,11 +26,7 @@ pub(super) struct Styles {
 impl Styles {
     /// Reads the styles that the content names.
     pub fn read(&mut self, styles: &str) -> Result<(), String> {
-        walk_all(styles, &mut |node| {
-            if let Node::Open(tag) = node {
-                self.note(tag);
-            }
-        })
+        walk_tags(styles, &mut |tag| self.note(tag))
     }
 
     /// Notes the look of a style, which has that of the one that it is based on.

@@ -9,7 +9,7 @@ use zip::result::ZipError;
 
 use super::builder::{day, named};
 use super::script::{RaisedText, ScriptKind};
-use super::xml::{self, Node, Tag, walk, walk_all};
+use super::xml::{self, Node, Tag, walk, walk_all, walk_tags};
 use crate::corpus::error::describe_damage;
 use crate::event::Metadata;
 
@@ -104,13 +104,13 @@ impl<'a> Package<'a> {
         self.archive.index_for_name(name).is_some()
     }
 
-    /// Returns the XML of a member; `None` when there is no such member.
+    /// Returns the XML of a member; none of one that is not there.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
-    pub fn xml(&mut self, name: &str) -> Result<Option<String>, String> {
-        let bytes = self.bytes(name)?;
-        Ok(bytes.map(|bytes| xml::decode(&bytes).into_owned()))
+    pub fn xml(&mut self, name: &str) -> Result<String, String> {
+        let bytes = self.bytes(name)?.unwrap_or_default();
+        Ok(xml::decode(&bytes).into_owned())
     }
 
     /// Returns the XML of a member as a stream, which fails where it exceeds `limit` bytes.
@@ -140,7 +140,7 @@ impl<'a> Package<'a> {
         attributes: &[&str],
         visit: &mut dyn FnMut(&str, &str) -> bool,
     ) -> Result<(), String> {
-        let xml = self.xml(part)?.unwrap_or_default();
+        let xml = self.xml(part)?;
         // the comments that are open: PowerPoint has replies inside of them, and before their text
         let mut open: Vec<(String, RaisedText)> = Vec::new();
         let mut is_text = false;
@@ -185,12 +185,10 @@ impl<'a> Package<'a> {
         part: &str,
         attribute: &str,
     ) -> Result<HashMap<String, String>, String> {
-        let xml = self.xml(part)?.unwrap_or_default();
+        let xml = self.xml(part)?;
         let mut names = HashMap::new();
-        walk_all(&xml, &mut |node| {
-            if let Node::Open(tag) = node
-                && let [Some(id), Some(name)] = tag.attributes(["id", attribute])
-            {
+        walk_tags(&xml, &mut |tag| {
+            if let [Some(id), Some(name)] = tag.attributes(["id", attribute]) {
                 names.insert(id, name);
             }
         })?;
@@ -203,7 +201,7 @@ impl<'a> Package<'a> {
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn diagram_nodes(&mut self, part: &str) -> Result<Vec<String>, String> {
-        let xml = self.xml(part)?.unwrap_or_default();
+        let xml = self.xml(part)?;
         // the ids and texts of the nodes, and the nodes below each with their numbers
         let mut nodes: Vec<(String, RaisedText)> = Vec::new();
         let mut below: HashMap<String, Vec<(u32, String)>> = HashMap::new();
@@ -264,16 +262,11 @@ impl<'a> Package<'a> {
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn relationships(&mut self, part: &str) -> Result<Vec<Relationship>, String> {
         let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
-        let Some(xml) = self.xml(&resolve(folder, &format!("_rels/{name}.rels")))? else {
-            return Ok(Vec::new());
-        };
-
+        let xml = self.xml(&resolve(folder, &format!("_rels/{name}.rels")))?;
         let mut found = Vec::new();
-        walk_all(&xml, &mut |node| {
-            if let Node::Open(tag) = node
-                && tag.name() == "Relationship"
-                && tag.attribute("TargetMode").as_deref() != Some("External")
-            {
+        walk_tags(&xml, &mut |tag| {
+            let is_external = || tag.attribute("TargetMode").as_deref() == Some("External");
+            if tag.name() == "Relationship" && !is_external() {
                 found.push(Relationship {
                     id: tag.attribute("Id").unwrap_or_default(),
                     path: resolve(folder, &tag.attribute("Target").unwrap_or_default()),
@@ -285,12 +278,22 @@ impl<'a> Package<'a> {
         Ok(found)
     }
 
+    /// Returns the path of the part that an Office file names as its content.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn main_part(&mut self) -> Result<Option<String>, String> {
+        let mut parts = self.relationships("")?.into_iter();
+        let main = parts.find(|part| part.is("officeDocument"));
+        Ok(main.map(|part| part.path))
+    }
+
     /// Returns the metadata in a member with the elements of Dublin Core.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn metadata(&mut self, name: &str) -> Result<Metadata, String> {
-        let xml = self.xml(name)?.unwrap_or_default();
+        let xml = self.xml(name)?;
         let mut metadata = Metadata::default();
         let mut created = None;
         let mut text = String::new();

@@ -73,9 +73,7 @@ fn add_pictures(mut extract: Extract, input: &Input<'_>) -> Result<Extract, Stri
         }
     }
 
-    if let Some(reason) = reason {
-        builder.note(format!("pictures are not read: {reason}"));
-    }
+    builder.notes(reason.map(|reason| format!("pictures are not read: {reason}")));
     Ok(Extract {
         pictures: saturating_u32(unread),
         ..builder.finish()

@@ -6,18 +6,12 @@ use std::collections::HashMap;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::builder::{Builder, Rows, comment_label, named};
-use super::format::{Extract, Format, Reader};
+use super::format::{Extract, Format};
 use super::rtf_tokens::{Token, Tokens, charset, code_page};
 use super::script::{Script, ScriptKind};
 use crate::event::Metadata;
 
-pub(super) const FORMAT: Format = Format {
-    name: "RTF",
-    extensions: &["rtf"],
-    library: "ragscope",
-    place: "heading",
-    reader: Reader::Binary(extract),
-};
+pub(super) const FORMAT: Format = Format::for_binary("RTF", &["rtf"], "heading", extract);
 
 /// Groups inside groups beyond this depth share the state of the last.
 const MAX_DEPTH: usize = 10_000;

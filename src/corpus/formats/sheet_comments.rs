@@ -80,7 +80,7 @@ fn comments_of(
     builder: &mut Builder,
 ) -> (Vec<Comment>, Vec<String>) {
     let xml = package.xml(&part.path);
-    let found = xml.and_then(|xml| read(&xml.unwrap_or_default()));
+    let found = xml.and_then(|xml| read(&xml));
     builder.take_or_note(&part.path, found)
 }
 

@@ -38,10 +38,7 @@ fn extract(source: &str) -> Extract {
         return Extract::verbatim(source.to_owned());
     }
 
-    Extract {
-        origin: spoken.traced.origin,
-        ..Extract::verbatim(spoken.traced.text)
-    }
+    Extract::from_traced(spoken.traced)
 }
 
 /// Returns the times of a line `00:01:02,500 --> 00:01:04,000`, in milliseconds.

@@ -45,8 +45,7 @@ fn extract(source: &str) -> Extract {
     });
     Extract {
         rows,
-        origin: traced.origin,
-        ..Extract::verbatim(traced.text)
+        ..Extract::from_traced(traced)
     }
 }
 

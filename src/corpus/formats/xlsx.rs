@@ -13,7 +13,7 @@ use super::package::{Package, Relationship};
 use super::sheet_comments;
 use super::sheet_rows::{add_notes, hidden_note};
 use super::sheet_text::SheetText;
-use super::xml::{Node, Tag, walk, walk_all};
+use super::xml::{Node, Tag, walk, walk_all, walk_tags};
 
 /// Maximum XML of a sheet or of all shared strings that is read.
 const MAX_XML_BYTES: u64 = 1 << 30;
@@ -74,14 +74,13 @@ struct Listed {
 pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut package = Package::open(bytes)?;
     // the package says which part is the workbook: its name is any
-    let main = package.relationships("")?;
-    let main = main.iter().find(|part| part.is("officeDocument"));
-    let main = main.map_or("xl/workbook.xml".to_owned(), |part| part.path.clone());
-    let Some(xml) = package.xml(&main)? else {
+    let main = package.main_part()?;
+    let main = main.unwrap_or_else(|| "xl/workbook.xml".to_owned());
+    if !package.has(&main) {
         return Err("its content is not that of an Excel workbook".to_owned());
-    };
+    }
 
-    let (sheets, settings) = read_list(&xml)?;
+    let (sheets, settings) = read_list(&package.xml(&main)?)?;
     let parts = package.relationships(&main)?;
     let path_of = |kind: &str| {
         let part = parts.iter().find(|part| part.is(kind));
@@ -151,24 +150,19 @@ fn read_list(xml: &str) -> Result<(Vec<Listed>, Settings), String> {
     let mut sheets = Vec::new();
     let mut settings = Settings::default();
 
-    walk_all(xml, &mut |node| {
-        if let Node::Open(tag) = node {
-            match tag.name() {
-                "sheet" => sheets.push(Listed {
-                    name: tag.attribute("name").unwrap_or_default(),
-                    id: tag.attribute("id").unwrap_or_default(),
-                    is_hidden: tag
-                        .attribute("state")
-                        .is_some_and(|state| state != "visible"),
-                }),
-                "workbookPr" => {
-                    // an extension of Excel 2013 has an element of this name without the attribute
-                    settings.counts_from_1904 |= is_true(tag, "date1904");
-                }
-                "calcPr" => settings.is_computed_on_load = is_true(tag, "fullCalcOnLoad"),
-                _ => {}
-            }
+    walk_tags(xml, &mut |tag| match tag.name() {
+        "sheet" => {
+            let [name, id, state] = tag.attributes(["name", "id", "state"]);
+            sheets.push(Listed {
+                name: name.unwrap_or_default(),
+                id: id.unwrap_or_default(),
+                is_hidden: state.is_some_and(|state| state != "visible"),
+            });
         }
+        // an extension of Excel 2013 has an element of this name without the attribute
+        "workbookPr" => settings.counts_from_1904 |= is_true(tag, "date1904"),
+        "calcPr" => settings.is_computed_on_load = is_true(tag, "fullCalcOnLoad"),
+        _ => {}
     })?;
 
     Ok((sheets, settings))
@@ -208,7 +202,7 @@ fn read_number_forms(
     path: Option<String>,
 ) -> Result<Vec<NumberForm>, String> {
     let xml = match path {
-        Some(path) => package.xml(&path)?.unwrap_or_default(),
+        Some(path) => package.xml(&path)?,
         None => String::new(),
     };
 

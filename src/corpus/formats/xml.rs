@@ -70,6 +70,18 @@ pub(super) fn walk_all(xml: &str, visit: &mut dyn FnMut(Node<'_>)) -> Result<(),
     })
 }
 
+/// Walks the tags in XML that open an element.
+///
+/// # Errors
+/// The reason why the rest is not read. The tags before it were visited.
+pub(super) fn walk_tags(xml: &str, visit: &mut dyn FnMut(&Tag<'_>)) -> Result<(), String> {
+    walk_all(xml, &mut |node| {
+        if let Node::Open(tag) = node {
+            visit(tag);
+        }
+    })
+}
+
 /// Walks XML in UTF-8 until its end, or until `visit` returns `false`.
 ///
 /// # Errors

@@ -50,9 +50,8 @@ pub(super) fn extract(source: &str) -> Extract {
     let extract = Extract {
         metadata,
         headings: page.headings,
-        origin: page.traced.origin,
         hidden: page.hidden,
-        ..Extract::verbatim(page.traced.text)
+        ..Extract::from_traced(page.traced)
     };
     tables.label(extract)
 }

@@ -1,13 +1,9 @@
 //! The numbers of the items of ordered lists.
 
+use super::super::roman::roman;
+
 /// Lists that are deeper have no numbers.
 const MAX_DEPTH: usize = 100;
-/// Roman numerals with their values.
-#[rustfmt::skip]
-const ROMAN: [(&str, i32); 13] = [
-    ("m", 1000), ("cm", 900), ("d", 500), ("cd", 400), ("c", 100), ("xc", 90), ("l", 50),
-    ("xl", 40), ("x", 10), ("ix", 9), ("v", 5), ("iv", 4), ("i", 1),
-];
 /// Browsers write larger numbers with digits.
 const MAX_ROMAN: i32 = 3_999;
 
@@ -42,7 +38,7 @@ impl Numerals {
     fn write(self, number: i32) -> String {
         match self {
             Self::Letters if number > 0 => letters(number),
-            Self::Roman if (1..=MAX_ROMAN).contains(&number) => roman(number),
+            Self::Roman if (1..=MAX_ROMAN).contains(&number) => roman(number.unsigned_abs()),
             Self::Capitals => Self::Letters.write(number).to_uppercase(),
             Self::CapitalRoman => Self::Roman.write(number).to_uppercase(),
             Self::Digits | Self::Letters | Self::Roman => number.to_string(),
@@ -82,15 +78,4 @@ fn letters(mut number: i32) -> String {
         number = (number - 1) / 26;
     }
     letters
-}
-
-fn roman(mut number: i32) -> String {
-    let mut written = String::new();
-    for (numeral, value) in ROMAN {
-        while number >= value {
-            written.push_str(numeral);
-            number -= value;
-        }
-    }
-    written
 }

@@ -122,9 +122,10 @@ impl Page {
 
         match element {
             "pre" => self.preformatted += 1,
-            "ol" => self
-                .lists
-                .open(Some((look.numerals, look.number.unwrap_or(1)))),
+            "ol" => {
+                let first = look.number.unwrap_or(1);
+                self.lists.open(Some((look.numerals, first)));
+            }
             "ul" | "menu" => self.lists.open(None),
             "li" => self.mark = self.lists.mark(look.number).into(),
             "option" if look.is_chosen => self.mark = "☒ ".into(),
@@ -239,15 +240,7 @@ impl Page {
             }
             return;
         }
-        if self.hold_sign(text, at..at + text.len()) {
-            return;
-        }
-        if self.formula.is_open() {
-            self.formula.add(text, at..at + text.len());
-            return;
-        }
-        if let Some(script) = &mut self.script {
-            script.add(text, at..at + text.len());
+        if self.hold(text, at..at + text.len()) {
             return;
         }
         for run in text.split_inclusive(|c: char| c.is_ascii_whitespace()) {
@@ -272,23 +265,29 @@ impl Page {
 
     /// Adds the characters that `width` bytes of the source from `at` on stand for.
     pub(super) fn reference(&mut self, characters: &str, at: usize, width: usize) {
-        if self.open.is_hidden()
-            || characters.chars().all(is_invisible)
-            || self.hold_sign(characters, at..at + width)
-        {
-            return;
-        }
-        if self.formula.is_open() {
-            self.formula.add(characters, at..at + width);
-            return;
-        }
-        if let Some(script) = &mut self.script {
-            script.add(characters, at..at + width);
+        let is_unseen = self.open.is_hidden() || characters.chars().all(is_invisible);
+        if is_unseen || self.hold(characters, at..at + width) {
             return;
         }
         self.settle(at);
         self.traced
             .stand_for(characters, at as u64, saturating_u32(width));
+    }
+
+    /// Holds back the text of a permalink, a formula, a superscript or a subscript until that ends.
+    /// Returns whether the text is held.
+    fn hold(&mut self, text: &str, source: Range<usize>) -> bool {
+        if self.hold_sign(text, source.clone()) {
+            return true;
+        }
+        if self.formula.is_open() {
+            self.formula.add(text, source);
+        } else if let Some(script) = &mut self.script {
+            script.add(text, source);
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Adds the text that stands for a picture or a field of a form whose tag ends at a position.

@@ -66,24 +66,6 @@ struct Tag {
 }
 
 impl Tag {
-    fn begin(&mut self, is_end: bool) {
-        self.name.clear();
-        self.is_end = is_end;
-        self.is_self_closing = false;
-        self.look = Look::default();
-        self.is_open_dialog = false;
-        self.is_note = false;
-        self.is_disabled = false;
-        self.alternative.clear();
-        self.field_value.clear();
-        self.kind.clear();
-        self.content.clear();
-        self.content_name.clear();
-        self.columns = 0;
-        self.rows = 0;
-        self.attribute.clear();
-    }
-
     /// Takes the attribute that was read.
     fn end_attribute(&mut self) {
         let name = std::mem::take(&mut self.attribute);
@@ -333,11 +315,14 @@ impl Emitter for Scanner<'_> {
     }
 
     fn init_start_tag(&mut self) {
-        self.tag.begin(false);
+        self.tag = Tag::default();
     }
 
     fn init_end_tag(&mut self) {
-        self.tag.begin(true);
+        self.tag = Tag {
+            is_end: true,
+            ..Tag::default()
+        };
     }
 
     fn push_tag_name(&mut self, name: &[u8]) {

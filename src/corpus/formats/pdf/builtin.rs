@@ -98,23 +98,19 @@ fn refuse(error: unpdf::Error) -> String {
 /// Returns what the reader left out.
 fn remarks(quality: &ExtractionQuality) -> Vec<String> {
     let mut remarks = Vec::new();
-
     if quality.pages_incomplete {
         remarks.push("pages are missing: the file is damaged".to_owned());
     }
-
-    if quality.suppressed_text_runs > 0 {
-        let runs = quality.suppressed_text_runs;
-        remarks.push(format!(
+    match quality.suppressed_text_runs {
+        0 => {}
+        runs => remarks.push(format!(
             "{runs} pieces of text are left out: their fonts do not say which letters they are"
-        ));
+        )),
     }
-
-    if quality.undecodable_content_streams > 0 {
-        let streams = quality.undecodable_content_streams;
-        remarks.push(format!("{streams} parts of pages cannot be unpacked"));
+    match quality.undecodable_content_streams {
+        0 => {}
+        streams => remarks.push(format!("{streams} parts of pages cannot be unpacked")),
     }
-
     remarks
 }
 

@@ -5,24 +5,10 @@ use unpdf::parser::raw::{PdfDict, PdfObject};
 
 use super::objects::{Objects, string};
 use super::pages::Pages;
+use crate::corpus::formats::roman::roman;
 
 /// The largest number that is written in letters or in Roman numerals.
 const MAX_IN_LETTERS: u32 = 5_000;
-const ROMAN: [(u32, &str); 13] = [
-    (1000, "m"),
-    (900, "cm"),
-    (500, "d"),
-    (400, "cd"),
-    (100, "c"),
-    (90, "xc"),
-    (50, "l"),
-    (40, "xl"),
-    (10, "x"),
-    (9, "ix"),
-    (5, "v"),
-    (4, "iv"),
-    (1, "i"),
-];
 
 /// Adds the labels that differ from the numbers of their pages.
 pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
@@ -51,38 +37,26 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
 fn label(objects: Objects<'_>, style: &PdfDict, after: i64) -> String {
     let first = objects.get(style, b"St").and_then(PdfObject::as_i64);
     let number = u32::try_from(first.unwrap_or(1).saturating_add(after)).unwrap_or(0);
+    let in_letters = Some(number).filter(|number| *number <= MAX_IN_LETTERS);
+    let written = |write: fn(u32) -> String| in_letters.map(write).unwrap_or_default();
     let prefix = objects
         .get(style, b"P")
         .and_then(string)
         .unwrap_or_default();
     let number = match objects.name(style, b"S") {
         Some(b"D") => number.to_string(),
-        Some(b"r") => roman(number),
-        Some(b"R") => roman(number).to_uppercase(),
-        Some(b"a") => letters(number),
-        Some(b"A") => letters(number).to_uppercase(),
+        Some(b"r") => written(roman),
+        Some(b"R") => written(roman).to_uppercase(),
+        Some(b"a") => written(letters),
+        Some(b"A") => written(letters).to_uppercase(),
         Some(_) | None => String::new(),
     };
     prefix + &number
 }
 
-fn roman(mut number: u32) -> String {
-    let mut text = String::new();
-    if number > MAX_IN_LETTERS {
-        return text;
-    }
-    for (value, sign) in ROMAN {
-        while number >= value {
-            text.push_str(sign);
-            number -= value;
-        }
-    }
-    text
-}
-
 /// Returns `a` to `z`, then `aa` to `zz`, then `aaa`.
 fn letters(number: u32) -> String {
-    let Some(index) = number.checked_sub(1).filter(|_| number <= MAX_IN_LETTERS) else {
+    let Some(index) = number.checked_sub(1) else {
         return String::new();
     };
     let letter = char::from(b'a' + (index % 26) as u8);

@@ -100,9 +100,7 @@ fn extract_with(
         }
     }
 
-    if let Some(note) = unread_members(&unread) {
-        builder.note(note);
-    }
+    builder.notes(unread_members(&unread));
     Ok(builder.finish())
 }
 
