@@ -509,12 +509,12 @@ impl DateForm {
         // text is beside a blank; other signs belong to the parts, which are shown in another way
         if let Some((before, after)) = around(parts, Part::is_time) {
             let [before, after] = [texts(before), texts(after)];
-            form.before = Some(before)
-                .filter(|text| text.ends_with(' '))
-                .unwrap_or_default();
-            form.after = Some(after)
-                .filter(|text| text.starts_with(' '))
-                .unwrap_or_default();
+            if before.ends_with(' ') {
+                form.before = before;
+            }
+            if after.starts_with(' ') {
+                form.after = after;
+            }
         }
 
         let runs = parts.iter().filter_map(|part| match part {
@@ -524,20 +524,16 @@ impl DateForm {
         let runs: Vec<(char, usize)> = runs.collect();
 
         for (at, (letter, count)) in runs.iter().enumerate() {
-            let beside = |at: Option<usize>, other: char| {
-                at.and_then(|at| runs.get(at))
-                    .is_some_and(|run| run.0 == other)
-            };
+            let is_at = |at: usize, other: char| runs.get(at).is_some_and(|run| run.0 == other);
             match letter {
                 'y' | 'e' | 'b' => form.has_year = true,
                 'd' if *count < 3 => form.has_day = true,
                 'd' => form.weekday = *count,
-                'h' => form.has_clock = true,
-                's' => {
+                'h' | 's' => {
                     form.has_clock = true;
-                    form.has_seconds = true;
+                    form.has_seconds |= *letter == 's';
                 }
-                'm' if beside(at.checked_sub(1), 'h') || beside(Some(at + 1), 's') => {
+                'm' if is_at(at.wrapping_sub(1), 'h') || is_at(at + 1, 's') => {
                     form.has_clock = true;
                 }
                 'm' => form.month = *count,
@@ -558,11 +554,9 @@ impl DateForm {
     fn day_and_clock(&self, days: f64, counts_from_1904: bool) -> Option<String> {
         let seconds = (days.fract() * 86_400.0).round();
         let time = Time::midnight().saturating_add(jiff::SignedDuration::from_secs(seconds as i64));
-        let clock = if self.has_seconds || !self.has_clock || time.second() > 0 && self.has_day {
-            time.strftime("%H:%M:%S").to_string()
-        } else {
-            time.strftime("%H:%M").to_string()
-        };
+        let has_seconds = self.has_seconds || !self.has_clock || time.second() > 0 && self.has_day;
+        let form = if has_seconds { "%H:%M:%S" } else { "%H:%M" };
+        let clock = time.strftime(form).to_string();
         let shows_day = self.has_year || self.has_day || self.month > 0 || self.weekday > 0;
         if (0.0..1.0).contains(&days) || !shows_day {
             return Some(clock);
@@ -572,12 +566,9 @@ impl DateForm {
         if !self.has_day {
             return Some(self.names(day));
         }
+        let day = day.to_string();
         let has_time = seconds >= 1.0;
-        Some(if has_time {
-            format!("{day} {clock}")
-        } else {
-            day.to_string()
-        })
+        Some(if has_time { day + " " + &clock } else { day })
     }
 
     /// Returns a day by its names: the weekday, the month, the year.

@@ -258,12 +258,12 @@ impl TextStyles {
 impl ListLevel {
     /// Writes the property of a paragraph that makes it an item.
     fn write(&self, writer: &mut Writer<Vec<u8>>) -> std::io::Result<()> {
-        writer.write_event(Event::Start(BytesStart::new("w:numPr")))?;
-        for (name, value) in [("w:ilvl", &self.level), ("w:numId", &self.list)] {
-            let property = BytesStart::new(name).with_attributes([("w:val", value.as_str())]);
-            writer.write_event(Event::Empty(property))?;
-        }
-        writer.write_event(Event::End(BytesEnd::new("w:numPr")))
+        let item = writer.create_element("w:numPr");
+        item.write_inner_content(|writer| {
+            write_property(writer, "w:ilvl", &self.level)?;
+            write_property(writer, "w:numId", &self.list)
+        })?;
+        Ok(())
     }
 }
 
@@ -358,24 +358,20 @@ impl PlainRuns {
             }
             Event::Empty(tag) if tag.name().as_ref() == "w:outlineLvl" && self.is_own(level) => {
                 let style = OUTLINE_STYLE.to_owned() + &value(tag, "w:val").unwrap_or_default();
-                let style = BytesStart::new("w:pStyle").with_attributes([("w:val", &*style)]);
-                return Ok(writer.write_event(Event::Empty(style))?);
+                return Ok(write_property(writer, "w:pStyle", &style)?);
             }
             Event::Empty(tag) => self.note_property(tag, level),
             Event::End(tag) => {
                 self.close(tag.name().as_ref(), level);
                 match tag.name().as_ref() {
-                    "w:rPr" => {
-                        if let Some(kind) = self.script.take() {
-                            let value = [("w:val", kind.alignment())];
-                            let look = BytesStart::new("w:vertAlign").with_attributes(value);
-                            writer.write_event(Event::Empty(look))?;
-                        }
+                    "w:rPr" if let Some(kind) = self.script.take() => {
+                        write_property(writer, "w:vertAlign", kind.alignment())?;
                     }
-                    "w:pPr" if self.is_own(level + 1) => {
-                        if let Some(list) = self.list.take() {
-                            list.write(writer)?;
-                        }
+                    "w:pPr"
+                        if self.is_own(level + 1)
+                            && let Some(list) = self.list.take() =>
+                    {
+                        list.write(writer)?;
                     }
                     "w:r" => {
                         self.formulas.write(event, writer)?;
@@ -434,10 +430,7 @@ impl PlainRuns {
     fn close(&mut self, name: &str, level: usize) {
         self.left_out = self.left_out.filter(|outer| *outer != level);
         self.hidden_paragraph = self.hidden_paragraph.filter(|outer| *outer != level);
-        let is_own = self
-            .holders
-            .last()
-            .is_some_and(|holder| level == holder + 1);
+        let is_own = self.is_own(level + 1);
         match name {
             "w:r" | "w:p" | "w:tr" | "w:tc" => {
                 self.holders.pop();
@@ -534,12 +527,8 @@ fn symbol(tag: &BytesStart<'_>) -> char {
     let [font, code] = ["w:font", "w:char"].map(|name| value(tag, name).unwrap_or_default());
     let code = u32::from_str_radix(&code, 16).unwrap_or_default();
     // fonts of symbols have their characters in an area for private use
-    let own = if (0xf000..=0xf0ff).contains(&code) {
-        code - 0xf000
-    } else {
-        code
-    };
-    let own = char::from_u32(own).unwrap_or(' ');
+    let own = code.checked_sub(0xf000).filter(|own| *own <= 0xff);
+    let own = char::from_u32(own.unwrap_or(code)).unwrap_or(' ');
 
     let table = match font.as_str() {
         "Symbol" => SYMBOL,
@@ -569,7 +558,7 @@ impl Formulas {
             Event::End(_) if self.properties > 0 => self.properties -= 1,
             _ if self.properties > 0 => {}
             Event::Empty(tag) if is_properties(tag) => {}
-            Event::Start(tag) | Event::Empty(tag) => match math_name(tag.name().as_ref()) {
+            Event::Start(tag) | Event::Empty(tag) => match tag.name().as_ref().strip_prefix("m:") {
                 None => writer.write_event(event)?,
                 Some("r") => writer.write_event(Event::Start(BytesStart::new("w:r")))?,
                 Some("t") => {
@@ -578,7 +567,7 @@ impl Formulas {
                 }
                 Some(part) => write_run(writer, operator(part))?,
             },
-            Event::End(tag) => match math_name(tag.name().as_ref()) {
+            Event::End(tag) => match tag.name().as_ref().strip_prefix("m:") {
                 None => writer.write_event(event)?,
                 Some("r") => writer.write_event(Event::End(BytesEnd::new("w:r")))?,
                 Some("t") => writer.write_event(Event::End(BytesEnd::new("w:t")))?,
@@ -591,15 +580,10 @@ impl Formulas {
     }
 }
 
-/// Returns the name of an element of a formula without its prefix.
-fn math_name(name: &str) -> Option<&str> {
-    name.strip_prefix("m:")
-}
-
 /// Returns whether an element holds how a part of a formula looks.
 fn is_properties(tag: &BytesStart<'_>) -> bool {
     let name = tag.name();
-    math_name(name.as_ref()).is_some_and(|name| name.ends_with("Pr"))
+    name.as_ref().starts_with("m:") && name.as_ref().ends_with("Pr")
 }
 
 /// Returns what stands before a part of a formula when it is written in one line.
@@ -616,13 +600,19 @@ fn write_run(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    writer.write_event(Event::Start(BytesStart::new("w:r")))?;
-    write_text(writer, text)?;
-    writer.write_event(Event::End(BytesEnd::new("w:r")))
+    let run = writer.create_element("w:r");
+    run.write_inner_content(|writer| write_text(writer, text))?;
+    Ok(())
 }
 
 fn write_text(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
-    writer.write_event(Event::Start(BytesStart::new("w:t")))?;
-    writer.write_event(Event::Text(BytesText::new(text)))?;
-    writer.write_event(Event::End(BytesEnd::new("w:t")))
+    let element = writer.create_element("w:t");
+    element.write_text_content(BytesText::new(text))?;
+    Ok(())
+}
+
+fn write_property(writer: &mut Writer<Vec<u8>>, name: &str, value: &str) -> std::io::Result<()> {
+    let property = writer.create_element(name);
+    property.with_attribute(("w:val", value)).write_empty()?;
+    Ok(())
 }
