@@ -2,9 +2,9 @@
 
 use super::format::{Format, Reader, extension};
 use super::{
-    archive, calendar, chat, code, elements, epub, evernote, excel, fiction_book, html, json, mail,
-    markdown, markup_lines, notebook, office, open_document, pdf, picture, rtf, settings,
-    sheet_rows, subtitles, table, text, whatsapp,
+    archive, calendar, chat, code, elements, epub, evernote, excel, fiction_book, html, json,
+    latex, mail, markdown, markup_lines, notebook, office, open_document, pdf, picture, rtf,
+    settings, sheet_rows, subtitles, table, text, whatsapp,
 };
 use crate::event::{PlaceFrom, SourceForm};
 
@@ -38,7 +38,7 @@ pub static FORMATS: &[&Format] = &[
     &markup_lines::ASCIIDOC,
     &markup_lines::RESTRUCTURED_TEXT,
     &markup_lines::ORG,
-    &markup_lines::LATEX,
+    &latex::FORMAT,
     &notebook::FORMAT,
     &subtitles::FORMAT,
     &pdf::FORMAT,

@@ -1,6 +1,5 @@
 //! Markup whose headings are lines: AsciiDoc, reStructuredText and Org, as they are in the file but
-//! for comments, marks inside of words and names that stand for text, and LaTeX, also without its
-//! preamble and with the text that its commands stand for.
+//! for comments, marks inside of words and names that stand for text.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -8,12 +7,9 @@ use std::ops::Range;
 
 use super::columns::{Tables, with_edits};
 use super::format::{Extract, Format};
-use super::latex_commands::{Commands, comment_start};
-use super::latex_tables::{add_latex_tables, argument_length};
 use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
-use super::unseen::{is_within, unseen_marks, verbatim_parts};
-use crate::corpus::offsets::Traced;
+use super::unseen::{is_within, verbatim_parts};
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::{field, fold_white_space};
 use crate::event::Metadata;
@@ -26,14 +22,11 @@ pub(super) const RESTRUCTURED_TEXT: Format =
 
 pub(super) const ORG: Format = Format::for_lines("Org", &["org"], org);
 
-pub(super) const LATEX: Format =
-    Format::for_lines("LaTeX", &["tex", "ltx", "latex"], |source| latex(&source));
-
 /// The marks of each that show where a word may break, or that it does not end.
 const ASCIIDOC_MARKS: &[&str] = &["{zwsp}", "{wj}", "{empty}"];
 const RESTRUCTURED_MARKS: &[&str] = &["\\ **", "\\ *", "**\\ ", "*\\ ", "\\ "];
 const ORG_MARKS: &[&str] = &["\\shy{}", "\\-"];
-const LATEX_MARKS: &[&str] = &["\\-", "\\/", "\\allowbreak{}"];
+pub(super) const LATEX_MARKS: &[&str] = &["\\-", "\\/", "\\allowbreak{}"];
 
 /// The lines around a comment of Org.
 const ORG_COMMENT: [&str; 2] = ["#+begin_comment", "#+end_comment"];
@@ -446,151 +439,14 @@ fn org_title(title: &str) -> &str {
     }
 }
 
-/// Commands of headings in LaTeX, the outermost first.
-#[rustfmt::skip]
-const SECTIONS: [&str; 6] = [
-    "part", "chapter", "section", "subsection", "subsubsection", "paragraph",
-];
-/// Environments whose lines stay as they are: a `%` in a listing begins no comment.
-const LISTINGS: [&str; 5] = ["verbatim", "Verbatim", "lstlisting", "minted", "alltt"];
-/// Maximum size of an argument that is a title.
-const MAX_ARGUMENT_BYTES: usize = 2000;
-
-/// Finds sections (`\section{Title}`) at the start of a line and the fields of the preamble.
-fn latex(source: &str) -> Extract {
-    const BEGIN: &str = "\\begin{document}";
-    let begin = source.find(BEGIN).map_or(0, |at| at + BEGIN.len());
-    // the last one: a listing may show it
-    let end = source[begin..].rfind("\\end{document}");
-    let body = &source[begin..end.map_or(source.len(), |end| begin + end)];
-    let commands = Commands::from_source(source);
-    let plain = |words: &str| without_commands(&commands.fill(words));
-    let mut metadata = Metadata::default();
-    for field in ["title", "author", "date"] {
-        let command = format!("\\{field}");
-        let value = source.split(&command).skip(1).find_map(argument);
-        let values = value.unwrap_or_default().split("\\and ");
-        let values: Vec<String> = values.map(|value| plain(value.trim())).collect();
-        metadata.set(field, &values.join(", "));
-    }
-
-    let mut headings = Vec::new();
-    let mut traced = Traced::with_capacity(body.len());
-    let mut is_listing = false;
-    let mut verbatim = Vec::new();
-    for (start, line) in lines(body) {
-        let has = |mark| {
-            LISTINGS
-                .iter()
-                .any(|name| line.contains(&format!("{mark}{{{name}}}")))
-        };
-        is_listing = !has("\\end") && (is_listing || has("\\begin"));
-        let comment = comment_start(line).filter(|_| !is_listing);
-        let kept = &line[..comment.unwrap_or(line.len())];
-        if comment.is_some() && kept.trim().is_empty() {
-            continue;
-        }
-
-        if !traced.text.is_empty() {
-            traced.stand_for("\n", (begin + start) as u64, 0);
-        }
-        let at = traced.text.len();
-        let mut from = 0;
-        let marks = if is_listing {
-            Vec::new()
-        } else {
-            unseen_marks(kept, LATEX_MARKS)
-        };
-        let in_line = latex_verbatim(kept);
-        for mark in marks {
-            if is_within(&in_line, mark.start) {
-                continue;
-            }
-            traced.copy(&kept[from..mark.start], (begin + start + from) as u64);
-            from = mark.end;
-        }
-        traced.copy(&kept[from..], (begin + start + from) as u64);
-        let end = traced.text.len();
-        if is_listing {
-            verbatim.push(at..end);
-            continue;
-        }
-        let in_line = latex_verbatim(&traced.text[at..]).into_iter();
-        verbatim.extend(in_line.map(|part| at + part.start..at + part.end));
-        if let Some((level, title)) = latex_section(&body[start..]) {
-            headings.push(heading(at..end, level, &plain(title)));
-        }
-    }
-    headings.retain(|heading| !heading.title.is_empty());
-    let mut tables = Tables::default();
-    add_latex_tables(&traced.text, &verbatim, &plain, &mut tables);
-    for (part, words) in commands.edits(&traced.text, &verbatim) {
-        tables.replace(part, words);
-    }
-    tables.label(Extract {
-        headings,
-        metadata,
-        ..Extract::from_traced(traced)
-    })
-}
-
-/// Returns where a line has verbatim text: `\verb|...|`, with any sign around it.
-fn latex_verbatim(line: &str) -> Vec<Range<usize>> {
-    const COMMAND: &str = "\\verb";
-    let mut parts = Vec::new();
-    let mut at = 0;
-    while let Some(start) = line[at..].find(COMMAND).map(|start| at + start) {
-        at = start + COMMAND.len();
-        let rest = line[at..].trim_start_matches('*');
-        let sign = rest.chars().next().filter(|c| !c.is_alphanumeric());
-        let end = sign.and_then(|sign| rest[sign.len_utf8()..].find(sign).map(|end| (sign, end)));
-        if let Some((sign, end)) = end {
-            at = line.len() - rest.len() + sign.len_utf8() + end;
-            parts.push(start..at);
-        }
-    }
-    parts
-}
-
-/// Returns the level and the title of a section that begins here, with its commands.
-fn latex_section(text: &str) -> Option<(usize, &str)> {
-    let command = text.trim_start_matches([' ', '\t']).strip_prefix('\\')?;
-    let (name, rest) = command.split_at(command.find(|c: char| !c.is_ascii_alphabetic())?);
-    let level = SECTIONS.iter().position(|section| *section == name)?;
-    Some((level + 1, argument(rest)?))
-}
-
-/// Returns the argument in braces of a command, after its star and its options.
-fn argument(text: &str) -> Option<&str> {
-    let text = &text[..text.floor_char_boundary(MAX_ARGUMENT_BYTES)];
-    let text = text.trim_start_matches('*');
-    let text = match text.strip_prefix('[') {
-        Some(options) => options.split_once(']')?.1,
-        None => text,
-    };
-
-    let text = text.trim_start();
-    let length = argument_length(text).filter(|_| text.starts_with('{'))?;
-    Some(&text[1..length - 1])
-}
-
-/// Returns a title without the names of commands, braces and backslashes.
-fn without_commands(title: &str) -> String {
-    let title = without_marks(title);
-    let mut parts = title.split('\\');
-    let first = parts.next().unwrap_or_default().to_owned();
-    let plain = parts.fold(first, |plain, part| {
-        plain + part.trim_start_matches(|c: char| c.is_ascii_alphabetic())
-    });
-    plain.replace(['{', '}'], "").replace('~', " ")
-}
-
-fn heading(range: Range<usize>, level: usize, title: &str) -> Heading {
+/// Returns a heading without the marks in its title.
+pub(super) fn heading(range: Range<usize>, level: usize, title: &str) -> Heading {
     let level = u8::try_from(level).unwrap_or(u8::MAX);
     Heading::new(range, level, fold_white_space(&without_marks(title)))
 }
 
-fn without_marks(title: &str) -> String {
+/// Returns a title without the marks of any markup.
+pub(super) fn without_marks(title: &str) -> String {
     let marks = ASCIIDOC_MARKS.iter().chain(ORG_MARKS).chain(LATEX_MARKS);
     marks.fold(title.to_owned(), |title, mark| title.replace(mark, ""))
 }
@@ -639,33 +495,6 @@ mod tests {
     }
 
     #[test]
-    fn titles_and_text_of_latex() {
-        let source = "\\title{On \\emph{Lamps}}\\author{Ann}\n\\date{January 31, 2024}\n\\begin{document}\n% no\n\\section*{One}\\label{s}\ntext 5\\% % no\r\n\n\\subsection[short]{Two \\& three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore\\end{document} no";
-        let found = latex(source);
-        assert_eq!(
-            found.text,
-            "\\section*{One}\\label{s}\ntext 5% \n\n\\subsection[short]{Two & three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore"
-        );
-        let titles: Vec<_> = found
-            .headings
-            .iter()
-            .map(|h| (h.level, h.title.as_str()))
-            .collect();
-        assert_eq!(titles, [(3, "One"), (4, "Two & three")]);
-        assert_eq!(found.metadata.title.as_deref(), Some("On Lamps"));
-        assert_eq!(found.metadata.author.as_deref(), Some("Ann"));
-        assert_eq!(found.metadata.date.as_deref(), Some("2024-01-31"));
-        for words in ["text", "kept", "more"] {
-            let at = found.text.find(words).expect(words);
-            let origin = found.origin.source_range(at..at + words.len());
-            assert_eq!(&source[origin.start as usize..origin.end as usize], words);
-        }
-        for torn in ["\\section{never closed", "\\", "%", "\\begin{document}"] {
-            assert!(latex(torn).headings.is_empty(), "{torn}");
-        }
-    }
-
-    #[test]
     fn comments_and_marks_are_left_out() {
         let cases = [
             (
@@ -694,11 +523,6 @@ mod tests {
                 "Sluice Ware is ``|p|``, |q|\n\n.. |q| image:: x\n\n::\n\n   |p|\n",
             ),
             (
-                &LATEX,
-                "\\newcommand{\\d}{Limpet}\\d{} is 3\\,\\% --- \\verb|a--b| \\iffalse no\\fi\n\\begin{comment}\nno\n\\section{no}\n\\end{comment}\n\\begin{verbatim}\na--b\n\\end{verbatim}",
-                "Limpet is 3 % — \\verb|a--b| \n\\begin{verbatim}\na--b\n\\end{verbatim}",
-            ),
-            (
                 &RESTRUCTURED_TEXT,
                 ".. note ::\n   yes\n.. math ::\n   yes\n.. figure :: x.png\n\nwords\n.. and more of it\n",
                 ".. note ::\n   yes\n.. math ::\n   yes\n.. figure :: x.png\n\nwords\n.. and more of it\n",
@@ -717,16 +541,6 @@ mod tests {
                 &ORG,
                 "#+begin_comment\nyes\n* a\\-b =c\\-d= ~e\\-f~ 030\\-123\n",
                 "#+begin_comment\nyes\n* ab =c\\-d= ~e\\-f~ 030\\-123\n",
-            ),
-            (
-                &LATEX,
-                "a\\-b \\verb|x\\-y| \\verb*+x\\-y+ c\\-d",
-                "ab \\verb|x\\-y| \\verb*+x\\-y+ cd",
-            ),
-            (
-                &LATEX,
-                "a\\-b\\/c \\\\- d\n\\begin{verbatim}\n\\-\n\\end{verbatim}",
-                "abc \\\\- d\n\\begin{verbatim}\n\\-\n\\end{verbatim}",
             ),
         ];
         for (format, text, expected) in cases {
