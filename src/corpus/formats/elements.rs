@@ -36,16 +36,9 @@ const MAX_TITLE_BYTES: usize = 120;
 /// Elements whose lines stay as they are.
 const VERBATIM: &[&str] = &["programlisting", "screen", "literallayout", "pre", "code"];
 /// Attributes that name or lay out an element, and say nothing of its content.
+#[rustfmt::skip]
 const UNREAD_ATTRIBUTES: &[&str] = &[
-    "id",
-    "class",
-    "style",
-    "role",
-    "lang",
-    "space",
-    "base",
-    "xmlns",
-    "schemaLocation",
+    "id", "class", "style", "role", "lang", "space", "base", "xmlns", "schemaLocation",
 ];
 
 fn extract(source: &str) -> Extract {

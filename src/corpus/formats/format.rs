@@ -14,14 +14,10 @@ const REVISION: u32 = 10;
 
 /// Titles that programs give to documents which have none, in lower case, and what they put in
 /// front of the name of a file.
+#[rustfmt::skip]
 const PROGRAM_TITLES: [&str; 7] = [
-    "powerpoint presentation",
-    "untitled",
-    "untitled document",
-    "(anonymous)",
-    "(unspecified)",
-    "document",
-    "slide 1",
+    "powerpoint presentation", "untitled", "untitled document", "(anonymous)", "(unspecified)",
+    "document", "slide 1",
 ];
 const PROGRAM_PREFIXES: [&str; 3] = [
     "microsoft word - ",

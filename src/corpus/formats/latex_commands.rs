@@ -22,29 +22,12 @@ const MAX_NAME_BYTES: usize = 50;
 const MAX_LINE_BYTES: usize = 1_000;
 
 /// Commands of signs and spaces. A mark of degrees often is a formula.
+#[rustfmt::skip]
 const SIGNS: [(&str, &str); 22] = [
-    ("\\\\", "\\\\"),
-    ("\\$", "$"),
-    ("\\%", "%"),
-    ("\\&", "&"),
-    ("\\_", "_"),
-    ("\\#", "#"),
-    ("\\{", "{"),
-    ("\\}", "}"),
-    ("\\,", " "),
-    ("\\;", " "),
-    ("\\:", " "),
-    ("\\ ", " "),
-    ("\\!", ""),
-    ("\\@", ""),
-    ("~", " "),
-    ("$^\\circ$", "°"),
-    ("$^{\\circ}$", "°"),
-    ("^\\circ", "°"),
-    ("^{\\circ}", "°"),
-    ("$\\mu$", "µ"),
-    ("$\\pm$", "±"),
-    ("$\\times$", "×"),
+    ("\\\\", "\\\\"), ("\\$", "$"), ("\\%", "%"), ("\\&", "&"), ("\\_", "_"), ("\\#", "#"),
+    ("\\{", "{"), ("\\}", "}"), ("\\,", " "), ("\\;", " "), ("\\:", " "), ("\\ ", " "), ("\\!", ""),
+    ("\\@", ""), ("~", " "), ("$^\\circ$", "°"), ("$^{\\circ}$", "°"), ("^\\circ", "°"),
+    ("^{\\circ}", "°"), ("$\\mu$", "µ"), ("$\\pm$", "±"), ("$\\times$", "×"),
 ];
 /// Commands of letters and signs, and of the rules of tables.
 #[rustfmt::skip]
@@ -58,68 +41,28 @@ const LETTERS: [(&str, &str); 36] = [
     ("hline", ""),
 ];
 /// The signs and the letters of the commands of accents, with the marks that they set.
+#[rustfmt::skip]
 const ACCENTS: [(&str, char); 15] = [
-    ("`", '\u{300}'),
-    ("'", '\u{301}'),
-    ("^", '\u{302}'),
-    ("~", '\u{303}'),
-    ("=", '\u{304}'),
-    ("u", '\u{306}'),
-    (".", '\u{307}'),
-    ("\"", '\u{308}'),
-    ("r", '\u{30a}'),
-    ("H", '\u{30b}'),
-    ("v", '\u{30c}'),
-    ("d", '\u{323}'),
-    ("c", '\u{327}'),
-    ("k", '\u{328}'),
-    ("b", '\u{331}'),
+    ("`", '\u{300}'), ("'", '\u{301}'), ("^", '\u{302}'), ("~", '\u{303}'), ("=", '\u{304}'),
+    ("u", '\u{306}'), (".", '\u{307}'), ("\"", '\u{308}'), ("r", '\u{30a}'), ("H", '\u{30b}'),
+    ("v", '\u{30c}'), ("d", '\u{323}'), ("c", '\u{327}'), ("k", '\u{328}'), ("b", '\u{331}'),
 ];
 /// Commands that define others.
+#[rustfmt::skip]
 const DEFINITIONS: [&str; 5] = [
-    "newcommand",
-    "renewcommand",
-    "providecommand",
-    "DeclareMathOperator",
-    "def",
+    "newcommand", "renewcommand", "providecommand", "DeclareMathOperator", "def",
 ];
 /// Commands that set the text of a definition, and add nothing to it.
+#[rustfmt::skip]
 const LOOKS: [&str; 20] = [
-    "emph",
-    "textbf",
-    "textit",
-    "textsc",
-    "texttt",
-    "textsf",
-    "textrm",
-    "text",
-    "mbox",
-    "mathrm",
-    "mathbf",
-    "mathit",
-    "mathcal",
-    "mathbb",
-    "ensuremath",
-    "xspace",
-    "bf",
-    "it",
-    "em",
-    "sc",
+    "emph", "textbf", "textit", "textsc", "texttt", "textsf", "textrm", "text", "mbox", "mathrm",
+    "mathbf", "mathit", "mathcal", "mathbb", "ensuremath", "xspace", "bf", "it", "em", "sc",
 ];
 /// Commands whose argument is an address or a name.
+#[rustfmt::skip]
 const NAMING: [&str; 12] = [
-    "url",
-    "path",
-    "href",
-    "label",
-    "ref",
-    "eqref",
-    "pageref",
-    "cref",
-    "Cref",
-    "includegraphics",
-    "input",
-    "include",
+    "url", "path", "href", "label", "ref", "eqref", "pageref", "cref", "Cref", "includegraphics",
+    "input", "include",
 ];
 
 /// Prefixes of units and units, which may follow each other with a space.

@@ -8,30 +8,16 @@ use super::unseen::is_within;
 use crate::corpus::sentence::trim_range;
 
 /// Environments whose content is a table.
+#[rustfmt::skip]
 const ENVIRONMENTS: [&str; 8] = [
-    "tabular",
-    "tabularx",
-    "tabulary",
-    "longtable",
-    "xltabular",
-    "supertabular",
-    "longtabu",
-    "tblr",
+    "tabular", "tabularx", "tabulary", "longtable", "xltabular", "supertabular", "longtabu", "tblr",
 ];
 /// Commands between two rows, and whether they draw a rule or end the rows that are repeated.
+#[rustfmt::skip]
 const BETWEEN_ROWS: [(&str, bool); 13] = [
-    ("hline", true),
-    ("toprule", true),
-    ("midrule", true),
-    ("bottomrule", true),
-    ("specialrule", true),
-    ("endhead", true),
-    ("endfirsthead", true),
-    ("endfoot", true),
-    ("endlastfoot", true),
-    ("cline", false),
-    ("cmidrule", false),
-    ("addlinespace", false),
+    ("hline", true), ("toprule", true), ("midrule", true), ("bottomrule", true),
+    ("specialrule", true), ("endhead", true), ("endfirsthead", true), ("endfoot", true),
+    ("endlastfoot", true), ("cline", false), ("cmidrule", false), ("addlinespace", false),
     ("rowcolor", false),
 ];
 /// More rows above a rule are values.

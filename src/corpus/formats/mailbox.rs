@@ -5,20 +5,10 @@ use std::borrow::Cow;
 use crate::corpus::decode::without_mark;
 
 /// Fields that mail begins with; three of them make a file a message.
+#[rustfmt::skip]
 const FIELDS: &[&str] = &[
-    "from",
-    "to",
-    "date",
-    "subject",
-    "message-id",
-    "received",
-    "return-path",
-    "delivered-to",
-    "reply-to",
-    "mime-version",
-    "content-type",
-    "newsgroups",
-    "organization",
+    "from", "to", "date", "subject", "message-id", "received", "return-path", "delivered-to",
+    "reply-to", "mime-version", "content-type", "newsgroups", "organization",
 ];
 const MIN_FIELDS: usize = 3;
 /// A head that is longer says nothing new.

@@ -26,14 +26,10 @@ pub(super) const FORMAT: Format = Format {
 const MAX_END_BYTES: usize = 4 << 10;
 
 /// The forms of a value that are text, the best ones first, with those of Visual Studio Code.
+#[rustfmt::skip]
 const FORMS_OF_TEXT: [&str; 7] = [
-    "text/markdown",
-    "text/plain",
-    "text",
-    "text/latex",
-    "application/vnd.code.notebook.stdout",
-    "application/vnd.code.notebook.stderr",
-    "application/vnd.code.notebook.error",
+    "text/markdown", "text/plain", "text", "text/latex", "application/vnd.code.notebook.stdout",
+    "application/vnd.code.notebook.stderr", "application/vnd.code.notebook.error",
 ];
 
 fn extract(bytes: &[u8]) -> Result<Extract, String> {

@@ -11,17 +11,15 @@ use super::script::{Script, ScriptKind, partner};
 use super::xml::{reason, walk_tags};
 
 /// Tags of what undoc does not read as Word shows it.
+#[rustfmt::skip]
 const REWRITTEN: [&str; 10] = [
-    "<m:oMath",
-    "<w:moveFrom ",
-    "<w:vanish",
-    "<w:del ",
-    "<w:rt>",
-    "<w:cellDel",
-    "<w:position ",
-    "<w:ffData",
-    "<w:sym ",
-    "<w:outlineLvl ",
+    "<m:oMath", "<w:moveFrom ", "<w:vanish", "<w:del ", "<w:rt>", "<w:cellDel", "<w:position ",
+    "<w:ffData", "<w:sym ", "<w:outlineLvl ",
+];
+/// Signs of what undoc does not read as slides show it.
+#[rustfmt::skip]
+const OF_SLIDES: [&str; 5] = [
+    " baseline=\"", "<w:vertAlign", " hidden=\"", " show=\"", "<mc:Fallback",
 ];
 /// The style that a paragraph has whose own properties make it a heading, before its level from 0.
 pub(super) const OUTLINE_STYLE: &str = "outlineLvl ";
@@ -67,14 +65,7 @@ pub(super) fn shown_runs(
     path: &str,
     hidden: &mut HiddenParts,
 ) -> Result<Option<Vec<u8>>, String> {
-    let marks = [
-        " baseline=\"",
-        "<w:vertAlign",
-        " hidden=\"",
-        " show=\"",
-        "<mc:Fallback",
-    ];
-    if !marks.iter().any(|mark| xml.contains(mark)) {
+    if !OF_SLIDES.iter().any(|mark| xml.contains(mark)) {
         return Ok(None);
     }
 

@@ -35,6 +35,15 @@ pub(super) const SLIDES: Format = Format::for_binary(
 );
 
 const CONTENT: &str = "content.xml";
+/// Elements whose text is not text of the document: former text, the mark of a note, data of a
+/// picture, the reading of a word.
+#[rustfmt::skip]
+const SKIPPED: &[&str] = &[
+    "tracked-changes", "note-citation", "page-number", "scripts", "font-face-decls",
+    "automatic-styles", "styles", "master-styles", "settings", "forms", "binary-data",
+    "sequence-decls", "meta", "index-title-template", "table-of-content-source", "date-time-decl",
+    "ruby-text",
+];
 /// Maximum XML of a document that is read.
 const MAX_XML_BYTES: u64 = 1 << 30;
 /// Maximum number of spaces that one element stands for.
@@ -144,7 +153,7 @@ impl Content<'_> {
     fn open(&mut self, tag: &Tag<'_>) {
         let name = tag.name();
         self.styles.note(tag);
-        if self.skipped > 0 || is_skipped(name) || self.is_about_note(name) {
+        if self.skipped > 0 || SKIPPED.contains(&name) || self.is_about_note(name) {
             self.skipped += 1;
             return;
         }
@@ -481,30 +490,4 @@ fn margin(element: &str) -> Option<&'static str> {
         "footer" | "footer-left" | "footer-first" => Some("Footer"),
         _ => None,
     }
-}
-
-/// Returns whether the text of an element is not text of the document: former text, the mark of a
-/// note, data of a picture.
-fn is_skipped(name: &str) -> bool {
-    matches!(
-        name,
-        "tracked-changes"
-            | "note-citation"
-            | "page-number"
-            | "scripts"
-            | "font-face-decls"
-            | "automatic-styles"
-            | "styles"
-            | "master-styles"
-            | "settings"
-            | "forms"
-            | "binary-data"
-            | "sequence-decls"
-            | "meta"
-            | "index-title-template"
-            | "table-of-content-source"
-            | "date-time-decl"
-            // the reading of a word, inside of it
-            | "ruby-text"
-    )
 }

@@ -13,45 +13,16 @@ const SHINGLE_WORDS: usize = 4;
 /// Lines that name the fields of a message that is quoted without `>`: as many follow each other.
 const MIN_FIELDS: usize = 3;
 /// Names of these fields, in lower case and in the languages of Outlook that have most users.
+#[rustfmt::skip]
 const FIELDS: &[&str] = &[
-    "from",
-    "sent",
-    "date",
-    "to",
-    "cc",
-    "subject",
-    "von",
-    "gesendet",
-    "datum",
-    "an",
-    "betreff",
-    "de",
-    "envoyé",
-    "à",
-    "objet",
-    "enviado",
-    "para",
-    "asunto",
-    "assunto",
-    "da",
-    "inviato",
-    "a",
-    "oggetto",
-    "van",
-    "verzonden",
-    "aan",
-    "onderwerp",
+    "from", "sent", "date", "to", "cc", "subject", "von", "gesendet", "datum", "an", "betreff",
+    "de", "envoyé", "à", "objet", "enviado", "para", "asunto", "assunto", "da", "inviato", "a",
+    "oggetto", "van", "verzonden", "aan", "onderwerp",
 ];
 /// Words that end the line above a quotation, as in `On Monday, Ann wrote:`.
+#[rustfmt::skip]
 const WROTE: &[&str] = &[
-    "wrote",
-    "schrieb",
-    "écrit",
-    "escribió",
-    "escreveu",
-    "scritto",
-    "schreef",
-    "skrev",
+    "wrote", "schrieb", "écrit", "escribió", "escreveu", "scritto", "schreef", "skrev",
 ];
 /// Longest line above a quotation.
 const MAX_INTRODUCTION_CHARS: usize = 200;

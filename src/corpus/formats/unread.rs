@@ -30,107 +30,53 @@ const DRAWING: &str = "a drawing";
 const MORK: &[u8] = b"// <!-- <mdb:mork";
 
 /// The kinds that are not read.
+#[rustfmt::skip]
 pub static UNREAD: &[Unread] = &[
-    Unread {
-        kind: "an iWork document",
-        way_out: Some("export it as PDF or as an Office file"),
-        extensions: &["pages", "numbers", "key"],
-    },
-    Unread {
-        kind: "a binary workbook",
-        way_out: Some("save it as XLSX"),
-        extensions: &["xlsb"],
-    },
-    Unread {
-        kind: "a Works, WordPerfect or Publisher document",
+    Unread { kind: "an iWork document", way_out: Some("export it as PDF or as an Office file"),
+        extensions: &["pages", "numbers", "key"] },
+    Unread { kind: "a binary workbook", way_out: Some("save it as XLSX"),
+        extensions: &["xlsb"] },
+    Unread { kind: "a Works, WordPerfect or Publisher document",
         way_out: Some("convert it to ODT (LibreOffice)"),
-        extensions: &["wps", "wpd", "pub"],
-    },
-    Unread {
-        kind: "an e-book",
-        way_out: Some("convert it to EPUB (Calibre)"),
-        extensions: &["mobi", "azw", "azw3", "kfx", "lit", "prc"],
-    },
-    Unread {
-        kind: "a scanned document",
-        way_out: Some("convert it to text (djvutxt)"),
-        extensions: &["djvu", "djv"],
-    },
-    Unread {
-        kind: "an Outlook mailbox",
-        way_out: Some("convert it to MBOX (readpst)"),
-        extensions: &["pst", "ost"],
-    },
-    Unread {
-        kind: "the index of a mailbox",
-        way_out: None,
-        extensions: &["msf"],
-    },
-    Unread {
-        kind: "an Outlook message",
-        way_out: Some("save it as EML"),
-        extensions: &["msg"],
-    },
-    Unread {
-        kind: "an image",
-        way_out: Some("read its text into a file (tesseract)"),
-        extensions: &["ico", "heic", "avif", "psd", "xcf"],
-    },
-    Unread {
-        kind: DRAWING,
-        way_out: Some("export it as PDF"),
-        extensions: &["svg"],
-    },
-    Unread {
-        kind: "a page saved by Safari",
-        way_out: Some("save it as HTML"),
-        extensions: &["webarchive"],
-    },
-    Unread {
-        kind: "a sound file",
-        way_out: Some("transcribe it into a file (whisper.cpp)"),
-        extensions: &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"],
-    },
-    Unread {
-        kind: "a video",
-        way_out: Some("transcribe it into a file (whisper.cpp)"),
-        extensions: &[
-            "mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg",
-        ],
-    },
-    Unread {
-        kind: "an archive",
-        way_out: Some("unpack it into the folder"),
+        extensions: &["wps", "wpd", "pub"] },
+    Unread { kind: "an e-book", way_out: Some("convert it to EPUB (Calibre)"),
+        extensions: &["mobi", "azw", "azw3", "kfx", "lit", "prc"] },
+    Unread { kind: "a scanned document", way_out: Some("convert it to text (djvutxt)"),
+        extensions: &["djvu", "djv"] },
+    Unread { kind: "an Outlook mailbox", way_out: Some("convert it to MBOX (readpst)"),
+        extensions: &["pst", "ost"] },
+    Unread { kind: "the index of a mailbox", way_out: None,
+        extensions: &["msf"] },
+    Unread { kind: "an Outlook message", way_out: Some("save it as EML"),
+        extensions: &["msg"] },
+    Unread { kind: "an image", way_out: Some("read its text into a file (tesseract)"),
+        extensions: &["ico", "heic", "avif", "psd", "xcf"] },
+    Unread { kind: DRAWING, way_out: Some("export it as PDF"),
+        extensions: &["svg"] },
+    Unread { kind: "a page saved by Safari", way_out: Some("save it as HTML"),
+        extensions: &["webarchive"] },
+    Unread { kind: "a sound file", way_out: Some("transcribe it into a file (whisper.cpp)"),
+        extensions: &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"] },
+    Unread { kind: "a video", way_out: Some("transcribe it into a file (whisper.cpp)"),
+        extensions: &["mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg"] },
+    Unread { kind: "an archive", way_out: Some("unpack it into the folder"),
         extensions: &[
             "bz2", "xz", "zst", "7z", "rar", "lz4", "br", "jar", "whl", "deb", "rpm", "iso", "dmg",
-        ],
-    },
-    Unread {
-        kind: "a program or library",
-        way_out: None,
+        ] },
+    Unread { kind: "a program or library", way_out: None,
         extensions: &[
             "exe", "dll", "so", "dylib", "a", "o", "obj", "lib", "class", "pyc", "wasm", "bin",
             "rlib", "rmeta",
-        ],
-    },
-    Unread {
-        kind: "a font",
-        way_out: None,
-        extensions: &["ttf", "otf", "woff", "woff2", "eot"],
-    },
-    Unread {
-        kind: "a model",
-        way_out: None,
-        extensions: &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"],
-    },
-    Unread {
-        kind: "a database",
-        way_out: Some("export its tables as CSV"),
+        ] },
+    Unread { kind: "a font", way_out: None,
+        extensions: &["ttf", "otf", "woff", "woff2", "eot"] },
+    Unread { kind: "a model", way_out: None,
+        extensions: &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"] },
+    Unread { kind: "a database", way_out: Some("export its tables as CSV"),
         extensions: &[
             "sqlite", "sqlite3", "db", "mdb", "accdb", "parquet", "arrow", "feather", "npy", "npz",
             "pkl", "pickle",
-        ],
-    },
+        ] },
 ];
 
 impl Unread {

@@ -12,16 +12,10 @@ const MAX_TYPE_BYTES: usize = 100;
 /// Data of another type that is longer says nothing to a reader, either.
 const MAX_DATA_BYTES: usize = 200;
 /// References to characters that nobody sees.
+#[rustfmt::skip]
 const REFERENCES: [&str; 9] = [
-    "shy",
-    "ZeroWidthSpace",
-    "NegativeVeryThinSpace",
-    "NegativeThinSpace",
-    "NegativeMediumSpace",
-    "NegativeThickSpace",
-    "NoBreak",
-    "lrm",
-    "rlm",
+    "shy", "ZeroWidthSpace", "NegativeVeryThinSpace", "NegativeThinSpace", "NegativeMediumSpace",
+    "NegativeThickSpace", "NoBreak", "lrm", "rlm",
 ];
 
 /// Returns the length of the reference to a character that nobody sees (`&shy;`, `&#8203;`) with

@@ -24,6 +24,13 @@ const DEFAULT_LEVEL: u8 = 2;
 const PERMALINKS: &str = "¶#§🔗⚓∞↩";
 /// The mark around text that is struck out, as in Markdown.
 const STRUCK: &str = "~~";
+/// Elements that hold no text of the page, whatever their attributes are. The last ones are the
+/// reading of a word, inside of it.
+#[rustfmt::skip]
+const WITHOUT_TEXT: &[&str] = &[
+    "script", "style", "template", "del", "svg", "noscript", "noembed", "iframe", "object", "canvas",
+    "annotation", "annotation-xml", "rt", "rtc", "rp",
+];
 
 /// The text of a page and its headings.
 #[derive(Debug, Default)]
@@ -108,7 +115,7 @@ impl Page {
     pub(super) fn open(&mut self, element: &str, span: Span, look: Look) {
         let was_hidden = self.open.is_hidden();
         self.open
-            .open(element, look.is_hidden || has_no_text(element));
+            .open(element, look.is_hidden || WITHOUT_TEXT.contains(&element));
         if was_hidden && self.open.is_hidden() {
             return;
         }
@@ -234,7 +241,8 @@ impl Page {
     pub(super) fn text(&mut self, text: &str, mut at: usize) {
         if self.open.is_hidden() {
             let has_words = || text.contains(char::is_alphanumeric);
-            if self.hides_words && !has_no_text(self.open.innermost()) && has_words() {
+            let is_text = !WITHOUT_TEXT.contains(&self.open.innermost());
+            if self.hides_words && is_text && has_words() {
                 self.hides_words = false;
                 self.hidden += 1;
             }
@@ -490,27 +498,4 @@ fn heading_level(element: &str) -> Option<u8> {
         [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
         _ => None,
     }
-}
-
-/// Returns whether an element holds no text of the page, whatever its attributes are.
-fn has_no_text(element: &str) -> bool {
-    matches!(
-        element,
-        "script"
-            | "style"
-            | "template"
-            | "del"
-            | "svg"
-            | "noscript"
-            | "noembed"
-            | "iframe"
-            | "object"
-            | "canvas"
-            | "annotation"
-            | "annotation-xml"
-            // the reading of a word, inside of it
-            | "rt"
-            | "rtc"
-            | "rp"
-    )
 }

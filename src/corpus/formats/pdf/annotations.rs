@@ -16,22 +16,10 @@ const MAX_ANNOTATIONS: usize = 10_000;
 /// Buttons of a field beyond this have no texts of their own.
 const MAX_OPTIONS: usize = 1_000;
 /// Annotations in which people write. A link, a picture or the window of another one is none.
+#[rustfmt::skip]
 const COMMENTS: &[&[u8]] = &[
-    b"Text",
-    b"FreeText",
-    b"Highlight",
-    b"Underline",
-    b"Squiggly",
-    b"StrikeOut",
-    b"Caret",
-    b"Line",
-    b"Square",
-    b"Circle",
-    b"Polygon",
-    b"PolyLine",
-    b"Ink",
-    b"Stamp",
-    b"FileAttachment",
+    b"Text", b"FreeText", b"Highlight", b"Underline", b"Squiggly", b"StrikeOut", b"Caret", b"Line",
+    b"Square", b"Circle", b"Polygon", b"PolyLine", b"Ink", b"Stamp", b"FileAttachment",
 ];
 /// Flags of an annotation that is not shown: hidden, or only printed.
 const HIDDEN: i64 = 1 << 1 | 1 << 5;
