@@ -79,9 +79,8 @@ impl Builder {
         if let Some(range) = self.add(&title, false) {
             shorten(&mut title);
             self.marks_bytes += MARK_BYTES + title.len();
-            self.extract
-                .headings
-                .push(Heading::new(range, level, title));
+            let heading = Heading::new(range, level, title);
+            self.extract.headings.push(heading);
         }
     }
 
@@ -263,9 +262,8 @@ impl Merged {
     /// Returns the cells of a row that are not empty, with those of rows above that reach into it,
     /// unless it is empty.
     fn fill(&mut self, row: u32, cells: impl IntoIterator<Item = (usize, String)>) -> Cells {
-        let cells = cells
-            .into_iter()
-            .map(|(column, cell)| (column, one_line(&cell)));
+        let cells = cells.into_iter();
+        let cells = cells.map(|(column, cell)| (column, one_line(&cell)));
         let mut cells: Cells = cells.filter(|(_, cell)| !cell.is_empty()).collect();
         self.0.retain(|(_, _, last)| *last >= row);
         if cells.is_empty() || self.0.is_empty() {
@@ -415,9 +413,8 @@ pub(super) fn comment_label(author: &str) -> String {
 /// Returns the day of an ISO 8601 date.
 pub(in crate::corpus) fn day(date: &str) -> Option<String> {
     let day = date.trim().get(..10)?;
-    day.parse::<jiff::civil::Date>()
-        .is_ok()
-        .then(|| day.to_owned())
+    let is_day = day.parse::<jiff::civil::Date>().is_ok();
+    is_day.then(|| day.to_owned())
 }
 
 #[cfg(test)]

@@ -107,6 +107,7 @@ struct Entry {
     what: String,
     begin: String,
     end: String,
+    /// How long it takes, as in `, for 1h 30m`.
     lasts: String,
     lines: Vec<String>,
     who: Vec<String>,
@@ -121,7 +122,10 @@ impl Entry {
             "DTSTART" => self.begin = moment(property),
             // an event ends, and a task is due
             "DTEND" | "DUE" => self.end = moment(property),
-            "DURATION" => self.lasts = duration(&value),
+            "DURATION" => {
+                let lasts: Option<jiff::Span> = value.parse().ok();
+                self.lasts = lasts.map_or_else(String::new, |lasts| format!(", for {lasts:#}"));
+            }
             "LOCATION" => self.lines.push(format!("Where: {value}")),
             "STATUS" => self.lines.push(format!("Status: {}", value.to_lowercase())),
             "RRULE" => self.lines.push(format!("Repeats: {value}")),
@@ -153,16 +157,9 @@ impl Entry {
         let first = [self.what.as_str(), &when].into_iter();
         let all = first.chain(self.lines.iter().map(String::as_str));
         let all = all.chain([who.as_str(), &self.description]);
-        all.filter(|line| !line.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n")
+        let lines = all.filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
     }
-}
-
-/// Returns how long an event takes, as in `, for 1h 30m`, by a duration as in `PT1H30M`.
-fn duration(value: &str) -> String {
-    let span: Option<jiff::Span> = value.parse().ok();
-    span.map_or_else(String::new, |span| format!(", for {span:#}"))
 }
 
 /// Returns a day or a moment, with its time zone, as in `2026-06-12 09:00 UTC`.

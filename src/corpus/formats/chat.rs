@@ -40,11 +40,8 @@ struct ChatMessage {
 pub(super) fn is_chat(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]);
     let has = |keys: &[&str]| keys.iter().all(|key| head.contains(key));
-    let is_list = head
-        .trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with('[');
-    if is_list {
+    let start = head.trim_start_matches('\u{feff}').trim_start();
+    if start.starts_with('[') {
         has(&SLACK)
     } else {
         has(&TELEGRAM) || has(&DISCORD)

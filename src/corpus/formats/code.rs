@@ -47,10 +47,8 @@ struct Section {
 
 /// Returns the headings of the sections. One without a title ends the section before it.
 fn headings(text: &str) -> Vec<Heading> {
-    let lowest = lines(text)
-        .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(_, line)| indentation(line))
-        .min();
+    let with_words = lines(text).filter(|(_, line)| !line.trim().is_empty());
+    let lowest = with_words.map(|(_, line)| indentation(line)).min();
     let mut headings = Vec::new();
     let mut section = Section::default();
     let mut is_after_blank = true;

@@ -37,10 +37,8 @@ pub(super) fn markup(source: &str, at: usize) -> Option<Markup> {
     } else if rest.starts_with("</") {
         (Kind::Close, tag_length(rest)?)
     } else {
-        rest[1..]
-            .starts_with(|c: char| c.is_alphabetic() || c == '_')
-            .then_some(())?;
-        let length = tag_length(rest)?;
+        let is_name = |c: char| c.is_alphabetic() || c == '_';
+        let length = tag_length(rest).filter(|_| rest[1..].starts_with(is_name))?;
         let is_empty = rest[..length].ends_with("/>");
         (if is_empty { Kind::Empty } else { Kind::Open }, length)
     };
@@ -94,10 +92,8 @@ pub(super) fn attributes(source: &str, tag: Range<usize>) -> Vec<(&str, Range<us
 
     while let Some(equals) = source[at..tag.end].find('=').map(|equals| at + equals) {
         let before = source[at..equals].trim_end();
-        let name = before
-            .rsplit(|c: char| c.is_whitespace())
-            .next()
-            .unwrap_or_default();
+        let name = before.rsplit(char::is_whitespace).next();
+        let name = name.unwrap_or_default();
         let is_namespace = name.starts_with("xmlns");
         let name = name.rsplit(':').next().unwrap_or(name);
 

@@ -46,9 +46,8 @@ fn extract(source: &str) -> Extract {
     let mut at = 0;
 
     while at < source.len() {
-        let next = source[at..]
-            .find('<')
-            .map_or(source.len(), |next| at + next);
+        let next = source[at..].find('<');
+        let next = next.map_or(source.len(), |next| at + next);
         text.run(at..next);
         if next == source.len() {
             break;
@@ -239,13 +238,8 @@ impl<'a> Text<'a> {
         self.break_line();
         let name = local_name(&self.source[tag.start + 2..tag.end - 1]);
 
-        let nearest = self
-            .open
-            .iter()
-            .rev()
-            .take(50)
-            .position(|element| element.name == name);
-
+        let mut near = self.open.iter().rev().take(50);
+        let nearest = near.position(|element| element.name == name);
         for _ in 0..nearest.map_or(0, |depth| depth + 1) {
             let Some(element) = self.open.pop() else {
                 break;
@@ -389,11 +383,8 @@ impl<'a> Text<'a> {
     /// Returns whether text is all that an element holds, and no part of a sentence.
     fn is_value(&self, part: &Range<usize>) -> bool {
         let after = &self.source[part.end..];
-        let is_alone = self
-            .open
-            .last()
-            .is_some_and(|element| !element.has_text && !element.has_elements)
-            && after.starts_with("</");
+        let is_first = |element: &Element<'_>| !element.has_text && !element.has_elements;
+        let is_alone = self.open.last().is_some_and(is_first) && after.starts_with("</");
         let is_short = part.len() <= MAX_VALUE_BYTES && self.verbatim == 0 && self.inline == 0;
         if !is_alone || !is_short || !self.source[..part.start].ends_with('>') {
             return false;
@@ -481,9 +472,8 @@ impl<'a> Text<'a> {
             } else {
                 let is_end = |c: char| c == '&' || (c.is_whitespace() && self.verbatim == 0);
                 let first = c.len_utf8();
-                let end = rest[first..]
-                    .find(is_end)
-                    .map_or(rest.len(), |end| first + end);
+                let end = rest[first..].find(is_end);
+                let end = end.map_or(rest.len(), |end| first + end);
                 self.begin_word(at);
                 self.traced.copy(&rest[..end], at as u64);
                 at += end;
@@ -508,9 +498,8 @@ impl<'a> Text<'a> {
     fn begin_line(&mut self, at: usize) {
         self.space = false;
         let outer = self.open.len().saturating_sub(1).min(HEADING_LEVELS);
-        let begins_section = self.open[..outer]
-            .iter()
-            .any(|element| !element.has_heading);
+        let mut above = self.open[..outer].iter();
+        let begins_section = above.any(|element| !element.has_heading);
         if !self.traced.text.is_empty() {
             let line_ends = if begins_section { "\n\n" } else { "\n" };
             self.traced.stand_for(line_ends, at as u64, 0);

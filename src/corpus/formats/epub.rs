@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Cursor;
 
 use rbook::Epub;
+use rbook::epub::toc::EpubTocEntry;
 
 use super::builder::{Builder, day, named};
 use super::format::{Extract, Format, Reader};
@@ -78,10 +79,8 @@ fn add_pages(book: &Epub, builder: &mut Builder) -> usize {
         number += 1;
         let listed = titles.get(path);
         let own_title = text.headings.iter().find(|heading| heading.level > 0);
-        let title = listed
-            .map(|(_, title)| title)
-            .or_else(|| own_title.map(|heading| &heading.title))
-            .cloned();
+        let title = listed.map(|(_, title)| title);
+        let title = title.or_else(|| Some(&own_title?.title)).cloned();
         if own_title.is_none()
             && let Some((level, title)) = listed
         {
@@ -103,11 +102,8 @@ fn add_heading(level: u8, title: &str, page: &mut Extract) {
     let first = page.text[start..].trim_start();
     let line = first.lines().next().unwrap_or_default().trim_end();
     let at = page.text.len() - first.len();
-    let length = if line.to_lowercase() == title.to_lowercase() {
-        line.len()
-    } else {
-        0
-    };
+    let is_said = line.to_lowercase() == title.to_lowercase();
+    let length = if is_said { line.len() } else { 0 };
     page.headings
         .push(Heading::new(at..at + length, level, title));
 }
@@ -136,10 +132,7 @@ fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
 fn titles(book: &Epub) -> HashMap<String, (u8, String)> {
     let mut titles = HashMap::new();
     let contents = book.toc().contents();
-    for entry in contents
-        .iter()
-        .flat_map(rbook::epub::toc::EpubTocEntry::flatten)
-    {
+    for entry in contents.iter().flat_map(EpubTocEntry::flatten) {
         if let (Some(href), Some(title)) = (entry.href(), named(entry.label())) {
             let path = href.path().as_str().to_owned();
             let level = u8::try_from(entry.depth()).unwrap_or(u8::MAX).max(1);
@@ -151,10 +144,8 @@ fn titles(book: &Epub) -> HashMap<String, (u8, String)> {
 
 fn metadata(book: &Epub) -> Metadata {
     let about = book.metadata();
-    let authors: Vec<String> = about
-        .creators()
-        .filter_map(|creator| named(creator.value()))
-        .collect();
+    let authors = about.creators();
+    let authors: Vec<String> = authors.filter_map(|author| named(author.value())).collect();
     let date = about.published_entry().or_else(|| about.modified_entry());
     Metadata {
         title: about.title().and_then(|title| named(title.value())),

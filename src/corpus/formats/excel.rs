@@ -53,9 +53,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         };
         if !cells(&formulas).any(has_value) {
             for (row, column, formula) in cells(&formulas) {
-                rows.entry(row)
-                    .or_default()
-                    .insert(column, format!("={formula}"));
+                let cells = rows.entry(row).or_default();
+                cells.insert(column, format!("={formula}"));
                 uncomputed += 1;
             }
         }
@@ -67,9 +66,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
             }
         }
     }
-    let hidden = sheets
-        .iter()
-        .filter(|of| of.visible != SheetVisible::Visible);
+    let sheets = sheets.iter();
+    let hidden = sheets.filter(|sheet| sheet.visible != SheetVisible::Visible);
     let hidden: Vec<&str> = hidden.map(|sheet| sheet.name.as_str()).collect();
     add_notes(&hidden, uncomputed, &mut builder);
     Ok(builder.finish())

@@ -213,18 +213,15 @@ impl Header {
 
         let is_wide = above.iter().all(|row| row.len() < names.len()) && width <= names.len() + 1;
         // a row that begins behind the first column has no name for its labels
-        let has_words = names[0].0 > 0
-            || names
-                .iter()
-                .any(|(_, name)| name.contains(char::is_alphabetic));
+        let is_word = |(_, name): &(usize, String)| name.contains(char::is_alphabetic);
+        let has_words = names[0].0 > 0 || names.iter().any(is_word);
         let are_named = names.len() * 2 > names.last()?.0 + 1;
         let is_header = is_wide && has_words && are_named && are_words(&names, below);
+        let is_sure = |(column, name): &(usize, String)| is_above_numbers(*column, name, below);
         is_header.then(|| Self {
             rows: range,
             width,
-            is_above_numbers: names
-                .iter()
-                .any(|(column, name)| is_above_numbers(*column, name, below)),
+            is_above_numbers: names.iter().any(is_sure),
             names,
         })
     }
@@ -250,10 +247,8 @@ impl Header {
 
 /// Returns whether each row is a label that ends with a colon, with its value.
 fn are_labelled(rows: &[&Cells]) -> bool {
-    let are_labels = rows
-        .iter()
-        .all(|row| row.len() <= 2 && row[0].1.ends_with(':'));
-    are_labels && rows.iter().any(|row| row.len() == 2)
+    let is_labelled = |row: &&Cells| row.len() <= 2 && row[0].1.ends_with(':');
+    rows.iter().all(is_labelled) && rows.iter().any(|row| row.len() == 2)
 }
 
 /// Returns whether the rows are labels with values of several kinds, below titles. A title or a
@@ -297,9 +292,8 @@ fn is_time_of_column(column: usize, cells: &Cells, below: &[&Cells]) -> bool {
     let mut values = below.iter().filter_map(|row| cell(row, column));
     // a rate has four digits behind its point, as a year has behind its month
     let is_rate = |value: &str| {
-        value
-            .split_once('.')
-            .is_some_and(|(_, part)| part.len() == 4)
+        let parts = value.split_once('.');
+        parts.is_some_and(|(_, part)| part.len() == 4)
     };
     match (is_time(name), is_period(name)) {
         (true, _) => !values.any(|value| is_time(value) || (is_rate(name) && is_rate(value))),
@@ -316,10 +310,8 @@ fn is_unit_of_column(column: usize, cells: &Cells, below: &[&Cells]) -> bool {
         return false;
     };
     let is_below_word = cell(cells, 0).is_none_or(|first| !is_number(first));
-    let beside: Vec<&(usize, String)> = cells
-        .iter()
-        .filter(|(_, other)| unit(other) == unit(name))
-        .collect();
+    let beside = cells.iter().filter(|(_, other)| unit(other) == unit(name));
+    let beside: Vec<&(usize, String)> = beside.collect();
     let mut values = below.iter().filter_map(|row| cell(row, column));
     let has_one_value = |row: &&Cells| {
         let mut values = beside.iter().map(|(column, _)| cell(row, *column));
@@ -351,10 +343,8 @@ fn is_above_numbers(column: usize, name: &str, below: &[&Cells]) -> bool {
 }
 
 fn cell(row: &Cells, column: usize) -> Option<&str> {
-    let at = row
-        .binary_search_by_key(&column, |(column, _)| *column)
-        .ok()?;
-    Some(&row[at].1)
+    let at = row.binary_search_by_key(&column, |(column, _)| *column);
+    Some(&row[at.ok()?].1)
 }
 
 fn line(columns: &Columns, cells: &Cells) -> String {
@@ -382,10 +372,8 @@ fn is_month_of_year(time: &str) -> bool {
 }
 
 fn is_year(cell: &str) -> bool {
-    cell.len() == 4
-        && cell
-            .parse()
-            .is_ok_and(|year: u32| (1900..2100).contains(&year))
+    let is_near = |year: u32| (1900..2100).contains(&year);
+    cell.len() == 4 && cell.parse().is_ok_and(is_near)
 }
 
 /// Returns whether a cell is a month, a quarter or a half of a year in words.

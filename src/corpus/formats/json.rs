@@ -6,17 +6,10 @@ use super::format::{Extract, Format};
 use crate::corpus::offsets::Traced;
 use crate::corpus::outline::Heading;
 
+#[rustfmt::skip]
 pub(super) const FORMAT: Format = Format::for_lines(
     "JSON",
-    &[
-        "json",
-        "jsonl",
-        "ndjson",
-        "jsonc",
-        "json5",
-        "geojson",
-        "webmanifest",
-    ],
+    &["json", "jsonl", "ndjson", "jsonc", "json5", "geojson", "webmanifest"],
     |source| extract(&source),
 );
 
@@ -84,11 +77,8 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
 }
 
 fn comment_end(source: &str, at: usize) -> usize {
-    let mark = if source[at..].starts_with("//") {
-        "\n"
-    } else {
-        "*/"
-    };
+    let is_line = source[at..].starts_with("//");
+    let mark = if is_line { "\n" } else { "*/" };
     let end = source[at..].find(mark).map(|end| at + end + mark.len());
     end.unwrap_or(source.len())
 }
@@ -98,10 +88,8 @@ fn comment_end(source: &str, at: usize) -> usize {
 fn scalar_end(source: &str, at: usize) -> usize {
     let is_end = |c: char| c.is_ascii_whitespace() || "{}[],:\"".contains(c);
     let first = source[at..].chars().next().map_or(1, char::len_utf8);
-    let end = source[at + first..]
-        .find(is_end)
-        .map(|end| at + first + end);
-    end.unwrap_or(source.len())
+    let end = source[at + first..].find(is_end);
+    end.map_or(source.len(), |end| at + first + end)
 }
 
 /// An open object or array.
@@ -233,11 +221,8 @@ impl<'a> Lines<'a> {
             key.is_none() && self.traced.text.len() - start < MAX_ARRAY_LINE_BYTES
         });
         if continues {
-            let separator = if self.containers.is_empty() {
-                " "
-            } else {
-                ", "
-            };
+            let is_outside = self.containers.is_empty();
+            let separator = if is_outside { " " } else { ", " };
             self.traced.stand_for(separator, at as u64, 0);
             return;
         }
@@ -259,11 +244,9 @@ impl<'a> Lines<'a> {
             self.traced.stand_for(self.line_ends, at as u64, 0);
         }
         let start = self.traced.text.len();
-        self.headings.extend(
-            self.due
-                .drain(..)
-                .map(|(level, title)| Heading::new(start..start, level, title)),
-        );
+        let due = self.due.drain(..);
+        self.headings
+            .extend(due.map(|(level, title)| Heading::new(start..start, level, title)));
     }
 }
 

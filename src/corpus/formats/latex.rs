@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_and_text_of_extract() {
+    fn titles_and_text_of_latex() {
         let source = "\\title{On \\emph{Lamps}}\\author{Ann}\n\\date{January 31, 2024}\n\\begin{document}\n% no\n\\section*{One}\\label{s}\ntext 5\\% % no\r\n\n\\subsection[short]{Two \\& three}\n\\begin{verbatim}\n% kept\n\\section{no}\n\\end{verbatim}\n\\sectionmark{no}\nmore\\end{document} no";
         let found = extract(source);
         assert_eq!(

@@ -191,11 +191,8 @@ impl Commands {
         let name = command_name(command);
         let length = 1 + name.len();
         if let Some(text) = self.defined.get(name) {
-            let braces = if command[name.len()..].starts_with("{}") {
-                2
-            } else {
-                0
-            };
+            let has_braces = command[name.len()..].starts_with("{}");
+            let braces = if has_braces { 2 } else { 0 };
             return match text {
                 Some(text) => (length + braces, Some(text.clone())),
                 None => (length, None),

@@ -74,11 +74,8 @@ fn add_table(text: &str, rows: &[Row], plain: &dyn Fn(&str) -> String, tables: &
     let is_number = |name: &String| {
         name.contains(|c: char| c.is_ascii_digit()) && !name.contains(char::is_alphabetic)
     };
-    let has_sum = header_rows > 1
-        && rows[..header_rows]
-            .iter()
-            .flat_map(names)
-            .any(|name| is_number(&name));
+    let mut above = rows[..header_rows].iter().flat_map(names);
+    let has_sum = header_rows > 1 && above.any(|name| is_number(&name));
     let header_rows = if has_sum { 0 } else { header_rows };
 
     let mut columns = Columns::default();

@@ -348,9 +348,8 @@ fn unfold<'t>(part: &MessagePart<'_>, text: &'t str) -> Cow<'t, str> {
 /// Returns the text of a part, decoded as a file is where it is not what its label says: UTF-8
 /// under the name of another encoding, or another one under that of UTF-8 or none.
 fn decode_again<'p>(message: &Message<'_>, part: &MessagePart<'_>, text: &'p str) -> Cow<'p, str> {
-    let label = part
-        .content_type()
-        .and_then(|kind| kind.attribute("charset"));
+    let kind = part.content_type();
+    let label = kind.and_then(|kind| kind.attribute("charset"));
     let label = label.and_then(|label| Encoding::for_label(label.as_bytes()));
     // text of one byte a letter is hardly ever UTF-8 by chance
     let may_be_utf8 = label.is_some_and(Encoding::is_single_byte);
@@ -391,9 +390,8 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 /// Returns whether a line has a number or a name that is not among the words, or mostly others.
 fn says_more(line: &str, known: &HashSet<String>) -> bool {
     let all = words_of(line).count();
-    let new: Vec<&str> = words_of(line)
-        .filter(|word| !known.contains(&word.to_lowercase()))
-        .collect();
+    let is_new = |word: &&str| !known.contains(&word.to_lowercase());
+    let new: Vec<&str> = words_of(line).filter(is_new).collect();
     // every line begins with a capital, and "Unsubscribe" is the line of a page's frame
     let first = words_of(line).next();
     let is_fact = |word: &&str| {
@@ -477,16 +475,13 @@ fn attachment_name(part: &MessagePart<'_>) -> String {
 }
 
 fn addresses(of: Option<&Address<'_>>) -> String {
-    let all: Vec<String> = of
-        .iter()
-        .flat_map(|addresses| addresses.iter())
-        .map(|address| match (address.name(), address.address()) {
-            (Some(name), Some(address)) => format!("{name} <{address}>"),
-            (Some(name), None) => name.to_owned(),
-            (None, address) => address.unwrap_or_default().to_owned(),
-        })
-        .collect();
-    one_line(&all.join(", "))
+    let all = of.into_iter().flat_map(Address::iter);
+    let all = all.map(|address| match (address.name(), address.address()) {
+        (Some(name), Some(address)) => format!("{name} <{address}>"),
+        (Some(name), None) => name.to_owned(),
+        (None, address) => address.unwrap_or_default().to_owned(),
+    });
+    one_line(&all.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the field of the date as it is written: programs write it in ways of their own.

@@ -167,9 +167,8 @@ fn with_tables_apart(text: &str) -> Cow<'_, str> {
         if let Some(last) = last.filter(|_| is_prose && is_row(header) && is_rule(line.1)) {
             let end = start + prose.len();
             let blank = " ".repeat(last.len_utf8() - 1) + "\n";
-            apart
-                .to_mut()
-                .replace_range(end - last.len_utf8()..end, &blank);
+            let sign = end - last.len_utf8()..end;
+            apart.to_mut().replace_range(sign, &blank);
         }
         above = [above[1], line];
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::columns::{Tables, with_edits};
 use super::format::{Extract, Format};
 use super::lines::lines;
-use super::markup_tables::{add_asciidoc_table, add_bar_tables, restructured_tables};
+use super::markup_tables::{add_asciidoc_table, add_bar_tables, add_restructured_tables};
 use super::unseen::{is_within, verbatim_parts};
 use crate::corpus::outline::Heading;
 use crate::corpus::sentence::{field, fold_white_space};
@@ -58,9 +58,8 @@ fn named_texts(line: &str, [open, close]: [char; 2], names: &Names<'_>) -> Vec<E
         let start = at + start;
         at = start + 1;
         let rest = &line[at..line.ceil_char_boundary(at + MAX_NAME_BYTES)];
-        let text = rest
-            .find(close)
-            .and_then(|length| Some((length, names.get(&rest[..length])?)));
+        let length = rest.find(close);
+        let text = length.and_then(|length| Some((length, names.get(&rest[..length])?)));
         if let Some((length, text)) = text.filter(|_| !line[..start].ends_with('\\')) {
             at += length + 1;
             found.push((start..at, text.clone()));
@@ -187,13 +186,10 @@ fn table_attributes<'a>(delimiter: &str, attributes: &'a str) -> Option<Cow<'a, 
 
 /// Returns whether a line opens or closes a block of AsciiDoc whose lines are no titles.
 fn is_delimiter(content: &str) -> bool {
-    content.len() >= 4
-        && ["-", ".", "+", "/", "_", "*", "="]
-            .into_iter()
-            .any(|mark| content.split(mark).all(str::is_empty))
-        || ["|===", ",===", ":==="]
-            .into_iter()
-            .any(|mark| content.starts_with(mark))
+    let is_run = |mark: &str| content.split(mark).all(str::is_empty);
+    let is_of_table = |mark: &str| content.starts_with(mark);
+    content.len() >= 4 && ["-", ".", "+", "/", "_", "*", "="].into_iter().any(is_run)
+        || ["|===", ",===", ":==="].into_iter().any(is_of_table)
         || content.starts_with("```")
 }
 
@@ -204,10 +200,8 @@ fn restructured_text(text: String) -> Extract {
     let mut metadata = Metadata::default();
     let mut styles: Vec<(u8, bool)> = Vec::new();
     let all: Vec<(usize, &str)> = lines(&text).collect();
-    let names: Names<'_> = all
-        .iter()
-        .filter_map(|(_, line)| substitution(line))
-        .collect();
+    let names = all.iter().filter_map(|(_, line)| substitution(line));
+    let names: Names<'_> = names.collect();
     let mut next = 0;
     for (index, (start, line)) in all.iter().enumerate() {
         if index < HEADER_LINES
@@ -249,7 +243,8 @@ fn restructured_text(text: String) -> Extract {
         headings.push(heading(*start..end, level + 1, title));
         next = last + 1;
     }
-    let mut tables = restructured_tables(&text, &all);
+    let mut tables = Tables::default();
+    add_restructured_tables(&text, &all, &mut tables);
     let mut is_comment = false;
     let mut is_explicit = false;
     // the indentation of the line above a block of code
@@ -360,11 +355,8 @@ fn org(text: String) -> Extract {
             tables.leave_out(whole_line(&text, start, line));
         }
         is_in_comment &= !is_end;
-        let lower = line
-            .trim_start()
-            .get(..8)
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let lower = line.trim_start().get(..8).unwrap_or_default();
+        let lower = lower.to_ascii_lowercase();
         if lower.starts_with("#+begin_") {
             is_in_block |= !begins_comment || comments.contains(&start);
         } else if lower.starts_with("#+end_") {
@@ -422,8 +414,8 @@ fn org_comments(text: &str) -> HashSet<usize> {
 /// Returns a title of Org without the state before it and the tags after it.
 fn org_title(title: &str) -> &str {
     let title = title.trim();
-    let title = ["TODO ", "DONE "]
-        .into_iter()
+    let mut states = ["TODO ", "DONE "].into_iter();
+    let title = states
         .find_map(|state| title.strip_prefix(state))
         .unwrap_or(title);
     // the priority: `[#A]`

@@ -53,12 +53,10 @@ fn is_bar_rule(line: &str) -> bool {
 
 /// Finds the tables of plain text, with the rules of reStructuredText and with those of Markdown.
 pub(super) fn plain_tables(text: &str, lines: &[Line<'_>]) -> Tables {
-    let has_grid = lines.iter().any(|(_, line)| is_grid_rule(line));
-    let mut tables = if has_grid {
-        restructured_tables(text, lines)
-    } else {
-        Tables::default()
-    };
+    let mut tables = Tables::default();
+    if lines.iter().any(|(_, line)| is_grid_rule(line)) {
+        add_restructured_tables(text, lines, &mut tables);
+    }
     add_bar_tables(text, lines, &mut tables);
     tables
 }
@@ -212,9 +210,8 @@ fn asciidoc_cells(lines: &[Line<'_>]) -> Option<Vec<AsciiDocCell>> {
             if number.contains('.') && number.ends_with('+') {
                 return None;
             }
-            let columns = number
-                .strip_suffix(['+', '*'])
-                .and_then(|number| number.parse().ok());
+            let number = number.strip_suffix(['+', '*']);
+            let columns = number.and_then(|number| number.parse().ok());
 
             let begin = start + bar - mark.len();
             if let Some(last) = cells.last_mut() {
@@ -242,36 +239,31 @@ fn asciidoc_columns(attributes: &str) -> Option<usize> {
         None => value.split([',', ']']).next()?,
     };
     let columns = value.split([',', ';']).map(|column| {
-        let times = column
-            .split_once('*')
-            .map(|(times, _)| times.trim().parse());
-        times.and_then(Result::ok).unwrap_or(1_usize)
+        let times = column.split_once('*');
+        let times = times.and_then(|(times, _)| times.trim().parse().ok());
+        times.unwrap_or(1_usize)
     });
     Some(columns.sum::<usize>().clamp(1, MAX_COLUMNS))
 }
 
-/// Finds the tables of reStructuredText: grids of signs, columns under rules of `=`, and the
+/// Adds the tables of reStructuredText: grids of signs, columns under rules of `=`, and the
 /// directives `csv-table` and `list-table`.
-pub(super) fn restructured_tables(text: &str, lines: &[Line<'_>]) -> Tables {
-    let mut tables = Tables::default();
+pub(super) fn add_restructured_tables(text: &str, lines: &[Line<'_>], tables: &mut Tables) {
     let mut next = 0;
-
     while let Some((_, line)) = lines.get(next) {
         let rest = &lines[next..];
         next += if is_grid_rule(line) {
-            add_grid(text, rest, &mut tables)
+            add_grid(text, rest, tables)
         } else if is_column_rule(line) {
-            add_columns(text, rest, &mut tables)
+            add_columns(text, rest, tables)
         } else if line.trim_start().starts_with(".. csv-table::") {
-            Directive::new(rest).add_values(text, &mut tables)
+            Directive::new(rest).add_values(text, tables)
         } else if line.trim_start().starts_with(".. list-table::") {
-            Directive::new(rest).add_list(text, &mut tables)
+            Directive::new(rest).add_list(text, tables)
         } else {
             1
         };
     }
-
-    tables
 }
 
 /// Adds the tables of Pandoc among the lines of Markdown: grids of signs, and columns under a rule
@@ -325,9 +317,8 @@ fn add_dashed_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> us
         add_row(text, &[*line], &split, index == 0, &mut columns, tables);
     }
     // the rule that ends a table begins no other
-    let is_ended = lines
-        .get(2 + rows)
-        .is_some_and(|(_, line)| is_dashed_rule(line));
+    let next = lines.get(2 + rows);
+    let is_ended = next.is_some_and(|(_, line)| is_dashed_rule(line));
     rows + 1 + usize::from(is_ended)
 }
 
@@ -387,11 +378,8 @@ impl<'t, 'l> Directive<'t, 'l> {
     /// Adds a table whose rows are lists in a list, and returns the number of its lines.
     fn add_list(&self, text: &str, tables: &mut Tables) -> usize {
         let begins_row = |(_, line): &Line<'_>| line.trim_start().starts_with("* -");
-        let first = self
-            .content
-            .iter()
-            .take_while(|line| !begins_row(line))
-            .count();
+        let above = self.content.iter().take_while(|line| !begins_row(line));
+        let first = above.count();
         let mut columns = Columns::default();
         let header_rows = self.header_rows();
         let rows = self.content[first..].chunk_by(|_, next| !begins_row(next));
@@ -444,27 +432,21 @@ fn add_grid(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
         return table.len();
     }
 
-    let corners: Vec<usize> = (0..)
-        .zip(table[0].1.chars())
-        .filter(|(_, c)| *c == '+')
-        .map(|(at, _)| at)
-        .take(MAX_COLUMNS)
-        .collect();
+    let signs = (0..).zip(table[0].1.chars());
+    let corners = signs.filter_map(|(at, c)| (c == '+').then_some(at));
+    let corners: Vec<usize> = corners.take(MAX_COLUMNS).collect();
     let split = |line: Line<'_>| {
         let bytes = bytes_at(line.1, &corners);
         // a cell over several columns has no bar between them
-        let bars = bytes
-            .iter()
-            .enumerate()
-            .filter(|(_, at)| line.1[**at..].starts_with('|'));
-        let bars: Vec<(usize, usize)> = bars.map(|(column, at)| (column, *at)).collect();
+        let bars = bytes.into_iter().enumerate();
+        let bars = bars.filter(|(_, at)| line.1[*at..].starts_with('|'));
+        let bars: Vec<(usize, usize)> = bars.collect();
         bars.windows(2)
             .map(|pair| (pair[0].0, line.0 + pair[0].1 + 1..line.0 + pair[1].1))
             .collect()
     };
-    let header_rule = table
-        .iter()
-        .position(|(_, line)| is_grid_rule(line) && line.contains('='));
+    let is_header_rule = |(_, line): &Line<'_>| is_grid_rule(line) && line.contains('=');
+    let header_rule = table.iter().position(is_header_rule);
     let mut columns = Columns::default();
     let mut at = 0;
     for row in table.split(|(_, line)| is_grid_rule(line)) {
@@ -493,11 +475,8 @@ fn add_columns(text: &str, lines: &[Line<'_>], tables: &mut Tables) -> usize {
         !is_underline && !is_column_rule(line)
     };
     let mut columns = Columns::default();
-    let rows: Vec<Line<'_>> = lines[1..end]
-        .iter()
-        .filter(|line| is_of_row(line))
-        .copied()
-        .collect();
+    let rows = lines[1..end].iter().copied();
+    let rows: Vec<Line<'_>> = rows.filter(is_of_row).collect();
     for row in rows.chunk_by(|_, next| !is_row_begin(*next)) {
         let is_header = header_rule.is_some_and(|rule| row[0].0 < lines[rule].0);
         add_row(text, row, &split, is_header, &mut columns, tables);
@@ -517,11 +496,9 @@ fn column_begins(rule: &str, sign: char) -> Vec<usize> {
 fn column_cells((start, line): Line<'_>, begins: &[usize]) -> Cells {
     let mut bytes = bytes_at(line, begins);
     bytes.push(line.len());
-    bytes
-        .windows(2)
-        .enumerate()
-        .map(|(column, pair)| (column, start + pair[0]..start + pair[1]))
-        .collect()
+    let cells = bytes.windows(2).enumerate();
+    let cells = cells.map(|(column, pair)| (column, start + pair[0]..start + pair[1]));
+    cells.collect()
 }
 
 /// Returns the rule below the names of the columns, if there is one, and the one before a blank
@@ -570,10 +547,8 @@ fn add_row(
         }
         return tables.add_row(text, row, &[], columns);
     }
-    let mut cells: Cells = cells
-        .into_iter()
-        .map(|(column, part, _)| (column, part))
-        .collect();
+    let cells = cells.into_iter().map(|(column, part, _)| (column, part));
+    let mut cells: Cells = cells.collect();
     // those of a later line come later in the text
     cells.sort_by_key(|(_, part)| part.start);
     tables.add_row(text, row, &cells, columns);

@@ -56,11 +56,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
 /// Returns the cells: of the notebook, or of its sheets before version 4 of the format.
 fn cells(notebook: &Value) -> Vec<&Value> {
     let holders = list(notebook, "worksheets").unwrap_or(std::slice::from_ref(notebook));
-    holders
-        .iter()
-        .filter_map(|holder| list(holder, "cells"))
-        .flatten()
-        .collect()
+    let cells = holders.iter().filter_map(|holder| list(holder, "cells"));
+    cells.flatten().collect()
 }
 
 fn list<'a>(holder: &'a Value, name: &str) -> Option<&'a [Value]> {
@@ -106,11 +103,8 @@ impl LeftOut {
 
 /// Adds a cell with its outputs, and its place.
 fn add_cell(extract: &mut Extract, number: u32, cell: &Value, left_out: &mut LeftOut) {
-    let source = cell
-        .get("source")
-        .or_else(|| cell.get("input"))
-        .map(join_lines)
-        .unwrap_or_default();
+    let source = cell.get("source").or_else(|| cell.get("input"));
+    let source = source.map(join_lines).unwrap_or_default();
     let source = source.trim_end();
     let outputs = outputs(cell, left_out);
     let is_empty = source.trim().is_empty();
@@ -122,20 +116,14 @@ fn add_cell(extract: &mut Extract, number: u32, cell: &Value, left_out: &mut Lef
     }
 
     let start = extract.text.len();
-    extract
-        .places
-        .push((start, Place::new(PlaceUnit::Cell, number)));
+    let place = Place::new(PlaceUnit::Cell, number);
+    extract.places.push((start, place));
     if !is_empty {
         add_source(extract, cell, source);
     }
     if !outputs.is_empty() {
-        let label = if is_empty {
-            "Output:\n"
-        } else {
-            "\n\nOutput:\n"
-        };
-        extract.text.push_str(label);
-        extract.text.push_str(&outputs);
+        let gap = if is_empty { "" } else { "\n\n" };
+        extract.text.push_str(&format!("{gap}Output:\n{outputs}"));
     }
 }
 
@@ -173,10 +161,8 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             let is_picture = |name: &String| {
                 name.starts_with("image/") || ["png", "jpeg", "svg"].contains(&name.as_str())
             };
-            let has_picture = forms
-                .as_object()
-                .is_some_and(|forms| forms.keys().any(is_picture));
-            left_out.pictures += usize::from(has_picture);
+            let mut names = forms.as_object().into_iter().flat_map(|forms| forms.keys());
+            left_out.pictures += usize::from(names.any(is_picture));
 
             // the text form of a table has its columns apart from their names
             let page = form("text/html");
@@ -221,12 +207,9 @@ fn add_source(extract: &mut Extract, cell: &Value, source: &str) {
         Some("markdown") => markdown::extract(source.to_owned()),
         // notebooks before version 4 have cells that are headings
         Some("heading") => {
-            let level = cell
-                .get("level")
-                .and_then(Value::as_u64)
-                .unwrap_or(1)
-                .clamp(1, 6);
-            markdown::extract(format!("{} {source}", "#".repeat(level as usize)))
+            let level = cell.get("level").and_then(Value::as_u64).unwrap_or(1);
+            let marks = "#".repeat(level.clamp(1, 6) as usize);
+            markdown::extract(format!("{marks} {source}"))
         }
         _ => Extract::verbatim(source.to_owned()),
     };

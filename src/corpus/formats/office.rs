@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use undoc::model::{Block, Document, Paragraph, Section, Table, TextRun};
+use undoc::model::{Block, Cell, Document, Paragraph, Section, Table};
 use undoc::pptx::PptxParser;
 use undoc::{ParseEvent, SectionStreamOptions};
 
@@ -13,7 +13,7 @@ use super::format::{Extract, Format, Reader};
 use super::html;
 use super::office_parts;
 use super::office_runs::OUTLINE_STYLE;
-use super::package::{ENCRYPTED, Package, Relationship, hidden_slides_note, property_kind};
+use super::package::{ENCRYPTED, Package, Relationship, hidden_slides_note, is_xml, property_kind};
 use super::script::{RaisedText, ScriptKind};
 use super::xml::{Node, walk_all, walk_tags};
 use crate::corpus::decode::decode;
@@ -85,13 +85,9 @@ fn read_word(bytes: &[u8]) -> Result<Extract, String> {
 
 /// Makes the bold lines of a document headings where it has no others.
 fn settle_bold_lines(extract: &mut Extract) {
-    let bold = || {
-        extract
-            .headings
-            .iter()
-            .filter(|heading| heading.level == BOLD_LEVEL)
-    };
-    let bytes: usize = bold().map(|heading| heading.range.len()).sum();
+    let headings = extract.headings.iter();
+    let bold = headings.filter(|heading| heading.level == BOLD_LEVEL);
+    let bytes: usize = bold.map(|heading| heading.range.len()).sum();
     let is_title = |heading: &Heading| heading.level == 0 || heading.level == BOLD_LEVEL;
     let are_headings = extract.headings.iter().all(is_title)
         && bytes as f64 <= extract.text.len() as f64 * MAX_BOLD_SHARE;
@@ -151,10 +147,7 @@ fn add_drawings(package: &mut Package<'_>, related: &[Relationship], builder: &m
 fn add_chunks(package: &mut Package<'_>, related: &[Relationship], builder: &mut Builder) {
     for chunk in related.iter().filter(|part| part.is("aFChunk")) {
         let path = &chunk.path;
-        if ["html", "htm", "xhtml"]
-            .iter()
-            .any(|end| path.ends_with(end))
-        {
+        if path.ends_with("html") || path.ends_with("htm") {
             let bytes = package.bytes(path);
             let page = bytes.and_then(|bytes| decode(bytes.unwrap_or_default()));
             let page = builder.take_or_note(path, page);
@@ -177,7 +170,7 @@ fn add_comments(
 ) {
     for comments in related.iter().filter(|part| part.is("comments")) {
         let path = &comments.path;
-        let read = package.visit_comments(path, &["author", "authorId"], &mut |author, text| {
+        let read = package.visit_comments(path, &mut |author, text| {
             if !text.trim().is_empty() {
                 let author = authors.get(author).map_or(author, String::as_str);
                 builder.paragraph(&(comment_label(author) + text.trim()));
@@ -208,7 +201,7 @@ fn read_powerpoint(bytes: &[u8]) -> Result<Extract, String> {
 /// Reads the slides of a file since 2007, one after another.
 fn read_slides(bytes: &[u8], builder: &mut Builder) -> Result<(), String> {
     let mut package = Package::open(bytes)?;
-    package.check_xml()?;
+    package.check(is_xml)?;
 
     let (changes, hidden) = office_parts::slide_changes(&mut package, builder);
     let mut parts = SlideParts::new(package, builder)?;
@@ -295,9 +288,8 @@ fn add_blocks(section: &Section, continues_table: bool, rows: &mut Rows, builder
                 add_table(table, 0, rows, builder);
             }
             Block::Note { content, .. } => {
-                content
-                    .iter()
-                    .for_each(|paragraph| builder.paragraph(&text(paragraph)));
+                let texts = content.iter().map(text);
+                texts.for_each(|text| builder.paragraph(&text));
             }
             Block::Image { alt_text, .. } => {
                 builder.paragraph(alt_text.as_deref().unwrap_or_default());
@@ -358,20 +350,13 @@ fn is_bold_line(paragraph: &Paragraph, text: &str) -> bool {
 fn text(paragraph: &Paragraph) -> String {
     let mut text = RaisedText::default();
     for run in &paragraph.runs {
-        text.push(&run.text, script_kind(run));
+        let kind = ScriptKind::from_flags(run.style.superscript, run.style.subscript);
+        text.push(&run.text, kind);
         if run.line_break || run.page_break {
             text.push("\n", None);
         }
     }
     text.finish()
-}
-
-fn script_kind(run: &TextRun) -> Option<ScriptKind> {
-    if run.style.superscript {
-        Some(ScriptKind::Above)
-    } else {
-        run.style.subscript.then_some(ScriptKind::Below)
-    }
 }
 
 fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
@@ -397,10 +382,8 @@ fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
         }
 
         if is_layout {
-            let cells = row.cells.iter();
-            cells
-                .flat_map(|cell| &cell.content)
-                .for_each(|paragraph| add_paragraph(paragraph, builder));
+            let paragraphs = row.cells.iter().flat_map(|cell| &cell.content);
+            paragraphs.for_each(|paragraph| add_paragraph(paragraph, builder));
         } else {
             for ((column, text), cell) in cells.iter().zip(&row.cells) {
                 rows.merge(*column, text, cell.row_span);
@@ -414,11 +397,8 @@ fn add_table(table: &Table, depth: u8, rows: &mut Rows, builder: &mut Builder) {
 
 /// Returns the rows of a small table in a cell as a part of that; `None` for another one.
 fn nested_rows(table: &Extract) -> Option<String> {
-    let mut rows: Vec<&str> = table
-        .rows
-        .iter()
-        .map(|row| &table.text[row.clone()])
-        .collect();
+    let rows = table.rows.iter().map(|row| &table.text[row.clone()]);
+    let mut rows: Vec<&str> = rows.collect();
     let bytes: usize = rows.iter().map(|row| row.len() + 1).sum();
     if bytes > MAX_NESTED_BYTES || bytes != table.text.len() + 1 {
         return None;
@@ -426,9 +406,7 @@ fn nested_rows(table: &Extract) -> Option<String> {
     // the names of the columns are in the rows below them
     if let [names, first, ..] = rows.as_slice() {
         let name = names.split("; ").next().unwrap_or_default();
-        let is_header = first
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with(": "));
+        let is_header = first.starts_with(&format!("{name}: "));
         rows.drain(..usize::from(is_header));
     }
     Some(rows.join("\n").replace("; ", ", "))
@@ -436,20 +414,19 @@ fn nested_rows(table: &Extract) -> Option<String> {
 
 /// Returns the text of the cells of a table, each with its column.
 fn grid(table: &Table) -> Vec<Vec<(usize, String)>> {
+    let text_of = |cell: &Cell| {
+        let lines: Vec<String> = cell.content.iter().map(text).collect();
+        lines.join("\n")
+    };
     let columns = table.cell_columns();
-    columns
-        .iter()
-        .zip(&table.rows)
-        .map(|(columns, row)| {
-            let cells = columns.iter().zip(&row.cells);
-            cells
-                .map(|(&column, cell)| {
-                    let lines: Vec<String> = cell.content.iter().map(text).collect();
-                    (column, lines.join("\n"))
-                })
-                .collect()
-        })
-        .collect()
+    let rows = columns.into_iter().zip(&table.rows);
+    let rows = rows.map(|(columns, row)| {
+        let cells = columns.into_iter().zip(&row.cells);
+        cells
+            .map(|(column, cell)| (column, text_of(cell)))
+            .collect()
+    });
+    rows.collect()
 }
 
 /// Returns the title of a slide: its first heading.

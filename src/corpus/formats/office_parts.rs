@@ -101,7 +101,7 @@ pub(super) fn visit_pieces(
     builder: &mut Builder,
     visit: &mut Visit<'_>,
 ) -> Result<Vec<Relationship>, String> {
-    package.check_xml()?;
+    package.check(is_xml)?;
     let main = package.main_part()?.filter(|path| package.has(path));
     let main = main.unwrap_or_else(|| DOCUMENT.to_owned());
     let moved = Some(main.clone()).filter(|main| main != DOCUMENT);
@@ -114,10 +114,8 @@ pub(super) fn visit_pieces(
         let read = xml.and_then(|xml| TextStyles::read(&xml));
         plain.styles = changes.take_or_empty(&styles.path, read, builder);
     }
-    for part in parts
-        .iter()
-        .filter(|part| WITH_TEXT.iter().any(|kind| part.is(kind)))
-    {
+    let has_text = |part: &&Relationship| WITH_TEXT.iter().any(|kind| part.is(kind));
+    for part in parts.iter().filter(has_text) {
         let rewritten = package.xml(&part.path).and_then(|xml| {
             let rewritten = plain.rewrite(&xml)?;
             // undoc takes the letters of notes alone
@@ -130,9 +128,8 @@ pub(super) fn visit_pieces(
             Ok(raised.or(rewritten))
         });
         let rewritten = changes.take_or_empty(&part.path, rewritten, builder);
-        changes
-            .parts
-            .extend(rewritten.map(|xml| (part.path.clone(), xml)));
+        let changed = rewritten.map(|xml| (part.path.clone(), xml));
+        changes.parts.extend(changed);
     }
 
     if package.announced_bytes(&main) > PIECE_BYTES as u64 {
@@ -271,9 +268,8 @@ impl Pieces<'_> {
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
-            let event = reader
-                .read_event_into(&mut buffer)
-                .map_err(|error| reason(&error))?;
+            let event = reader.read_event_into(&mut buffer);
+            let event = event.map_err(|error| reason(&error))?;
             if matches!(event, Event::Eof) {
                 self.end_piece(&[])?;
                 break;
@@ -330,10 +326,8 @@ impl Pieces<'_> {
 
     /// Returns whether the piece can end here: between two blocks, or between two rows.
     fn is_between(&self) -> bool {
-        let has_rows = self
-            .table
-            .as_ref()
-            .is_some_and(|table| !table.head.is_empty());
+        let table = self.table.as_ref();
+        let has_rows = table.is_some_and(|table| !table.head.is_empty());
         self.is_in_body && (self.depth == BLOCKS || (has_rows && self.depth == BLOCKS + 1))
     }
 

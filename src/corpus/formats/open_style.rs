@@ -112,12 +112,7 @@ fn script(position: &str) -> Option<ScriptKind> {
         "sub" => Some(ScriptKind::Below),
         _ => {
             let percent: f32 = shift.trim_end_matches('%').parse().ok()?;
-            let kind = if percent > 0.0 {
-                ScriptKind::Above
-            } else {
-                ScriptKind::Below
-            };
-            (percent != 0.0).then_some(kind)
+            ScriptKind::from_flags(percent > 0.0, percent < 0.0)
         }
     }
 }

@@ -47,16 +47,15 @@ impl SheetTable {
             Some("collapse" | "filter")
         );
         match tag.name() {
-            "table-row" => self.is_row_hidden = is_hidden,
+            "table-row" => {
+                self.is_row_hidden = is_hidden;
+                self.begin_row(count(tag, "number-rows-repeated"));
+            }
             // the columns behind those with cells are one that repeats
             "table-column" => {
                 self.has_hidden |=
                     is_hidden && count(tag, "number-columns-repeated") < MAX_REPEATED_CELLS;
             }
-            _ => {}
-        }
-        match tag.name() {
-            "table-row" => self.begin_row(count(tag, "number-rows-repeated")),
             "table-cell" | "covered-table-cell" => {
                 let repeated = count(tag, "number-columns-repeated").max(1);
                 self.cell = Some((String::new(), repeated));
@@ -108,13 +107,8 @@ impl SheetTable {
         if let Some(formula) = formula.filter(|_| text.trim().is_empty()) {
             // `of:=[.B2]*[.C2]`: with the name of its language, and marks around references
             let formula = formula.split_once('=').map_or("", |(_, formula)| formula);
-            text = format!(
-                "={}",
-                formula
-                    .replace("[.", "")
-                    .replace(":.", ":")
-                    .replace(']', "")
-            );
+            let formula = formula.replace("[.", "").replace(":.", ":");
+            text = format!("={}", formula.replace(']', ""));
             self.uncomputed += 1;
         }
 
@@ -157,11 +151,8 @@ impl SheetTable {
         };
 
         self.has_hidden |= self.is_row_hidden && !cells.is_empty();
-        if let Some(sheet) = self
-            .sheet
-            .as_ref()
-            .filter(|_| self.has_hidden && !self.is_noted)
-        {
+        let is_due = self.has_hidden && !self.is_noted;
+        if let Some(sheet) = self.sheet.as_ref().filter(|_| is_due) {
             self.is_noted = true;
             builder.note(hidden_note(&[sheet.name()]));
         }
@@ -188,12 +179,8 @@ fn value(tag: &Tag<'_>, kind: &str) -> Option<String> {
             let percent: f64 = format!("{:.12}", share * 100.0).parse().ok()?;
             Some(format!("{percent}%"))
         }
-        "date" => tag
-            .attribute("date-value")
-            .map(|date| date.replace('T', " ")),
-        "boolean" => tag
-            .attribute("boolean-value")
-            .map(|value| value.to_uppercase()),
+        "date" => Some(tag.attribute("date-value")?.replace('T', " ")),
+        "boolean" => Some(tag.attribute("boolean-value")?.to_uppercase()),
         "string" => tag.attribute("string-value"),
         "time" => {
             let time: jiff::Span = tag.attribute("time-value")?.parse().ok()?;

@@ -59,15 +59,6 @@ impl<'a> Package<'a> {
         })
     }
 
-    /// Unpacks the XML into nothing, for readers without limits of their own, and notes the damaged
-    /// members.
-    ///
-    /// # Errors
-    /// A member that exceeds the limits.
-    pub fn check_xml(&mut self) -> Result<(), String> {
-        self.check(is_xml)
-    }
-
     /// Unpacks members into nothing, for readers without limits of their own, and notes the damaged
     /// ones.
     ///
@@ -129,15 +120,14 @@ impl<'a> Package<'a> {
     }
 
     /// Visits the comments of a part of an Office file, a missing part having none, until `visit`
-    /// returns `false`. It gets the first of these attributes that a comment has, as `author` or
-    /// `authorId`, and the text with a line end after each paragraph. A reply is a comment.
+    /// returns `false`. It gets the author or their id, and the text with a line end after each
+    /// paragraph. A reply is a comment.
     ///
     /// # Errors
     /// A member that is damaged, encrypted or exceeds the limits.
     pub fn visit_comments(
         &mut self,
         part: &str,
-        attributes: &[&str],
         visit: &mut dyn FnMut(&str, &str) -> bool,
     ) -> Result<(), String> {
         let xml = self.xml(part)?;
@@ -150,8 +140,9 @@ impl<'a> Package<'a> {
             match node {
                 Node::Open(tag) => match tag.name() {
                     "comment" | "cm" | "reply" => {
-                        let value = attributes.iter().find_map(|name| tag.attribute(name));
-                        open.push((value.unwrap_or_default(), RaisedText::default()));
+                        let [author, id] = tag.attributes(["author", "authorId"]);
+                        let author = author.or(id).unwrap_or_default();
+                        open.push((author, RaisedText::default()));
                     }
                     "t" | "text" => is_text = true,
                     "r" => {
@@ -166,8 +157,8 @@ impl<'a> Package<'a> {
                 Node::Close("t" | "text") => is_text = false,
                 Node::Close("p") => add_to_last(&mut open, "\n", None),
                 Node::Close("comment" | "cm" | "reply") => {
-                    let (value, text) = open.pop().unwrap_or_default();
-                    return visit(&value, &text.finish());
+                    let (author, text) = open.pop().unwrap_or_default();
+                    return visit(&author, &text.finish());
                 }
                 Node::Close(_) | Node::Text(_) => {}
             }
@@ -405,9 +396,7 @@ pub(super) fn hidden_slides_note(numbers: &[u32]) -> Option<String> {
 
 /// Returns whether a member of an Office file is XML, by its name.
 pub(super) fn is_xml(name: &str) -> bool {
-    [".xml", ".rels"]
-        .iter()
-        .any(|ending| name.ends_with(ending))
+    name.ends_with(".xml") || name.ends_with(".rels")
 }
 
 /// Returns the path of a target that is relative to a folder of the package, or begins at its root.

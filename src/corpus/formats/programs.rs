@@ -26,12 +26,7 @@ fn unwrap_lines(paragraph: &str) -> String {
     let mut text = String::with_capacity(paragraph.len());
 
     for line in paragraph.lines().map(str::trim_end) {
-        let is_begun = line
-            .trim_start()
-            .chars()
-            .next()
-            .is_some_and(char::is_lowercase);
-
+        let is_begun = line.trim_start().starts_with(char::is_lowercase);
         let stem = text.strip_suffix(['-', '\u{ad}']).map(str::len);
         match stem {
             Some(stem) if is_begun && text[..stem].ends_with(char::is_alphabetic) => {

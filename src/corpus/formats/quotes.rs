@@ -93,18 +93,13 @@ impl Quotes {
         let kept: Vec<&Line<'_>> = lines.iter().filter(|line| line.is_kept).collect();
         self.remember(&kept);
 
-        let last_new = kept
-            .iter()
-            .rposition(|line| line.kind == LineKind::New && line.has_words());
+        let is_new = |line: &&Line<'_>| line.kind == LineKind::New && line.has_words();
+        let last_new = kept.iter().rposition(is_new);
         let (new, history) = kept.split_at(last_new.map_or(0, |last| last + 1));
         let has_history = history.iter().any(|line| line.has_words());
         Unquoted {
             text: join_lines(new),
-            history: if has_history {
-                join_lines(history)
-            } else {
-                String::new()
-            },
+            history: join_lines(if has_history { history } else { &[] }),
             is_shorter: kept.len() < lines.len(),
         }
     }
@@ -129,12 +124,9 @@ impl Quotes {
     }
 
     fn drop_known_lines(&self, block: &mut [Line<'_>]) {
-        let words: Vec<(usize, u32)> = block
-            .iter()
-            .enumerate()
-            .flat_map(|(at, line)| hashes(line.text).map(move |hash| (at, hash)))
-            .collect();
-
+        let lines = block.iter().enumerate();
+        let words = lines.flat_map(|(at, line)| hashes(line.text).map(move |hash| (at, hash)));
+        let words: Vec<(usize, u32)> = words.collect();
         let mut unknown = vec![false; block.len()];
         let mut known_until = 0;
         for (start, (line, _)) in words.iter().enumerate() {
@@ -179,9 +171,8 @@ fn run_at(lines: &[Line<'_>], start: usize) -> Range<usize> {
 fn drop_introduction(before: &mut [Line<'_>]) {
     let is_blank = |line: &&mut Line<'_>| line.kind == LineKind::New && !line.has_words();
     let mut before = before.iter_mut().rev().skip_while(is_blank);
-    let introduction = before
-        .by_ref()
-        .take_while(|line| line.kind == LineKind::Introduction);
+    let before = before.by_ref();
+    let introduction = before.take_while(|line| line.kind == LineKind::Introduction);
     introduction.for_each(|line| line.is_kept = false);
 }
 
@@ -250,11 +241,8 @@ fn is_marked(line: &str) -> bool {
 /// Returns how many of the first lines introduce a quotation; 0 where they do not.
 fn introduction_lines(lines: &[&str]) -> usize {
     let [first, rest @ ..] = lines else { return 0 };
-    let fields = lines
-        .iter()
-        .take(MIN_FIELDS)
-        .take_while(|line| is_field(line));
-    let fields = fields.count();
+    let near = lines.iter().take(MIN_FIELDS);
+    let fields = near.take_while(|line| is_field(line)).count();
     if is_separator(first) || says_who_wrote(first) || fields >= MIN_FIELDS {
         return 1;
     }

@@ -2,7 +2,8 @@
 
 use super::format::{Format, Input, Reader, Recognised, extension};
 use super::{
-    archive, chat, epub, excel, html, json, mail, mailbox, office, pdf, rtf, text, whatsapp,
+    archive, chat, epub, excel, html, json, mail, mailbox, office, open_document, pdf, rtf, text,
+    whatsapp,
 };
 use crate::corpus::decode::{decode, without_mark};
 use crate::corpus::options::ReadOptions;
@@ -16,6 +17,18 @@ const OFFICE: [(&Format, &str); 3] = [
     (&office::WORD, "WordDocument"),
     (&excel::FORMAT, "Workbook"),
     (&office::POWERPOINT, "PowerPoint Document"),
+];
+/// What the zip files of documents hold. EPUB and OpenDocument ask for an uncompressed first member
+/// `mimetype`, whose name and text follow each other.
+#[rustfmt::skip]
+const ZIP_MARKS: [(&str, &Format); 7] = [
+    ("word/document.xml", &office::WORD),
+    ("xl/workbook.xml", &excel::FORMAT),
+    ("ppt/presentation.xml", &office::POWERPOINT),
+    ("mimetypeapplication/epub+zip", &epub::FORMAT),
+    ("mimetypeapplication/vnd.oasis.opendocument.text", &open_document::TEXT),
+    ("mimetypeapplication/vnd.oasis.opendocument.spreadsheet", &open_document::SHEETS),
+    ("mimetypeapplication/vnd.oasis.opendocument.presentation", &open_document::SLIDES),
 ];
 /// Text before the first tag of a page.
 const HTML_HEAD_BYTES: usize = 512;
@@ -162,29 +175,12 @@ fn zip_format(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let directory = &bytes[bytes.len().saturating_sub(ZIP_DIRECTORY_BYTES)..];
     let head = &bytes[..bytes.len().min(ZIP_DIRECTORY_BYTES)];
 
-    // EPUB and OpenDocument ask for an uncompressed first member `mimetype`, whose name and text
-    // follow each other
-    let members = [
-        (b"word/document.xml".as_slice(), "x.docx"),
-        (b"xl/workbook.xml", "x.xlsx"),
-        (b"ppt/presentation.xml", "x.pptx"),
-        (b"mimetypeapplication/epub+zip", "x.epub"),
-        (b"mimetypeapplication/vnd.oasis.opendocument.text", "x.odt"),
-        (
-            b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
-            "x.ods",
-        ),
-        (
-            b"mimetypeapplication/vnd.oasis.opendocument.presentation",
-            "x.odp",
-        ),
-    ];
-
-    let mut marked = members
-        .into_iter()
-        .filter(|(mark, _)| position(directory, mark).is_some() || position(head, mark).is_some())
-        .map(|(_, name)| Format::for_path(name));
-
+    let is_marked = |mark: &str| {
+        let mut parts = [directory, head].into_iter();
+        parts.any(|part| position(part, mark.as_bytes()).is_some())
+    };
+    let marked = ZIP_MARKS.iter().filter(|(mark, _)| is_marked(mark));
+    let mut marked = marked.map(|(_, format)| *format);
     let first = marked.next();
     match first {
         Some(first) if first == named || !marked.any(|format| format == named) => first,
@@ -196,9 +192,7 @@ fn zip_format(named: &'static Format, bytes: &[u8]) -> &'static Format {
 
 fn text_format(bytes: &[u8]) -> &'static Format {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HTML_HEAD_BYTES)]).to_lowercase();
-    let is_page = ["<!doctype html", "<html"]
-        .iter()
-        .any(|tag| head.contains(tag));
+    let is_page = head.contains("<!doctype html") || head.contains("<html");
     if mailbox::is_message(bytes) {
         // wikis export pages as those of Word, which are saved pages in the form of a message
         &mail::MESSAGE

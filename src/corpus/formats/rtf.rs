@@ -70,16 +70,8 @@ enum Destination {
     Nowhere,
 }
 
-/// The encoding of bytes.
-#[derive(Debug, Clone, Copy)]
-struct CodePage(&'static Encoding);
-
-impl Default for CodePage {
-    fn default() -> Self {
-        // text before any `\ansicpg` is that of Windows in the West
-        Self(WINDOWS_1252)
-    }
-}
+/// The encoding of bytes; `None` for that of Windows in the West, as before any `\ansicpg`.
+type CodePage = Option<&'static Encoding>;
 
 /// The state that a group inherits and restores.
 #[derive(Debug, Clone, Copy, Default)]
@@ -297,14 +289,14 @@ impl Rtf {
         match word {
             "ansicpg" => {
                 self.decode();
-                self.default_encoding = CodePage(code_page(value));
+                self.default_encoding = Some(code_page(value));
                 self.state.encoding = self.default_encoding;
             }
-            "mac" => self.default_encoding = CodePage(encoding_rs::MACINTOSH),
+            "mac" => self.default_encoding = Some(encoding_rs::MACINTOSH),
             // in the table of fonts `\f` begins an entry, elsewhere it chooses one
             "f" if self.state.to == Destination::Fonts => self.entry = value,
             "fcharset" => {
-                let encoding = charset(value).map_or(self.default_encoding, CodePage);
+                let encoding = charset(value).or(self.default_encoding);
                 self.fonts.insert(self.entry, encoding);
             }
             "f" => {
@@ -378,7 +370,7 @@ impl Rtf {
     fn decode_bytes(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let CodePage(encoding) = self.state.encoding;
+            let encoding = self.state.encoding.unwrap_or(WINDOWS_1252);
             let (text, _) = encoding.decode_without_bom_handling(&bytes);
             self.push(&text);
         }

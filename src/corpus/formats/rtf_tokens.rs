@@ -97,42 +97,31 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// The labels of the code pages that are not named after Windows.
+#[rustfmt::skip]
+const LABELS: [(i32, &str); 7] = [
+    (932, "shift_jis"), (936, "gbk"), (949, "euc-kr"), (950, "big5"), (866, "ibm866"),
+    (10000, "macintosh"), (65001, "utf-8"),
+];
+/// The character sets of Windows fonts, with the code page of each.
+#[rustfmt::skip]
+const CHARSETS: [(i32, i32); 14] = [
+    (77, 10000), (128, 932), (129, 949), (134, 936), (136, 950), (161, 1253), (162, 1254),
+    (163, 1258), (177, 1255), (178, 1256), (186, 1257), (204, 1251), (222, 874), (238, 1250),
+];
+
 /// Returns the encoding of a Windows code page.
 pub(super) fn code_page(number: i32) -> &'static Encoding {
-    let label = match number {
-        932 => "shift_jis".to_owned(),
-        936 => "gbk".to_owned(),
-        949 => "euc-kr".to_owned(),
-        950 => "big5".to_owned(),
-        866 => "ibm866".to_owned(),
-        874 => "windows-874".to_owned(),
-        10000 => "macintosh".to_owned(),
-        65001 => "utf-8".to_owned(),
-        _ => format!("windows-{number}"),
-    };
+    let named = LABELS.iter().find(|(own, _)| *own == number);
+    let label = named.map_or_else(
+        || format!("windows-{number}"),
+        |(_, label)| label.to_string(),
+    );
     Encoding::for_label(label.as_bytes()).unwrap_or(WINDOWS_1252)
 }
 
 /// Returns the encoding of a font's character set; `None` for that of the document.
 pub(super) fn charset(number: i32) -> Option<&'static Encoding> {
-    // the character sets of Windows fonts, by the code page of each
-    let page = match number {
-        77 => 10000,
-        128 => 932,
-        129 => 949,
-        134 => 936,
-        136 => 950,
-        161 => 1253,
-        162 => 1254,
-        163 => 1258,
-        177 => 1255,
-        178 => 1256,
-        186 => 1257,
-        204 => 1251,
-        222 => 874,
-        238 => 1250,
-        _ => return None,
-    };
-
-    Some(code_page(page))
+    let (_, page) = CHARSETS.iter().find(|(own, _)| *own == number)?;
+    Some(code_page(*page))
 }

@@ -26,11 +26,19 @@ impl ScriptKind {
         match value {
             "superscript" => Some(Self::Above),
             "subscript" => Some(Self::Below),
-            _ => match value.parse::<i32>().ok()? {
-                0 => None,
-                1.. => Some(Self::Above),
-                i32::MIN..=-1 => Some(Self::Below),
-            },
+            _ => {
+                let shift: i32 = value.parse().ok()?;
+                Self::from_flags(shift > 0, shift < 0)
+            }
+        }
+    }
+
+    /// Returns the way that text is set which is raised, or lowered.
+    pub(super) fn from_flags(is_raised: bool, is_lowered: bool) -> Option<Self> {
+        match (is_raised, is_lowered) {
+            (true, _) => Some(Self::Above),
+            (false, true) => Some(Self::Below),
+            (false, false) => None,
         }
     }
 

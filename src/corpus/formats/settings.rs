@@ -74,9 +74,8 @@ fn sections(text: &str) -> Vec<Heading> {
             continue;
         }
 
-        let name = content
-            .strip_prefix('[')
-            .and_then(|rest| rest.split_once(']'));
+        let name = content.strip_prefix('[');
+        let name = name.and_then(|rest| rest.split_once(']'));
         let name = name.map(|(name, _)| name.trim_matches(['[', ' ', '"']));
         if let Some(title) = name.filter(|name| !name.is_empty() && name.len() <= MAX_TITLE_BYTES) {
             headings.push(Heading::new(begin..start + line.len(), 1, title));

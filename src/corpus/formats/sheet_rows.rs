@@ -57,9 +57,8 @@ fn sheets(places: &[PlaceFrom], lines: usize) -> Vec<[usize; 2]> {
     }
 
     let ends = begins.iter().skip(1).copied().chain([lines]);
-    begins
-        .iter()
-        .zip(ends)
+    let sheets = begins.iter().zip(ends);
+    sheets
         .map(|(begin, end)| [*begin, end.max(*begin)])
         .collect()
 }
@@ -92,22 +91,16 @@ fn header<'a>(lines: &[&'a str]) -> Option<(usize, Vec<&'a str>)> {
     // the name of the sheet and the blank line below it come first
     let candidates = lines.iter().enumerate().take(MAX_ROWS_ABOVE_HEADER + 2);
     for (index, line) in candidates {
-        let names: Vec<&str> = line
-            .split(SEPARATOR)
-            .map(|name| name.trim_end_matches(':'))
-            .collect();
+        let names = line.split(SEPARATOR);
+        let names: Vec<&str> = names.map(|name| name.trim_end_matches(':')).collect();
         let below = lines[index + 1..].iter().take(SAMPLE_ROWS);
-        let is_named = |row: &&str| {
-            names
-                .iter()
-                .any(|name| value(row, name).is_some_and(|value| value != *name))
+        let mut parts = below.flat_map(|row| row.split(SEPARATOR));
+        let is_named = |part: &str| {
+            let mut names = names.iter();
+            names.any(|name| value(part, name).is_some_and(|value| value != *name))
         };
 
-        if names.len() > 1
-            && below
-                .flat_map(|row| row.split(SEPARATOR))
-                .any(|part| is_named(&part))
-        {
+        if names.len() > 1 && parts.any(is_named) {
             return Some((index, names));
         }
     }

@@ -95,10 +95,8 @@ impl Spoken {
             pieces.push(rest..text_end);
             rest = text_end;
         }
-        let is_blank = pieces
-            .iter()
-            .all(|piece| line[piece.clone()].trim().is_empty());
-        if is_blank {
+        let mut words = pieces.iter().map(|piece| line[piece.clone()].trim());
+        if words.all(str::is_empty) {
             return;
         }
 

@@ -216,27 +216,20 @@ fn closes_early(quoted: &str) -> bool {
 
 /// Returns the separator that most of the first lines have equally often.
 fn separator(source: &str) -> u8 {
-    let lines: Vec<&str> = source
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .take(SAMPLE_LINES)
-        .collect();
+    let lines = source.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.take(SAMPLE_LINES).collect();
 
     let score = |separator: u8| {
-        let mut counts: Vec<usize> = lines
-            .iter()
-            .map(|line| outside_quotes(line, separator))
-            .collect();
+        let counts = lines.iter().map(|line| outside_quotes(line, separator));
+        let mut counts: Vec<usize> = counts.collect();
         counts.sort_unstable();
         let median = counts.get(counts.len() / 2).copied().unwrap_or(0);
         let alike = counts.iter().filter(|count| **count == median).count();
         if median == 0 { (0, 0) } else { (alike, median) }
     };
 
-    let best = SEPARATORS
-        .iter()
-        .rev()
-        .max_by_key(|separator| score(**separator));
+    let separators = SEPARATORS.iter().rev();
+    let best = separators.max_by_key(|separator| score(**separator));
     best.copied().unwrap_or(b',')
 }
 

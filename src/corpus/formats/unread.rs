@@ -87,9 +87,8 @@ impl Unread {
         head: impl FnOnce() -> Vec<u8>,
     ) -> Option<&'static Self> {
         let extension = extension(path);
-        let unread = UNREAD
-            .iter()
-            .find(|unread| unread.extensions.contains(&extension.as_str()))?;
+        let mut unread = UNREAD.iter();
+        let unread = unread.find(|unread| unread.extensions.contains(&&*extension))?;
         let is_text = |head: Vec<u8>| {
             let decoded = decode(head.clone());
             !head.starts_with(MORK)

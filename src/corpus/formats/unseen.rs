@@ -39,9 +39,8 @@ pub(super) fn unseen_marks(line: &str, marks: &[&str]) -> Vec<Range<usize>> {
     while at < line.len() {
         let rest = &line[at..];
         let mark = marks.iter().find(|mark| rest.starts_with(**mark));
-        let length = mark
-            .map(|mark| mark.len())
-            .or_else(|| reference_length(rest));
+        let length = mark.map(|mark| mark.len());
+        let length = length.or_else(|| reference_length(rest));
         found.extend(length.map(|length| at..at + length));
         // a backslash may escape another
         let first = rest.chars().next().map_or(1, char::len_utf8);

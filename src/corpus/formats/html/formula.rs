@@ -66,12 +66,9 @@ impl OpenFormula {
         let shown = text.chars().filter(|c| !is_invisible(*c));
         element.text.extend(shown);
         if !text.trim().is_empty() {
-            let is_first = self.source.end == 0;
-            self.source.start = if is_first {
-                source.start
-            } else {
-                self.source.start
-            };
+            if self.source.end == 0 {
+                self.source.start = source.start;
+            }
             self.source.end = source.end;
         }
     }

@@ -49,11 +49,7 @@ impl OpenElements {
             return;
         }
 
-        while self
-            .names
-            .last()
-            .is_some_and(|last| ends_before(last, element))
-        {
+        while ends_before(self.innermost(), element) {
             self.truncate(self.names.len() - 1);
         }
 

@@ -397,11 +397,8 @@ impl Page {
     /// Ends a heading whose end tag is missing: another block begins or ends after its first word.
     fn end_heading_at(&mut self, element: &str) {
         let is_block = line_ends_around(element) > 0 && element != "br";
-        let has_words = self
-            .heading
-            .as_ref()
-            .is_some_and(|open| open.start.is_some());
-        if is_block && has_words {
+        let start = self.heading.as_ref().and_then(|open| open.start);
+        if is_block && start.is_some() {
             self.end_heading();
         }
     }

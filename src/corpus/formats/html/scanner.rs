@@ -13,6 +13,10 @@ const MAX_SPAN: usize = 65_534;
 /// Left of this no page shows text, whatever its unit is.
 const FAR_LEFT: f32 = -900.0;
 
+/// The properties of the size of an element, and of its place.
+const SIZES: [&str; 4] = ["width", "height", "max-height", "max-width"];
+const SHIFTS: [&str; 4] = ["left", "top", "text-indent", "margin-left"];
+
 /// A longer value of an attribute is data.
 const MAX_VALUE_BYTES: usize = 4096;
 
@@ -180,10 +184,9 @@ struct Style<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Style<'a> {
     fn new(style: &'a str) -> Self {
-        let declarations = style.split(';').filter_map(|one| one.split_once(':'));
+        let all = style.split(';').filter_map(|one| one.split_once(':'));
         Self(
-            declarations
-                .map(|(name, value)| (name.trim(), value.trim()))
+            all.map(|(name, value)| (name.trim(), value.trim()))
                 .collect(),
         )
     }
@@ -209,13 +212,8 @@ impl<'a> Style<'a> {
             || begins("visibility", "collapse")
             || begins("mso-hide", "all")
             || ["font-size", "opacity"].iter().any(is_zero)
-            || (begins("overflow", "hidden")
-                && ["width", "height", "max-height", "max-width"]
-                    .iter()
-                    .any(is_zero))
-            || ["left", "top", "text-indent", "margin-left"]
-                .into_iter()
-                .any(is_far)
+            || (begins("overflow", "hidden") && SIZES.iter().any(is_zero))
+            || SHIFTS.into_iter().any(is_far)
     }
 
     fn script(&self) -> Option<ScriptKind> {
@@ -242,11 +240,8 @@ impl<'a> Scanner<'a> {
 
     /// Hands over the text that was read; the next text begins at the position of the tokenizer.
     fn flush_text(&mut self) {
-        let text = self
-            .source
-            .get(self.text_start..self.text_end)
-            .unwrap_or_default();
-        self.page.text(text, self.text_start);
+        let text = self.source.get(self.text_start..self.text_end);
+        self.page.text(text.unwrap_or_default(), self.text_start);
 
         self.text_start = self.position;
         self.text_end = self.position;
@@ -296,11 +291,8 @@ impl Emitter for Scanner<'_> {
     /// or the characters that a reference (`&eacute;`) stands for.
     fn emit_string(&mut self, text: &[u8]) {
         let start = self.text_end;
-        let piece = self
-            .source
-            .as_bytes()
-            .get(start..self.position)
-            .unwrap_or_default();
+        let piece = self.source.as_bytes().get(start..self.position);
+        let piece = piece.unwrap_or_default();
         let is_reference = piece.starts_with(b"&") && piece != text;
 
         if !is_reference {

@@ -30,11 +30,8 @@ const PUSH_BUTTON: i64 = 1 << 16;
 
 /// Adds the annotations to the pages that they are on.
 pub(super) fn add(objects: Objects<'_>, pages: &mut Pages, texts: &FileTexts<'_>) {
-    let mut by_number: HashMap<u32, &mut Page> = pages
-        .pages
-        .iter_mut()
-        .map(|page| (page.number, page))
-        .collect();
+    let by_number = pages.pages.iter_mut().map(|page| (page.number, page));
+    let mut by_number: HashMap<u32, &mut Page> = by_number.collect();
 
     for (number, dictionary) in objects.pages() {
         if let Some(page) = by_number.get_mut(&number) {
@@ -68,12 +65,8 @@ fn leave_out(blocks: &mut Vec<Block>, mut labels: Vec<String>) {
                 let before = block.text[..*at].trim_end();
                 before.is_empty() || before.ends_with(':')
             };
-            let found = block
-                .text
-                .match_indices(&label)
-                .map(|(at, _)| at)
-                .find(begins);
-            if let Some(at) = found {
+            let mut found = block.text.match_indices(&label).map(|(at, _)| at);
+            if let Some(at) = found.find(begins) {
                 block.text.replace_range(at..at + label.len(), "");
             }
         }
@@ -229,18 +222,13 @@ impl<'a> Annotations<'a> {
         };
 
         let chosen: Vec<String> = match value {
-            Some(value) => several(value)
-                .into_iter()
-                .filter_map(string)
-                .map(shown)
-                .collect(),
+            Some(value) => {
+                let chosen = several(value).into_iter().filter_map(string);
+                chosen.map(shown).collect()
+            }
             None => {
-                let numbers = self
-                    .0
-                    .inherit(widget, b"I")
-                    .map(several)
-                    .unwrap_or_default();
-                let options = numbers.into_iter().filter_map(|number| {
+                let numbers = self.0.inherit(widget, b"I").map(several);
+                let options = numbers.into_iter().flatten().filter_map(|number| {
                     let at = usize::try_from(number.as_i64()?).ok()?;
                     text(options.get(at)?)
                 });
@@ -270,10 +258,8 @@ impl<'a> Annotations<'a> {
 
     /// Returns the lower left and the upper right corner of an annotation, points.
     fn corners(&self, annotation: &'a PdfDict) -> [f32; 4] {
-        let corners = self
-            .0
-            .get(annotation, b"Rect")
-            .and_then(PdfObject::as_array);
+        let corners = self.0.get(annotation, b"Rect");
+        let corners = corners.and_then(PdfObject::as_array);
         let [x, y, other_x, other_y] = [0, 1, 2, 3].map(|at: usize| {
             let number = corners.and_then(|corners| self.0.resolve(corners.get(at)?).as_f64());
             number.unwrap_or(0.0) as f32

@@ -119,13 +119,11 @@ fn read_metadata(metadata: &unpdf::Metadata) -> Metadata {
         let text = text.as_deref()?.trim();
         (!text.is_empty()).then(|| text.to_owned())
     };
+    let date = metadata.created.or(metadata.modified);
     Metadata {
         title: text(&metadata.title).filter(|title| !is_file_name(title)),
         author: text(&metadata.author),
-        date: metadata
-            .created
-            .or(metadata.modified)
-            .map(|date| date.date_naive().to_string()),
+        date: date.map(|date| date.date_naive().to_string()),
     }
 }
 
@@ -200,11 +198,8 @@ impl OpenTable {
             _ => false,
         };
         let count = parts.iter().take_while(is_row).count();
-        if count > 1 || self.names.len() > 2 {
-            count
-        } else {
-            0
-        }
+        let is_sure = count > 1 || self.names.len() > 2;
+        if is_sure { count } else { 0 }
     }
 
     fn is_row(&self, words: &[String]) -> bool {
@@ -229,9 +224,8 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
     };
     let on_page: HashSet<String> = parts.iter().filter_map(pattern_of).collect();
     let is_on = |page: &HashSet<String>, pattern: &Option<String>| {
-        pattern
-            .as_ref()
-            .is_some_and(|pattern| page.contains(pattern))
+        let pattern = pattern.as_ref();
+        pattern.is_some_and(|pattern| page.contains(pattern))
     };
     let mut above = open.take();
     above = above.filter(|table| table.below.iter().all(|part| is_on(&on_page, part)));
@@ -316,11 +310,7 @@ fn text_of(paragraph: &Paragraph) -> String {
 }
 
 fn script(text: &str, style: &TextStyle) -> Option<ScriptKind> {
-    let kind = match (style.superscript, style.subscript) {
-        (true, _) => ScriptKind::Above,
-        (false, true) => ScriptKind::Below,
-        (false, false) => return None,
-    };
+    let kind = ScriptKind::from_flags(style.superscript, style.subscript)?;
     let text = text.trim();
     let is_short = text.chars().count() <= MAX_SCRIPT_CHARS && !text.contains(char::is_whitespace);
     is_short.then_some(kind)
@@ -344,19 +334,12 @@ fn rows(table: &Table, above: Option<OpenTable>) -> (String, Vec<String>) {
     let (header, body) = rows.split_at(header_rows);
     let columns = columns(if body.is_empty() { &[] } else { &names });
     // what stands above the last row of a header spans columns
-    let above = if body.is_empty() {
-        header_rows
-    } else {
-        header_rows.saturating_sub(1)
-    };
+    let above = header_rows.saturating_sub(usize::from(!body.is_empty()));
     let plain = Columns::default();
-    let above = header[..above]
-        .iter()
-        .map(|row| plain.line(numbered_cells(row)));
-    let lines: Vec<String> = above
-        .chain(body.iter().map(|row| columns.line(numbered_cells(row))))
-        .filter(|line| !line.is_empty())
-        .collect();
+    let above = header[..above].iter().map(|row| (row, &plain));
+    let all = above.chain(body.iter().map(|row| (row, &columns)));
+    let lines = all.map(|(row, columns)| columns.line(numbered_cells(row)));
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     (lines.join("\n"), names)
 }
 

@@ -126,11 +126,8 @@ fn take_connected<'s>(
     let mut found: Vec<&TextSpan> = Vec::new();
     let mut at = from;
     for span in spans.filter(|span| !span.text.trim().is_empty()) {
-        let most = if found.is_empty() {
-            MAX_DISTANCE
-        } else {
-            MAX_GAP
-        };
+        let is_first = found.is_empty();
+        let most = if is_first { MAX_DISTANCE } else { MAX_GAP };
         if begin(span) - at > most * span.font_size {
             break;
         }

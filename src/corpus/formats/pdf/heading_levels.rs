@@ -30,10 +30,8 @@ struct Look {
 /// Gives the headings of a file without an outline their levels. What is smaller than the text is
 /// no heading.
 pub(super) fn set(texts: &FileTexts<'_>, pages: &mut Pages) {
-    let has_heading = pages
-        .pages
-        .iter()
-        .any(|page| page.blocks.iter().any(is_heading));
+    let mut blocks = pages.pages.iter().flat_map(|page| &page.blocks);
+    let has_heading = blocks.any(is_heading);
     if !has_heading || !pages.outline.is_empty() {
         return;
     }
@@ -42,11 +40,8 @@ pub(super) fn set(texts: &FileTexts<'_>, pages: &mut Pages) {
     let mut letters: BTreeMap<i32, usize> = BTreeMap::new();
     let mut looks: Vec<Option<Look>> = Vec::new();
     for page in &pages.pages {
-        let headings: Vec<&Block> = page
-            .blocks
-            .iter()
-            .filter(|block| is_heading(block))
-            .collect();
+        let headings = page.blocks.iter().filter(|block| is_heading(block));
+        let headings: Vec<&Block> = headings.collect();
         if headings.is_empty() {
             continue;
         }

@@ -37,26 +37,27 @@ pub(super) fn add(objects: Objects<'_>, pages: &mut Pages) {
 fn label(objects: Objects<'_>, style: &PdfDict, after: i64) -> String {
     let first = objects.get(style, b"St").and_then(PdfObject::as_i64);
     let number = u32::try_from(first.unwrap_or(1).saturating_add(after)).unwrap_or(0);
-    let in_letters = Some(number).filter(|number| *number <= MAX_IN_LETTERS);
-    let written = |write: fn(u32) -> String| in_letters.map(write).unwrap_or_default();
-    let prefix = objects
-        .get(style, b"P")
-        .and_then(string)
-        .unwrap_or_default();
+    let is_long = number > MAX_IN_LETTERS;
+    let in_roman = if is_long {
+        String::new()
+    } else {
+        roman(number)
+    };
+    let prefix = objects.get(style, b"P").and_then(string);
     let number = match objects.name(style, b"S") {
         Some(b"D") => number.to_string(),
-        Some(b"r") => written(roman),
-        Some(b"R") => written(roman).to_uppercase(),
-        Some(b"a") => written(letters),
-        Some(b"A") => written(letters).to_uppercase(),
+        Some(b"r") => in_roman,
+        Some(b"R") => in_roman.to_uppercase(),
+        Some(b"a") => letters(number),
+        Some(b"A") => letters(number).to_uppercase(),
         Some(_) | None => String::new(),
     };
-    prefix + &number
+    prefix.unwrap_or_default() + &number
 }
 
 /// Returns `a` to `z`, then `aa` to `zz`, then `aaa`.
 fn letters(number: u32) -> String {
-    let Some(index) = number.checked_sub(1) else {
+    let Some(index) = number.checked_sub(1).filter(|_| number <= MAX_IN_LETTERS) else {
         return String::new();
     };
     let letter = char::from(b'a' + (index % 26) as u8);

@@ -49,9 +49,8 @@ fn extract(input: &Input<'_>) -> Result<Extract, String> {
     labels::add(objects, &mut pages);
     let pictures = images::add(objects, &mut pages, input.options.ocr);
     if is_foreign_form(objects) {
-        pages
-            .remarks
-            .push("its form is XFA, which only Acrobat shows: print it to a PDF there".to_owned());
+        let remark = "its form is XFA, which only Acrobat shows: print it to a PDF there";
+        pages.remarks.push(remark.to_owned());
     }
 
     let attached = attachments(objects);
@@ -73,10 +72,8 @@ fn extract_with(
     mut pages: Pages,
     input: &Input<'_>,
 ) -> Result<Extract, String> {
-    let names: Vec<&str> = attached
-        .iter()
-        .map(|attachment| &*attachment.name)
-        .collect();
+    let names = attached.iter().map(|attachment| &*attachment.name);
+    let names: Vec<&str> = names.collect();
     if let Some(last) = pages.pages.last_mut() {
         last.annotations.push(Block {
             text: format!("Attachments: {}", names.join(", ")),
@@ -91,10 +88,8 @@ fn extract_with(
     let mut unread = Vec::new();
     for attachment in attached {
         let name = &attachment.name;
-        let read = attachment
-            .bytes()
-            .and_then(|bytes| read_member(&input.member(name, &bytes)));
-        match read {
+        let bytes = attachment.bytes();
+        match bytes.and_then(|bytes| read_member(&input.member(name, &bytes))) {
             Ok(member) => builder.append_part(member.into_member(name)),
             Err(reason) => unread.push(format!("{name} ({reason})")),
         }

@@ -130,9 +130,8 @@ pub(super) fn decode_text(bytes: &[u8]) -> String {
 }
 
 fn doc_character(byte: u8) -> char {
-    let own = DOC_ENCODING
-        .chars()
-        .nth(usize::from(byte.saturating_sub(0x80)));
+    let at = usize::from(byte.saturating_sub(0x80));
+    let own = DOC_ENCODING.chars().nth(at);
     match byte {
         0x80..=0x9e => own.unwrap_or('\u{fffd}'),
         0xa0 => '€',

@@ -142,10 +142,8 @@ fn rejoin(text: &str) -> String {
 
     while let Some(at) = rest.find("- ") {
         let (before, after) = rest.split_at(at);
-        let next = after["- ".len()..]
-            .split(|c: char| !c.is_alphabetic())
-            .next();
-        let next = next.unwrap_or_default();
+        let mut words = after["- ".len()..].split(|c: char| !c.is_alphabetic());
+        let next = words.next().unwrap_or_default();
         let is_hyphenated = before.ends_with(char::is_lowercase)
             && next.starts_with(char::is_lowercase)
             && !AFTER_HYPHEN.contains(&next);
@@ -190,10 +188,9 @@ fn drop_repeated(pages: &mut [Page]) {
 
     let mut counts: HashMap<String, usize> = HashMap::new();
     for page in pages.iter() {
-        let edges: HashSet<String> = edges(page.blocks.len())
-            .filter_map(|at| pattern(&page.blocks[at].text))
-            .collect();
-        for pattern in edges {
+        let edges = edges(page.blocks.len());
+        let patterns = edges.filter_map(|at| pattern(&page.blocks[at].text));
+        for pattern in patterns.collect::<HashSet<String>>() {
             *counts.entry(pattern).or_default() += 1;
         }
     }
@@ -212,11 +209,9 @@ fn drop_repeated(pages: &mut [Page]) {
                 dropped.insert(at);
             }
         }
-        let mut at = 0;
-        page.blocks.retain(|_| {
-            at += 1;
-            !dropped.contains(&(at - 1))
-        });
+        let mut numbers = 0..;
+        page.blocks
+            .retain(|_| numbers.next().is_some_and(|at| !dropped.contains(&at)));
     }
 }
 
@@ -252,17 +247,14 @@ fn join_pages(pages: &[Page], outline: &[Title]) -> Extract {
     let mut extract = Extract::default();
     let mut titles = Titles::new(outline);
     for page in pages {
-        let continues = page
-            .blocks
-            .first()
-            .is_some_and(|first| is_continued(&extract.text, first));
+        let first = page.blocks.first();
+        let continues = first.is_some_and(|first| is_continued(&extract.text, first));
         let texts = |from: usize| page.blocks[from..].iter().map(|block| block.text.as_str());
         for (at, block) in page.blocks.iter().enumerate() {
             if !extract.text.is_empty() {
                 let is_continued = at == 0 && continues;
-                extract
-                    .text
-                    .push_str(if is_continued { "\n" } else { "\n\n" });
+                let gap = if is_continued { "\n" } else { "\n\n" };
+                extract.text.push_str(gap);
             }
             let start = extract.text.len();
             if at == 0 {
@@ -279,29 +271,25 @@ fn join_pages(pages: &[Page], outline: &[Title]) -> Extract {
 
             if at == 0 {
                 let missing = titles.take_missing(page.number, texts(0));
-                extract
-                    .headings
-                    .extend(missing.map(|title| title.heading_at(start)));
+                let missing = missing.map(|title| title.heading_at(start));
+                extract.headings.extend(missing);
             }
 
             let level = if outline.is_empty() {
                 block.level
             } else {
-                titles
-                    .take(page.number, &block.text)
-                    .map(|title| title.level)
+                let title = titles.take(page.number, &block.text);
+                title.map(|title| title.level)
             };
             if let Some(level) = level {
                 let end = extract.text.len();
-                extract.headings.push(Heading::new(
-                    start..end,
-                    level,
-                    fold_white_space(&block.text),
-                ));
+                let title = fold_white_space(&block.text);
+                let heading = Heading::new(start..end, level, title);
                 let missing = titles.take_missing(page.number, texts(at + 1));
+                let missing = missing.map(|title| title.heading_at(end));
                 extract
                     .headings
-                    .extend(missing.map(|title| title.heading_at(end)));
+                    .extend([heading].into_iter().chain(missing));
             }
         }
     }
@@ -334,12 +322,8 @@ fn clear_false_headings(pages: &mut [Page]) {
     let titles: HashSet<String> = headings.map(|block| block.text.trim().to_owned()).collect();
     let mut edges: HashMap<String, usize> = HashMap::new();
     for page in pages.iter() {
-        let edge = [page.blocks.first(), page.blocks.last()];
-        let edge: HashSet<String> = edge
-            .into_iter()
-            .flatten()
-            .map(|at| margin(page, at))
-            .collect();
+        let edge = [page.blocks.first(), page.blocks.last()].into_iter();
+        let edge: HashSet<String> = edge.flatten().map(|block| margin(page, block)).collect();
         for text in edge {
             *edges.entry(text).or_default() += 1;
         }

@@ -33,10 +33,8 @@ impl<'t> Titles<'t> {
 
     /// Takes the title that a block of a page is, and drops those before it.
     pub fn take(&mut self, page: u32, block: &str) -> Option<&'t Title> {
-        let near = self.0.iter().take(MAX_MISSING_TITLES);
-        let at = near
-            .enumerate()
-            .find_map(|(at, title)| is_title(title, page, block).then_some(at))?;
+        let mut near = self.0.iter().take(MAX_MISSING_TITLES);
+        let at = near.position(|title| is_title(title, page, block))?;
         let title = &self.0[at];
         self.0 = &self.0[at + 1..];
         Some(title)
