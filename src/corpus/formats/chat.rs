@@ -111,12 +111,8 @@ impl Chats {
 
 impl ChatMessage {
     fn line(&self) -> String {
-        let mut line = format!(
-            "{} {}: {}",
-            self.time,
-            one_line(&self.author),
-            self.text.trim()
-        );
+        let author = one_line(&self.author);
+        let mut line = format!("{} {author}: {}", self.time, self.text.trim());
         for file in &self.files {
             line.push_str(&format!(" [file: {}]", one_line(file)));
         }

@@ -194,11 +194,8 @@ impl Tables {
             if part.start >= at {
                 kept.push((at..part.start, traced.text.len()));
                 traced.copy_part(&from, at..part.start);
-                traced.stand_for(
-                    &label,
-                    from.origin.source(part.start),
-                    saturating_u32(part.len()),
-                );
+                let start = from.origin.source(part.start);
+                traced.stand_for(&label, start, saturating_u32(part.len()));
             }
             at = at.max(part.end);
         }

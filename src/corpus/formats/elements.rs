@@ -248,11 +248,9 @@ impl<'a> Text<'a> {
             self.verbatim -= usize::from(VERBATIM.contains(&element.name));
             self.inline -= usize::from(element.has_text);
             if element.has_heading {
-                self.headings.push(Heading::new(
-                    self.traced.text.len()..self.traced.text.len(),
-                    self.open.len() as u8 + 1,
-                    "",
-                ));
+                let end = self.traced.text.len();
+                let level = self.open.len() as u8 + 1;
+                self.headings.push(Heading::new(end..end, level, ""));
             }
         }
     }
@@ -463,11 +461,9 @@ impl<'a> Text<'a> {
                 at += c.len_utf8();
             } else if let Some((character, length)) = reference(rest).filter(|_| has_references) {
                 self.begin_word(at);
-                self.traced.stand_for(
-                    character.encode_utf8(&mut [0; 4]),
-                    at as u64,
-                    saturating_u32(length),
-                );
+                let character = character.to_string();
+                let width = saturating_u32(length);
+                self.traced.stand_for(&character, at as u64, width);
                 at += length;
             } else {
                 let is_end = |c: char| c == '&' || (c.is_whitespace() && self.verbatim == 0);
@@ -510,11 +506,9 @@ impl<'a> Text<'a> {
         for (index, element) in self.open[..outer].iter_mut().enumerate() {
             if !element.has_heading {
                 element.has_heading = true;
-                self.headings.push(Heading::new(
-                    start..start,
-                    index as u8 + 1,
-                    element.title.clone(),
-                ));
+                let title = element.title.clone();
+                let heading = Heading::new(start..start, index as u8 + 1, title);
+                self.headings.push(heading);
             }
         }
     }

@@ -32,9 +32,8 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut package = Package::open(bytes)?;
     package.check(|_| true)?;
     if is_protected(&mut package)? {
-        return Err(
-            "it is protected against copying (DRM): only its own reader opens it".to_owned(),
-        );
+        let reason = "it is protected against copying (DRM): only its own reader opens it";
+        return Err(reason.to_owned());
     }
     let book = Epub::read(Cursor::new(bytes.to_vec()))
         .map_err(|error| format!("it is damaged ({error})"))?;

@@ -68,12 +68,8 @@ impl Note {
 
         // `20240131T100400Z`
         if let Some(day) = self.created.get(..8).filter(|day| day.is_ascii()) {
-            builder.line(&format!(
-                "Created: {}-{}-{}",
-                &day[..4],
-                &day[4..6],
-                &day[6..]
-            ));
+            let [year, month, day] = [&day[..4], &day[4..6], &day[6..]];
+            builder.line(&format!("Created: {year}-{month}-{day}"));
         }
         if !self.tags.is_empty() {
             builder.line(&format!("Tags: {}", self.tags.join(", ")));

@@ -42,10 +42,8 @@ pub(super) struct SheetTable {
 
 impl SheetTable {
     pub(super) fn open(&mut self, tag: &Tag<'_>) {
-        let is_hidden = matches!(
-            tag.attribute("table:visibility").as_deref(),
-            Some("collapse" | "filter")
-        );
+        let visibility = tag.attribute("table:visibility");
+        let is_hidden = matches!(visibility.as_deref(), Some("collapse" | "filter"));
         match tag.name() {
             "table-row" => {
                 self.is_row_hidden = is_hidden;

@@ -170,8 +170,7 @@ fn run_at(lines: &[Line<'_>], start: usize) -> Range<usize> {
 /// Drops the introduction at the end of some lines, and the blank lines after it.
 fn drop_introduction(before: &mut [Line<'_>]) {
     let is_blank = |line: &&mut Line<'_>| line.kind == LineKind::New && !line.has_words();
-    let mut before = before.iter_mut().rev().skip_while(is_blank);
-    let before = before.by_ref();
+    let before = before.iter_mut().rev().skip_while(is_blank);
     let introduction = before.take_while(|line| line.kind == LineKind::Introduction);
     introduction.for_each(|line| line.is_kept = false);
 }

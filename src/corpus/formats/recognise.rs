@@ -70,10 +70,8 @@ pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognise
         Some(found) => found,
         None if decode(bytes.to_vec()).is_ok() => text_format(bytes),
         None => {
-            return Err(format!(
-                "its name says {}, its content does not",
-                named.name
-            ));
+            let name = named.name;
+            return Err(format!("its name says {name}, its content does not"));
         }
     };
     Ok(Recognised {

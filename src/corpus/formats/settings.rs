@@ -135,11 +135,8 @@ fn yaml(text: &str) -> Vec<Heading> {
             path.push(indentation);
             headings.push(Heading::new(begin..start + line.len(), level as u8, title));
         } else if ends || content == "---" {
-            headings.push(Heading::new(
-                start..start,
-                level.min(HEADING_LEVELS) as u8,
-                "",
-            ));
+            let level = level.min(HEADING_LEVELS) as u8;
+            headings.push(Heading::new(start..start, level, ""));
         }
     }
     headings

@@ -11,19 +11,15 @@ const SAMPLE_ROWS: usize = 20;
 
 /// Returns the remark on sheets with hidden rows or columns.
 pub(super) fn hidden_note(sheets: &[&str]) -> String {
-    format!(
-        "hidden rows and columns are read, too, in {}",
-        sheets.join(", ")
-    )
+    let sheets = sheets.join(", ");
+    format!("hidden rows and columns are read, too, in {sheets}")
 }
 
 /// Adds the remarks on hidden sheets, and on formulas that no program has computed.
 pub(super) fn add_notes(hidden: &[&str], uncomputed: usize, builder: &mut Builder) {
     if !hidden.is_empty() {
-        builder.note(format!(
-            "hidden sheets are read, too: {}",
-            hidden.join(", ")
-        ));
+        let hidden = hidden.join(", ");
+        builder.note(format!("hidden sheets are read, too: {hidden}"));
     }
     if uncomputed > 0 {
         builder.note(format!(

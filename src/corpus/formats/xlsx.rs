@@ -428,13 +428,10 @@ impl Workbook {
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
             "d" => value.replace('T', " "),
             // a date is a number with a format
-            "" | "n" => {
-                let number = value.trim().parse();
-                number.map_or_else(
-                    |_| value.to_owned(),
-                    |number| form.text(number, self.settings.counts_from_1904),
-                )
-            }
+            "" | "n" => match value.trim().parse() {
+                Ok(number) => form.text(number, self.settings.counts_from_1904),
+                Err(_) => value.to_owned(),
+            },
             _ => value.to_owned(),
         }
     }

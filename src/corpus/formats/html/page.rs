@@ -414,11 +414,8 @@ impl Page {
         };
 
         let end = self.traced.text.len();
-        self.headings.push(Heading::new(
-            start..end,
-            level,
-            fold_white_space(&self.traced.text[start..end]),
-        ));
+        let title = fold_white_space(&self.traced.text[start..end]);
+        self.headings.push(Heading::new(start..end, level, title));
     }
 
     fn white_space(&mut self, space: &str, at: usize) {

@@ -96,15 +96,10 @@ impl<'a> Annotations<'a> {
             fields.map(|field| (field.line, field.label)).unzip();
         let comments = shown.iter().filter_map(|one| self.comment(one));
         let fields = (!fields.is_empty()).then(|| Block {
-            text: fields.join("\n"),
             is_table: true,
-            ..Block::default()
+            ..Block::new(fields.join("\n"))
         });
-        let comments = comments.map(|text| Block {
-            text,
-            ..Block::default()
-        });
-        let blocks = fields.into_iter().chain(comments).collect();
+        let blocks = fields.into_iter().chain(comments.map(Block::new)).collect();
         (blocks, labels.into_iter().flatten().collect())
     }
 

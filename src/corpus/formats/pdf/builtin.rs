@@ -246,9 +246,8 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
                     on_page: on_page.clone(),
                 });
                 Block {
-                    text,
                     is_table: true,
-                    ..Block::default()
+                    ..Block::new(text)
                 }
             }
             Part::Paragraph(paragraph) => {
@@ -266,10 +265,7 @@ fn blocks(parts: &[Part], open: &mut Option<OpenTable>) -> Vec<Block> {
                     text: row.unwrap_or(text),
                 }
             }
-            Part::Code { content } => Block {
-                text: content.clone(),
-                ..Block::default()
-            },
+            Part::Code { content } => Block::new(content.clone()),
             _ => {
                 above = table;
                 continue;

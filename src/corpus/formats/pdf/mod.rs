@@ -75,10 +75,8 @@ fn extract_with(
     let names = attached.iter().map(|attachment| &*attachment.name);
     let names: Vec<&str> = names.collect();
     if let Some(last) = pages.pages.last_mut() {
-        last.annotations.push(Block {
-            text: format!("Attachments: {}", names.join(", ")),
-            ..Block::default()
-        });
+        let names = format!("Attachments: {}", names.join(", "));
+        last.annotations.push(Block::new(names));
     }
 
     let mut extract = pages.extract(input.options)?;

@@ -65,6 +65,15 @@ pub(super) struct Block {
     pub is_table: bool,
 }
 
+impl Block {
+    pub fn new(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
 impl Page {
     /// Returns the size of its text.
     pub fn text_bytes(&self) -> usize {

@@ -49,8 +49,5 @@ pub(super) fn recognise_text(bytes: &[u8], pages: &mut Pages) -> Result<(), Stri
 
 /// Returns plain text with a block per paragraph.
 pub(super) fn blocks(text: &str) -> impl Iterator<Item = Block> {
-    paragraphs(text).map(|text| Block {
-        text,
-        ..Block::default()
-    })
+    paragraphs(text).map(Block::new)
 }
