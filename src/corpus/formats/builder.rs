@@ -99,7 +99,7 @@ impl Builder {
         self.notes.push(note.into());
     }
 
-    /// Adds remarks for the index report, or the only one, where there is one.
+    /// Adds remarks for the index report.
     pub fn notes(&mut self, notes: impl IntoIterator<Item = String>) {
         self.notes.extend(notes);
     }

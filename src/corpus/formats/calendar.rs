@@ -107,7 +107,7 @@ struct Entry {
     what: String,
     begin: String,
     end: String,
-    /// How long it takes, as in `, for 1h 30m`.
+    /// The time that it takes, as in `, for 1h 30m`.
     lasts: String,
     lines: Vec<String>,
     who: Vec<String>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 use unicode_normalization::char::compose;
 
 use super::columns::with_edits;
-use super::latex_tables::{argument_length, unescaped};
+use super::latex_tables::{argument_length, unescaped_bytes};
 
 /// Maximum size of the text that a command of a file stands for, and of all that it puts in.
 const MAX_DEFINED_BYTES: usize = 200;
@@ -438,7 +438,7 @@ fn unit(text: &str) -> String {
 
 /// Returns where the comment of a line begins: at a `%` that no backslash escapes.
 pub(super) fn comment_start(line: &str) -> Option<usize> {
-    let comment = unescaped(line).find(|(_, byte)| *byte == b'%');
+    let comment = unescaped_bytes(line).find(|(_, byte)| *byte == b'%');
     comment.map(|(at, _)| at)
 }
 

@@ -123,7 +123,7 @@ fn rows(text: &str, body: Range<usize>) -> Vec<Row> {
 fn row_end(text: &str, part: Range<usize>) -> (usize, usize) {
     let text = &text[..part.end];
     let mut depth = 0_i32;
-    for (at, byte) in unescaped(&text[part.start..]) {
+    for (at, byte) in unescaped_bytes(&text[part.start..]) {
         let at = part.start + at;
         match byte {
             b'{' => depth += 1,
@@ -176,7 +176,7 @@ pub(super) fn argument_length(text: &str) -> Option<usize> {
         _ => return None,
     };
     let mut depth = 0_i32;
-    let end = unescaped(text).find(|(_, byte)| {
+    let end = unescaped_bytes(text).find(|(_, byte)| {
         depth += i32::from(*byte == open) - i32::from(*byte == close);
         depth == 0
     });
@@ -184,7 +184,7 @@ pub(super) fn argument_length(text: &str) -> Option<usize> {
 }
 
 /// Returns the bytes of a text that no backslash escapes, with their positions.
-pub(super) fn unescaped(text: &str) -> impl Iterator<Item = (usize, u8)> {
+pub(super) fn unescaped_bytes(text: &str) -> impl Iterator<Item = (usize, u8)> {
     let mut is_escaped = false;
     text.bytes().enumerate().filter(move |(_, byte)| {
         let was_escaped = is_escaped;
@@ -197,7 +197,7 @@ pub(super) fn unescaped(text: &str) -> impl Iterator<Item = (usize, u8)> {
 fn cells(text: &str, row: Range<usize>) -> (Vec<(usize, Range<usize>)>, usize) {
     let mut ends = Vec::new();
     let mut depth = 0_i32;
-    for (at, byte) in unescaped(&text[row.clone()]) {
+    for (at, byte) in unescaped_bytes(&text[row.clone()]) {
         match byte {
             b'{' => depth += 1,
             b'}' => depth -= 1,

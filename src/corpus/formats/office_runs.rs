@@ -183,7 +183,7 @@ pub(super) fn usual_form(xml: &str) -> Option<String> {
 #[derive(Default)]
 pub(super) struct TextStyles(HashMap<String, TextStyle>);
 
-/// How a style changes the text that it is set to.
+/// The look that a style gives to its text.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct TextStyle {
     is_hidden: bool,

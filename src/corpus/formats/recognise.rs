@@ -18,7 +18,7 @@ const OFFICE: [(&Format, &str); 3] = [
     (&excel::FORMAT, "Workbook"),
     (&office::POWERPOINT, "PowerPoint Document"),
 ];
-/// What the zip files of documents hold. EPUB and OpenDocument ask for an uncompressed first member
+/// Marks in the zip files of documents. EPUB and OpenDocument ask for an uncompressed first member
 /// `mimetype`, whose name and text follow each other.
 #[rustfmt::skip]
 const ZIP_MARKS: [(&str, &Format); 7] = [
