@@ -162,8 +162,14 @@ macro_rules! named {
             }
 
             fn to_value(&self) -> toml::Value {
-                let name = match self { $(Self::$choice => $name),+ };
-                toml::Value::String(name.to_owned())
+                toml::Value::String(self.name().to_owned())
+            }
+        }
+
+        impl $kind {
+            /// Returns the name in settings.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$choice => $name),+ }
             }
         }
     };

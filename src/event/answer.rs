@@ -157,10 +157,8 @@ fn apart(one: &str, other: &str) -> String {
     let same = words.iter().zip(&others).enumerate();
     let first = same.take_while(|(at, (word, other))| word == other && is_small(*at, word));
     let first = first.count();
-    let behind = words[first..]
-        .iter()
-        .rev()
-        .zip(others[first..].iter().rev());
+    let behind = words[first..].iter().rev();
+    let behind = behind.zip(others[first..].iter().rev());
     let same = words.len() - behind.take_while(|(word, other)| word == other).count();
     // "Abra Works open in Lorby" is of Abra Works
     let is_large = |word: &&&str| !word.starts_with(char::is_lowercase);

@@ -91,47 +91,36 @@ pub enum Destination {
 }
 
 impl Command {
+    /// Returns what carries the command out, and the operation that it asks for.
+    fn route(&self) -> (Destination, Operation) {
+        use Destination::{Downloads, Engine, Library};
+
+        match self {
+            Self::Ask(_) => (Engine, Operation::Ask),
+            Self::Open { .. } => (Engine, Operation::Open),
+            Self::Reindex { .. } | Self::Refresh => (Engine, Operation::Index),
+            Self::OpenSource { .. } => (Engine, Operation::OpenSource),
+            Self::Search { .. } => (Engine, Operation::Search),
+            Self::SuggestQuestions => (Engine, Operation::SuggestQuestions),
+            Self::MeasureUtility { .. } => (Engine, Operation::MeasureUtility),
+            Self::TracePassage { .. } => (Engine, Operation::TracePassage),
+            Self::Try(_) | Self::SearchOtherFiles { .. } => (Engine, Operation::Diagnose),
+            Self::LoadModels { .. } => (Engine, Operation::LoadModels),
+            Self::ListModels => (Library, Operation::ListModels),
+            Self::PullModel { .. } | Self::StopPull => (Downloads, Operation::PullModel),
+            Self::ListSessions => (Library, Operation::ListSessions),
+            Self::RenameThread { .. } => (Library, Operation::RenameThread),
+            Self::OpenRun { .. } => (Library, Operation::OpenRun),
+        }
+    }
+
     /// Returns what carries the command out.
     pub fn destination(&self) -> Destination {
-        match self {
-            Self::ListSessions
-            | Self::OpenRun { .. }
-            | Self::RenameThread { .. }
-            | Self::ListModels => Destination::Library,
-            Self::PullModel { .. } | Self::StopPull => Destination::Downloads,
-            Self::Ask(_)
-            | Self::Try(_)
-            | Self::SearchOtherFiles { .. }
-            | Self::Open { .. }
-            | Self::Reindex { .. }
-            | Self::Refresh
-            | Self::TracePassage { .. }
-            | Self::OpenSource { .. }
-            | Self::Search { .. }
-            | Self::SuggestQuestions
-            | Self::MeasureUtility { .. }
-            | Self::LoadModels { .. } => Destination::Engine,
-        }
+        self.route().0
     }
 
     /// Returns the operation that the command asks for.
     pub fn operation(&self) -> Operation {
-        match self {
-            Self::Ask(_) => Operation::Ask,
-            Self::Open { .. } => Operation::Open,
-            Self::Reindex { .. } | Self::Refresh => Operation::Index,
-            Self::OpenSource { .. } => Operation::OpenSource,
-            Self::Search { .. } => Operation::Search,
-            Self::SuggestQuestions => Operation::SuggestQuestions,
-            Self::MeasureUtility { .. } => Operation::MeasureUtility,
-            Self::TracePassage { .. } => Operation::TracePassage,
-            Self::Try(_) | Self::SearchOtherFiles { .. } => Operation::Diagnose,
-            Self::LoadModels { .. } => Operation::LoadModels,
-            Self::ListModels => Operation::ListModels,
-            Self::PullModel { .. } | Self::StopPull => Operation::PullModel,
-            Self::ListSessions => Operation::ListSessions,
-            Self::RenameThread { .. } => Operation::RenameThread,
-            Self::OpenRun { .. } => Operation::OpenRun,
-        }
+        self.route().1
     }
 }

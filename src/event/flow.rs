@@ -17,6 +17,15 @@ pub enum Flow {
 }
 
 impl Flow {
+    /// Returns a stop on a condition.
+    pub fn stop_if(is_stopped: bool) -> Self {
+        if is_stopped {
+            Self::Stop
+        } else {
+            Self::Continue
+        }
+    }
+
     /// Returns an error for a stop, to end work that returns nothing then.
     pub fn check(self) -> Result<(), StopError> {
         match self {
@@ -114,11 +123,7 @@ impl StopFlag {
 
     /// Returns the flag as an observer's reply.
     pub fn flow(&self) -> Flow {
-        if self.is_set() {
-            Flow::Stop
-        } else {
-            Flow::Continue
-        }
+        Flow::stop_if(self.is_set())
     }
 }
 

@@ -49,7 +49,8 @@ pub use run::RunEvent;
 pub use session::SessionEvent;
 pub use stages::*;
 pub use text::{
-    FENCE, ends_in_code, escape_json, harmless, json_value, percent_encode, with_short_rules,
+    FENCE, ends_in_code, escape_json, group_words, harmless, json_value, percent_encode,
+    with_short_rules,
 };
 pub use thread::{AsAsked, Ask, Thread, Turn};
 pub use understanding::*;

@@ -11,6 +11,23 @@ pub fn ends_in_code(text: &str) -> bool {
     !text.matches(FENCE).count().is_multiple_of(2)
 }
 
+/// Returns the words of tokens, with the white space around them and the tokens of each. A word
+/// begins with white space; what is white space alone belongs to the word that it precedes.
+pub fn group_words<T>(tokens: &[T], text: impl Fn(&T) -> &str) -> Vec<(String, Vec<&T>)> {
+    let mut groups: Vec<(String, Vec<&T>)> = Vec::new();
+    for token in tokens {
+        let begins_word = text(token).starts_with(char::is_whitespace);
+        match groups.last_mut() {
+            Some((word, group)) if !begins_word || word.trim().is_empty() => {
+                word.push_str(text(token));
+                group.push(token);
+            }
+            Some(_) | None => groups.push((text(token).to_owned(), vec![token])),
+        }
+    }
+    groups
+}
+
 /// Returns text as a part of an address: every byte is escaped but letters, digits and those kept.
 pub fn percent_encode(text: &str, kept: &[u8]) -> String {
     let mut encoded = String::with_capacity(text.len());

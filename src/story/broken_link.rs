@@ -132,27 +132,33 @@ impl BrokenLink {
         }
     }
 
+    /// Returns its place among the links of the chain (read, chunked, found, kept, understood), and
+    /// its name.
+    fn describe(self) -> (usize, &'static str) {
+        match self {
+            Self::NotInCorpus => (0, "not in the corpus"),
+            Self::NotRead => (0, "not read"),
+            Self::Cut => (1, "cut across chunks"),
+            Self::NotSearched => (2, "not searched"),
+            Self::NotFound => (2, "not found"),
+            Self::LeftOut => (3, "left out by you"),
+            Self::Replaced => (3, "replaced by a near copy"),
+            Self::Filtered => (3, "dropped by the filter"),
+            Self::Outranked => (3, "dropped by the reranker"),
+            Self::NoRoom => (3, "no room in the prompt"),
+            Self::NoTime => (3, "too long to read"),
+            Self::Pruned => (3, "dropped by the refinement"),
+            Self::Refused => (UNDERSTOOD, "refused"),
+            Self::Misled => (UNDERSTOOD, "misled by the other passages"),
+            Self::KnownWithout => (UNDERSTOOD, "known without the documents"),
+            Self::Unread => (UNDERSTOOD, "not understood"),
+        }
+    }
+
     /// Returns the name of the link.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::NotInCorpus => "not in the corpus",
-            Self::NotRead => "not read",
-            Self::Cut => "cut across chunks",
-            Self::NotSearched => "not searched",
-            Self::NotFound => "not found",
-            Self::LeftOut => "left out by you",
-            Self::Replaced => "replaced by a near copy",
-            Self::Filtered => "dropped by the filter",
-            Self::Outranked => "dropped by the reranker",
-            Self::NoRoom => "no room in the prompt",
-            Self::NoTime => "too long to read",
-            Self::Pruned => "dropped by the refinement",
-            Self::Refused => "refused",
-            Self::Misled => "misled by the other passages",
-            Self::KnownWithout => "known without the documents",
-            Self::Unread => "not understood",
-        }
+        self.describe().1
     }
 
     /// Returns whether the passage was in the prompt.
@@ -161,21 +167,9 @@ impl BrokenLink {
         self.place() == UNDERSTOOD
     }
 
-    /// Returns its place among the links of the chain: read, chunked, found, kept, understood.
+    /// Returns its place among the links of the chain.
     pub(super) fn place(self) -> usize {
-        match self {
-            Self::NotInCorpus | Self::NotRead => 0,
-            Self::Cut => 1,
-            Self::NotSearched | Self::NotFound => 2,
-            Self::LeftOut
-            | Self::Replaced
-            | Self::Filtered
-            | Self::Outranked
-            | Self::NoRoom
-            | Self::NoTime
-            | Self::Pruned => 3,
-            Self::Refused | Self::Misled | Self::KnownWithout | Self::Unread => UNDERSTOOD,
-        }
+        self.describe().0
     }
 }
 

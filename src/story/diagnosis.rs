@@ -82,22 +82,19 @@ impl FoundPassage {
             traced.chunks.iter().map(with_marks)
         });
         let chunks: Vec<(TracedChunk, Vec<Mark>, String)> = chunks.collect();
-
         let rank = |chunk: &TracedChunk| chunk.fused.or(chunk.bm25).map_or(u32::MAX, |at| at.rank);
-        let furthest = chunks
+        let (chunk, marks, fate) = chunks
             .iter()
-            .max_by_key(|(chunk, marks, _)| (progress(marks), Reverse(rank(chunk))));
-        let (chunk, marks, fate) = furthest?.clone();
-        let rest = chunks
-            .iter()
-            .find(|(other, ..)| !chunk.whole && is_beside(&other.chunk, &chunk.chunk));
-        let is_cut = rest.is_some_and(|(_, marks, _)| progress(marks) < USED);
+            .max_by_key(|(chunk, marks, _)| (progress(marks), Reverse(rank(chunk))))?
+            .clone();
+        let mut others = chunks.iter().filter(|_| !chunk.whole);
+        let rest = others.find(|(other, ..)| is_beside(&other.chunk, &chunk.chunk));
+        let found = match rest {
+            Some((_, marks, _)) if progress(marks) < USED => Found::InParts,
+            Some(_) | None => Found::InChunk,
+        };
         Some(Self {
-            found: if is_cut {
-                Found::InParts
-            } else {
-                Found::InChunk
-            },
+            found,
             rest: rest.map(|(other, ..)| other.chunk.clone()),
             chunks: chunks.len() / traced.len().max(1),
             chunk,
@@ -141,18 +138,16 @@ impl FoundPassage {
 
     /// Returns its rank in each list, and with `with_fate` why that was not enough.
     fn word_ranks(&self, with_fate: bool) -> String {
-        let TracedChunk {
-            bm25,
-            vector,
-            fused,
-            ..
-        } = &self.chunk;
-        let ranks = [("BM25", bm25), ("vectors", vector), ("fused", fused)];
-        let rank = |(name, ranked): (&str, &Option<Ranked>)| match ranked {
+        let rank = |name: &str, ranked: Option<Ranked>| match ranked {
             Some(Ranked { rank, .. }) => format!("{name} rank {rank}"),
             None => format!("{name} none"),
         };
-        let ranks = ranks.map(rank).join(", ");
+        let ranks = [
+            rank("BM25", self.chunk.bm25),
+            rank("vectors", self.chunk.vector),
+            rank("fused", self.chunk.fused),
+        ];
+        let ranks = ranks.join(", ");
         if with_fate && !self.fate.is_empty() {
             format!("{ranks}; {}", self.fate)
         } else if with_fate {
@@ -215,6 +210,13 @@ impl Tried {
             says,
             answer: answer(run),
         }
+    }
+
+    /// Returns what became of the passage and of the answer.
+    #[must_use]
+    pub fn result(&self) -> String {
+        let used = self.label.map(|label| format!("used as [{label}]; "));
+        format!("{}the answer is: {}", used.unwrap_or_default(), self.answer)
     }
 }
 
@@ -326,16 +328,6 @@ fn word_finding(
     }
 }
 
-impl Tried {
-    /// Returns what became of the passage and of the answer.
-    #[must_use]
-    pub fn result(&self) -> String {
-        let used = self.label;
-        let used = used.map_or_else(String::new, |label| format!("used as [{label}]; "));
-        format!("{used}the answer is: {}", self.answer)
-    }
-}
-
 /// Returns a sign for what holds, what does not, and what is not known.
 #[must_use]
 pub fn sign(holds: Option<bool>) -> &'static str {
@@ -350,10 +342,9 @@ impl Diagnosis {
     /// Returns it as lines of text.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut lines = Vec::new();
-        for passage in &self.expected.passages {
-            lines.push(format!("expected: “{}”", one_line(passage)));
-        }
+        let expected = self.expected.passages.iter();
+        let expected = expected.map(|passage| format!("expected: “{}”", one_line(passage)));
+        let mut lines: Vec<String> = expected.collect();
         lines.extend(self.expected.guess.iter().map(|guess| format!("  {guess}")));
         for link in &self.chain {
             let line = format!("  {} {:<11} {}", sign(link.holds), link.name, link.evidence);
@@ -391,11 +382,9 @@ fn name_missing(expected: &Expected, others: &OtherFiles) -> String {
     }
     let named = unreadable.iter().take(MAX_NAMED);
     let named = named.map(|SkippedFile { path, reason }| format!("{} ({reason})", one_line(path)));
-    let more = unreadable.len().saturating_sub(MAX_NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
+    let more = match unreadable.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
     let files = words::quantity(unreadable.len() as u64, "file");
     let named: Vec<String> = named.collect();

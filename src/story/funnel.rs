@@ -149,10 +149,8 @@ impl Funnel {
     /// The links of the document that holds a chunk, and the position of the chunk among them.
     pub fn links_of(&self, chunk: u64) -> Option<(&DocumentLinks, usize)> {
         self.links.iter().find_map(|document| {
-            let position = document
-                .chunks
-                .iter()
-                .position(|linked| linked.chunk == chunk)?;
+            let mut chunks = document.chunks.iter();
+            let position = chunks.position(|linked| linked.chunk == chunk)?;
             Some((document, position))
         })
     }
@@ -210,13 +208,9 @@ impl Funnel {
 
         match pass {
             RunEvent::ChunksLinked { linked, .. } => {
-                let texts = linked
-                    .iter()
-                    .filter(|text| holds(text.hit.chunk.id))
-                    .count();
-                (texts > 0).then_some(Mark::Joined {
-                    texts: saturating_u32(texts),
-                })
+                let texts = linked.iter().filter(|text| holds(text.hit.chunk.id));
+                let texts = saturating_u32(texts.count());
+                (texts > 0).then_some(Mark::Joined { texts })
             }
             RunEvent::ChunksGraded {
                 graded, threshold, ..
@@ -296,10 +290,8 @@ fn take_context_back(marks: &mut Vec<Mark>) {
 
 /// Returns the reason that a chunk was dropped: that of the first text that contains it.
 fn reason(dropped: &[DroppedChunk], holds: impl Fn(u64) -> bool) -> Option<DropReason> {
-    dropped
-        .iter()
-        .find(|dropped| holds(dropped.chunk))
-        .map(|dropped| dropped.reason.clone())
+    let first = dropped.iter().find(|dropped| holds(dropped.chunk));
+    first.map(|dropped| dropped.reason.clone())
 }
 
 /// The rank of a position: ranks count from 1.

@@ -100,11 +100,9 @@ impl Lookup {
 
     /// Returns the parts that were left out because there was no time for them.
     pub fn parts_without_time(&self) -> impl Iterator<Item = Part> {
-        let is_late = |reason: &LeftOut| matches!(reason, LeftOut::NoTime { .. });
-        let late = self
-            .left_out
-            .iter()
-            .filter(move |(_, reason)| is_late(reason));
+        let is_late =
+            |(_, reason): &&(Vec<Part>, LeftOut)| matches!(reason, LeftOut::NoTime { .. });
+        let late = self.left_out.iter().filter(is_late);
         late.flat_map(|(parts, _)| parts.iter().copied())
     }
 
@@ -148,9 +146,8 @@ impl Lookup {
 
     /// Returns the hits in fused order, best first; then the texts that were joined of chunks.
     pub fn hits(&self) -> &[Hit] {
-        self.retrieval
-            .as_ref()
-            .map_or(&[], |retrieval| &retrieval.hits)
+        let retrieval = self.retrieval.as_ref();
+        retrieval.map_or(&[], |retrieval| &retrieval.hits)
     }
 
     /// Returns whether its hits are the passages of a document in their order, which no search
@@ -158,10 +155,8 @@ impl Lookup {
     pub fn is_read_in_order(&self) -> bool {
         let is_read = |hit: &Hit| hit.bm25.is_none() && hit.vector.is_none();
         let hits = self.hits();
-        let is_searched = self
-            .retrieval
-            .as_ref()
-            .is_some_and(|known| known.wall_us > 0);
+        let retrieval = self.retrieval.as_ref();
+        let is_searched = retrieval.is_some_and(|known| known.wall_us > 0);
         !is_searched && !hits.is_empty() && hits.iter().all(is_read)
     }
 

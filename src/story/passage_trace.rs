@@ -60,12 +60,11 @@ pub enum TraceRow {
 impl<'a> PassageTrace<'a> {
     /// Returns the queries of a run whose lists the index is asked for: step and text.
     pub fn queries(run: &Run) -> Vec<(u32, String)> {
-        let retrievals = run
-            .index_lookups()
-            .filter_map(|lookup| Some((lookup.step, lookup.retrieval.as_ref()?)));
-        retrievals
-            .map(|(step, retrieval)| (step, retrieval.query.clone()))
-            .collect()
+        let queries = run.index_lookups().filter_map(|lookup| {
+            let retrieval = lookup.retrieval.as_ref()?;
+            Some((lookup.step, retrieval.query.clone()))
+        });
+        queries.collect()
     }
 
     /// Returns whether a chunk of the index contains the phrase.
@@ -76,10 +75,8 @@ impl<'a> PassageTrace<'a> {
     /// Joins what the index says of each query with what the run did with the chunks.
     pub fn new(run: &'a Run, phrase: &'a str, traced: &'a [TracedLookup]) -> Self {
         let of_query = |traced: &'a TracedLookup| {
-            let lookup = run
-                .index_lookups()
-                .filter(|lookup| lookup.step == traced.step)
-                .last()?;
+            let own = |lookup: &&Lookup| lookup.step == traced.step;
+            let lookup = run.index_lookups().filter(own).last()?;
             let chunks = traced.chunks.iter().map(|ranks| ChunkTrace {
                 ranks,
                 marks: lookup.marks(lookup.number(&ranks.chunk)),
@@ -143,16 +140,11 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
         fused,
     } = chunk.ranks;
 
-    let part = if *whole {
-        ""
-    } else {
-        "  (a part of it; the next chunk holds the rest)"
-    };
-    rows.push(TraceRow::Chunk(format!(
-        "{}{part}",
-        words::chunk_location(text)
-    )));
-
+    let mut location = words::chunk_location(text);
+    if !*whole {
+        location.push_str("  (a part of it; the next chunk holds the rest)");
+    }
+    rows.push(TraceRow::Chunk(location));
     if let Some(order) = find_order(&text.text) {
         rows.push(TraceRow::Fact {
             name: "order",
@@ -160,20 +152,11 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
             is_loss: false,
         });
     }
-    rows.push(list_fact(
-        "BM25",
-        *bm25,
-        pool,
-        "contains no word of the query",
-    ));
-    rows.push(list_fact(
-        "vector",
-        *vector,
-        pool,
-        "the index has no comparable vectors",
-    ));
+    let no_word = "contains no word of the query";
+    rows.push(list_fact("BM25", *bm25, pool, no_word));
+    let no_vector = "the index has no comparable vectors";
+    rows.push(list_fact("vector", *vector, pool, no_vector));
     rows.push(list_fact("fused", *fused, u32::MAX, "in neither list"));
-
     let number = lookup.number(text);
     for mark in &chunk.marks {
         rows.push(TraceRow::Fact {

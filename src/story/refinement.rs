@@ -76,10 +76,8 @@ impl Refinement {
             return None;
         }
         let best = self.finished.map(|(best, _)| best);
-        let written_from = self
-            .rounds
-            .iter()
-            .rfind(|round| best.is_none_or(|best| round.round == best))?;
+        let mut rounds = self.rounds.iter();
+        let written_from = rounds.rfind(|one| best.is_none_or(|best| one.round == best))?;
         written_from.measured.as_ref().ok()
     }
 
@@ -132,15 +130,14 @@ impl Refinement {
         chunks: &[VariedChunk],
     ) {
         self.unfinished = None;
-        self.rounds
-            .push(Round::new(step, round, Err(reason), chunks));
+        let unmeasured = Round::new(step, round, Err(reason), chunks);
+        self.rounds.push(unmeasured);
     }
 
     /// Returns a round of a step, to add to.
     pub(super) fn round(&mut self, step: u32, round: u32) -> Option<&mut Round> {
-        self.rounds
-            .iter_mut()
-            .rfind(|known| known.step == step && known.round == round)
+        let mut rounds = self.rounds.iter_mut();
+        rounds.rfind(|known| known.step == step && known.round == round)
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::event::{AblatedChunk, Alternative, AttendedChunk, Citation, Uncertainty};
+use crate::event::{AblatedChunk, Alternative, AttendedChunk, Citation, Uncertainty, group_words};
 
 use super::text::{self, many_lines, one_line};
 
@@ -142,10 +142,8 @@ impl Step {
 
     /// Returns the uncertainty of each version of the sentence, oldest first.
     pub fn uncertainties(&self) -> impl Iterator<Item = Option<&Uncertainty>> {
-        let replaced = self
-            .replaced
-            .iter()
-            .map(|replaced| replaced.uncertainty.as_ref());
+        let replaced = self.replaced.iter();
+        let replaced = replaced.map(|replaced| replaced.uncertainty.as_ref());
         replaced.chain([self.uncertainty.as_ref()])
     }
 
@@ -158,16 +156,12 @@ impl Step {
     /// Returns the labels of the supporting chunks that the model did not write itself, in order.
     pub fn unwritten_labels(&self) -> Vec<u32> {
         // a document may have such a mark itself
-        let is_given = self.origin == Origin::Given;
-        let labels: BTreeSet<u32> = self
-            .citations
-            .iter()
-            .map(|citation| citation.label)
-            .collect();
-        labels
-            .into_iter()
-            .filter(|label| is_given || !self.text.contains(&format!("[{label}]")))
-            .collect()
+        let is_unwritten = |label: &u32| {
+            self.origin == Origin::Given || !self.text.contains(&format!("[{label}]"))
+        };
+        let labels = self.citations.iter().map(|citation| citation.label);
+        let labels: BTreeSet<u32> = labels.filter(is_unwritten).collect();
+        labels.into_iter().collect()
     }
 
     /// Returns the tokens of the first version of the sentence: those that a query was made of.
@@ -230,30 +224,12 @@ pub fn least_sure_word(tokens: &[Token]) -> Option<(String, f32)> {
 /// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their
 /// tokens, nats.
 pub fn word_entropies(tokens: &[Token]) -> Vec<(String, f32)> {
-    let mut groups: Vec<Vec<&Token>> = Vec::new();
-    for token in tokens {
-        // a token of white space alone belongs to the word that it precedes.
-        let open = groups
-            .last()
-            .is_some_and(|group| group.iter().all(|token| token.text.trim().is_empty()));
-        match groups.last_mut() {
-            Some(group) if open || !token.text.starts_with(char::is_whitespace) => {
-                group.push(token);
-            }
-            Some(_) | None => groups.push(vec![token]),
-        }
-    }
-
-    let mut words = Vec::with_capacity(groups.len());
-    for group in groups {
-        let text: String = group.iter().map(|token| token.text.as_str()).collect();
+    let words = group_words(tokens, |token| &token.text).into_iter();
+    let words = words.map(|(text, group)| {
         let entropy = group.iter().map(|token| token.entropy).sum::<f32>() / group.len() as f32;
-        let word = one_line(text.trim());
-        if !word.is_empty() {
-            words.push((word, entropy));
-        }
-    }
-    words
+        (one_line(text.trim()), entropy)
+    });
+    words.filter(|(word, _)| !word.is_empty()).collect()
 }
 
 #[cfg(test)]

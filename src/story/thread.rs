@@ -27,13 +27,12 @@ impl RecordedThread {
         let mut threads: Vec<Self> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for run in runs {
-            let id = run.thread();
-            let place = places.get(id).copied().unwrap_or(threads.len());
+            let id = run.thread().to_owned();
+            let place = *places.entry(id.clone()).or_insert(threads.len());
             if place == threads.len() {
-                places.insert(id.to_owned(), place);
                 threads.push(Self {
-                    id: id.to_owned(),
-                    name: names.get(id).cloned(),
+                    name: names.get(&id).cloned(),
+                    id,
                     runs: Vec::new(),
                 });
             }

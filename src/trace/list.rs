@@ -87,13 +87,11 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
         }
     }
 
-    let read: Vec<(RunFile, Option<RunSummary>)> = unread
-        .into_par_iter()
-        .map(|file| {
-            let run = summary(&folder.join(&file.name));
-            (file, run)
-        })
-        .collect();
+    let read = unread.into_par_iter().map(|file| {
+        let run = summary(&folder.join(&file.name));
+        (file, run)
+    });
+    let read: Vec<(RunFile, Option<RunSummary>)> = read.collect();
     runs.extend(read.iter().filter_map(|(_, run)| run.clone()));
     summaries.keep(read, number);
 

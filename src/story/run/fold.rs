@@ -46,9 +46,8 @@ impl Run {
                 self.seed = *seed;
                 self.started_at = *started_at;
                 let steps = (1..).zip(confirmed);
-                self.steps = steps
-                    .map(|(step, text)| Step::for_confirmed(step, text))
-                    .collect();
+                let steps = steps.map(|(step, text)| Step::for_confirmed(step, text));
+                self.steps = steps.collect();
             }
             RunEvent::GateChosen { gate } => {
                 self.gate = Some(GateCard {
@@ -315,11 +314,8 @@ impl Run {
 
     /// Takes in how much the last context helped, measured after the run was over.
     pub fn add_utility(&mut self, utility: &Utility, is_finished: bool) {
-        let with_context = self
-            .lookups
-            .iter_mut()
-            .rfind(|lookup| lookup.context.is_some());
-        if let Some(lookup) = with_context {
+        let mut lookups = self.lookups.iter_mut();
+        if let Some(lookup) = lookups.rfind(|lookup| lookup.context.is_some()) {
             lookup.utility = Some(utility.delta);
         }
         let mut utility = text::utility(utility);
@@ -387,12 +383,8 @@ impl Run {
 
     fn finish_calls(&mut self, first: u32, calls: u32, usage: CallUsage) {
         let batch = first..first.saturating_add(calls);
-        for known in self
-            .calls
-            .iter_mut()
-            .rev()
-            .filter(|known| batch.contains(&known.call))
-        {
+        let of_batch = self.calls.iter_mut().rev();
+        for known in of_batch.filter(|known| batch.contains(&known.call)) {
             known.usage = (known.call == first).then_some(usage);
             known.batch = Some((first, calls));
         }
@@ -409,9 +401,8 @@ impl Run {
 
     fn lookups_of(&mut self, step: u32) -> impl Iterator<Item = &mut Lookup> {
         self.lookup(step);
-        self.lookups
-            .iter_mut()
-            .filter(move |lookup| lookup.step == step)
+        let lookups = self.lookups.iter_mut();
+        lookups.filter(move |lookup| lookup.step == step)
     }
 
     fn step(&mut self, step: u32) -> &mut Step {

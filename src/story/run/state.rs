@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::config::{Config, LocationPart, Setting};
+use crate::config::{Config, Location, LocationPart, Setting};
 use crate::event::{
     AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
     NearestSentence, Numbering, Outcome, Part, QuestionKind, RunUsage, Scope, Support, Turn,
@@ -22,21 +22,10 @@ use super::call::{Call, DecodingClock};
 use super::stage::RunStage;
 
 /// Openings of questions that no name, number or date answers.
+#[rustfmt::skip]
 const PROSE: [&str; 14] = [
-    "why",
-    "explain",
-    "describe",
-    "outline",
-    "summarise",
-    "summarize",
-    "list",
-    "compare",
-    "show",
-    "make",
-    "write",
-    "give an overview",
-    "what is a",
-    "what is an",
+    "why", "explain", "describe", "outline", "summarise", "summarize", "list", "compare", "show",
+    "make", "write", "give an overview", "what is a", "what is an",
 ];
 /// Words behind "how" in a question for a number.
 const MEASURES: [&str; 16] = [
@@ -123,11 +112,8 @@ impl Run {
 
     /// Returns whether the run searched a folder without any chunk.
     pub fn lacks_documents(&self) -> bool {
-        let is_empty = self
-            .corpus
-            .as_ref()
-            .is_some_and(|corpus| corpus.chunks == 0);
-        is_empty && !self.lookups.is_empty()
+        let corpus = self.corpus.as_ref();
+        corpus.is_some_and(|corpus| corpus.chunks == 0) && !self.lookups.is_empty()
     }
 
     /// Returns whether the run searched and found nothing, as a filter let no document through.
@@ -148,14 +134,8 @@ impl Run {
     /// Returns the question as the run worked with it: a follow-up as it was rewritten, where that
     /// is used.
     pub fn standalone(&self) -> &str {
-        match &self.follow_up {
-            Some(FollowUp {
-                text,
-                as_asked: None,
-                ..
-            }) => text,
-            Some(_) | None => &self.question,
-        }
+        let used = self.follow_up.as_ref().filter(|one| one.as_asked.is_none());
+        used.map_or(&self.question, |one| &one.text)
     }
 
     /// Returns the short answer to a question for a name, a number or a date, where it is not the
@@ -229,10 +209,8 @@ impl Run {
 
     /// Returns the hit or joined text with this number, in the last lookup that has it.
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
-        self.lookups
-            .iter()
-            .rev()
-            .find_map(|lookup| lookup.hit(chunk))
+        let mut lookups = self.lookups.iter().rev();
+        lookups.find_map(|lookup| lookup.hit(chunk))
     }
 
     /// Returns whether the generator answered about documents that it was not made for.
@@ -250,12 +228,11 @@ impl Run {
     /// Returns the certainty of the model of a version of a sentence. The word that the verdict
     /// names is the one of its sentence: the answer names it too.
     pub fn certainty(&self, step: &Step, version: usize) -> Option<Certainty> {
-        let named = self
-            .unsure_word(step)
-            .filter(|_| version == step.replaced.len());
-        match named {
-            Some(word) => Some(Certainty::UnsureOf(word.text.clone())),
-            None => Certainty::from_tokens(step.tokens_of(version)),
+        match self.unsure_word(step) {
+            Some(word) if version == step.replaced.len() => {
+                Some(Certainty::UnsureOf(word.text.clone()))
+            }
+            Some(_) | None => Certainty::from_tokens(step.tokens_of(version)),
         }
     }
 
@@ -276,10 +253,8 @@ impl Run {
     /// Returns the part of the documents that it searched.
     pub fn search_extent(&self) -> words::Searched {
         let excluded = &self.settings.retriever.excluded;
-        let whole = excluded
-            .iter()
-            .filter(|location| location.part == LocationPart::Whole);
-        let whole = whole.count();
+        let is_whole = |location: &&Location| location.part == LocationPart::Whole;
+        let whole = excluded.iter().filter(is_whole).count();
         words::Searched {
             is_filtered: !self.settings.retriever.filter.is_empty(),
             excluded_documents: whole as u64,
@@ -306,12 +281,11 @@ impl Run {
         }
         if self.lookups.iter().any(Lookup::has_orders) {
             let numbered = self.numbered_hits().into_iter();
-            let is_order = |hit: &Hit| {
-                self.lookups
-                    .iter()
-                    .any(|known| known.order(hit.chunk.id).is_some())
+            let is_order = |(_, hit): &(u32, &Hit)| {
+                let mut lookups = self.lookups.iter();
+                lookups.any(|known| known.order(hit.chunk.id).is_some())
             };
-            for (label, _) in numbered.filter(|(_, hit)| is_order(hit)) {
+            for (label, _) in numbered.filter(is_order) {
                 line.push_str(&format!(" · [{label}] addresses the model"));
             }
         }
@@ -336,16 +310,10 @@ impl Run {
 
     /// Returns the chunks of the last context, in the order of their labels.
     pub fn context_hits(&self) -> Vec<&Hit> {
-        let context = self
-            .lookups
-            .iter()
-            .rev()
-            .find_map(|lookup| lookup.context.as_ref());
-        let chunks = context.map_or(&[][..], |context| &context.chunks);
-        chunks
-            .iter()
-            .filter_map(|used| self.hit(used.chunk))
-            .collect()
+        let mut lookups = self.lookups.iter().rev();
+        let context = lookups.find_map(|lookup| lookup.context.as_ref());
+        let chunks = context.into_iter().flat_map(|context| &context.chunks);
+        chunks.filter_map(|used| self.hit(used.chunk)).collect()
     }
 
     /// Returns the place of the last lookup of a step: behind all when there is none.
@@ -358,9 +326,8 @@ impl Run {
     /// else the last one for the question.
     pub fn lookup_of(&self, step: u32) -> Option<usize> {
         let last_of = |step| {
-            self.lookups
-                .iter()
-                .rposition(|lookup| lookup.step == step && lookup.context.is_some())
+            let mut lookups = self.lookups.iter();
+            lookups.rposition(|lookup| lookup.step == step && lookup.context.is_some())
         };
         last_of(step).or_else(|| last_of(0))
     }
@@ -400,9 +367,8 @@ impl Run {
 
     /// Returns the utility of the context, as measured last, even where that was stopped.
     pub fn utility(&self) -> Option<&Utility> {
-        self.unfinished_utility
-            .as_ref()
-            .or_else(|| self.utilities.last())
+        let unfinished = self.unfinished_utility.as_ref();
+        unfinished.or_else(|| self.utilities.last())
     }
 }
 

@@ -207,13 +207,9 @@ impl Run {
         match kind {
             StageKind::Rewrite => {
                 let understood = self.follow_up.as_ref().and_then(follow_up);
-                let keywords = self
-                    .rewritten
-                    .as_ref()
-                    .map(|rewritten| rewritten.text.clone());
-                understood
-                    .or(keywords)
-                    .unwrap_or_else(|| "asked by itself".to_owned())
+                let rewritten = self.rewritten.as_ref();
+                let words = understood.or_else(|| Some(rewritten?.text.clone()));
+                words.unwrap_or_else(|| "asked by itself".to_owned())
             }
             StageKind::Search { lookup } => lookup_words(self, lookup),
             StageKind::Link { lookup } => linking_words(self, lookup),
@@ -227,17 +223,17 @@ impl Run {
             StageKind::Support => self.support.map_or_else(String::new, support),
             StageKind::Check => {
                 let verdict = self.verdict.as_ref();
-                verdict.map_or_else(String::new, |verdict| {
-                    self.search_extent().verdict_name(verdict.kind)
-                })
+                let name = verdict.map(|one| self.search_extent().verdict_name(one.kind));
+                name.unwrap_or_default()
             }
             StageKind::Ablate => {
                 let mut words = self.steps.iter().filter_map(ablation);
                 words.next().unwrap_or_default()
             }
-            StageKind::Weigh => self
-                .utility()
-                .map_or_else(String::new, |utility| utility_change(utility.delta)),
+            StageKind::Weigh => {
+                let change = self.utility().map(|utility| utility_change(utility.delta));
+                change.unwrap_or_default()
+            }
         }
     }
 }
@@ -278,10 +274,8 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
     let needless = lookup.left_out.iter().filter(|(_, why)| is_needless(why));
     let needless: usize = needless.map(|(parts, _)| parts.len()).sum();
     if needless > 0 {
-        words.push_str(&format!(
-            ", {} not needed",
-            quantity(needless as u64, "stage")
-        ));
+        let stages = quantity(needless as u64, "stage");
+        words.push_str(&format!(", {stages} not needed"));
     }
     match late.as_slice() {
         [] => {}
@@ -324,23 +318,15 @@ fn narrowing_words(run: &Run, lookup: usize) -> String {
 }
 
 fn round_words(run: &Run, round: usize) -> String {
-    let words = match run
-        .refinement
-        .rounds
-        .get(round)
-        .map(|round| &round.measured)
-    {
+    let rounds = &run.refinement.rounds;
+    let words = match rounds.get(round).map(|round| &round.measured) {
         None => String::new(),
         Some(Err(_)) => "not measured".to_owned(),
-        Some(Ok(measured)) if measured.certain => {
-            format!("same if reworded ({:.2})", measured.dse)
-        }
-        Some(Ok(measured)) => {
-            format!("changes if reworded ({:.2})", measured.dse)
-        }
+        Some(Ok(known)) if known.certain => format!("same if reworded ({:.2})", known.dse),
+        Some(Ok(known)) => format!("changes if reworded ({:.2})", known.dse),
     };
     // rounds before it were measured whole
-    let is_last = round + 1 == run.refinement.rounds.len();
+    let is_last = round + 1 == rounds.len();
     match run.refinement.part_words().filter(|_| is_last) {
         Some(part) => format!("{words}, {part}"),
         None => words,
@@ -349,11 +335,9 @@ fn round_words(run: &Run, round: usize) -> String {
 
 fn writing_words(run: &Run, first: u32, last: u32, version: usize) -> String {
     let range = first..=last;
-    let steps: Vec<_> = run
-        .steps
-        .iter()
-        .filter(|step| range.contains(&step.step) && step.origin != Origin::Reused)
-        .collect();
+    let steps = run.steps.iter();
+    let steps = steps.filter(|one| range.contains(&one.step) && one.origin != Origin::Reused);
+    let steps: Vec<_> = steps.collect();
     let sentences = quantity(steps.len() as u64, "sentence");
     if !steps.is_empty() && steps.iter().all(|step| step.origin == Origin::Given) {
         return format!("{sentences} given, nothing generated");

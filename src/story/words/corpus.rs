@@ -34,14 +34,10 @@ pub fn corpus_size(corpus: &CorpusCard) -> String {
 /// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it
 /// says nothing.
 pub fn metadata(metadata: &Metadata) -> String {
-    let author = metadata
-        .author
-        .as_ref()
-        .map(|author| format!("by {author}"));
-    let parts: Vec<String> = [metadata.title.clone(), author, metadata.date.clone()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let author = metadata.author.as_ref();
+    let author = author.map(|author| format!("by {author}"));
+    let parts = [metadata.title.clone(), author, metadata.date.clone()];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }
 
@@ -67,15 +63,12 @@ const FEW_JOINED: f64 = 0.1;
 /// hardly joined any.
 pub fn sentence_joins(neighbours: NeighbouringSentences) -> String {
     let share = neighbours.joined as f64 / neighbours.pairs.max(1) as f64;
-    let advice = if share < FEW_JOINED {
-        ": lower chunker.min_similarity, or set a percentile such as p50"
+    let joined = format!("{:.0} % of neighbouring sentences joined", share * 100.0);
+    if share < FEW_JOINED {
+        joined + ": lower chunker.min_similarity, or set a percentile such as p50"
     } else {
-        ""
-    };
-    format!(
-        "{:.0} % of neighbouring sentences joined{advice}",
-        share * 100.0
-    )
+        joined
+    }
 }
 
 /// Returns what an update of the index changed, as `2 documents changed, 1 added: notes.md, …`;
@@ -88,10 +81,9 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
     ];
     let mut parts: Vec<String> = Vec::new();
     for (number, done) in kinds.into_iter().filter(|(number, _)| *number > 0) {
-        let number = if parts.is_empty() {
-            quantity(number, "document")
-        } else {
-            count(number)
+        let number = match parts.as_slice() {
+            [] => quantity(number, "document"),
+            _ => count(number),
         };
         parts.push(format!("{number} {done}"));
     }
@@ -99,17 +91,10 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
         return None;
     }
 
-    let named: Vec<String> = report
-        .updated
-        .iter()
-        .take(3)
-        .map(|path| one_line(path))
-        .collect();
-    let more = if report.updated.len() > named.len() {
-        ", …"
-    } else {
-        ""
-    };
+    let named = report.updated.iter().take(3).map(|path| one_line(path));
+    let named: Vec<String> = named.collect();
+    let is_cut = report.updated.len() > named.len();
+    let more = if is_cut { ", …" } else { "" };
     let names = match named.as_slice() {
         [] => String::new(),
         names => format!(": {}", names.join(", ")),
@@ -137,19 +122,11 @@ fn files_left_out(omitted: &OmittedFiles) -> String {
         OmittedBy::Pictures => (quantity(omitted.files, "picture"), "corpus.ocr = on"),
     };
 
-    let least = if omitted.files < OmittedFiles::MAX_FILES {
-        ""
-    } else {
-        "at least "
-    };
-
+    let is_counted = omitted.files < OmittedFiles::MAX_FILES;
+    let least = if is_counted { "" } else { "at least " };
     let names: Vec<String> = omitted.names.iter().map(|name| one_line(name)).collect();
-    let more = if omitted.names.len() as u64 == omitted.files {
-        ""
-    } else {
-        ", …"
-    };
-
+    let is_whole = omitted.names.len() as u64 == omitted.files;
+    let more = if is_whole { "" } else { ", …" };
     format!(
         "{least}{files} ({way_in} reads them): {}{more}",
         names.join(", ")

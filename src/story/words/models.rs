@@ -78,11 +78,9 @@ pub fn prefixes(prefixes: &Prefixes) -> String {
         ("queries", &prefixes.query),
         ("documents", &prefixes.document),
     ];
-    texts
-        .into_iter()
-        .filter(|(_, prefix)| !prefix.is_empty())
-        .map(|(what, prefix)| format!(", {what} begin with {prefix:?}"))
-        .collect()
+    let said = texts.iter().filter(|(_, prefix)| !prefix.is_empty());
+    let said = said.map(|(what, prefix)| format!(", {what} begin with {prefix:?}"));
+    said.collect()
 }
 
 /// Returns how far a download is, as `1.2 of 2.5 GB, 12.3 MB/s, 2 min 05 s left  Qwen3-4B.gguf`.

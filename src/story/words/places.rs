@@ -132,21 +132,19 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
 #[must_use]
 pub fn word_scores(hit: &Hit) -> Option<String> {
     let word = |scored: &WordScore| {
-        let place = if scored.place_alone {
-            " (in the name or headings alone)"
+        let word = format!("{} {:.2}", scored.word, scored.score);
+        if scored.place_alone {
+            word + " (in the name or headings alone)"
         } else {
-            ""
-        };
-        format!("{} {:.2}{place}", scored.word, scored.score)
+            word
+        }
     };
     let words: Vec<String> = hit.words.iter().map(word).collect();
-    let score = hit.bm25?.score;
-    let alone = if hit.words.iter().all(|word| word.stop_word) {
-        ": stop words alone, which every text has"
-    } else {
-        ""
-    };
-    (!words.is_empty()).then(|| format!("bm25 {score:.2} = {}{alone}", words.join(" + ")))
+    let mut sum = format!("bm25 {:.2} = {}", hit.bm25?.score, words.join(" + "));
+    if hit.words.iter().all(|word| word.stop_word) {
+        sum.push_str(": stop words alone, which every text has");
+    }
+    (!words.is_empty()).then_some(sum)
 }
 
 /// Returns the better hit that raised a hit, if one did, or by which alone it was found: it names
